@@ -1,0 +1,92 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "core/log.hpp"
+#include "core/result.hpp"
+
+/// The frame of every program: options declared once, from which parsing, help, environment and configuration file follow.
+namespace curtail::apps {
+
+enum class Kind { flag, text, integer, number };
+
+/// One `--option`. Value from the flag, else the environment (CURTAIL_<NAME>), else the file of `--config`, else `fallback`.
+struct Option {
+    std::string name;  ///< without dashes: `close-delay`
+    Kind kind{Kind::text};
+    std::string unit;      ///< shown in help: `SECONDS`, `FILE`
+    std::string fallback;  ///< default as text; empty: none
+    std::string help;
+    bool required{false};
+    bool repeated{false};  ///< may be given several times
+};
+
+struct Positional {
+    std::string name;  ///< `RUN`
+    std::string help;
+    bool required{true};
+    bool repeated{false};
+};
+
+/// What a person asked for, after validation. Asking for a name that was not declared is a defect and throws.
+class Arguments {
+  public:
+    [[nodiscard]] bool flag(std::string const& name) const;
+    [[nodiscard]] bool has(std::string const& name) const;          ///< given, or with a default
+    [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if absent
+    [[nodiscard]] std::int64_t integer(std::string const& name) const;
+    [[nodiscard]] double number(std::string const& name) const;
+    [[nodiscard]] std::vector<std::string> all(std::string const& name) const;
+
+    std::map<std::string, std::vector<std::string>> values;  ///< by option or positional name
+};
+
+/// Where a command puts its product and its words.
+struct Console {
+    Log log;                                  ///< to stderr
+    bool json{false};                         ///< `--json` was given: the product is one JSON document
+    void print(std::string_view text) const;  ///< the product, to stdout
+    void print_json(json::Value const& document) const;
+};
+
+struct Command {
+    std::string name;  ///< empty: the program has no subcommands
+    std::string summary;
+    std::vector<Option> options;
+    std::vector<Positional> positionals;
+    std::function<Result<void>(Arguments const&, Console const&)> run;
+    bool json{false};  ///< offers `--json`
+};
+
+struct Program {
+    std::string name;
+    std::string summary;
+    std::vector<Command> commands;
+    std::string notes;  ///< end of the help page
+};
+
+/// Parses, runs one command, prints an error if there is one; answers the exit code. Every program has --help, --version,
+/// --config FILE, --verbose and --quiet. An exception of a broken contract becomes code 70.
+[[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
+
+/// A progress line on a terminal for work that takes more than 2 s; silent elsewhere. Writes to stderr.
+class Progress {
+  public:
+    Progress(std::string what, std::string unit);
+    ~Progress();
+    Progress(Progress const&) = delete;
+    Progress& operator=(Progress const&) = delete;
+    void at(double done, double whole);
+
+  private:
+    std::string what_;
+    std::string unit_;
+    double started_;
+    double shown_{0};
+    bool terminal_;
+};
+
+}  // namespace curtail::apps

@@ -1,0 +1,39 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace curtail {
+
+/// SHA-256 (FIPS 180-4).
+struct Digest {
+    std::array<unsigned char, 32> bytes{};
+    [[nodiscard]] std::string hex() const;
+    [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);  ///< 64 lower-case hex digits
+    friend auto operator<=>(Digest const&, Digest const&) = default;
+};
+
+/// SHA-256 in pieces, by OpenSSL.
+class Sha256 {
+  public:
+    Sha256();
+    ~Sha256();
+    Sha256(Sha256&&) noexcept;
+    Sha256& operator=(Sha256&&) noexcept;
+    void update(std::span<std::byte const> bytes);
+    void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
+    [[nodiscard]] Digest finish();  ///< once
+
+  private:
+    struct Context;
+    std::unique_ptr<Context> context_;
+};
+
+[[nodiscard]] Digest sha256(std::span<std::byte const> bytes);
+[[nodiscard]] Digest sha256(std::string_view text);
+
+}  // namespace curtail

@@ -1,0 +1,160 @@
+#include "core/files.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "core/text.hpp"
+
+namespace curtail {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path temporary_beside(fs::path const& path)
+{
+    static std::atomic<unsigned> counter{0};
+    return path.parent_path() /
+           ("." + path.filename().string() + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp");
+}
+
+fs::path folder_of(fs::path const& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+tl::unexpected<Error> cannot(char const* act, fs::path const& path, int error, ExitCode code)
+{
+    std::string remedy;
+    if (error == ENOSPC || error == EDQUOT) remedy = "free some space and try again; nothing was lost";
+    return fail(code, std::string("cannot ") + act + " " + path.string(), errno_text(error), remedy);
+}
+
+int sync_path(fs::path const& path, int flags)
+{
+    Fd const fd(open(path.c_str(), flags | O_CLOEXEC));
+    if (!fd) return errno;
+    return fsync(fd.get()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+void Fd::reset(int fd)
+{
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+}
+
+int write_all(int fd, std::string_view content)
+{
+    while (!content.empty()) {
+        ssize_t const n = write(fd, content.data(), content.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno;
+        content.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return 0;
+}
+
+Result<std::optional<std::string>> read_file_if_there(fs::path const& path, std::int64_t limit)
+{
+    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>{};
+    if (!fd) return cannot("read", path, errno, ExitCode::no_input);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
+    if (status.st_size > limit)
+        return fail(ExitCode::data, "cannot read " + path.string(),
+                    "it has " + std::to_string(status.st_size) + " bytes, the limit is " + std::to_string(limit));
+    std::string content;
+    content.reserve(static_cast<std::size_t>(status.st_size));
+    char buffer[1 << 16];
+    for (;;) {
+        ssize_t const n = read(fd.get(), buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return cannot("read", path, errno, errno == EISDIR ? ExitCode::no_input : ExitCode::io);
+        if (n == 0) break;
+        content.append(buffer, static_cast<std::size_t>(n));
+        if (static_cast<std::int64_t>(content.size()) > limit)
+            return fail(ExitCode::data, "cannot read " + path.string(), "it is longer than " + std::to_string(limit) + " bytes");
+    }
+    return std::optional(std::move(content));
+}
+
+Result<std::string> read_file(fs::path const& path, std::int64_t limit)
+{
+    auto content = read_file_if_there(path, limit);
+    if (!content) return tl::unexpected(content.error());
+    if (!*content) return cannot("read", path, ENOENT, ExitCode::no_input);
+    return std::move(**content);
+}
+
+Result<void> replace_file(fs::path const& path, std::function<Result<void>(fs::path const&)> const& fill)
+{
+    auto const temporary = temporary_beside(path);
+    auto const give_up = [&](tl::unexpected<Error> error) -> Result<void> {
+        unlink(temporary.c_str());
+        return error;
+    };
+    if (auto filled = fill(temporary); !filled) return give_up(tl::unexpected(filled.error()));
+    if (int const error = sync_path(temporary, O_RDONLY)) return give_up(cannot("write", path, error, ExitCode::io));
+    if (rename(temporary.c_str(), path.c_str()) != 0) return give_up(cannot("write", path, errno, ExitCode::cannot_create));
+    return sync_folder(folder_of(path));
+}
+
+Result<void> write_file(fs::path const& path, std::string_view content, unsigned mode)
+{
+    return replace_file(path, [&](fs::path const& temporary) -> Result<void> {
+        Fd const fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
+        if (int const error = write_all(fd.get(), content)) return cannot("write", path, error, ExitCode::io);
+        return {};
+    });
+}
+
+Result<void> append_line(fs::path const& path, std::string_view line, bool durable)
+{
+    Fd const fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
+    // A writer killed in mid-line left no newline: its broken line must not swallow ours.
+    char last = '\n';
+    if (off_t const end = lseek(fd.get(), 0, SEEK_END); end > 0 && pread(fd.get(), &last, 1, end - 1) != 1)
+        return cannot("append to", path, errno, ExitCode::io);
+    auto const whole = (last == '\n' ? "" : "\n") + std::string(line) + "\n";
+    if (int const error = write_all(fd.get(), whole)) return cannot("append to", path, error, ExitCode::io);
+    if (durable && fdatasync(fd.get()) != 0) return cannot("append to", path, errno, ExitCode::io);
+    return {};
+}
+
+Result<void> make_folder(fs::path const& path)
+{
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (error) return cannot("make folder", path, error.value(), ExitCode::cannot_create);
+    return {};
+}
+
+Result<void> sync_folder(fs::path const& folder)
+{
+    if (int const error = sync_path(folder, O_RDONLY | O_DIRECTORY)) return cannot("sync folder", folder, error, ExitCode::io);
+    return {};
+}
+
+Result<FileLock> FileLock::take(fs::path const& path)
+{
+    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
+    if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
+        auto const holder = read_file(path, 64).value_or("");
+        std::string const who = holder.empty() ? "another process" : "process " + printable(trim(holder));
+        return fail(ExitCode::temporary, "cannot lock " + path.string(), who + " holds it", "wait until it has finished");
+    }
+    auto const pid = std::to_string(getpid()) + "\n";
+    if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
+        return cannot("write lock", path, errno, ExitCode::io);
+    return FileLock(std::move(fd));
+}
+
+}  // namespace curtail

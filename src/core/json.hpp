@@ -1,0 +1,147 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/result.hpp"
+
+/// JSON as plain values. RapidJSON parses and prints; the rest of the house sees only these types.
+namespace curtail::json {
+
+class Value;
+using Array = std::vector<Value>;
+
+/// Members in the order in which they were written.
+class Object {
+  public:
+    Object() = default;
+    Object(std::initializer_list<std::pair<std::string, Value>> members);
+    [[nodiscard]] Value const* find(std::string_view key) const;
+    Object& set(std::string key, Value value);  ///< replaces a member of that name
+    void erase(std::string_view key);
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const { return members_; }
+    [[nodiscard]] bool empty() const { return members_.empty(); }
+    friend bool operator==(Object const&, Object const&);
+
+  private:
+    std::vector<std::pair<std::string, Value>> members_;
+};
+
+/// null, bool, integer, real, text, array or object. Integers outside int64 are read as reals.
+class Value {
+  public:
+    using Variant = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+    Value() : v_(nullptr) {}
+    Value(std::nullptr_t) : v_(nullptr) {}
+    Value(bool b) : v_(b) {}
+    template <class I>
+    requires(std::is_integral_v<I> && !std::is_same_v<I, bool>) Value(I i) : v_(static_cast<std::int64_t>(i)) {}
+    Value(double d) : v_(d) {}
+    Value(char const* s) : v_(std::string(s)) {}
+    Value(std::string_view s) : v_(std::string(s)) {}
+    Value(std::string s) : v_(std::move(s)) {}
+    Value(Array a) : v_(std::move(a)) {}
+    Value(Object o) : v_(std::move(o)) {}
+    template <class T>
+    Value(std::optional<T> const& o) : v_(nullptr)
+    {
+        if (o) *this = Value(*o);
+    }
+
+    [[nodiscard]] bool is_null() const { return std::holds_alternative<std::nullptr_t>(v_); }
+    [[nodiscard]] bool const* as_bool() const { return std::get_if<bool>(&v_); }
+    [[nodiscard]] std::int64_t const* as_integer() const { return std::get_if<std::int64_t>(&v_); }
+    [[nodiscard]] std::optional<double> as_number() const;  ///< of an integer or a real
+    [[nodiscard]] std::string const* as_text() const { return std::get_if<std::string>(&v_); }
+    [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
+    [[nodiscard]] Object const* as_object() const { return std::get_if<Object>(&v_); }
+    [[nodiscard]] Variant const& variant() const { return v_; }
+    [[nodiscard]] char const* kind() const;  ///< "null", "true or false", "integer", "number", "text", "list", "object"
+    friend bool operator==(Value const&, Value const&) = default;
+
+  private:
+    Variant v_;
+};
+
+struct Limits {
+    std::size_t bytes{256 * 1024};
+    int depth{32};
+};
+inline constexpr Limits record_limits{256 * 1024, 32};
+inline constexpr Limits answer_limits{8 * 1024 * 1024, 32};
+inline constexpr Limits document_limits{64 * 1024 * 1024, 32};
+
+enum class Dialect {
+    strict,   ///< RFC 8259
+    comments  ///< for files that people write: // and /* */ comments, trailing commas
+};
+
+/// Parses one text. Refuses: broken UTF-8, duplicate keys, NaN, more depth or bytes than `limits`.
+/// `source` names it in errors, which carry line and column. Code `data`.
+[[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source, Dialect dialect = Dialect::strict,
+                                  Limits limits = document_limits);
+/// The same for a file; `no_input` if it cannot be read.
+[[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect = Dialect::comments,
+                                       Limits limits = document_limits);
+
+[[nodiscard]] std::string to_string(Value const& value);  ///< one line
+[[nodiscard]] std::string to_pretty(Value const& value);  ///< indented, for people
+/// Keys sorted bytewise, no spaces, integers only: equal content means equal bytes. Throws on a real number.
+[[nodiscard]] std::string canonical(Value const& value);
+/// One line that may stand inside <script>: `<`, `>`, `&`, U+2028 and U+2029 as \uXXXX.
+[[nodiscard]] std::string to_script(Value const& value);
+
+/// Reads one object against a strict schema. Ask for every key that is allowed, then call finish(): the first thing that was
+/// wrong (missing, of another kind, out of range, unknown with the nearest name) is its error. After an error getters answer defaults.
+///
+///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
+///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};
+///     if (auto error = r.finish()) return tl::unexpected(*error);
+class ObjectReader {
+  public:
+    /// `where` names file and place in errors. Every failure has code `code`.
+    ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
+
+    std::string text(std::string const& key, std::optional<std::string> fallback = {});
+    std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
+    double number(std::string const& key, std::optional<double> fallback = {});
+    bool boolean(std::string const& key, std::optional<bool> fallback = {});
+    std::optional<std::string> optional_text(std::string const& key);  ///< absent or null: nothing
+    std::optional<std::int64_t> optional_integer(std::string const& key);
+    std::optional<double> optional_number(std::string const& key);
+    /// One of a fixed set of words; answers its index.
+    std::size_t one_of(std::string const& key, std::vector<std::string> const& words, std::optional<std::size_t> fallback = {});
+    Value const* any(std::string const& key, bool required = false);  ///< nullptr if absent
+    Array const& list(std::string const& key, bool required = true);
+    /// A nested object, to be read and finished by `read` with a reader of its own. Absent and not required: not called.
+    void object(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required = true);
+    /// Each element of a list, as an object.
+    void each(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required = true);
+
+    void require(bool good, std::string const& key, std::string const& rule);  ///< e.g. require(c.n > 0, "n", "must be positive")
+    void reject(Error error);                                                  ///< a finding of the caller's own
+    [[nodiscard]] std::string place(std::string const& key) const;             ///< "inputs/runs/demo.json: sites.key"
+    [[nodiscard]] bool good() const { return !error_; }
+    [[nodiscard]] std::optional<Error> finish();
+
+  private:
+    Value const* take(std::string const& key, bool required, char const* wanted);
+    void wrong_kind(std::string const& key, Value const& found, char const* wanted);
+    void adopt(std::optional<Error> const& error);
+
+    Object const* object_{nullptr};
+    std::string where_;
+    std::string prefix_;
+    ExitCode code_;
+    std::vector<std::string> asked_;
+    std::optional<Error> error_;
+};
+
+}  // namespace curtail::json

@@ -1,0 +1,72 @@
+#include "core/files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/events.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Files, WriteReplacesWholeAndLeavesNoTemporary)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "a", "one"));
+    ASSERT_TRUE(write_file(folder / "a", "two"));
+    EXPECT_EQ(*read_file(folder / "a"), "two");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Files, FailedReplaceKeepsTheOldFile)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "a", "old"));
+    auto const failed = replace_file(folder / "a", [](auto const&) -> Result<void> { return fail(ExitCode::io, "x", "y"); });
+    EXPECT_FALSE(failed);
+    EXPECT_EQ(*read_file(folder / "a"), "old");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Files, MissingFileIsNoInputAndLongFileIsData)
+{
+    test::TemporaryFolder const folder;
+    EXPECT_EQ(read_file(folder / "none").error().code, ExitCode::no_input);
+    EXPECT_EQ(*read_file_if_there(folder / "none"), std::nullopt);
+    ASSERT_TRUE(write_file(folder / "a", "12345"));
+    EXPECT_EQ(*read_file(folder / "a", 5), "12345");
+    EXPECT_EQ(read_file(folder / "a", 4).error().code, ExitCode::data);
+}
+
+TEST(Files, ALockIsHeldOnceAndFreedWithItsHolder)
+{
+    test::TemporaryFolder const folder;
+    {
+        auto const first = FileLock::take(folder / "lock");
+        ASSERT_TRUE(first);
+        auto const second = FileLock::take(folder / "lock");
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().code, ExitCode::temporary);
+        EXPECT_THAT(second.error().message(), HasSubstr("process " + std::to_string(getpid()) + " holds it"));
+    }
+    EXPECT_TRUE(FileLock::take(folder / "lock"));
+}
+
+TEST(Events, ALineCutShortByACrashIsCountedAndSwallowsNothing)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "events.jsonl";
+    ASSERT_TRUE(write_file(path, "{\"time\":\"2026"));
+    ASSERT_TRUE(EventLog(path).append({*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
+    auto const file = read_events(path);
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->broken_lines, 1);
+    ASSERT_EQ(file->events.size(), 1U);
+    EXPECT_EQ(file->events[0].site, "A");
+    EXPECT_EQ(file->events[0].details.find("intensity")->as_number(), 68.9);
+}
+
+}  // namespace
+}  // namespace curtail

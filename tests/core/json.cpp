@@ -1,0 +1,82 @@
+#include "core/json.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace curtail::json {
+namespace {
+
+using testing::HasSubstr;
+
+std::string error_of(std::string_view text, Limits limits = document_limits, Dialect dialect = Dialect::strict)
+{
+    auto const parsed = parse(text, "x.json", dialect, limits);
+    return parsed ? "" : parsed.error().message();
+}
+
+TEST(Json, CanonicalFormSortsKeysBytewiseAndHasNoSpaces)
+{
+    Object const o{{"b", 1}, {"a", Array{true, nullptr, "x\n"}}, {"B", Object{{"z", 0}, {"y", -5}}}};
+    EXPECT_EQ(canonical(o), R"({"B":{"y":-5,"z":0},"a":[true,null,"x\n"],"b":1})");
+    EXPECT_EQ(*parse(canonical(o), "c"), *parse(to_pretty(o), "p").map([](Value v) { return *parse(canonical(v), "c"); }));
+}
+
+TEST(Json, CanonicalFormRefusesReals) { EXPECT_THROW((void)canonical(Object{{"x", 0.5}}), std::logic_error); }
+
+TEST(Json, RefusesWhatIsNotJson)
+{
+    EXPECT_THAT(error_of("{\"a\":1,\"a\":2}"), HasSubstr("key \"a\" stands twice"));
+    EXPECT_THAT(error_of("{\n \"a\": }"), HasSubstr("line 2"));
+    EXPECT_THAT(error_of("{\"a\": NaN}"), HasSubstr("line 1"));
+    EXPECT_THAT(error_of("\"\xC0\xAF\""), HasSubstr("not UTF-8"));
+    EXPECT_THAT(error_of("{} {}"), HasSubstr("line 1"));
+    EXPECT_THAT(error_of("// c\n{}"), HasSubstr("line 1"));
+    EXPECT_EQ(error_of("// c\n{\"a\":[1,],}", document_limits, Dialect::comments), "");
+}
+
+TEST(Json, HoldsItsLimitsToTheByteAndLevel)
+{
+    EXPECT_EQ(error_of("[1]", {3, 32}), "");
+    EXPECT_THAT(error_of("[1] ", {3, 32}), HasSubstr("limit is 3"));
+    EXPECT_EQ(error_of("[[1]]", {100, 2}), "");
+    EXPECT_THAT(error_of("[[[1]]]", {100, 2}), HasSubstr("deeper than 2"));
+    EXPECT_THAT(error_of(std::string(1 << 20, '[')), HasSubstr("deeper than 32"));
+}
+
+TEST(Json, ScriptFormCannotLeaveItsElement)
+{
+    EXPECT_EQ(to_script(Value("</script>&\xE2\x80\xA8")), R"("\u003c/script\u003e\u0026\u2028")");
+}
+
+TEST(ObjectReader, UnknownKeyNamesTheNearest)
+{
+    auto const value = *parse(R"({"round_tine_s": 3})", "run.json");
+    ObjectReader r(value, "run.json", ExitCode::config);
+    EXPECT_EQ(r.number("round_time_s", 600.0), 600);
+    (void)r.integer("seed");
+    auto const error = r.finish();
+    ASSERT_TRUE(error);
+    EXPECT_EQ(error->message(), "run.json: round_tine_s: no such key; did you mean \"round_time_s\"?");
+    EXPECT_EQ(error->code, ExitCode::config);
+}
+
+TEST(ObjectReader, NamesThePlaceOfWhatIsWrongInside)
+{
+    auto const value = *parse(R"({"sites":[{"name":"a"},{"name":7}]})", "run.json");
+    ObjectReader r(value, "run.json");
+    r.each("sites", [](ObjectReader& site) { (void)site.text("name"); });
+    EXPECT_EQ(r.finish()->message(), "run.json: sites[1].name: must be text, found integer");
+}
+
+TEST(ObjectReader, MissingKeyIsAnErrorUnlessItHasADefault)
+{
+    auto const value = *parse("{}", "run.json");
+    ObjectReader r(value, "run.json");
+    EXPECT_EQ(r.text("kind", "plain"), "plain");
+    EXPECT_TRUE(r.good());
+    (void)r.integer("seed");
+    EXPECT_THAT(r.finish()->message(), HasSubstr("seed: is missing"));
+}
+
+}  // namespace
+}  // namespace curtail::json

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "core/clock.hpp"
+#include "core/digest.hpp"
+#include "core/ids.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+namespace curtail {
+namespace {
+
+TEST(Units, EnergyTimesIntensityIsCarbon)
+{
+    WattHours const energy = Watts{2024} * std::chrono::hours{1};
+    EXPECT_DOUBLE_EQ(energy.value, 2024);
+    EXPECT_DOUBLE_EQ((energy * GramsPerKwh{100}).value, 202.4);
+    EXPECT_DOUBLE_EQ(from_lbs_per_mwh(1000).value, 453.592);
+}
+
+TEST(Time, ReadsIsoTimesWithAnyZoneAndRefusesNone)
+{
+    EXPECT_EQ(format_time(*parse_time("2026-01-11 17:00:00+00:00")), "2026-01-11T17:00:00Z");
+    EXPECT_EQ(format_time(*parse_time("2026-01-11T14:20Z")), "2026-01-11T14:20:00Z");
+    EXPECT_EQ(format_time(*parse_time("2026-01-12T00:30:05.25+09:30")), "2026-01-11T15:00:05.250Z");
+    EXPECT_EQ(parse_time("2026-01-11 14:20").error().message(),
+              "bad time \"2026-01-11 14:20\": it has no time zone; add Z or an offset such as +00:00");
+    for (auto const* bad : {"", "2026-02-30T00:00Z", "2026-01-11T24:00Z", "2026-01-11T14:20Zx", "today"})
+        EXPECT_FALSE(parse_time(bad)) << bad;
+}
+
+TEST(TimeScale, MapsThereAndBack)
+{
+    TimeScale const scale{*parse_time("2026-01-11T17:00Z"), *parse_time("2026-11-21T10:00Z"), 300};
+    auto const real = scale.real_origin + Millis{1000};
+    EXPECT_EQ(scale.from_real(real), scale.origin + Seconds{300});
+    EXPECT_EQ(scale.to_real(scale.origin + Seconds{300}), real);
+}
+
+TEST(Digest, KnowsTheStandardVector)
+{
+    EXPECT_EQ(sha256("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(Digest::from_hex(sha256("abc").hex()), sha256("abc"));
+    EXPECT_FALSE(Digest::from_hex("ba78"));
+    EXPECT_FALSE(Digest::from_hex(std::string(64, 'G')));
+}
+
+TEST(Names, RefuseWhatAShellOrAPathCouldMisread)
+{
+    for (auto const* good : {"A", "CAISO_NORTH", "nem-sa", "0x"}) EXPECT_TRUE(is_plain_name(good)) << good;
+    for (auto const* bad : {"", "-a", "_a", "a b", "a/b", "..", "a;b", "ä"}) EXPECT_FALSE(is_plain_name(bad)) << bad;
+    EXPECT_TRUE(is_plain_name(std::string(32, 'a')));
+    EXPECT_FALSE(is_plain_name(std::string(33, 'a')));
+}
+
+TEST(Text, ForeignTextCannotSteerATerminal)
+{
+    EXPECT_EQ(printable("a\x1b[2Jb\xff\xC3\xA4"), "a\\x1b[2Jb\\xff\xC3\xA4");
+    EXPECT_EQ(printable("\xE2\x80\xAE"), "\\xe2\\x80\\xae");
+}
+
+TEST(Text, NearestNameIsFoundOnlyWhereItIsNear)
+{
+    std::vector<std::string> const names{"round_time_s", "seed"};
+    EXPECT_EQ(nearest_name("roundtime_s", names), "round_time_s");
+    EXPECT_EQ(nearest_name("banana", names), std::nullopt);
+}
+
+TEST(Text, Utf8IsCheckedStrictly)
+{
+    EXPECT_FALSE(find_invalid_utf8("gr\xC3\xBC\xC3\x9F \xF0\x9F\x8C\xB1"));
+    EXPECT_EQ(find_invalid_utf8("ab\xC0\xAF"), 2U);
+    EXPECT_EQ(find_invalid_utf8("\xED\xA0\x80"), 0U);
+    EXPECT_EQ(find_invalid_utf8("a\xF0\x9F\x8C"), 1U);
+}
+
+}  // namespace
+}  // namespace curtail

@@ -1,0 +1,34 @@
+#pragma once
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace curtail::test {
+
+/// A fresh folder for one test, gone with everything in it when the test ends.
+class TemporaryFolder {
+  public:
+    TemporaryFolder()
+    {
+        auto pattern = (std::filesystem::temp_directory_path() / "curtail-test-XXXXXX").string();
+        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+        path_ = pattern;
+    }
+    ~TemporaryFolder()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    TemporaryFolder(TemporaryFolder const&) = delete;
+    TemporaryFolder& operator=(TemporaryFolder const&) = delete;
+    [[nodiscard]] std::filesystem::path const& path() const { return path_; }
+    [[nodiscard]] std::filesystem::path operator/(std::string const& name) const { return path_ / name; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace curtail::test
