@@ -1,0 +1,55 @@
+#include "config/model.hpp"
+
+#include <cmath>
+
+#include "config/read.hpp"
+
+namespace curtail::config {
+namespace {
+
+/// Heads of size 128 where that divides the width: round half to even, then the nearest number that divides.
+std::int64_t heads_for(std::int64_t width)
+{
+    auto const target = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::nearbyint(static_cast<double>(width) / 128)));
+    for (std::int64_t distance = 0;; ++distance)
+        for (std::int64_t heads : {target + distance, target - distance})
+            if (heads > 0 && width % heads == 0) return heads;
+}
+
+}  // namespace
+
+std::int64_t Model::parameters() const
+{
+    std::int64_t const attention = 2 * width * width + 2 * width * kv_heads * head_size();
+    return 2 * padded_vocabulary() * width + layers * (attention + 8 * width * width) + 2 * layers;
+}
+
+Model model_of_depth(std::int64_t depth, std::int64_t sequence, std::int64_t vocabulary)
+{
+    std::int64_t const width = 64 * depth;
+    std::int64_t const heads = heads_for(width);
+    return {"d" + std::to_string(depth), depth, width, heads, heads, sequence, vocabulary};
+}
+
+Result<Model> read_model(std::filesystem::path const& file)
+{
+    auto const json = config::read_file(file);
+    if (!json) return tl::unexpected(json.error());
+    json::ObjectReader r(*json, file.string(), ExitCode::config);
+    auto const depth = r.integer("depth");
+    r.require(depth >= 1 && depth <= 256, "depth", "must be 1 to 256");
+    if (!r.good()) return tl::unexpected(*r.finish());
+    auto model = model_of_depth(depth, r.integer("sequence", 2048), r.integer("vocabulary", 65'536));
+    model.name = r.text("name", model.name);
+    model.heads = r.integer("heads", model.heads);
+    model.kv_heads = r.integer("kv_heads", model.heads);
+    r.require(model.sequence >= 1 && model.sequence <= 1 << 20, "sequence", "must be 1 to 1048576 tokens");
+    r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary", "must be 2 to 65536 (token ids are stored in 16 bits)");
+    r.require(model.heads >= 1 && model.width % model.heads == 0 && model.width / std::max<std::int64_t>(1, model.heads) % 2 == 0, "heads",
+              "must divide the width " + std::to_string(model.width) + " into even parts");
+    r.require(model.kv_heads >= 1 && model.heads % std::max<std::int64_t>(1, model.kv_heads) == 0, "kv_heads", "must divide heads");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return model;
+}
+
+}  // namespace curtail::config

@@ -1,0 +1,63 @@
+#include "config/site.hpp"
+
+#include "config/read.hpp"
+
+namespace curtail::config {
+namespace {
+
+windows::Thresholds read_window(json::ObjectReader& r)
+{
+    windows::Thresholds window;
+    window.open_below = {r.number("open_below_gco2_per_kwh", window.open_below.value)};
+    window.close_above = {r.number("close_above_gco2_per_kwh", window.close_above.value)};
+    window.close_delay = read_seconds(r, "close_delay_s", window.close_delay);
+    r.require(window.close_above >= window.open_below, "close_above_gco2_per_kwh", "must not be below open_below_gco2_per_kwh");
+    return window;
+}
+
+Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    Launcher launcher;
+    launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
+    if (auto const conf = r.optional_text("slurm_conf")) launcher.slurm_conf = resolve(file, *conf);
+    launcher.partition = r.text("partition", "");
+    launcher.time_limit = r.text("time_limit", launcher.time_limit);
+    launcher.script = resolve(file, r.text("script", "../../slurm/site_train.sh"));
+    launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
+    launcher.grace = read_seconds(r, "grace_s", launcher.grace);
+    return launcher;
+}
+
+}  // namespace
+
+Result<Site> read_site(std::filesystem::path const& file)
+{
+    auto const json = config::read_file(file);
+    if (!json) return tl::unexpected(json.error());
+    json::ObjectReader r(*json, file.string(), ExitCode::config);
+    Site site;
+    site.site = {r.text("site")};
+    r.require(is_plain_name(site.site.value), "site", "must have 1 to 32 letters, digits, '_' or '-'");
+    site.region = {r.text("region", site.site.value)};
+    site.label = r.text("label", site.site.value);
+    site.devices = r.text("devices", "");
+    site.ranks = static_cast<int>(r.integer("ranks", 1));
+    r.require(site.ranks >= 1 && site.ranks <= 4096, "ranks", "must be 1 to 4096");
+    site.signal_max_age = read_seconds(r, "signal_max_age_s", site.signal_max_age);
+    r.object(
+        "window", [&](json::ObjectReader& o) { site.window = read_window(o); }, false);
+    r.object(
+        "power",
+        [&](json::ObjectReader& o) {
+            site.power.idle = {1000 * o.number("idle_kw", site.power.idle.value / 1000)};
+            site.power.training = {1000 * o.number("training_kw", site.power.training.value / 1000)};
+            o.require(site.power.idle.value >= 0 && site.power.training.value >= 0, "training_kw", "power must not be negative");
+        },
+        false);
+    r.object(
+        "launcher", [&](json::ObjectReader& o) { site.launcher = read_launcher(o, file); }, true);
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return site;
+}
+
+}  // namespace curtail::config

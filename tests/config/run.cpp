@@ -1,0 +1,80 @@
+#include "config/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::config {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Model, DepthTwentyIsTheReference)
+{
+    auto const d20 = model_of_depth(20);
+    EXPECT_EQ(d20.width, 1280);
+    EXPECT_EQ(d20.heads, 10);
+    EXPECT_EQ(d20.parameters(), 560'988'200);
+}
+
+TEST(Model, HeadsDivideTheWidthForEveryDepth)
+{
+    for (int depth = 1; depth <= 64; ++depth) EXPECT_EQ(model_of_depth(depth).width % model_of_depth(depth).heads, 0) << depth;
+    EXPECT_EQ(model_of_depth(2).heads, 1);
+    EXPECT_EQ(model_of_depth(5).heads, 2);  // 320 / 128 = 2.5, half to even
+    EXPECT_EQ(model_of_depth(1).heads, 1);
+}
+
+TEST(Run, TheDemoIsReadWhole)
+{
+    auto const run = read_run(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs/runs/demo.json");
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->model.parameters(), 917'508);
+    EXPECT_EQ(run->rounds.round_time, Seconds{3});
+    EXPECT_EQ(run->rounds.drop_after, Seconds{9});
+    EXPECT_EQ(run->sites.size(), 3U);
+    EXPECT_EQ(run->store, "file://" CURTAIL_SOURCE_DIR "/results/demo/store");
+    ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
+    EXPECT_EQ(run->find_site({"NEM_SA"})->power.training, Watts{2024});
+    EXPECT_EQ(run->find_site({"DE"}), nullptr);
+}
+
+class RunFile : public testing::Test {
+  protected:
+    /// Message of reading the demo with one piece of text replaced by another.
+    std::string message_with(std::string const& from, std::string const& to)
+    {
+        auto text = *read_file(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs/runs/demo.json");
+        auto const at = text.find(from);
+        EXPECT_NE(at, std::string::npos);
+        text.replace(at, from.size(), to);
+        std::filesystem::create_directories(folder / "inputs");
+        std::filesystem::copy(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs", folder / "inputs",
+                              std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+        EXPECT_TRUE(write_file(folder / "inputs/runs/demo.json", text));
+        auto const run = read_run(folder / "inputs/runs/demo.json");
+        return run ? "" : run.error().message();
+    }
+    test::TemporaryFolder folder;
+};
+
+TEST_F(RunFile, MistypedKeyIsAnErrorThatNamesTheNearest)
+{
+    EXPECT_THAT(message_with("\"round_time_s\"", "\"round_tme_s\""),
+                HasSubstr("rounds.round_tme_s: no such key; did you mean \"round_time_s\"?"));
+    EXPECT_THAT(message_with("\"seed\"", "\"sead\""), HasSubstr("did you mean \"seed\"?"));
+}
+
+TEST_F(RunFile, ContradictionsAreFound)
+{
+    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 3000"), HasSubstr("multiple of rounds.block_tokens"));
+    EXPECT_THAT(message_with("\"../sites/spp_tx.json\"", "\"../sites/nem_sa.json\""), HasSubstr("NEM_SA is named twice"));
+    EXPECT_THAT(message_with("file:../../", "http://"), HasSubstr("store: must begin with file:"));
+    EXPECT_THAT(message_with("../models/demo.json", "../models/none.json"), HasSubstr("No such file"));
+    EXPECT_THAT(message_with("\"round_time_s\": 3", "\"round_time_s\": -3"), HasSubstr("must be 0.001"));
+}
+
+}  // namespace
+}  // namespace curtail::config
