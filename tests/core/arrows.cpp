@@ -19,7 +19,8 @@ Arrows stated_arrows()
 {
     char const* path = std::getenv("CURTAIL_ARROWS");
     Arrows arrows;
-    for (auto line : split(read_file(path == nullptr ? "arrows.txt" : path).value(), '\n')) {
+    auto const content = read_file(path == nullptr ? "arrows.txt" : path).value();
+    for (auto line : split(content, '\n')) {
         auto const colon = line.find(':');
         if (colon == std::string_view::npos) continue;
         auto& targets = arrows[std::string(line.substr(0, colon))];
