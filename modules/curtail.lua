@@ -1,0 +1,12 @@
+-- Environment module of Curtail (Lmod). Copy or link it as <modulepath>/curtail/<version>.lua and set `root` to the checkout or installation.
+help([[Curtail trains a language model only while renewable power is being curtailed.
+Programs: curtail-poll, curtail-train, curtail-data, curtail-model, curtail-status, curtail-report.]])
+whatis("Name: curtail")
+whatis("Description: carbon-aware pre-training across Slurm sites")
+
+local root = os.getenv("CURTAIL_ROOT") or "/opt/curtail"
+prepend_path("PATH", pathJoin(root, "build/release/bin"))
+setenv("CURTAIL_ROOT", root)
+setenv("CURTAIL_BUILD", pathJoin(root, "build/release"))
+-- One thread per rank: ranks share the node's cores.
+setenv("OMP_NUM_THREADS", "1")

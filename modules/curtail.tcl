@@ -1,0 +1,13 @@
+#%Module1.0
+# Environment module of Curtail (Tcl form). Copy or link it as <modulepath>/curtail/<version> and set CURTAIL_ROOT or edit `root`.
+proc ModulesHelp { } {
+    puts stderr "Curtail trains a language model only while renewable power is being curtailed."
+}
+module-whatis "Curtail: carbon-aware pre-training across Slurm sites"
+
+if { [info exists ::env(CURTAIL_ROOT)] } { set root $::env(CURTAIL_ROOT) } else { set root /opt/curtail }
+prepend-path PATH $root/build/release/bin
+setenv CURTAIL_ROOT $root
+setenv CURTAIL_BUILD $root/build/release
+# One thread per rank: ranks share the node's cores.
+setenv OMP_NUM_THREADS 1
