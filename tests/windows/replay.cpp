@@ -1,0 +1,197 @@
+#include "windows/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace curtail::windows {
+namespace {
+
+Time const start = parse_time("2026-01-11T17:00Z").value();
+Time at(std::int64_t seconds) { return start + Seconds{seconds}; }
+Reading reading(std::int64_t seconds, std::optional<double> g) { return {at(seconds), g ? std::optional(GramsPerKwh{*g}) : std::nullopt}; }
+Rule const defaults{};
+
+/// Time, from and to of a change, as text: mismatches print readably.
+std::vector<std::string> brief(std::vector<Change> const& changes)
+{
+    std::vector<std::string> lines;
+    for (auto const& c : changes)
+        lines.push_back(std::to_string((c.time - start) / Seconds{1}) + " " + std::string(to_string(c.from)) + "-" +
+                        std::string(to_string(c.to)) + " " + std::string(to_string(c.reason)));
+    return lines;
+}
+using Lines = std::vector<std::string>;
+
+TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
+{
+    std::vector<Reading> const readings{reading(0, 400), reading(300, 50), reading(600, 400), reading(900, 60), reading(1200, 70)};
+    auto const result = replay({}, at(0), readings, defaults, at(1250));
+    EXPECT_EQ(brief(result.changes), (Lines{"300 closed-open clean", "600 open-closing turned-dirty", "900 closing-open recovered"}));
+    EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
+    EXPECT_EQ(result.until, at(1250));
+    EXPECT_EQ(result.intensity, GramsPerKwh{70});
+    EXPECT_EQ(result.explanation, "70 g/kWh is not above 100: window stays open");
+    EXPECT_EQ(result.changes.front().explanation, "50 g/kWh is below 100: window opens");
+}
+
+TEST(Replay, SignalThatStopsTurnsStaleAndThenCloses)
+{
+    std::vector<Reading> const readings{reading(0, 50)};
+    auto const result = replay({}, at(0), readings, {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
+    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "700 open-closing no-signal", "1300 closing-closed delay-over"}));
+}
+
+TEST(Replay, EmptyReadingIsNoSignalAtOnce)
+{
+    std::vector<Reading> const readings{reading(0, 50), reading(300, {}), reading(600, 50)};
+    auto const result = replay({}, at(0), readings, defaults, at(600));
+    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "300 open-closing no-signal", "600 closing-open recovered"}));
+}
+
+TEST(Replay, DelayEndsBetweenReadings)
+{
+    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400), reading(900, 400)};
+    Rule const rule{.max_age = Seconds{600}, .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{450}}};
+    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(749)).changes), (Lines{"0 closed-open clean", "300 open-closing turned-dirty"}));
+    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(750)).changes),
+              (Lines{"0 closed-open clean", "300 open-closing turned-dirty", "750 closing-closed delay-over"}));
+}
+
+TEST(Replay, CleanReadingAtTheVeryEndOfTheDelayRecovers)
+{
+    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(900, 50)};
+    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(900)).changes).back(), "900 closing-open recovered");
+}
+
+TEST(Replay, WithoutDelayAWindowClosesWhenItTurnsDirty)
+{
+    std::vector<Reading> const readings{reading(0, 50), reading(300, 400)};
+    Rule const rule{.max_age = Seconds{600}, .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{0}}};
+    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(300)).changes),
+              (Lines{"0 closed-open clean", "300 open-closing turned-dirty", "300 closing-closed delay-over"}));
+}
+
+TEST(Replay, ReadingsOfTheFutureAreNotLookedAt)
+{
+    std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
+    EXPECT_TRUE(replay({}, at(0), readings, defaults, at(299)).changes.empty());
+}
+
+TEST(Replay, ReadingThatArrivesLateCountsFromTheLastEvaluationOn)
+{
+    auto const first = replay({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
+    auto const second = replay(first.state, first.until, std::vector{reading(0, 400), reading(300, 50)}, defaults, at(370));
+    EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
+}
+
+TEST(Replay, ClockThatRanBackwardsChangesNothing)
+{
+    std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
+    auto const result = replay({Phase::open, {}}, at(400), readings, defaults, at(100));
+    EXPECT_TRUE(result.changes.empty());
+    EXPECT_EQ(result.until, at(400));
+    EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
+}
+
+TEST(Replay, LaterOfTwoReadingsOfOneTimeCounts)
+{
+    std::vector<Reading> const readings{reading(0, 400), reading(0, 50)};
+    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(0)).changes), (Lines{"0 closed-open clean"}));
+}
+
+TEST(Replay, WithoutReadingsThereIsNoSignal)
+{
+    auto const result = replay({}, at(0), {}, defaults, at(100));
+    EXPECT_TRUE(result.changes.empty());
+    EXPECT_EQ(result.explanation, "no fresh signal, which counts as dirty: window stays closed");
+}
+
+TEST(Replay, BrokenContractsAreRefused)
+{
+    std::vector<Reading> const disordered{reading(300, 1), reading(0, 1)};
+    EXPECT_THROW((void)replay({}, at(0), disordered, defaults, at(0)), std::invalid_argument);
+    Rule reversed;
+    reversed.thresholds.open_below = {200};
+    EXPECT_THROW((void)replay({}, at(0), {}, reversed, at(0)), std::invalid_argument);
+    EXPECT_THROW((void)replay({}, at(0), {}, {.max_age = Seconds{0}, .thresholds = {}}, at(0)), std::invalid_argument);
+}
+
+/// A random day: gaps, empty readings, values around the thresholds, and a rule.
+struct Day {
+    std::vector<Reading> readings;
+    Rule rule;
+    std::int64_t length_s;
+};
+
+Day random_day(std::mt19937_64& random)
+{
+    auto const pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+    Day day;
+    day.length_s = pick(1, 4000);
+    day.rule.max_age = Seconds{pick(1, 500)};
+    day.rule.thresholds.open_below = {static_cast<double>(pick(80, 120))};
+    day.rule.thresholds.close_above = {day.rule.thresholds.open_below.value + static_cast<double>(pick(0, 1) * pick(0, 40))};
+    day.rule.thresholds.close_delay = Seconds{pick(0, 400)};
+    for (std::int64_t t = pick(-300, 300); t <= day.length_s; t += pick(1, 300))
+        day.readings.push_back(reading(t, pick(0, 9) == 0 ? std::optional<double>{} : static_cast<double>(pick(60, 180))));
+    return day;
+}
+
+/// The same evaluation, written another way: one step for every second, whatever happens in it.
+std::vector<std::string> second_by_second(Day const& day)
+{
+    std::vector<Change> changes;
+    WindowState state;
+    for (std::int64_t t = 0; t <= day.length_s; ++t) {
+        std::optional<GramsPerKwh> intensity;
+        for (auto const& r : day.readings)
+            if (r.time <= at(t)) intensity = at(t) - r.time < day.rule.max_age ? r.intensity : std::nullopt;
+        for (int twice = 0; twice < 2; ++twice) {  // a delay of zero ends in the second in which it began
+            auto const decision = advance(state, intensity, at(t), day.rule.thresholds);
+            if (decision.state.phase != state.phase) changes.push_back({at(t), state.phase, decision.state.phase, decision.reason, {}, {}});
+            state = decision.state;
+        }
+    }
+    return brief(changes);
+}
+
+class ReplayOfRandomDays : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(ReplayOfRandomDays, GivesTheSameHoweverItIsCalled)
+{
+    SCOPED_TRACE("seed " + std::to_string(GetParam()));
+    std::mt19937_64 random(GetParam());
+    for (int day_number = 0; day_number < 40; ++day_number) {
+        auto const day = random_day(random);
+        auto const whole = replay({}, at(0), day.readings, day.rule, at(day.length_s));
+        ASSERT_EQ(brief(whole.changes), second_by_second(day)) << "day " << day_number;
+
+        WindowState state;
+        Time until = at(0);
+        std::vector<Change> changes;
+        std::vector<std::int64_t> nows{day.length_s};
+        for (int i = 0; i < 1000; ++i) nows.push_back(std::uniform_int_distribution<std::int64_t>(0, day.length_s * 1000)(random) / 1000);
+        std::sort(nows.begin(), nows.end());
+        for (std::size_t i = 1; i < nows.size(); i += 7) std::swap(nows[i - 1], nows[i]);  // clocks step back a little
+        nows.push_back(day.length_s);
+        for (auto now : nows) {
+            // A poller hands over only what can still matter.
+            auto const first = std::lower_bound(day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
+                                                [](auto const& a, auto const& b) { return a.time < b.time; });
+            auto const part = replay(state, until, {first, day.readings.end()}, day.rule, at(now));
+            state = part.state;
+            until = part.until;
+            changes.insert(changes.end(), part.changes.begin(), part.changes.end());
+        }
+        ASSERT_EQ(changes, whole.changes) << "day " << day_number;
+        ASSERT_EQ(state, whole.state) << "day " << day_number;
+        ASSERT_EQ(until, whole.until) << "day " << day_number;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, ReplayOfRandomDays, testing::Range<std::uint64_t>(1, 11));
+
+}  // namespace
+}  // namespace curtail::windows

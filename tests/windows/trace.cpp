@@ -1,0 +1,47 @@
+// The real day of the technical report, through the detector with its default thresholds.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "signals/trace.hpp"
+#include "windows/replay.hpp"
+
+namespace curtail::windows {
+namespace {
+
+std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& region)
+{
+    std::vector<Reading> readings;
+    auto const samples = trace.samples(region).value();
+    for (auto const& sample : samples) readings.push_back({sample.time, accepted(sample, signals::Kind::marginal)});
+    return readings;
+}
+
+/// `300 open`, `8100 closed`: openings and closings of a region in seconds of trace time.
+std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
+{
+    Time const start = trace.rows().front().time;
+    auto const result = replay({}, start, readings_of(trace, region), {}, trace.rows().back().time + Seconds{86'400});
+    std::vector<std::string> lines;
+    for (auto const& change : result.changes) {
+        if (change.from == Phase::closed || change.to == Phase::closed)
+            lines.push_back(std::to_string((change.time - start) / Seconds{1}) + " " + std::string(to_string(change.to)));
+    }
+    return lines;
+}
+
+TEST(RealDay, HasItsEightDecisionsAndNoOther)
+{
+    auto const trace = signals::read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv").value();
+    std::map<std::string, std::vector<std::string>> found;
+    for (auto const& region : trace.regions()) found[region.value] = decisions(trace, region);
+    std::map<std::string, std::vector<std::string>> const expected{
+        {"CAISO_NORTH", {"300 open", "8100 closed", "8400 open", "23700 closed"}},
+        {"NEM_SA", {"16800 open", "55200 closed"}},
+        {"SPP_TX", {"36300 open", "62100 closed"}},
+        {"DE", {}}};
+    EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace curtail::windows
