@@ -1,0 +1,226 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/digest.hpp"
+#include "core/ids.hpp"
+#include "core/json.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+#include "rounds/params.hpp"
+#include "rounds/ranges.hpp"
+
+/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content means equal bytes.
+namespace curtail::rounds {
+
+inline constexpr std::int64_t record_format = 1;
+inline constexpr std::size_t record_bytes_limit = 256 * 1024;
+inline constexpr std::size_t members_limit = 1000;
+inline constexpr std::size_t norms_kept = 64;
+
+/// Speed of a site in steps, without pauses: 10^-6 blocks per second. 0: not known yet.
+using Rate = std::int64_t;
+
+/// One payload object: a part of weights, momentum or a delta.
+struct PartRef {
+    std::string part;  ///< `w0`, `m0`, `d0`
+    std::string name;  ///< of the object, relative to the run
+    std::int64_t bytes{};
+    Digest sha256;
+    friend bool operator==(PartRef const&, PartRef const&) = default;
+};
+
+struct ModelRef {
+    Round round;  ///< whose result it is
+    std::vector<PartRef> parts;
+    friend bool operator==(ModelRef const&, ModelRef const&) = default;
+};
+
+/// State of the outer optimizer: its momentum.
+struct OuterRef {
+    Outer::Kind kind{Outer::Kind::nesterov};
+    std::vector<PartRef> parts;
+    friend bool operator==(OuterRef const&, OuterRef const&) = default;
+};
+
+struct Totals {
+    std::int64_t tokens{};
+    std::int64_t steps{};
+    friend bool operator==(Totals const&, Totals const&) = default;
+};
+
+/// A slice of the parameter list that travels as one payload object.
+struct RunPart {
+    std::string name;  ///< letters and digits: `0`
+    std::vector<std::string> tensors;
+    friend bool operator==(RunPart const&, RunPart const&) = default;
+};
+
+/// `run.json`: what all sites of a run agree on.
+struct RunSpec {
+    RunId run;
+    json::Object model;  ///< shape of the model; any integers and text, compared as a whole
+    Digest manifest;     ///< of the data set's manifest.json
+    std::int64_t blocks_per_epoch{};
+    std::int64_t epochs{1};
+    std::int64_t seed{1};
+    json::Object optimizer;  ///< inner optimizer; any integers and text (reals by exact()), compared as a whole
+    Outer outer;
+    std::vector<RunPart> parts;
+    Params params;  ///< with block_tokens, which stands under `data` in the record
+    std::vector<SiteId> sites;
+
+    [[nodiscard]] std::int64_t stream_blocks() const { return blocks_per_epoch * epochs; }
+    friend bool operator==(RunSpec const&, RunSpec const&) = default;
+};
+
+/// A row of the member table.
+struct Member {
+    MemberId id;
+    SiteId site;
+    Seq seq;      ///< last decided contribution, 0 at admission
+    Ranges held;  ///< blocks that nobody else may train
+    Rate rate{};
+    Round since_round;      ///< at admission
+    std::int64_t missed{};  ///< merges in a row without a contribution of this member
+    Time seen;              ///< of the commit that admitted it or last decided one of its contributions
+    friend bool operator==(Member const&, Member const&) = default;
+};
+
+/// Why a contribution was refused.
+enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
+/// Why a member left the table.
+enum class Removal { left, silent, succeeded, complete };
+
+/// What became of one contribution.
+struct Decided {
+    MemberId member;
+    Seq seq;
+    std::optional<Refusal> refused;  ///< absent: included
+    std::optional<Digest> header;    ///< of the header's bytes; absent if inlined
+    Ranges ranges;
+    std::int64_t tokens{};
+    std::int64_t steps{};
+    std::int64_t staleness{};  ///< parent's round - base round
+    float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
+    double norm{};             ///< sqrt(sumsq / tokens) of its delta, 0 without tokens
+    bool inlined{};            ///< of a lone member: inside the committed weights, without header and delta of its own
+    friend bool operator==(Decided const&, Decided const&) = default;
+};
+
+struct Removed {
+    MemberId member;
+    Removal reason{Removal::silent};
+    friend bool operator==(Removed const&, Removed const&) = default;
+};
+
+struct RecentMerge {
+    Round round;
+    CommitNumber number;
+    friend bool operator==(RecentMerge const&, RecentMerge const&) = default;
+};
+
+/// Who wrote a record: a member, or a process that is none (N = 0), and the how manieth attempt of its process.
+struct Writer {
+    MemberId member;
+    std::int64_t attempt{};
+    friend bool operator==(Writer const&, Writer const&) = default;
+};
+
+/// One commit: the whole state of the run.
+struct Commit {
+    enum class Kind { genesis, roster, merge };
+    RunId run;
+    CommitNumber number;
+    Digest parent;  ///< of the bytes of number - 1; of run.json for number 1
+    Kind kind{Kind::genesis};
+    bool complete{};  ///< the whole stream is done
+    Round round;
+    ModelRef model;
+    std::optional<OuterRef> outer;  ///< absent before the first outer step
+    Totals totals;
+    Ranges done;
+    std::vector<Member> members;      ///< sorted by id
+    std::vector<Decided> decided;     ///< sorted by member, seq: the order of the merge
+    std::vector<Removed> removed;     ///< sorted by id
+    bool outer_step{};                ///< the merge was an outer step with momentum, not theta - g
+    std::vector<double> norms;        ///< of the last included contributions
+    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 merges, genesis being the first
+    Writer by;
+    Time time;  ///< of the store
+
+    [[nodiscard]] Member const* find(MemberId const& id) const;
+    friend bool operator==(Commit const&, Commit const&) = default;
+};
+
+/// One part of a contribution's delta.
+struct DeltaPart {
+    PartRef payload;
+    double sumsq{};            ///< sum of squares of its values
+    std::int64_t nonfinite{};  ///< how many are not finite
+    friend bool operator==(DeltaPart const&, DeltaPart const&) = default;
+};
+
+/// `contrib/<member>/<seq>.json`: announces a contribution whose payload is stored.
+struct Header {
+    RunId run;
+    MemberId member;
+    Seq seq;
+    Round base_round;  ///< round whose model the site had taken over
+    bool leaving{};    ///< its member's last
+    Ranges ranges;
+    std::int64_t tokens{};
+    std::int64_t steps{};
+    std::string encoding{"fp32"};
+    std::vector<DeltaPart> parts;  ///< empty without ranges, and where values are not finite (then `nonfinite` counts them)
+    std::int64_t nonfinite{};      ///< of all parts
+    Rate rate{};
+    Time time;
+    [[nodiscard]] double sumsq() const;
+    friend bool operator==(Header const&, Header const&) = default;
+};
+
+/// `merge/<round>/<k>.json`: somebody means to merge on top of `round`. Saves double work, decides nothing.
+struct Lease {
+    MemberId member;
+    std::int64_t k{};
+    Millis lease{};
+    Time time;
+    friend bool operator==(Lease const&, Lease const&) = default;
+};
+
+/// A record as it is stored.
+struct Encoded {
+    std::string bytes;
+    Digest sha256;  ///< of the bytes; what `parent` and `header_sha256` name
+};
+[[nodiscard]] Encoded encode(RunSpec const& run);
+[[nodiscard]] Encoded encode(Commit const& commit);
+[[nodiscard]] Encoded encode(Header const& header);
+[[nodiscard]] Encoded encode(Lease const& lease);
+
+/// Strict: size, canonical form, `self` digest, schema, and what a record must fulfil by itself. `name` is the object's; a record
+/// under a name that is not its own is refused. Code `protocol`, naming object and rule.
+[[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
+[[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
+[[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
+
+/// A real number as its bits in hex, since canonical records hold none. from_exact: nothing if it is not such a text.
+[[nodiscard]] std::string exact(double value);
+[[nodiscard]] std::string exact(float value);
+[[nodiscard]] std::optional<double> double_from_exact(std::string_view text);
+[[nodiscard]] std::optional<float> float_from_exact(std::string_view text);
+
+[[nodiscard]] char const* to_text(Refusal reason);  ///< `not-held`
+[[nodiscard]] char const* to_text(Removal reason);
+[[nodiscard]] char const* to_text(Commit::Kind kind);
+[[nodiscard]] char const* to_text(Outer::Kind kind);
+
+/// Says where two specifications differ, for a site whose configuration is not the run's: code `config`. Sites are not compared.
+[[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
+
+}  // namespace curtail::rounds
