@@ -1,0 +1,96 @@
+#include "energy/ledger.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace curtail::energy {
+
+char const* name(State state)
+{
+    switch (state) {
+        case State::starting:
+            return "starting";
+        case State::training:
+            return "training";
+        case State::exchange:
+            return "exchange";
+        case State::idle:
+            return "idle";
+        case State::draining:
+            return "draining";
+    }
+    return "unknown";
+}
+
+char const* name(Kind kind)
+{
+    switch (kind) {
+        case Kind::measured:
+            return "measured";
+        case Kind::logged:
+            return "logged";
+        case Kind::derived:
+            return "derived";
+        case Kind::modelled:
+            return "modelled";
+        case Kind::estimated:
+            return "estimated";
+    }
+    return "unknown";
+}
+
+std::optional<double> Ledger::inside_share() const
+{
+    if (total.energy.value <= 0) return std::nullopt;
+    return ratio(inside_windows, total.energy);
+}
+
+std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval interval)
+{
+    std::vector<StateInterval> out;
+    for (auto const& s : states) {
+        Interval const part{std::max(s.when.from, interval.from), std::min(s.when.to, interval.to)};
+        if (part.from < part.to) out.push_back({s.state, part});
+    }
+    return out;
+}
+
+Ledger account(std::span<StateInterval const> states, std::span<Interval const> windows, IntensitySeries const& intensity,
+               Rules const& rules)
+{
+    Ledger ledger{{}, {}, {}, rules.energy, rules.carbon};
+    for (auto const& s : states) {
+        auto const tally = integrate(rules.power.of(s.state), s.when, intensity, rules.threshold);
+        ledger.by_state[s.state] += tally;
+        ledger.total += tally;
+    }
+    for (auto const& window : windows)
+        for (auto const& s : clip(states, window)) ledger.inside_windows += rules.power.of(s.state) * s.when.length();
+    return ledger;
+}
+
+std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySeries const& intensity, Rules const& rules, Time from,
+                              Millis step, std::size_t count)
+{
+    std::vector<Tally> out;
+    Tally sum;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0) {
+            Time const to = from + static_cast<std::int64_t>(i) * step;
+            for (auto const& s : clip(states, {to - step, to}))
+                sum += integrate(rules.power.of(s.state), s.when, intensity, rules.threshold);
+        }
+        out.push_back(sum);
+    }
+    return out;
+}
+
+AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start, IntensitySeries const& intensity, Rules const& rules)
+{
+    if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
+    FractionalSeconds const length{static_cast<double>(tokens.value) / tokens_per_second};
+    Interval const when{start, start + std::chrono::round<Millis>(length)};
+    return {when, integrate(rules.power.training, when, intensity, rules.threshold)};
+}
+
+}  // namespace curtail::energy

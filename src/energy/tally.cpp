@@ -1,0 +1,61 @@
+#include "energy/tally.hpp"
+
+namespace curtail::energy {
+namespace {
+
+constexpr GramsPerKwh mean(GramsPerKwh a, GramsPerKwh b) { return 0.5 * (a + b); }
+
+/// Energy of a known piece that does not cross the threshold inside.
+Tally uniform(WattHours energy, GramsPerKwh begin, GramsPerKwh end, bool clean)
+{
+    Grams const carbon = energy * mean(begin, end);
+    return {
+        .energy = energy, .clean = clean ? energy : WattHours{}, .unknown = {}, .carbon = carbon, .carbon_dirty = clean ? Grams{} : carbon};
+}
+
+Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
+{
+    WattHours const energy = power * piece.when.length();
+    if (!piece.known) return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
+    bool const clean_begin = piece.begin < threshold;
+    bool const clean_end = piece.end < threshold;
+    if (clean_begin == clean_end) return uniform(energy, piece.begin, piece.end, clean_begin);
+    double const crossing = ratio(threshold - piece.begin, piece.end - piece.begin);
+    Tally tally = uniform(crossing * energy, piece.begin, threshold, clean_begin);
+    tally += uniform((1 - crossing) * energy, threshold, piece.end, clean_end);
+    return tally;
+}
+
+}  // namespace
+
+Tally& Tally::operator+=(Tally const& other)
+{
+    energy += other.energy;
+    clean += other.clean;
+    unknown += other.unknown;
+    carbon += other.carbon;
+    carbon_dirty += other.carbon_dirty;
+    return *this;
+}
+
+std::optional<double> Tally::clean_share() const
+{
+    if (energy.value <= 0) return std::nullopt;
+    return ratio(clean, energy);
+}
+
+std::optional<GramsPerKwh> Tally::mean_intensity() const
+{
+    WattHours const known = energy - unknown;
+    if (known.value <= 0) return std::nullopt;
+    return GramsPerKwh{carbon.value / known.value * 1000};
+}
+
+Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity, GramsPerKwh threshold)
+{
+    Tally sum;
+    for (auto const& piece : intensity.pieces(interval)) sum += of_piece(power, piece, threshold);
+    return sum;
+}
+
+}  // namespace curtail::energy

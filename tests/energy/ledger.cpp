@@ -1,0 +1,111 @@
+#include "energy/ledger.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace curtail::energy {
+namespace {
+
+Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
+
+Rules const rules{{}, GramsPerKwh{100}, {Kind::modelled, "two levels"}, {Kind::modelled, "test trace"}};
+
+TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
+{
+    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(3600), GramsPerKwh{400}}}};
+    auto const tally = integrate(Watts{1000}, {at(0), at(3600)}, ramp, GramsPerKwh{100});
+    EXPECT_DOUBLE_EQ(tally.energy.value, 1000);
+    EXPECT_DOUBLE_EQ(tally.carbon.value, 200);
+    EXPECT_DOUBLE_EQ(tally.clean.value, 250);
+    EXPECT_DOUBLE_EQ(tally.carbon_dirty.value, 0.75 * 250);
+    EXPECT_DOUBLE_EQ(*tally.clean_share(), 0.25);
+    EXPECT_DOUBLE_EQ(tally.mean_intensity()->value, 200);
+}
+
+TEST(Tally, EnergyWithoutSignalIsCountedAsUnknownAndCausesNoCarbon)
+{
+    IntensitySeries const gap{{{at(0), GramsPerKwh{50}}, {at(300), std::nullopt}, {at(600), GramsPerKwh{50}}, {at(900), GramsPerKwh{50}}}};
+    auto const tally = integrate(Watts{1000}, {at(0), at(1200)}, gap, GramsPerKwh{100});
+    EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
+    EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
+    EXPECT_NEAR(tally.carbon.value, 300.0 / 3600 * 50, 1e-9);
+    EXPECT_NEAR(*tally.clean_share(), 0.25, 1e-12);
+}
+
+TEST(Tally, OfNothingHasNoShares)
+{
+    EXPECT_FALSE(Tally{}.clean_share());
+    EXPECT_FALSE(Tally{}.mean_intensity());
+}
+
+TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
+{
+    unsigned const seed = 7;
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> values(0, 300);
+    std::uniform_real_distribution<double> places(-400, 4000);
+    std::vector<IntensityPoint> points;
+    for (int i = 0; i < 12; ++i) points.push_back({at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
+    IntensitySeries const trace{points, PastEnds::hold};
+    for (int i = 0; i < 200; ++i) {
+        double const a = places(random);
+        double const b = places(random);
+        double const c = places(random);
+        double const lo = std::min({a, b, c});
+        double const hi = std::max({a, b, c});
+        double const mid = a + b + c - lo - hi;
+        auto const whole = integrate(Watts{500}, {at(lo), at(hi)}, trace, GramsPerKwh{100});
+        auto parts = integrate(Watts{500}, {at(lo), at(mid)}, trace, GramsPerKwh{100});
+        parts += integrate(Watts{500}, {at(mid), at(hi)}, trace, GramsPerKwh{100});
+        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6) << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6) << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.clean.value, parts.clean.value, 1e-6) << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6) << "seed " << seed << " case " << i;
+    }
+}
+
+TEST(Ledger, KeepsStatesApartAndCountsWhatIsInsideWindows)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}};
+    std::vector<StateInterval> const states{
+        {State::starting, {at(0), at(900)}}, {State::training, {at(900), at(4500)}}, {State::draining, {at(4500), at(5400)}}};
+    std::vector<Interval> const windows{{at(0), at(2700)}};
+    auto const ledger = account(states, windows, flat, rules);
+    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::starting).energy.value, 117);
+    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::training).energy.value, 2024);
+    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::draining).energy.value, 117);
+    EXPECT_EQ(ledger.by_state.count(State::idle), 0U);
+    EXPECT_DOUBLE_EQ(ledger.total.carbon.value, 2.258 * 50);
+    EXPECT_DOUBLE_EQ(ledger.inside_windows.value, 117 + 1012);
+    EXPECT_DOUBLE_EQ(*ledger.inside_share(), 1129.0 / 2258);
+    EXPECT_EQ(ledger.carbon.source, "test trace");
+}
+
+TEST(Ledger, CumulativeSeriesEndsAtTheTotal)
+{
+    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}};
+    std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}}, {State::idle, {at(4500), at(5399)}}};
+    auto const whole = account(states, {}, ramp, rules).total;
+    auto const series = cumulative(states, ramp, rules, at(0), Millis{60'000}, 91);
+    ASSERT_EQ(series.size(), 91U);
+    EXPECT_EQ(series[2], Tally{});
+    EXPECT_NEAR(series.back().energy.value, whole.energy.value, 1e-9);
+    EXPECT_NEAR(series.back().carbon.value, whole.carbon.value, 1e-9);
+}
+
+TEST(AlwaysOn, TakesTokensOverRateAtTrainingPower)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}, {at(3600), GramsPerKwh{300}}}};
+    auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
+    EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
+    EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);
+    EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
+    auto const longer = always_on(Tokens{28'800}, 4, at(0), flat, rules);
+    EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "beyond the trace nothing is guessed";
+    EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), flat, rules), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace curtail::energy
