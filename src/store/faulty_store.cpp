@@ -1,0 +1,103 @@
+#include "store/faulty_store.hpp"
+
+namespace curtail::store {
+
+bool FaultyStore::draw(double probability)
+{
+    bool const hit = probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability;
+    injected_ += hit ? 1 : 0;
+    return hit;
+}
+
+Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool writes)
+{
+    constexpr double lands_now = 0.2;
+    for (std::size_t i = 0; i < delayed_.size();) {
+        if (std::uniform_real_distribution<>(0, 1)(random_) >= lands_now) {
+            ++i;
+            continue;
+        }
+        (void)inner_.create(delayed_[i].name, delayed_[i].bytes);
+        delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    auto const what = std::string("cannot ") + act + " " + name.text();
+    if (draw(faults_.unavailable)) return fail(ExitCode::temporary, what, "the store does not answer (injected)");
+    if (writes && draw(faults_.no_space)) return fail(ExitCode::io, what, "the store is full (injected)");
+    return {};
+}
+
+Result<CreateOutcome> FaultyStore::create(ObjectName const& name, std::span<std::byte const> bytes)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("create", name, true); !ready) return tl::unexpected(ready.error());
+    if (draw(faults_.lost_request)) return CreateOutcome::unknown;
+    if (draw(faults_.delayed_create)) {
+        delayed_.push_back({name, Content(bytes.begin(), bytes.end())});
+        return CreateOutcome::unknown;
+    }
+    auto outcome = inner_.create(name, bytes);
+    if (outcome && draw(faults_.lost_reply)) return CreateOutcome::unknown;
+    return outcome;
+}
+
+Result<void> FaultyStore::put(ObjectName const& name, std::span<std::byte const> bytes)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("write", name, true); !ready) return ready;
+    return inner_.put(name, bytes);
+}
+
+Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
+{
+    Content content;
+    {
+        std::lock_guard const guard(mutex_);
+        if (auto ready = begin("read", name, false); !ready) return tl::unexpected(ready.error());
+        if (draw(faults_.stale_missing)) return false;
+        auto whole = inner_.get(name, limit);
+        if (!whole) return tl::unexpected(whole.error());
+        if (!*whole) return false;
+        content = std::move(**whole);
+        auto const place = [&] { return std::uniform_int_distribution<std::size_t>(0, content.size() - 1)(random_); };
+        if (!content.empty() && draw(faults_.short_read)) content.resize(place());
+        if (!content.empty() && draw(faults_.corrupt_read)) content[place()] ^= std::byte{1} << (random_() % 8);
+    }
+    sink(content, {static_cast<std::int64_t>(content.size())});
+    return true;
+}
+
+Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("look at", name, false); !ready) return tl::unexpected(ready.error());
+    if (draw(faults_.stale_missing)) return std::optional<ObjectInfo>{};
+    return inner_.stat(name);
+}
+
+Result<void> FaultyStore::remove(ObjectName const& name)
+{
+    std::lock_guard const guard(mutex_);
+    if (auto ready = begin("remove", name, false); !ready) return ready;
+    return inner_.remove(name);
+}
+
+void FaultyStore::set_faults(Faults faults)
+{
+    std::lock_guard const guard(mutex_);
+    faults_ = faults;
+}
+
+void FaultyStore::land_delayed()
+{
+    std::lock_guard const guard(mutex_);
+    for (auto const& late : delayed_) (void)inner_.create(late.name, late.bytes);
+    delayed_.clear();
+}
+
+int FaultyStore::injected() const
+{
+    std::lock_guard const guard(mutex_);
+    return injected_;
+}
+
+}  // namespace curtail::store

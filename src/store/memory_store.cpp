@@ -1,0 +1,65 @@
+#include "store/memory_store.hpp"
+
+namespace curtail::store {
+
+MemoryStore::Object MemoryStore::object_of(std::span<std::byte const> bytes) const
+{
+    return {std::make_shared<Content const>(bytes.begin(), bytes.end()), clock_ != nullptr ? clock_->now() : SystemClock{}.now()};
+}
+
+Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std::byte const> bytes)
+{
+    auto object = object_of(bytes);
+    std::lock_guard const guard(mutex_);
+    return objects_.try_emplace(name, std::move(object)).second ? CreateOutcome::created : CreateOutcome::exists;
+}
+
+Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const> bytes)
+{
+    auto object = object_of(bytes);
+    std::lock_guard const guard(mutex_);
+    objects_.insert_or_assign(name, std::move(object));
+    return {};
+}
+
+Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
+{
+    std::shared_ptr<Content const> content;
+    {
+        std::lock_guard const guard(mutex_);
+        auto const found = objects_.find(name);
+        if (found == objects_.end()) return false;
+        content = found->second.content;
+    }
+    Bytes const whole{static_cast<std::int64_t>(content->size())};
+    if (whole > limit)
+        return fail(ExitCode::data, "cannot read " + name.text(),
+                    "it has " + std::to_string(whole.value) + " bytes, the limit is " + std::to_string(limit.value));
+    sink(*content, whole);
+    return true;
+}
+
+Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name)
+{
+    std::lock_guard const guard(mutex_);
+    auto const found = objects_.find(name);
+    if (found == objects_.end()) return std::optional<ObjectInfo>{};
+    return std::optional(ObjectInfo{{static_cast<std::int64_t>(found->second.content->size())}, found->second.modified});
+}
+
+Result<void> MemoryStore::remove(ObjectName const& name)
+{
+    std::lock_guard const guard(mutex_);
+    objects_.erase(name);
+    return {};
+}
+
+std::vector<ObjectName> MemoryStore::names() const
+{
+    std::lock_guard const guard(mutex_);
+    std::vector<ObjectName> all;
+    for (auto const& [name, object] : objects_) all.push_back(name);
+    return all;
+}
+
+}  // namespace curtail::store

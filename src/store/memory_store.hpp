@@ -1,0 +1,35 @@
+#pragma once
+#include <map>
+#include <mutex>
+
+#include "core/clock.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::store {
+
+/// A store in this process, for tests and simulations.
+class MemoryStore final : public ObjectStore {
+  public:
+    /// `clock` is the store's own; it must outlive the store. Without one: the system's.
+    explicit MemoryStore(Clock const* clock = nullptr) : clock_(clock) {}
+
+    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name, std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
+    [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
+    [[nodiscard]] Result<void> remove(ObjectName const& name) override;
+    [[nodiscard]] std::vector<ObjectName> names() const;  ///< of all objects, sorted
+
+  private:
+    struct Object {
+        std::shared_ptr<Content const> content;
+        Time modified;
+    };
+    [[nodiscard]] Object object_of(std::span<std::byte const> bytes) const;
+
+    Clock const* clock_;
+    mutable std::mutex mutex_;
+    std::map<ObjectName, Object> objects_;
+};
+
+}  // namespace curtail::store

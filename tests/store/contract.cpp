@@ -1,0 +1,172 @@
+// What every store promises, asked of every store.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "store/faulty_store.hpp"
+#include "store/memory_store.hpp"
+#include "store/posix_store.hpp"
+#include "store/verified.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::store {
+namespace {
+
+/// A store and what it stands on.
+struct World {
+    test::TemporaryFolder folder;
+    std::unique_ptr<ObjectStore> inner;
+    std::unique_ptr<ObjectStore> store;
+};
+using MakeStore = void (*)(World&);
+struct Kind {
+    char const* name;
+    MakeStore make;
+};
+
+void make_memory(World& w) { w.store = std::make_unique<MemoryStore>(); }
+void make_posix(World& w) { w.store = *PosixStore::open(w.folder.path(), Missing::refuse); }
+void make_stepwise(World& w) { w.store = *PosixStore::open(w.folder.path(), Missing::refuse, Lookup::stepwise); }
+void make_faultless(World& w)
+{
+    w.inner = std::make_unique<MemoryStore>();
+    w.store = std::make_unique<FaultyStore>(*w.inner, Faults{}, 1);
+}
+
+class Store : public testing::TestWithParam<Kind> {
+  protected:
+    Store() { GetParam().make(world_); }
+    ObjectStore& store() { return *world_.store; }
+    std::optional<std::string> text_at(ObjectName const& name)
+    {
+        auto const content = store().get(name, {1 << 20});
+        if (!content) throw std::runtime_error(content.error().message());
+        if (!*content) return std::nullopt;
+        return std::string(text_of(**content));
+    }
+
+  private:
+    World world_;
+};
+
+ObjectName commit(int number) { return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json"); }
+ObjectName const payload = *ObjectName::parse("runs/r/models/1/A.0123abcd.1-1/w.h5");
+
+Content random_content(std::size_t size, unsigned seed)
+{
+    std::mt19937 random(seed);
+    Content content(size);
+    for (auto& b : content) b = static_cast<std::byte>(random());
+    return content;
+}
+
+TEST_P(Store, TheFirstCreateWinsAndLaterOnesChangeNothing)
+{
+    EXPECT_EQ(text_at(commit(1)), std::nullopt);
+    EXPECT_EQ(*store().create(commit(1), bytes_of("first")), CreateOutcome::created);
+    EXPECT_EQ(*store().create(commit(1), bytes_of("second")), CreateOutcome::exists);
+    EXPECT_EQ(text_at(commit(1)), "first");
+    EXPECT_EQ(text_at(commit(2)), std::nullopt);
+}
+
+TEST_P(Store, OfManyThreadsExactlyOneCreatesAndItsBytesAreThere)
+{
+    constexpr int threads = 8;
+    constexpr int objects = 40;
+    std::vector<std::vector<int>> winners(objects);
+    std::mutex mutex;
+    std::vector<std::thread> all;
+    std::atomic<int> ready{0};
+    for (int t = 0; t < threads; ++t)
+        all.emplace_back([&, t] {
+            for (++ready; ready < threads;) std::this_thread::yield();
+            for (int n = 0; n < objects; ++n) {
+                auto const outcome = store().create(commit(n), bytes_of("writer " + std::to_string(t)));
+                if (!outcome || *outcome != CreateOutcome::created) continue;
+                std::lock_guard const guard(mutex);
+                winners[static_cast<std::size_t>(n)].push_back(t);
+            }
+        });
+    for (auto& thread : all) thread.join();
+    for (int n = 0; n < objects; ++n) {
+        auto const& won = winners[static_cast<std::size_t>(n)];
+        ASSERT_EQ(won.size(), 1U) << "object " << n;
+        EXPECT_EQ(text_at(commit(n)), "writer " + std::to_string(won[0]));
+    }
+}
+
+TEST_P(Store, PutReplacesAndMayFollowACreate)
+{
+    ASSERT_TRUE(store().put(payload, bytes_of("one")));
+    ASSERT_TRUE(store().put(payload, bytes_of("two, longer")));
+    EXPECT_EQ(text_at(payload), "two, longer");
+    EXPECT_EQ(*store().create(payload, bytes_of("x")), CreateOutcome::exists);
+}
+
+TEST_P(Store, KeepsEveryByteOfAnySize)
+{
+    for (std::size_t const size : {0UL, 1UL, 4096UL, (1UL << 20) - 1, 1UL << 20, (1UL << 20) + 1, 3'600'000UL}) {
+        auto const content = random_content(size, static_cast<unsigned>(size));
+        ASSERT_TRUE(store().put(payload, content));
+        auto const back = store().get(payload, {1 << 23});
+        ASSERT_TRUE(back) << back.error().message();
+        EXPECT_TRUE(**back == content) << size;
+        EXPECT_EQ((*store().stat(payload))->size.value, static_cast<std::int64_t>(size));
+    }
+}
+
+TEST_P(Store, LimitHoldsToTheByte)
+{
+    ASSERT_TRUE(store().put(payload, bytes_of("12345")));
+    EXPECT_TRUE(store().get(payload, {5}));
+    auto const refused = store().get(payload, {4});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::data);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("5 bytes, the limit is 4"));
+}
+
+TEST_P(Store, RemovedIsAbsentAndRemovingTheAbsentIsFine)
+{
+    EXPECT_TRUE(store().remove(payload));
+    ASSERT_TRUE(store().put(payload, bytes_of("x")));
+    EXPECT_TRUE(store().remove(payload));
+    EXPECT_TRUE(store().remove(payload));
+    EXPECT_EQ(text_at(payload), std::nullopt);
+    EXPECT_EQ(*store().stat(payload), std::nullopt);
+}
+
+TEST_P(Store, ModificationTimeIsTheStoresClock)
+{
+    auto const before = SystemClock{}.now() - Millis{20};  // a file system's clock is as coarse as the kernel's tick
+    ASSERT_EQ(*store().create(commit(1), bytes_of("x")), CreateOutcome::created);
+    auto const info = *store().stat(commit(1));
+    ASSERT_TRUE(info);
+    EXPECT_GE(info->modified, before);
+    EXPECT_LE(info->modified, SystemClock{}.now());
+    EXPECT_EQ((*store().stat(commit(1)))->modified, info->modified);
+}
+
+TEST_P(Store, VerifiedReadTellsGoodFromCorruptFromMissing)
+{
+    auto const content = random_content(100'000, 7);
+    ASSERT_TRUE(store().put(payload, content));
+    auto const good = read_verified(store(), payload, {100'000}, sha256(content));
+    ASSERT_TRUE(good) << good.error().error.message();
+    EXPECT_TRUE(*good == content);
+
+    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other")).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content)).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content)).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256("")).error().kind, ReadFailure::Kind::missing);
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Store,
+                         testing::Values(Kind{"Memory", make_memory}, Kind{"Posix", make_posix}, Kind{"PosixStepwise", make_stepwise},
+                                         Kind{"FaultyWithoutFaults", make_faultless}),
+                         [](auto const& made) { return std::string(made.param.name); });
+
+}  // namespace
+}  // namespace curtail::store

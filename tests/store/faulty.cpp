@@ -1,0 +1,100 @@
+#include "store/faulty_store.hpp"
+
+#include <gtest/gtest.h>
+
+#include "store/memory_store.hpp"
+#include "store/verified.hpp"
+
+namespace curtail::store {
+namespace {
+
+ObjectName commit(int number) { return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json"); }
+
+struct Faulty : testing::Test {
+    MemoryStore inner;
+    FaultyStore faulty{inner, {}, 1};
+    bool is_there(int number) { return inner.get(commit(number), {100}).value().has_value(); }
+};
+
+TEST_F(Faulty, ALostRequestNeverHappensAndALostReplyDid)
+{
+    faulty.set_faults({.lost_request = 1});
+    EXPECT_EQ(*faulty.create(commit(1), bytes_of("x")), CreateOutcome::unknown);
+    EXPECT_FALSE(is_there(1));
+    faulty.set_faults({.lost_reply = 1});
+    EXPECT_EQ(*faulty.create(commit(1), bytes_of("x")), CreateOutcome::unknown);
+    EXPECT_TRUE(is_there(1));
+}
+
+TEST_F(Faulty, ADelayedCreateLandsLaterAndNeverOverwrites)
+{
+    faulty.set_faults({.delayed_create = 1});
+    EXPECT_EQ(*faulty.create(commit(1), bytes_of("late")), CreateOutcome::unknown);
+    EXPECT_FALSE(is_there(1));
+    ASSERT_EQ(*inner.create(commit(1), bytes_of("fast")), CreateOutcome::created);
+    faulty.land_delayed();
+    EXPECT_EQ(text_of(*inner.get(commit(1), {100}).value()), "fast");
+
+    EXPECT_EQ(*faulty.create(commit(2), bytes_of("late")), CreateOutcome::unknown);
+    faulty.set_faults({});
+    int requests = 0;
+    for (; requests < 1000 && !is_there(2); ++requests) (void)faulty.stat(commit(3));
+    EXPECT_LT(requests, 1000) << "it never landed";
+}
+
+TEST_F(Faulty, StaleAnswersAndRefusalsLieOnlyAboutTheMoment)
+{
+    ASSERT_TRUE(inner.put(commit(1), bytes_of("x")));
+    faulty.set_faults({.stale_missing = 1});
+    EXPECT_EQ(*faulty.get(commit(1), {100}), std::nullopt);
+    EXPECT_EQ(*faulty.stat(commit(1)), std::nullopt);
+    faulty.set_faults({.unavailable = 1});
+    EXPECT_EQ(faulty.get(commit(1), {100}).error().code, ExitCode::temporary);
+    EXPECT_EQ(faulty.put(commit(1), bytes_of("y")).error().code, ExitCode::temporary);
+    faulty.set_faults({.no_space = 1});
+    EXPECT_EQ(faulty.put(commit(1), bytes_of("y")).error().code, ExitCode::io);
+    EXPECT_EQ(text_of(*faulty.get(commit(1), {100}).value()), "x");
+}
+
+TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
+{
+    Content const content(5000, std::byte{1});
+    auto const read = [&] { return read_verified(faulty, commit(1), {5000}, sha256(content)); };
+    ASSERT_TRUE(inner.put(commit(1), content));
+    for (auto const& always : {Faults{.short_read = 1}, Faults{.corrupt_read = 1}}) {
+        faulty.set_faults(always);
+        EXPECT_EQ(read().error().kind, ReadFailure::Kind::corrupt);
+    }
+    faulty.set_faults({.unavailable = 1});
+    EXPECT_EQ(read().error().kind, ReadFailure::Kind::unavailable);
+
+    faulty.set_faults({.short_read = 0.1, .corrupt_read = 0.1, .unavailable = 0.1});
+    int good = 0;
+    for (int i = 0; i < 200; ++i) {
+        auto const answer = read();
+        if (!answer) continue;
+        EXPECT_TRUE(*answer == content);
+        ++good;
+    }
+    EXPECT_GT(good, 190) << "each read has three tries, each of which is good 7 times in 10";
+}
+
+TEST(FaultySeeds, TheSameSeedGivesTheSameFaults)
+{
+    auto const outcomes = [](std::uint64_t seed) {
+        MemoryStore inner;
+        FaultyStore faulty(inner, {.lost_request = 0.2, .lost_reply = 0.2, .delayed_create = 0.2, .unavailable = 0.2}, seed);
+        std::vector<int> seen;
+        for (int i = 0; i < 200; ++i) {
+            auto const outcome = faulty.create(commit(i % 20), bytes_of("x"));
+            seen.push_back(outcome ? static_cast<int>(*outcome) : -1);
+        }
+        seen.push_back(faulty.injected());
+        return seen;
+    };
+    EXPECT_EQ(outcomes(3), outcomes(3));
+    EXPECT_NE(outcomes(3), outcomes(4));
+}
+
+}  // namespace
+}  // namespace curtail::store

@@ -1,0 +1,112 @@
+// A network file system may lose the reply to a request that it carried out. Here link and fsync of this process stand between the
+// store and the kernel and lie on command.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "store/posix_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+enum class Link { honest, reply_lost, heard_twice, never_sent, not_supported };
+Link link_mode = Link::honest;
+int failing_sync = 0;  ///< the so-manieth fsync from now fails; 0: none
+
+}  // namespace
+
+extern "C" int linkat(int from_folder, char const* from, int to_folder, char const* to, int flags) noexcept
+{
+    auto const fail_with = [](int error) {
+        errno = error;
+        return -1;
+    };
+    if (link_mode == Link::never_sent) return fail_with(ETIMEDOUT);
+    if (link_mode == Link::not_supported) return fail_with(EOPNOTSUPP);
+    auto const done = static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+    if (done == 0 && link_mode == Link::reply_lost) return fail_with(ETIMEDOUT);
+    if (done == 0 && link_mode == Link::heard_twice) return fail_with(EEXIST);
+    return done;
+}
+
+extern "C" int fsync(int fd)
+{
+    if (failing_sync > 0 && --failing_sync == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return static_cast<int>(syscall(SYS_fsync, fd));
+}
+
+namespace curtail::store {
+namespace {
+
+ObjectName const record = *ObjectName::parse("runs/r/commits/00000001.json");
+ObjectName const neighbour = *ObjectName::parse("runs/r/commits/00000002.json");
+
+class LostReplies : public testing::Test {
+  protected:
+    LostReplies() : store_(*PosixStore::open(folder_.path(), Missing::refuse)) { EXPECT_TRUE(store_->create(neighbour, bytes_of("n"))); }
+    ~LostReplies() override
+    {
+        link_mode = Link::honest;
+        failing_sync = 0;
+    }
+    bool is_there() { return store_->get(record, {100}).value().has_value(); }
+
+    test::TemporaryFolder folder_;
+    std::unique_ptr<PosixStore> store_;
+};
+
+TEST_F(LostReplies, AWinnerThatHearsExistsKnowsThatItWon)
+{
+    link_mode = Link::heard_twice;
+    EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::created);
+    link_mode = Link::honest;
+    EXPECT_EQ(*store_->create(record, bytes_of("y")), CreateOutcome::exists);
+}
+
+TEST_F(LostReplies, AWinnerThatHearsNothingKnowsThatItWon)
+{
+    link_mode = Link::reply_lost;
+    EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::created);
+    EXPECT_TRUE(is_there());
+}
+
+TEST_F(LostReplies, ARequestThatMayStillArriveIsUnknown)
+{
+    link_mode = Link::never_sent;
+    EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::unknown);
+    EXPECT_FALSE(is_there());
+}
+
+TEST_F(LostReplies, AFileSystemWithoutLinksIsRefusedInWords)
+{
+    link_mode = Link::not_supported;
+    auto const created = store_->create(record, bytes_of("x"));
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().code, ExitCode::unavailable);
+    EXPECT_NE(created.error().message().find("hard links"), std::string::npos);
+}
+
+TEST_F(LostReplies, WhatIsNotOnDiskBecomesNoObject)
+{
+    failing_sync = 1;  // of the content
+    EXPECT_FALSE(store_->create(record, bytes_of("x")));
+    EXPECT_FALSE(is_there());
+    failing_sync = 1;
+    EXPECT_FALSE(store_->put(record, bytes_of("x")));
+    EXPECT_FALSE(is_there());
+}
+
+TEST_F(LostReplies, VisibleButNotDurableIsUnknown)
+{
+    failing_sync = 2;  // of the folder
+    EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::unknown);
+    EXPECT_TRUE(is_there());
+}
+
+}  // namespace
+}  // namespace curtail::store
