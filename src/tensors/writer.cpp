@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "tensors/hdf5.hpp"
+
+namespace curtail::tensors {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensor files hold memory as it is");
+
+/// Tensors start at multiples of this, so that a mapped or copied file can be used by vector instructions.
+constexpr hsize_t alignment = 64;
+/// Links and attributes stay inside the (checksummed) object headers up to this many.
+constexpr unsigned max_compact = 1'000;
+
+bool is_good_shape(Shape const& shape)
+{
+    if (shape.size() > static_cast<std::size_t>(max_rank)) return false;
+    std::int64_t elements = 1;
+    for (auto const dimension : shape)
+        if (dimension < 0 || __builtin_mul_overflow(elements, dimension, &elements)) return false;
+    return elements <= std::numeric_limits<std::int64_t>::max() / 8;
+}
+
+Handle object_properties(hid_t kind)
+{
+    Handle list(H5Pcreate(kind), H5Pclose);
+    H5Pset_obj_track_times(list.get(), false);
+    H5Pset_attr_phase_change(list.get(), max_compact, 0);
+    if (kind != H5P_DATASET_CREATE) {
+        H5Pset_link_phase_change(list.get(), max_compact, 0);
+        return list;
+    }
+    H5Pset_layout(list.get(), H5D_CONTIGUOUS);
+    H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER);
+    return list;
+}
+
+/// The format of HDF5 1.8: checksummed headers, no marks of open files in the superblock.
+Handle access_properties()
+{
+    Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
+    H5Pset_alignment(list.get(), alignment, alignment);
+    H5Pset_file_locking(list.get(), false, true);
+    return list;
+}
+
+bool write_attribute(hid_t file, std::string const& name, hid_t type, void const* value)
+{
+    Handle const space(H5Screate(H5S_SCALAR), H5Sclose);
+    Handle const attribute(H5Acreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    return attribute && H5Awrite(attribute.get(), type, value) >= 0;
+}
+
+bool write_text_attribute(hid_t file, std::string const& name, std::string const& text)
+{
+    Handle const type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), std::max<std::size_t>(1, text.size()));
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.get(), H5T_CSET_UTF8);
+    return write_attribute(file, name, type.get(), text.c_str());
+}
+
+bool write_attribute(hid_t file, std::string const& name, json::Value const& value)
+{
+    if (auto const* text = value.as_text()) return write_text_attribute(file, name, *text);
+    if (auto const* integer = value.as_integer()) return write_attribute(file, name, H5T_STD_I64LE, integer);
+    double const number = *value.as_number();
+    return write_attribute(file, name, H5T_IEEE_F64LE, &number);
+}
+
+}  // namespace
+
+void TensorWriter::add(std::string name, Dtype dtype, Shape shape, std::span<std::byte const> bytes)
+{
+    if (!is_tensor_name(name)) throw std::invalid_argument("bad tensor name \"" + name + "\"");
+    if (!is_good_shape(shape)) throw std::invalid_argument("tensor " + name + " has a bad shape");
+    TensorInfo info{std::move(name), dtype, std::move(shape)};
+    if (static_cast<std::int64_t>(bytes.size()) != info.bytes())
+        throw std::invalid_argument("tensor " + info.name + " has " + std::to_string(bytes.size()) + " bytes, its shape wants " +
+                                    std::to_string(info.bytes()));
+    auto const at = std::lower_bound(entries_.begin(), entries_.end(), info.name,
+                                     [](Entry const& entry, std::string const& key) { return entry.info.name < key; });
+    if (at != entries_.end() && at->info.name == info.name) throw std::invalid_argument("tensor " + info.name + " was added before");
+    entries_.insert(at, Entry{std::move(info), bytes});
+}
+
+void TensorWriter::attribute(std::string name, json::Value value)
+{
+    if (!is_tensor_name(name) || name == content_attribute) throw std::invalid_argument("bad attribute name \"" + name + "\"");
+    if (value.as_text() == nullptr && !value.as_number()) throw std::invalid_argument("attribute " + name + " is a " + value.kind());
+    attributes_.set(std::move(name), std::move(value));
+}
+
+/// One pass over what a writer holds into an open file.
+struct FileWriter {
+    TensorWriter const& content;
+    hid_t file;
+    std::set<std::string, std::less<>> groups{};
+
+    bool make_groups_above(std::string const& name)
+    {
+        auto const properties = object_properties(H5P_GROUP_CREATE);
+        for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+            auto const group = name.substr(0, slash);
+            if (!groups.insert(group).second) continue;
+            Handle const made(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
+            if (!made) return false;
+        }
+        return true;
+    }
+
+    bool write_tensor(TensorInfo const& info, std::span<std::byte const> bytes)
+    {
+        if (!make_groups_above(info.name)) return false;
+        std::vector<hsize_t> const extent(info.shape.begin(), info.shape.end());
+        Handle const space(
+            extent.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose);
+        auto const properties = object_properties(H5P_DATASET_CREATE);
+        Handle const dataset(
+            H5Dcreate2(file, info.name.c_str(), file_type(info.dtype), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose);
+        if (!dataset) return false;
+        return bytes.empty() || H5Dwrite(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0;
+    }
+
+    bool write_all()
+    {
+        Sha256 hash;
+        for (auto const& entry : content.entries_) {
+            if (!write_tensor(entry.info, entry.bytes)) return false;
+            hash.update(content_line(entry.info));
+            hash.update(entry.bytes);
+        }
+        auto members = content.attributes_.members();
+        std::sort(members.begin(), members.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+        for (auto const& [name, value] : members)
+            if (!write_attribute(file, name, value)) return false;
+        return write_text_attribute(file, content_attribute, hash.finish().hex());
+    }
+};
+
+Result<std::string> TensorWriter::encode() const
+{
+    Session const session;
+    auto const failed = [] { return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error()); };
+    std::size_t total = std::size_t{4} << 20;
+    for (auto const& entry : entries_) total += entry.bytes.size();
+    std::string bytes;
+    bytes.reserve(total);
+    auto const access = access_properties();
+    auto const name = use_memory(access, bytes);
+    auto const creation = object_properties(H5P_FILE_CREATE);
+    Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
+    hsize_t size = 0;
+    if (!file || !FileWriter{*this, file.get()}.write_all() || H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 ||
+        H5Fget_filesize(file.get(), &size) < 0 || !file.reset())
+        return failed();
+    bytes.resize(size);
+    return bytes;
+}
+
+Result<void> TensorWriter::write(std::filesystem::path const& path) const
+{
+    return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
+        Session const session;
+        auto const failed = [&] {
+            return fail(ExitCode::io, "cannot write " + path.string(), take_hdf5_error(), "is there space and permission in its folder?");
+        };
+        auto const access = access_properties();
+        auto const creation = object_properties(H5P_FILE_CREATE);
+        Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
+        if (!file) return fail(ExitCode::cannot_create, "cannot write " + path.string(), take_hdf5_error());
+        if (!FileWriter{*this, file.get()}.write_all() || !file.reset()) return failed();
+        return {};
+    });
+}
+
+}  // namespace curtail::tensors

@@ -1,0 +1,230 @@
+// Damaged and hostile files: an error or the true content, never a crash, never something else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "core/files.hpp"
+#include "support/temporary_folder.hpp"
+#include "tensors/tensor_file.hpp"
+
+namespace curtail::tensors {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr unsigned seed = 20'260'111;
+
+std::string sample_bytes()
+{
+    std::mt19937 random(seed);
+    std::vector<float> weights(300);
+    for (auto& w : weights) w = static_cast<float>(random()) / 1e9F;
+    std::vector<std::uint16_t> tokens(500, 7);
+    TensorWriter writer;
+    writer.add<float>("weights/a", {10, 30}, weights);
+    writer.add<float>("weights/b", {}, std::span(weights).first(1));
+    writer.add<std::uint16_t>("tokens", {500}, tokens);
+    writer.attribute("step", 12);
+    writer.attribute("commit", "0123abcd");
+    return *writer.encode();
+}
+
+/// Everything a reader can be asked for, as text; empty if it refuses.
+std::string content_of(Result<TensorReader> const& reader)
+{
+    if (!reader) return {};
+    std::string all = json::to_string(reader->attributes());
+    for (auto const& tensor : reader->list()) {
+        std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.bytes()));
+        if (!reader->read_into(tensor.name, tensor.dtype, bytes)) return {};
+        all += tensor.name;
+        all.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    }
+    return all;
+}
+
+TEST(DamagedTensorFile, EveryTruncationIsAnError)
+{
+    test::TemporaryFolder const folder;
+    auto const whole = sample_bytes();
+    for (std::size_t length = 0; length < whole.size(); length += length < 256 ? 1 : 61) {
+        EXPECT_FALSE(TensorReader::from_bytes(whole.substr(0, length), "cut")) << length;
+        std::ofstream(folder / "cut.h5", std::ios::binary) << whole.substr(0, length);
+        EXPECT_EQ(TensorReader::open(folder / "cut.h5").error().code, ExitCode::data) << length;
+    }
+}
+
+TEST(DamagedTensorFile, AFlippedBitIsAnErrorOrHarmless)
+{
+    test::TemporaryFolder const folder;
+    auto const whole = sample_bytes();
+    ASSERT_TRUE(write_file(folder / "a.h5", whole));
+    auto const truth = content_of(TensorReader::open(folder / "a.h5"));
+    ASSERT_FALSE(truth.empty());
+    int refused = 0;
+    std::mt19937 random(seed);
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        auto flipped = whole;
+        flipped[at] = static_cast<char>(flipped[at] ^ (1 << random() % 8));
+        (void)content_of(TensorReader::from_bytes(flipped, "flipped"));
+        std::ofstream(folder / "b.h5", std::ios::binary) << flipped;
+        auto const found = content_of(TensorReader::open(folder / "b.h5"));
+        refused += found.empty();
+        EXPECT_TRUE(found.empty() || found == truth) << "seed " << seed << ", byte " << at;
+    }
+    EXPECT_GT(refused, 2'000) << "data and headers take more bytes than that";
+}
+
+TEST(DamagedTensorFile, RandomDamageNeverCrashes)
+{
+    auto const whole = sample_bytes();
+    for (unsigned round = 0; round < 2'000; ++round) {
+        std::mt19937 random(seed + round);
+        auto damaged = whole;
+        for (auto n = 1 + random() % 40; n > 0; --n) damaged[random() % damaged.size()] = static_cast<char>(random());
+        SCOPED_TRACE("seed " + std::to_string(seed + round));
+        (void)content_of(TensorReader::from_bytes(damaged, "damaged"));
+    }
+}
+
+TEST(DamagedTensorFile, RandomBytesAreRefused)
+{
+    for (unsigned round = 0; round < 300; ++round) {
+        std::mt19937 random(seed + round);
+        std::string bytes(random() % 4'096, '\0');
+        for (auto& b : bytes) b = static_cast<char>(random());
+        if (round % 2 == 0 && bytes.size() > 8) bytes.replace(0, 8, "\x89HDF\r\n\x1a\n");
+        EXPECT_FALSE(TensorReader::from_bytes(bytes, "noise")) << "seed " << seed + round;
+    }
+}
+
+/// A file made with HDF5 itself, holding what a writer of ours never writes; the refusal's text.
+std::string refusal_of(std::function<void(hid_t)> const& fill, ReadLimits const& limits = {})
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "hostile.h5";
+    hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    fill(file);
+    H5Fclose(file);
+    auto const reader = TensorReader::open(path, limits);
+    return reader ? "accepted" : reader.error().message();
+}
+
+hid_t dataset(hid_t file, char const* name, hid_t type, std::vector<hsize_t> const& extent, hid_t properties = H5P_DEFAULT)
+{
+    hid_t const space = H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr);
+    hid_t const made = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    H5Sclose(space);
+    return made;
+}
+
+void put_floats(hid_t made, std::size_t n)
+{
+    std::vector<float> const zeros(n);
+    H5Dwrite(made, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros.data());
+    H5Dclose(made);
+}
+
+TEST(HostileTensorFile, OnlyHardLinksToOwnObjects)
+{
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Lcreate_soft("/x", f, "soft", H5P_DEFAULT, H5P_DEFAULT); }),
+                HasSubstr("external link \"soft\""));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Lcreate_external("/etc/passwd", "/", f, "out", H5P_DEFAULT, H5P_DEFAULT); }),
+                HasSubstr("external link \"out\""));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    put_floats(dataset(f, "a", H5T_IEEE_F32LE, {2}), 2);
+                    H5Lcreate_hard(f, "a", f, "b", H5P_DEFAULT, H5P_DEFAULT);
+                }),
+                HasSubstr("several links"));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    H5Gclose(H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+                    H5Lcreate_hard(f, "/", f, "g/root", H5P_DEFAULT, H5P_DEFAULT);
+                }),
+                testing::Not(HasSubstr("accepted")));
+}
+
+TEST(HostileTensorFile, OnlyPlainElementTypes)
+{
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    hid_t const text = H5Tcopy(H5T_C_S1);
+                    H5Tset_size(text, H5T_VARIABLE);
+                    H5Dclose(dataset(f, "text", text, {1}));
+                    H5Tclose(text);
+                }),
+                HasSubstr("element type"));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "reference", H5T_STD_REF_OBJ, {1})); }), HasSubstr("element type"));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "big", H5T_IEEE_F32BE, {1})); }), HasSubstr("element type"));
+    EXPECT_THAT(refusal_of([](hid_t f) { put_floats(dataset(f, "five", H5T_IEEE_F32LE, {1, 1, 1, 1, 2}), 2); }), HasSubstr("dimensions"));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    hid_t const type = H5Tcopy(H5T_NATIVE_INT);
+                    H5Tcommit2(f, "type", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+                    H5Tclose(type);
+                }),
+                HasSubstr("neither a group nor a tensor"));
+}
+
+TEST(HostileTensorFile, StorageIsInsideTheFileAndWhole)
+{
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+                    H5Pset_external(properties, "/etc/passwd", 0, 8);
+                    H5Dclose(dataset(f, "outside", H5T_IEEE_F32LE, {2}, properties));
+                    H5Pclose(properties);
+                }),
+                HasSubstr("other files"));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    H5Dclose(dataset(f, "bomb", H5T_IEEE_F32LE, {1ULL << 40, 1ULL << 20}));
+                }),
+                testing::Not(HasSubstr("accepted")));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "unwritten", H5T_IEEE_F32LE, {4})); }), HasSubstr("0 bytes in the file"));
+}
+
+TEST(HostileTensorFile, CompressionOnlyWhereItIsAllowed)
+{
+    auto const fill = [](hid_t f) {
+        hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+        hsize_t const chunk = 1'000;
+        H5Pset_chunk(properties, 1, &chunk);
+        H5Pset_shuffle(properties);
+        H5Pset_deflate(properties, 6);
+        put_floats(dataset(f, "zip", H5T_IEEE_F32LE, {100'000}, properties), 100'000);
+        H5Pclose(properties);
+    };
+    EXPECT_THAT(refusal_of(fill), HasSubstr("filter (number 2)"));
+    EXPECT_EQ(refusal_of(fill, {.compressed = true}), "accepted");
+    EXPECT_THAT(refusal_of(fill, {.bytes = 399'999, .compressed = true}), HasSubstr("more than 399999 bytes"));
+    EXPECT_EQ(refusal_of(fill, {.bytes = 400'000, .compressed = true}), "accepted");
+}
+
+TEST(HostileTensorFile, OtherFiltersAreRefused)
+{
+    auto const fill = [](hid_t f) {
+        hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+        hsize_t const chunk = 10;
+        H5Pset_chunk(properties, 1, &chunk);
+        H5Pset_fletcher32(properties);
+        put_floats(dataset(f, "sum", H5T_IEEE_F32LE, {10}, properties), 10);
+        H5Pclose(properties);
+    };
+    EXPECT_THAT(refusal_of(fill, {.compressed = true}), HasSubstr("filter (number 3)"));
+}
+
+TEST(HostileTensorFile, NestingIsBounded)
+{
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    std::string path;
+                    for (int i = 0; i < 20; ++i) {
+                        path += "/g";
+                        H5Gclose(H5Gcreate2(f, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+                    }
+                }),
+                HasSubstr("deeper than 16"));
+}
+
+}  // namespace
+}  // namespace curtail::tensors
