@@ -141,7 +141,9 @@ std::string usage_message(CLI::Error const& error, std::vector<std::string> cons
 
 int report(Program const& program, Error const& error)
 {
-    auto const line = program.name + ": " + error.message() + "\n";
+    // Of the ranks of one job only one has words for what ended all of them; the others exit in silence.
+    auto const message = error.message();
+    auto const line = message.empty() ? "" : program.name + ": " + message + "\n";
     [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
     return static_cast<int>(error.code);
 }
