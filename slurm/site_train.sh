@@ -1,0 +1,61 @@
+#!/bin/bash
+#SBATCH --job-name=curtail-train
+#SBATCH --signal=B:USR1@60
+#SBATCH --open-mode=append
+#SBATCH --requeue
+# The job of one site: trains a run under mpirun until it is asked to stop.
+#
+#   sbatch slurm/site_train.sh inputs/runs/demo.json [SITE]
+#
+# SITE is the second argument, else the entry of the run that is called as this cluster (SLURM_CLUSTER_NAME).
+# Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 60 s before the time limit. See docs/slurm.md.
+#
+#   CURTAIL_BUILD   folder of the programs [build/release/bin of the checkout that was submitted from]
+set -euo pipefail
+
+# A stop that comes before mpirun runs has nothing to save. Once mpirun runs, it passes the signal to every rank.
+trap 'echo "site_train.sh: asked to stop before the start"; exit 0' USR1
+
+readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
+die() { local code=$1; shift; echo "site_train.sh: $*" >&2; exit "$code"; }
+
+(($# >= 1 && $# <= 2)) || die $EX_USAGE "usage: sbatch slurm/site_train.sh RUN.json [SITE]"
+run=$1
+site=${2:-}
+[[ -r $run ]] || die $EX_NOINPUT "cannot read run $run (from folder $PWD); give its path from where sbatch was called, or an absolute one"
+
+# Slurm runs a copy of this script, so its own place says nothing there.
+find_build() {
+    local candidate
+    for candidate in "${CURTAIL_BUILD:-}" "${SLURM_SUBMIT_DIR:-}/build/release/bin" "$(dirname -- "$0")/../build/release/bin"; do
+        if [[ $candidate == /* || $candidate == .* ]] && [[ -x $candidate/curtail-train && -x $candidate/curtail-poll ]]; then
+            (cd -- "$candidate" && pwd -P)
+            return 0
+        fi
+    done
+    return 1
+}
+build=$(find_build) ||
+    die $EX_UNAVAILABLE "cannot find curtail-train and curtail-poll; set CURTAIL_BUILD to their folder, or submit from the top of a checkout where they are built (make)"
+command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install openmpi-bin or load its module"
+
+wanted=${site:-${SLURM_CLUSTER_NAME:-}}
+[[ -n $wanted ]] || die $EX_USAGE "which site? give it as the second argument"
+line=$("$build/curtail-poll" "$run" --job-line "$wanted") || exit $?
+read -r site site_ranks <<<"$line"
+ranks=${SLURM_NTASKS:-$site_ranks}
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Several sites may share this machine's cores: a waiting rank gives its core away.
+export OMPI_MCA_mpi_yield_when_idle=1
+if ((${SLURM_JOB_NUM_NODES:-1} == 1)); then
+    export OMPI_MCA_btl=self,vader OMPI_MCA_oob_tcp_if_include=lo
+fi
+# Left from `sbatch --export=LIST`; it would strip the environment of what mpirun starts on other nodes.
+unset SLURM_EXPORT_ENV
+
+echo "site_train.sh: site $site, $ranks ranks, job ${SLURM_JOB_ID:-none} on $(hostname -s)"
+# exec, so that a signal to the batch script is one to mpirun. env keeps USR1 pending while a rank loads its libraries;
+# curtail-train unblocks it once it can listen.
+exec mpirun -n "$ranks" --bind-to none --oversubscribe \
+    env --block-signal=USR1 "$build/curtail-train" "$run" --site "$site" --job "${SLURM_JOB_ID:-}"
