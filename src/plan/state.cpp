@@ -1,0 +1,77 @@
+#include "plan/state.hpp"
+
+namespace curtail::plan {
+namespace {
+
+json::Value stored(std::optional<Time> const& time) { return time ? json::Value(format_time(*time)) : json::Value(); }
+
+std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
+{
+    auto const text = r.optional_text(key);
+    if (!text) return std::nullopt;
+    auto const time = parse_time(*text);
+    r.require(time.has_value(), key, "must be a time");
+    return time ? std::optional(*time) : std::nullopt;
+}
+
+Tracked read_tracked(json::ObjectReader& r)
+{
+    Tracked job;
+    job.id = {r.text("id")};
+    job.window = {r.text("window")};
+    job.intent = {r.text("intent")};
+    job.running_since = read_time(r, "running_since");
+    job.asked_since = read_time(r, "asked_since");
+    job.first_drain = read_time(r, "first_drain");
+    job.last_drain = read_time(r, "last_drain");
+    job.last_cancel = read_time(r, "last_cancel");
+    job.drain_arrived = r.boolean("drain_arrived");
+    job.cancel_arrived = r.boolean("cancel_arrived");
+    return job;
+}
+
+}  // namespace
+
+json::Value to_json(SiteState const& state)
+{
+    json::Array jobs;
+    for (auto const& job : state.jobs)
+        jobs.push_back(json::Object{{"id", job.id.value},
+                                    {"window", job.window.value},
+                                    {"intent", job.intent.value},
+                                    {"running_since", stored(job.running_since)},
+                                    {"asked_since", stored(job.asked_since)},
+                                    {"first_drain", stored(job.first_drain)},
+                                    {"last_drain", stored(job.last_drain)},
+                                    {"last_cancel", stored(job.last_cancel)},
+                                    {"drain_arrived", job.drain_arrived},
+                                    {"cancel_arrived", job.cancel_arrived}});
+    json::Object object{{"jobs", std::move(jobs)}};
+    if (state.intent)
+        object.set("intent", json::Object{{"id", state.intent->id.value},
+                                          {"window", state.intent->window.value},
+                                          {"since", format_time(state.intent->since)}});
+    object.set("failures", state.failures).set("retry_at", stored(state.retry_at)).set("failure", state.failure);
+    return object;
+}
+
+Result<SiteState> read_site_state(json::Value const& value, std::string const& where)
+{
+    json::ObjectReader r(value, where);
+    SiteState state;
+    r.each("jobs", [&](json::ObjectReader& o) { state.jobs.push_back(read_tracked(o)); });
+    r.object(
+        "intent",
+        [&](json::ObjectReader& o) {
+            state.intent = Intent{{o.text("id")}, {o.text("window")}, read_time(o, "since").value_or(Time{})};
+        },
+        false);
+    state.failures = static_cast<int>(r.integer("failures"));
+    r.require(state.failures >= 0 && state.failures < 1'000'000, "failures", "must be 0 or more");
+    state.retry_at = read_time(r, "retry_at");
+    state.failure = r.text("failure");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return state;
+}
+
+}  // namespace curtail::plan

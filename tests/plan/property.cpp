@@ -1,0 +1,165 @@
+// Random histories: windows open and close, polls crash between intent, act and outcome, answers get lost, signals get lost, jobs
+// fail. CURTAIL_SEED=N replays one history.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "plan/plan.hpp"
+
+namespace curtail::plan {
+namespace {
+
+/// A Slurm of one site: starts jobs after a while, loses signals and answers, can swallow a submission and bring it up much later.
+class Cluster {
+  public:
+    Cluster(std::mt19937_64& random, bool ghosts) : random_(random), ghosts_(ghosts) {}
+
+    Outcome submit(Action const& action, Time now)
+    {
+        if (chance(0.1)) return {Outcome::Kind::refused, {}, "no"};
+        bool const answered = chance(0.85);
+        bool const arrives = answered || chance(0.5);
+        if (arrives) {
+            bool const late = !answered && ghosts_ && chance(0.5);
+            jobs_.push_back({{{std::to_string(++last_)}, action.window, action.intent, Job::State::pending, "", {}, {}, {}},
+                             late ? now + Seconds(static_cast<int>(random_() % 60)) : now,
+                             false});
+        }
+        if (!answered) return {Outcome::Kind::unknown, {}, "timed out"};
+        return {Outcome::Kind::done, {std::to_string(last_)}, {}};
+    }
+
+    Outcome stop(Action const& action, Time now)
+    {
+        if (chance(0.2)) return {Outcome::Kind::unknown, {}, "timed out"};
+        for (auto& one : jobs_) {
+            if (one.job.id != action.job) continue;
+            if (action.kind == Action::Kind::drain) one.stopping |= one.job.state == Job::State::running && chance(0.7);
+            else if (action.kind == Action::Kind::cancel || one.job.state == Job::State::pending) end(one, now, "CANCELLED", 0);
+        }
+        return {};
+    }
+
+    void tick(Time now)
+    {
+        for (auto& one : jobs_) {
+            if (one.visible > now || one.job.state == Job::State::ended) continue;
+            if (one.job.state == Job::State::pending && chance(0.5) && running() == 0) {
+                one.job.state = Job::State::running;
+                one.job.started = now;
+            } else if (one.job.state == Job::State::running) {
+                if (one.stopping && chance(0.3)) end(one, now, "COMPLETED", 0);
+                else if (chance(0.005)) end(one, now, "FAILED", 1);
+            }
+        }
+    }
+
+    std::vector<Job> shown(Time now) const
+    {
+        std::vector<Job> list;
+        for (auto const& one : jobs_)
+            if (one.visible <= now) list.push_back(one.job);
+        return list;
+    }
+    /// Jobs that could run side by side if singleton did not hold them.
+    long live(Time now) const
+    {
+        return std::count_if(jobs_.begin(), jobs_.end(),
+                             [&](One const& one) { return one.visible <= now && one.job.state != Job::State::ended; });
+    }
+    long running() const
+    {
+        return std::count_if(jobs_.begin(), jobs_.end(), [](One const& one) { return one.job.state == Job::State::running; });
+    }
+
+  private:
+    struct One {
+        Job job;
+        Time visible;
+        bool stopping;
+    };
+    static void end(One& one, Time now, char const* word, int exit_code)
+    {
+        one.job.state = Job::State::ended;
+        one.job.ended = now;
+        one.job.word = word;
+        one.job.exit_code = exit_code;
+    }
+    bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
+
+    std::mt19937_64& random_;
+    bool ghosts_;
+    std::vector<One> jobs_;
+    int last_{0};
+};
+
+struct History {
+    long most_live{0};
+    int longest_without{0};  ///< seconds in a row with a window but no job, less announced backoff
+    int submissions{0};
+};
+
+/// `memory` is what the journal has made durable: begin() before an act, finish() after it. A crash forgets the rest.
+History play(std::uint64_t seed, bool ghosts)
+{
+    std::mt19937_64 random(seed);
+    auto const chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random) < p; };
+    Cluster cluster(random, ghosts);
+    Rules rules;
+    rules.grace = Millis(15'000);
+    SiteState memory;
+    Wish wish{false, {}, "closed"};
+    History history;
+    int without = 0;
+    int window = 0;
+    for (int second = 0; second < 1500; ++second) {
+        Time const now = from_unix_ms(1'768'151'100'000) + Seconds(second);
+        if (chance(0.02)) wish = wish.job ? Wish{false, {}, "closed"} : Wish{true, {"w" + std::to_string(++window)}, "open"};
+        cluster.tick(now);
+        history.most_live = std::max(history.most_live, cluster.live(now));
+        bool const excused = memory.retry_at && now < *memory.retry_at;
+        without = wish.job && !excused && cluster.live(now) == 0 ? without + 1 : 0;
+        history.longest_without = std::max(history.longest_without, without);
+        if (chance(0.1)) continue;  // Slurm does not answer
+        auto const jobs = cluster.shown(now);
+        memory = observe(memory, jobs, now, rules).state;
+        for (auto const& action : decide(memory, wish, jobs, now, rules)) {
+            if (action.kind == Action::Kind::wait) continue;
+            if (chance(0.05)) break;  // crash before the intent
+            memory = begin(memory, action, now);
+            if (chance(0.05)) break;  // crash before the act
+            auto const outcome = action.kind == Action::Kind::submit ? cluster.submit(action, now) : cluster.stop(action, now);
+            history.submissions += action.kind == Action::Kind::submit;
+            if (chance(0.05)) break;  // crash before the outcome
+            memory = finish(memory, action, outcome, now, rules).state;
+        }
+        if (auto const stored = read_site_state(to_json(memory), "memory")) memory = *stored;
+        else ADD_FAILURE() << stored.error().message();
+    }
+    return history;
+}
+
+void check(bool ghosts, long most_allowed)
+{
+    char const* fixed = std::getenv("CURTAIL_SEED");
+    std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
+    std::uint64_t const last = fixed != nullptr ? first : 300;
+    int submissions = 0;
+    for (auto seed = first; seed <= last; ++seed) {
+        auto const history = play(seed, ghosts);
+        submissions += history.submissions;
+        EXPECT_LE(history.most_live, most_allowed) << "replay with CURTAIL_SEED=" << seed;
+        EXPECT_LE(history.longest_without, 60) << "replay with CURTAIL_SEED=" << seed;
+        if (testing::Test::HasFailure()) return;
+    }
+    EXPECT_GT(submissions, 10 * static_cast<int>(last - first + 1));
+}
+
+TEST(PlanProperty, NeverTwoJobsAndNoWindowWithoutOneForEver) { check(false, 1); }
+
+TEST(PlanProperty, SubmissionThatSurfacesLateIsADuplicateThatGoesAway) { check(true, 3); }
+
+}  // namespace
+}  // namespace curtail::plan
