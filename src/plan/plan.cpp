@@ -25,7 +25,11 @@ Job const* find(std::vector<Job> const& jobs, IntentId const& intent)
 
 void track(Observed& seen, JobId const& id, WindowId const& window, IntentId const& intent)
 {
-    seen.state.jobs.push_back({.id = id, .window = window, .intent = intent});
+    Tracked job;
+    job.id = id;
+    job.window = window;
+    job.intent = intent;
+    seen.state.jobs.push_back(std::move(job));
     seen.happenings.push_back({Happening::Kind::submitted, id, window, {}, {}, {}});
 }
 
