@@ -54,8 +54,11 @@ fi
 # Left from `sbatch --export=LIST`; it would strip the environment of what mpirun starts on other nodes.
 unset SLURM_EXPORT_ENV
 
-echo "site_train.sh: site $site, $ranks ranks, job ${SLURM_JOB_ID:-none} on $(hostname -s)"
+# The local launcher tells the job's name in CURTAIL_JOB.
+job=${SLURM_JOB_ID:-${CURTAIL_JOB:-}}
+
+echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s)"
 # exec, so that a signal to the batch script is one to mpirun. env keeps USR1 pending while a rank loads its libraries;
 # curtail-train unblocks it once it can listen.
 exec mpirun -n "$ranks" --bind-to none --oversubscribe \
-    env --block-signal=USR1 "$build/curtail-train" "$run" --site "$site" --job "${SLURM_JOB_ID:-}"
+    env --block-signal=USR1 "$build/curtail-train" "$run" --site "$site" --job "$job"

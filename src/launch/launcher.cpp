@@ -1,0 +1,20 @@
+#include "launch/launcher.hpp"
+
+#include "launch/local.hpp"
+#include "launch/slurm.hpp"
+
+namespace curtail::launch {
+
+std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site, std::filesystem::path const& programs)
+{
+    JobOrder order{run.run, site.site, run.file, run.site_folder(site.site), programs, site.ranks, site.launcher};
+    switch (site.launcher.kind) {
+        case config::Launcher::Kind::slurm:
+            return std::make_unique<SlurmLauncher>(std::move(order));
+        case config::Launcher::Kind::local:
+            return std::make_unique<LocalLauncher>(std::move(order));
+    }
+    __builtin_unreachable();
+}
+
+}  // namespace curtail::launch

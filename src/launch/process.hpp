@@ -1,0 +1,37 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace curtail::launch {
+
+/// One process of this machine that cannot be mistaken for a later one with the same number.
+struct ProcessIdentity {
+    pid_t pid{};
+    std::uint64_t started{};  ///< clock ticks after boot, field 22 of /proc/PID/stat
+    std::string boot;         ///< /proc/sys/kernel/random/boot_id
+    friend bool operator==(ProcessIdentity const&, ProcessIdentity const&) = default;
+};
+
+/// What /proc says of a process. Async-signal-safe: may be called between fork and exec.
+struct ProcessStat {
+    char state{};  ///< R S D Z ...
+    pid_t session{};
+    std::uint64_t started{};
+};
+[[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid);
+[[nodiscard]] std::string boot_id();
+
+/// Runs still, and is that very process. A corpse that nobody has waited for does not run.
+[[nodiscard]] bool is_running(ProcessIdentity const& identity);
+/// Sends a signal to that very process; false if it is gone.
+bool signal_process(ProcessIdentity const& identity, int signal);
+/// Sends a signal to every process of the session that `leader` began, also after the leader's end; answers how many.
+int signal_session(ProcessIdentity const& leader, int signal);
+
+}  // namespace curtail::launch

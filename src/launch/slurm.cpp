@@ -1,0 +1,199 @@
+#include "launch/slurm.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace curtail::launch {
+namespace {
+
+using State = plan::Job::State;
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+template <class Number>
+std::optional<Number> number(std::string_view text)
+{
+    Number value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+State state_of(std::string_view word)
+{
+    if (word == "PENDING" || word == "REQUEUED" || word == "REQUEUE_HOLD" || word == "SPECIAL_EXIT" || word == "REQUEUE_FED")
+        return State::pending;
+    if (word == "RUNNING" || word == "CONFIGURING" || word == "SUSPENDED" || word == "STOPPED" || word == "RESIZING" || word == "SIGNALING")
+        return State::running;
+    if (word == "COMPLETING" || word == "STAGE_OUT") return State::ending;
+    return State::ended;
+}
+
+/// SLURM_TIME_FORMAT=%s prints seconds since 1970, and words where there is no time.
+std::optional<Time> moment(std::string_view text)
+{
+    auto const seconds = number<std::int64_t>(text);
+    return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
+}
+
+/// Slurm replaces %x in the names of log files.
+std::string escape_percent(std::string_view path)
+{
+    std::string escaped;
+    for (char c : path) escaped.append(c == '%' ? 2 : 1, c);
+    return escaped;
+}
+
+/// The last line a client wrote, without its name: what a person wants to know.
+std::string last_line(std::string_view errors)
+{
+    std::string_view last;
+    for (auto line : split(errors, '\n'))
+        if (!trim(line).empty()) last = trim(line);
+    return last.empty() ? "it failed without a word" : printable(last);
+}
+
+tl::unexpected<Error> failed(Finished const& finished, std::string what)
+{
+    // A client that was killed, or that says nothing, has not said no.
+    bool const silent = is_silence(finished.errors) || finished.exit_code > 128 || trim(finished.errors).empty();
+    return fail(silent ? ExitCode::temporary : ExitCode::unavailable, std::move(what), last_line(finished.errors),
+                silent ? "is slurmctld running? see `scontrol ping`" : "");
+}
+
+}  // namespace
+
+// The comment is last: it is ours, but may hold any character. Job arrays and steps do not occur.
+char const* const squeue_format = "JobID:|,State:|,exit_code:|,StartTime:|,EndTime:|,Comment:";
+
+int exit_code_of(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+
+bool is_silence(std::string_view errors)
+{
+    static constexpr std::string_view signs[] = {"Unable to contact",
+                                                 "timed out",
+                                                 "Connection refused",
+                                                 "connection failure",
+                                                 "Zero Bytes",
+                                                 "not responding",
+                                                 "temporarily unable",
+                                                 "Connection reset",
+                                                 "Communication shutdown",
+                                                 "in standby mode",
+                                                 "Connection timed out",
+                                                 "Message receive failure",
+                                                 "Invalid authentication",
+                                                 "Protocol authentication"};
+    return std::any_of(std::begin(signs), std::end(signs), [&](auto sign) { return contains(errors, sign); });
+}
+
+Result<std::vector<plan::Job>> parse_squeue(JobOrder const& order, std::string_view text)
+{
+    std::vector<plan::Job> jobs;
+    for (auto line : split(text, '\n')) {
+        if (trim(line).empty()) continue;
+        std::string_view rest = line;
+        std::string_view field[5];
+        for (auto& one : field) {
+            auto const bar = rest.find('|');
+            if (bar == std::string_view::npos)
+                return fail(ExitCode::data, "cannot understand squeue", "a line without six fields: " + printable(line.substr(0, 200)));
+            one = trim(rest.substr(0, bar));
+            rest.remove_prefix(bar + 1);
+        }
+        auto const id = number<std::int64_t>(field[0]);
+        if (!id) return fail(ExitCode::data, "cannot understand squeue", "no job number: " + printable(line.substr(0, 200)));
+        auto const comment = read_comment(order, std::string(trim(rest)));
+        plan::Job job{{std::to_string(*id)}, comment.window, comment.intent, state_of(field[1]), printable(field[1]), {}, {}, {}};
+        if (job.state != State::pending) job.started = moment(field[3]);
+        if (job.state == State::ended) {
+            job.ended = moment(field[4]);
+            if (auto const status = number<int>(field[2])) job.exit_code = exit_code_of(*status);
+        }
+        jobs.push_back(std::move(job));
+    }
+    std::sort(jobs.begin(), jobs.end(),
+              [](plan::Job const& a, plan::Job const& b) { return number<std::int64_t>(a.id.value) < number<std::int64_t>(b.id.value); });
+    return jobs;
+}
+
+Command SlurmLauncher::command(std::vector<std::string> arguments) const
+{
+    Command command{std::move(arguments), plain_environment(), order_.how.command_deadline};
+    char const* inherited = std::getenv("SLURM_CONF");
+    if (!order_.how.slurm_conf.empty()) command.environment.emplace_back("SLURM_CONF", order_.how.slurm_conf.string());
+    else if (inherited != nullptr) command.environment.emplace_back("SLURM_CONF", inherited);
+    command.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
+    command.environment.emplace_back("TZ", "UTC");
+    if (!order_.programs.empty()) command.environment.emplace_back("CURTAIL_BUILD", order_.programs.string());
+    return command;
+}
+
+Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId const& intent)
+{
+    auto const what = "cannot submit " + job_name(order_);
+    if (auto made = make_folder(order_.folder); !made) return tl::unexpected(made.error().within(what));
+    std::vector<std::string> arguments{"sbatch",
+                                       "--parsable",
+                                       "--job-name=" + job_name(order_),
+                                       "--comment=" + comment_text(order_, {window, intent}),
+                                       "--dependency=singleton",
+                                       "--no-requeue",  // the poller decides what runs again
+                                       "--open-mode=append",
+                                       "--output=" + escape_percent(order_.folder.string()) + "/job-%j.log",
+                                       "--chdir=" + order_.folder.string(),
+                                       "--ntasks=" + std::to_string(order_.ranks),
+                                       "--time=" + order_.how.time_limit,
+                                       "--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD"};
+    if (!order_.how.partition.empty()) arguments.push_back("--partition=" + order_.how.partition);
+    for (auto const& last : {order_.how.script.string(), order_.run_file.string(), order_.site.value}) arguments.push_back(last);
+    auto const finished = run_command(command(std::move(arguments)));
+    if (!finished) {
+        auto error = finished.error().within(what);
+        if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;  // sbatch may have done its work
+        return tl::unexpected(error);
+    }
+    if (finished->exit_code != 0) return failed(*finished, what);
+    // `id` or `id;cluster`.
+    auto const id = trim(split(finished->output, ';').front());
+    if (!number<std::int64_t>(id))
+        return fail(ExitCode::temporary, what,
+                    "sbatch answered " + printable(finished->output.substr(0, 200)) + " instead of a job number");
+    return plan::JobId{std::string(id)};
+}
+
+Result<std::vector<plan::Job>> SlurmLauncher::jobs()
+{
+    auto const what = "cannot list jobs " + job_name(order_);
+    auto const finished = run_command(
+        command({"squeue", "--noheader", "--me", "--states=all", "--name=" + job_name(order_), std::string("--Format=") + squeue_format}));
+    if (!finished) return tl::unexpected(finished.error().within(what));
+    if (finished->exit_code != 0) return failed(*finished, what);
+    return parse_squeue(order_, finished->output);
+}
+
+Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobId const& job) const
+{
+    options.insert(options.begin(), "scancel");
+    options.push_back(job.value);
+    auto const what = "cannot signal job " + job.value;
+    auto const finished = run_command(command(std::move(options)));
+    if (!finished) return tl::unexpected(finished.error().within(what));
+    if (finished->exit_code == 0) return {};
+    if (contains(finished->errors, "Invalid job id") || contains(finished->errors, "already completing or completed")) return {};
+    return failed(*finished, what);
+}
+
+Result<void> SlurmLauncher::drain(plan::JobId const& job) { return scancel({"--batch", "--signal=USR1"}, job); }
+
+Result<void> SlurmLauncher::cancel(plan::JobId const& job, bool only_pending)
+{
+    return scancel(only_pending ? std::vector<std::string>{"--state=PENDING"} : std::vector<std::string>{}, job);
+}
+
+}  // namespace curtail::launch

@@ -1,0 +1,120 @@
+#include "launch/command.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/clock.hpp"
+#include "core/files.hpp"
+#include "launch/process.hpp"
+#include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::launch {
+namespace {
+
+using testing::HasSubstr;
+
+Command command(std::vector<std::string> arguments) { return {std::move(arguments), plain_environment()}; }
+
+TEST(Command, ArgumentsArriveAsTheyAre)
+{
+    auto const done = run_command(command({"printf", "%s|", "a b", "$HOME", "'\"; rm -rf x", "*", ""}));
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->output, "a b|$HOME|'\"; rm -rf x|*||");
+    EXPECT_EQ(done->exit_code, 0);
+}
+
+TEST(Command, EnvironmentIsTheGivenOneOnly)
+{
+    setenv("CURTAIL_PLANTED_SECRET", "hunter2", 1);
+    auto one = command({"env"});
+    one.environment.emplace_back("EXTRA", "1");
+    auto const done = run_command(one);
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_THAT(done->output, testing::Not(HasSubstr("hunter2")));
+    EXPECT_THAT(done->output, HasSubstr("EXTRA=1\n"));
+    unsetenv("CURTAIL_PLANTED_SECRET");
+}
+
+TEST(Command, FailureIsAnAnswerWithItsWords)
+{
+    auto const done = run_command(command({"ls", "/no/such/folder"}));
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->exit_code, 2);
+    EXPECT_THAT(done->errors, HasSubstr("No such file"));
+    auto const killed = run_command(command({"bash", "-c", "kill -9 $$"}));
+    ASSERT_TRUE(killed);
+    EXPECT_EQ(killed->exit_code, 128 + 9);
+}
+
+TEST(Command, MissingProgramIsUnavailable)
+{
+    auto const done = run_command(command({"no-such-program"}));
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ExitCode::unavailable);
+    EXPECT_THAT(done.error().message(), HasSubstr("it is not on the PATH"));
+}
+
+TEST(Command, DeadlineKillsTheWholeGroup)
+{
+    test::TemporaryFolder const folder;
+    auto const pid_file = (folder / "pid").string();
+    auto one = command({"bash", "-c", "sleep 600 & echo $! > \"$0\"; wait", pid_file});
+    one.deadline = Millis(500);
+    auto const begun = mono_now();
+    auto const done = run_command(one);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ExitCode::temporary);
+    EXPECT_LT(mono_now() - begun, Millis(5'000));
+    auto const grandchild = std::stoi(read_file(pid_file).value());
+    EXPECT_TRUE(test::eventually([&] {
+        auto const stat = read_process_stat(grandchild);
+        return !stat || stat->state == 'Z';
+    }));
+}
+
+TEST(Command, EndOfTheProgramCountsNotOfWhoeverHoldsItsOutput)
+{
+    auto one = command({"bash", "-c", "sleep 20 & echo $!"});
+    auto const begun = mono_now();
+    auto const done = run_command(one);
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_LT(mono_now() - begun, Millis(8'000));
+    kill(std::stoi(done->output), SIGKILL);
+}
+
+TEST(Command, OutputIsTakenUpToItsLimitAndNoFurther)
+{
+    auto one = command({"head", "-c", "1000", "/dev/zero"});
+    one.output_limit = 1000;
+    ASSERT_TRUE(run_command(one));
+    one.output_limit = 999;
+    auto const done = run_command(one);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ExitCode::data);
+}
+
+TEST(Command, DiesWithItsCaller)
+{
+    test::TemporaryFolder const folder;
+    auto const pid_file = (folder / "pid").string();
+    pid_t const caller = fork();
+    if (caller == 0) {
+        (void)run_command(command({"bash", "-c", "echo $$ > \"$0\"; sleep 600 & wait", pid_file}));
+        _exit(0);
+    }
+    ASSERT_TRUE(test::eventually([&] { return read_file(pid_file).value_or("").ends_with('\n'); }));
+    auto const child = std::stoi(read_file(pid_file).value());
+    kill(caller, SIGKILL);
+    waitpid(caller, nullptr, 0);
+    EXPECT_TRUE(test::eventually([&] {
+        auto const stat = read_process_stat(child);
+        return !stat || stat->state == 'Z';
+    }));
+}
+
+}  // namespace
+}  // namespace curtail::launch

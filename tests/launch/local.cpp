@@ -1,0 +1,177 @@
+#include "launch/local.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/files.hpp"
+#include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::launch {
+namespace {
+
+using State = plan::Job::State;
+using test::eventually;
+
+class Local : public testing::Test {
+  protected:
+    LocalLauncher with_script(std::string const& body)
+    {
+        auto const script = folder_ / "job.sh";
+        EXPECT_TRUE(write_file(script, "#!/bin/bash\n" + body + "\n", 0755));
+        JobOrder order;
+        order.run = {"demo"};
+        order.site = {"A"};
+        order.run_file = "/run.json";
+        order.folder = folder_ / "site";
+        order.how.script = script;
+        return LocalLauncher(order);
+    }
+    plan::Job only_job(LocalLauncher& launcher)
+    {
+        auto const jobs = launcher.jobs();
+        EXPECT_TRUE(jobs && jobs->size() == 1) << (jobs ? "not one job" : jobs.error().message());
+        return jobs && jobs->size() == 1 ? jobs->front() : plan::Job{};
+    }
+    bool ends(LocalLauncher& launcher)
+    {
+        return eventually([&] { return only_job(launcher).state == State::ended; });
+    }
+    /// Every test ends what it started.
+    void TearDown() override
+    {
+        auto launcher = with_script("");
+        auto const jobs = launcher.jobs().value();
+        for (auto const& job : jobs) {
+            if (job.state == State::ended) continue;
+            ADD_FAILURE() << "job " << job.id.value << " still runs";
+            (void)launcher.cancel(job.id, false);
+        }
+    }
+
+    test::TemporaryFolder folder_;
+};
+
+TEST_F(Local, JobRunsItsScriptAndLeavesItsExitCode)
+{
+    auto launcher = with_script("echo \"$@ $CURTAIL_JOB\"; exit 3");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    auto const job = only_job(launcher);
+    EXPECT_EQ(job.exit_code, 3);
+    EXPECT_EQ(job.word, "FAILED");
+    EXPECT_EQ(job.window.value, "w1");
+    EXPECT_EQ(job.intent.value, "i1");
+    EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "/run.json A i1\n");
+}
+
+TEST_F(Local, SameIntentStartsOneJob)
+{
+    auto launcher = with_script("echo started");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    EXPECT_EQ(only_job(launcher).state, State::ended);
+    EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "started\n");
+}
+
+TEST_F(Local, DrainReachesTheScript)
+{
+    auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
+    auto const job = launcher.submit({"w1"}, {"i1"}).value();
+    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    EXPECT_EQ(only_job(launcher).state, State::running);
+    ASSERT_TRUE(launcher.cancel(job, true));
+    EXPECT_EQ(only_job(launcher).state, State::running) << "it does not wait in a queue";
+    ASSERT_TRUE(launcher.drain(job));
+    ASSERT_TRUE(ends(launcher));
+    EXPECT_EQ(only_job(launcher).word, "COMPLETED");
+}
+
+TEST_F(Local, CancelEndsAllProcessesOfTheJob)
+{
+    auto launcher = with_script("setsid() { :; }\nset -m\nsleep 600 &\necho $!\nwait");
+    auto const job = launcher.submit({"w1"}, {"i1"}).value();
+    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("").ends_with('\n'); }));
+    auto const child = std::stoi(read_file(folder_ / "site/job-i1.log").value());
+    ASSERT_TRUE(launcher.cancel(job, false));
+    ASSERT_TRUE(ends(launcher));
+    auto const stat = read_process_stat(child);
+    EXPECT_TRUE(!stat || stat->state == 'Z') << "a process group of its own does not hide it";
+    EXPECT_EQ(only_job(launcher).exit_code, 128 + SIGTERM);
+}
+
+TEST_F(Local, JobOutlivesAPollerThatIsKilled)
+{
+    auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
+    pid_t const poller = fork();
+    if (poller == 0) {
+        (void)launcher.submit({"w1"}, {"i1"});
+        pause();
+        _exit(0);
+    }
+    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    kill(poller, SIGKILL);
+    waitpid(poller, nullptr, 0);
+    EXPECT_EQ(only_job(launcher).state, State::running);
+    ASSERT_TRUE(launcher.drain({"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    EXPECT_EQ(only_job(launcher).exit_code, 0) << "its keeper goes on too";
+}
+
+TEST_F(Local, PollerKilledAtAnyMomentStartsAJobThatIsOnRecordOrNone)
+{
+    auto launcher = with_script("echo $$ >> \"$PWD/started\"");
+    for (int microseconds = 0; microseconds < 4000; microseconds += 100) {
+        auto const intent = "i" + std::to_string(microseconds);
+        pid_t const poller = fork();
+        if (poller == 0) {
+            (void)launcher.submit({"w1"}, {intent});
+            _exit(0);
+        }
+        usleep(static_cast<useconds_t>(microseconds));
+        kill(poller, SIGKILL);
+        waitpid(poller, nullptr, 0);
+    }
+    auto const started = [&] {
+        auto const lines = read_file(folder_ / "site/started").value_or("");
+        return std::count(lines.begin(), lines.end(), '\n');
+    };
+    EXPECT_TRUE(eventually([&] {
+        auto const jobs = launcher.jobs().value();
+        return std::all_of(jobs.begin(), jobs.end(), [](auto const& job) { return job.state == State::ended; }) &&
+               started() == static_cast<long>(jobs.size());
+    }));
+}
+
+TEST_F(Local, StaleRecordIsNotTakenForAnotherProcess)
+{
+    auto launcher = with_script("sleep 0");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    auto text = read_file(folder_ / "site/jobs/i1.json").value();
+    std::filesystem::remove(folder_ / "site/jobs/i1.exit");
+    // A record of a process whose number is now ours.
+    auto const at = text.find("\"pid\":") + 6;
+    text.replace(at, text.find(',', at) - at, std::to_string(getpid()));
+    ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
+    EXPECT_EQ(only_job(launcher).word, "LOST");
+    ASSERT_TRUE(launcher.cancel({"i1"}, false)) << "and this test is still alive";
+}
+
+TEST_F(Local, MissingScriptIsAClearError)
+{
+    JobOrder order;
+    order.folder = folder_ / "site";
+    order.how.script = folder_ / "none.sh";
+    auto const job = LocalLauncher(order).submit({"w"}, {"i"});
+    ASSERT_FALSE(job);
+    EXPECT_EQ(job.error().code, ExitCode::os_error);
+    EXPECT_THAT(job.error().message(), testing::HasSubstr("none.sh: No such file"));
+}
+
+}  // namespace
+}  // namespace curtail::launch
