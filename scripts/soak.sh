@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# soak.sh [--foreground] [--status]
+# Long repetitions of the tests: the kill test at twenty seeds, the round protocol's simulator at many, unit tests under sanitizers. Goes on in
+# the background; started again on the same commit it goes on where it was. Results: results/soak/<commit>/, one log and one line each.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$here"
+commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+out=results/soak/$commit
+seeds=20
+
+case ${1:-} in
+    "")
+        mkdir -p "$out"
+        setsid nohup "$0" --foreground > "$out/soak.log" 2>&1 < /dev/null &
+        echo "soak: running in the background as process $!; scripts/soak.sh --status says how far it is, $out/soak.log more"
+        exit 0 ;;
+    --status)
+        [ -e "$out/summary.jsonl" ] || { echo "soak: nothing has run on commit $commit"; exit 0; }
+        cat "$out/summary.jsonl"; exit 0 ;;
+    --foreground) ;;
+    -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) echo "soak.sh: unknown option $1; see soak.sh --help" >&2; exit 64 ;;
+esac
+
+mkdir -p "$out"
+exec 9> "$out/lock"
+flock -n 9 || { echo "soak.sh: already running on commit $commit" >&2; exit 75; }
+failed=0
+
+# item NAME COMMAND...: skipped if it has passed on this commit already.
+item() {
+    local name=$1 status=0 started
+    shift
+    if grep -q "\"item\":\"$name\",\"passed\":true" "$out/summary.jsonl" 2>/dev/null; then return; fi
+    started=$(date +%s)
+    "$@" > "$out/$name.log" 2>&1 < /dev/null || status=$?
+    printf '{"item":"%s","passed":%s,"seconds":%s,"time":"%s","host":"%s"}\n' "$name" "$([ $status = 0 ] && echo true || echo false)" \
+        $(($(date +%s) - started)) "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$(uname -srm)" >> "$out/summary.jsonl"
+    [ $status = 0 ] || { failed=1; echo "soak: $name failed, see $out/$name.log"; }
+}
+
+for seed in $(seq $seeds); do item "kill-$seed" python3 tests/system/kill_test.py --seed "$seed"; done
+item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 build/release/tests/test_rounds_simulation
+item unit-asan make --no-print-directory test-asan
+echo "soak: done, $([ $failed = 0 ] && echo 'everything passed' || echo 'with failures'); $out/summary.jsonl"
+exit $failed
