@@ -1,0 +1,159 @@
+#include "data/tokenizer.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <stdexcept>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace curtail::data {
+namespace {
+
+constexpr std::int64_t max_file_bytes = 64 << 20;
+constexpr std::size_t max_token_bytes = 4'096;
+constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string to_base64(std::string_view bytes)
+{
+    std::string out;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        auto const part = bytes.substr(i, 3);
+        std::uint32_t word = 0;
+        for (std::size_t k = 0; k < 3; ++k) word = word << 8 | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
+        for (std::size_t k = 0; k < 4; ++k) out += k <= part.size() ? alphabet[word >> (18 - 6 * k) & 63] : '=';
+    }
+    return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text)
+{
+    if (text.size() % 4 != 0) return std::nullopt;
+    std::string out;
+    while (!text.empty()) {
+        auto quad = text.substr(0, 4);
+        text.remove_prefix(4);
+        while (text.empty() && quad.size() > 2 && quad.back() == '=') quad.remove_suffix(1);
+        std::uint32_t word = 0;
+        for (char const c : quad) {
+            auto const value = alphabet.find(c);
+            if (value == std::string_view::npos) return std::nullopt;
+            word = word << 6 | static_cast<std::uint32_t>(value);
+        }
+        word <<= 6 * (4 - quad.size());
+        for (std::size_t k = 0; k + 1 < quad.size(); ++k) out += static_cast<char>(word >> (16 - 8 * k) & 255);
+    }
+    return out;
+}
+
+struct Line {
+    std::string bytes;
+    std::int64_t rank{};
+};
+
+std::optional<Line> parse_line(std::string_view line)
+{
+    auto const space = line.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    auto bytes = from_base64(line.substr(0, space));
+    auto const number = line.substr(space + 1);
+    std::int64_t rank = 0;
+    auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
+    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size()) return std::nullopt;
+    return Line{std::move(*bytes), rank};
+}
+
+}  // namespace
+
+Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::string const& source)
+{
+    auto const bad = [&](std::string why) { return fail(ExitCode::data, "cannot use tokenizer " + source, std::move(why)); };
+    while (!ranks.empty() && ranks.back().empty()) ranks.pop_back();
+    if (static_cast<std::int64_t>(ranks.size() + special_tokens.size()) > max_vocabulary)
+        return bad("it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
+                   std::to_string(max_vocabulary - static_cast<std::int64_t>(special_tokens.size())));
+    Tokenizer made;
+    made.ranks_ = std::move(ranks);
+    std::size_t splits = 0;
+    for (std::size_t i = 0; i < made.ranks_.size(); ++i) {
+        auto const& bytes = made.ranks_[i];
+        if (bytes.empty()) continue;
+        if (!made.ids_.emplace(bytes, static_cast<Token>(i)).second)
+            return bad("rank " + std::to_string(i) + " repeats the bytes of another");
+        splits += bytes.size() - 1;
+    }
+    for (int byte = 0; byte < 256; ++byte)
+        if (char const c = static_cast<char>(byte); !made.ids_.count(std::string_view(&c, 1)))
+            return bad("it has no token for byte " + std::to_string(byte));
+    made.pairs_ = PairTable(splits);
+    for (auto const& [bytes, id] : made.ids_)
+        for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
+            auto const left = made.ids_.find(bytes.substr(0, cut));
+            auto const right = made.ids_.find(bytes.substr(cut));
+            if (left != made.ids_.end() && right != made.ids_.end()) made.pairs_.insert(left->second, right->second, id);
+        }
+    made.digest_ = sha256(made.to_tiktoken());
+    return made;
+}
+
+Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& source)
+{
+    std::vector<std::string> ranks;
+    std::size_t number = 0;
+    for (auto const text_line : split(text, '\n')) {
+        ++number;
+        if (text_line.empty()) continue;
+        auto line = parse_line(text_line);
+        auto const bad = [&](std::string const& why) {
+            return fail(ExitCode::data, "cannot read tokenizer " + source, "line " + std::to_string(number) + " " + why,
+                        "a line is: base64 of the token's bytes, a space, its rank");
+        };
+        if (!line) return bad("is not a token and its rank");
+        if (line->rank < 0 || line->rank >= max_vocabulary) return bad("has a rank outside 0 to " + std::to_string(max_vocabulary - 1));
+        if (line->bytes.size() > max_token_bytes) return bad("has a token of more than " + std::to_string(max_token_bytes) + " bytes");
+        auto const rank = static_cast<std::size_t>(line->rank);
+        if (rank >= ranks.size()) ranks.resize(rank + 1);
+        if (!ranks[rank].empty()) return bad("repeats rank " + std::to_string(rank));
+        ranks[rank] = std::move(line->bytes);
+    }
+    return from_ranks(std::move(ranks), source);
+}
+
+Result<Tokenizer> Tokenizer::read(std::filesystem::path const& file)
+{
+    return read_file(file, max_file_bytes).and_then([&](std::string const& text) { return parse(text, file.string()); });
+}
+
+std::string Tokenizer::to_tiktoken() const
+{
+    std::string out;
+    for (std::size_t i = 0; i < ranks_.size(); ++i)
+        if (!ranks_[i].empty()) out += to_base64(ranks_[i]) + " " + std::to_string(i) + "\n";
+    return out;
+}
+
+std::int64_t Tokenizer::vocabulary() const { return static_cast<std::int64_t>(ranks_.size() + special_tokens.size()); }
+
+Token Tokenizer::special(std::size_t index) const
+{
+    if (index >= special_tokens.size()) throw std::out_of_range("no such special token");
+    return static_cast<Token>(ranks_.size() + index);
+}
+
+Result<std::string> Tokenizer::decode(std::span<Token const> tokens) const
+{
+    std::string text;
+    for (Token const token : tokens) {
+        std::size_t const beyond = token - std::min<std::size_t>(token, ranks_.size());
+        if (token >= ranks_.size() && beyond < special_tokens.size()) text += special_tokens[beyond];
+        else if (token < ranks_.size() && !ranks_[token].empty()) text += ranks_[token];
+        else
+            return fail(ExitCode::data, "cannot decode token " + std::to_string(token),
+                        "the vocabulary has no such token (its size is " + std::to_string(vocabulary()) + ")",
+                        "was the text encoded with another tokenizer?");
+    }
+    return text;
+}
+
+}  // namespace curtail::data

@@ -1,0 +1,194 @@
+#include "data/tokenizer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace curtail::data {
+namespace {
+
+using testing::HasSubstr;
+
+std::string repeat(std::string_view text, std::size_t times)
+{
+    std::string all;
+    for (std::size_t i = 0; i < times; ++i) all += text;
+    return all;
+}
+
+std::vector<std::string> pieces_of(std::string_view text)
+{
+    std::vector<std::string> pieces;
+    Splitter{}.each(text, [&](std::string_view piece) { pieces.emplace_back(piece); });
+    return pieces;
+}
+
+Tokenizer small_tokenizer()
+{
+    std::vector<std::string> const text{repeat("the cat sat on the mat, the rat sat on the hat. aaaa aaaaaa größer 12345\n", 3)};
+    return train_tokenizer(text, min_vocabulary + 30).value();
+}
+
+/// Merging as it is defined, without any table or heap.
+std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& tokenizer)
+{
+    std::vector<std::string> parts;
+    for (char const c : piece) parts.emplace_back(1, c);
+    auto const rank = [&](std::string const& bytes) {
+        for (int i = 0; i < tokenizer.vocabulary() - static_cast<int>(special_tokens.size()); ++i) {
+            auto const id = static_cast<Token>(i);
+            if (*tokenizer.decode(std::span(&id, 1)) == bytes) return i;
+        }
+        return 1 << 20;
+    };
+    for (;;) {
+        int best = 1 << 20;
+        std::size_t at = 0;
+        for (std::size_t i = 0; i + 1 < parts.size(); ++i)
+            if (int const r = rank(parts[i] + parts[i + 1]); r < best) best = r, at = i;
+        if (best == 1 << 20) return parts;
+        parts[at] += parts[at + 1];
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    }
+}
+
+TEST(Splitter, CutsWordsNumbersSignsAndSpace)
+{
+    using Pieces = std::vector<std::string>;
+    EXPECT_EQ(pieces_of("Hello, it's 2026!\n\n  x"), (Pieces{"Hello", ",", " it", "'s", " ", "20", "26", "!\n\n", " ", " x"}));
+    EXPECT_EQ(pieces_of("a  \n b \t"), (Pieces{"a", "  \n", " b", " \t"}));
+    EXPECT_EQ(pieces_of("größer Ωμέγα"), (Pieces{"größer", " Ωμέγα"}));
+}
+
+TEST(Splitter, WhiteSpaceIsUnicodesOwn)
+{
+    EXPECT_EQ(pieces_of("\u3000\u00a0\u2003").size(), 1U) << "three kinds of space are one run";
+    EXPECT_EQ(pieces_of("!\u180e!").size(), 1U) << "U+180E is no white space, so the signs around it stay one piece";
+    EXPECT_EQ(pieces_of("IT\u0027\u017f x").at(1), "'\u017f") << "long s is an s to a pattern without case";
+}
+
+TEST(Splitter, LongRunsAreNoProblem)
+{
+    for (auto const* unit : {" ", "\n", "x", "é", "1", "-", " \n", "a ", "\u3000"}) {
+        auto const text = repeat(unit, 300'000);
+        std::size_t bytes = 0;
+        Splitter{}.each(text, [&](std::string_view piece) { bytes += piece.size(); });
+        EXPECT_EQ(bytes, text.size()) << unit;
+    }
+}
+
+TEST(Tokenizer, DecodesWhatItEncodedAndMergesAsDefined)
+{
+    auto const tokenizer = small_tokenizer();
+    Encoder encoder(tokenizer);
+    for (unsigned seed = 1; seed <= 300; ++seed) {
+        std::mt19937 random(seed);
+        std::string text;
+        for (auto n = random() % 200; n > 0; --n)
+            text += std::array{"a", "t", "h", "e", " ", "the", "größer", "é", "12", "\n"}[random() % 10];
+        auto const tokens = encoder.encode(text);
+        ASSERT_TRUE(tokens);
+        EXPECT_EQ(*tokenizer.decode(*tokens), text) << "seed " << seed;
+        std::vector<std::string> slow;
+        for (auto const& piece : pieces_of(text))
+            for (auto& part : merged_slowly(piece, tokenizer)) slow.push_back(std::move(part));
+        std::vector<std::string> fast;
+        for (auto const& token : *tokens) fast.push_back(*tokenizer.decode(std::span(&token, 1)));
+        EXPECT_EQ(fast, slow) << "seed " << seed;
+    }
+}
+
+TEST(Tokenizer, LongPiecesMergeAsDefinedToo)
+{
+    auto const tokenizer = small_tokenizer();
+    Encoder encoder(tokenizer);
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        std::mt19937 random(seed);
+        std::string piece;
+        for (int n = 65 + static_cast<int>(random() % 200); n > 0; --n) piece += "athes"[random() % (seed % 5 + 1)];
+        auto const tokens = *encoder.encode(piece);
+        std::vector<std::string> fast;
+        for (auto const& token : tokens) fast.push_back(*tokenizer.decode(std::span(&token, 1)));
+        EXPECT_EQ(fast, merged_slowly(piece, tokenizer)) << "seed " << seed;
+    }
+}
+
+TEST(Tokenizer, MegabytesWithoutASpaceTakeNoTime)
+{
+    auto const tokenizer = small_tokenizer();
+    auto const text = repeat("athe", 250'000);
+    EXPECT_EQ(*tokenizer.decode(*Encoder(tokenizer).encode(text)), text);
+}
+
+TEST(Tokenizer, TiesGoToTheSmallestPair)
+{
+    std::vector<std::string> const text{"zy ba", "zy ba"};
+    auto const tokenizer = train_tokenizer(text, min_vocabulary + 2).value();
+    Token const first = 256;
+    Token const second = 257;
+    EXPECT_EQ(*tokenizer.decode(std::span(&first, 1)), " b") << "(32, 98), (98, 97), (122, 121): all twice";
+    EXPECT_EQ(*tokenizer.decode(std::span(&second, 1)), "zy") << "(122, 121) before (256, 97)";
+}
+
+TEST(Tokenizer, SpecialTokensStandAtTheEndAndAreNeverMadeFromText)
+{
+    auto const tokenizer = small_tokenizer();
+    EXPECT_EQ(tokenizer.vocabulary(), min_vocabulary + 30);
+    EXPECT_EQ(tokenizer.bos(), tokenizer.vocabulary() - 9);
+    EXPECT_EQ(*tokenizer.decode(std::array{tokenizer.bos()}), "<|bos|>");
+    auto const tokens = *Encoder(tokenizer).encode("<|bos|>");
+    EXPECT_THAT(tokens, testing::Each(testing::Lt(tokenizer.bos())));
+    EXPECT_THAT(tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary())}).error().message(), HasSubstr("has no such token"));
+}
+
+TEST(Tokenizer, RankFilesComeBackAsTheyWere)
+{
+    auto const tokenizer = small_tokenizer();
+    auto const read = Tokenizer::parse(tokenizer.to_tiktoken(), "again");
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->to_tiktoken(), tokenizer.to_tiktoken());
+    EXPECT_EQ(read->digest(), tokenizer.digest());
+    EXPECT_EQ(read->vocabulary(), tokenizer.vocabulary());
+}
+
+TEST(Tokenizer, TwoWaysToTheSameBytesLeaveOneToken)
+{
+    // Runs of one letter are where two chains of merges meet.
+    for (std::size_t length = 3; length < 40; ++length) {
+        std::vector<std::string> const text{repeat(repeat("a", length) + " ", 5) + repeat("a", 2 * length + 1)};
+        auto const tokenizer = train_tokenizer(text, min_vocabulary + 4);
+        if (!tokenizer) continue;
+        auto const again = Tokenizer::parse(tokenizer->to_tiktoken(), "again");
+        ASSERT_TRUE(again) << again.error().message();
+        EXPECT_EQ(*again->decode(*Encoder(*again).encode(text[0])), text[0]);
+    }
+}
+
+TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
+{
+    auto const good = small_tokenizer().to_tiktoken();
+    auto const why = [](std::string const& text) { return Tokenizer::parse(text, "x.tiktoken").error().message(); };
+    EXPECT_THAT(why(good + "not a line\n"), HasSubstr("line 287 is not a token"));
+    EXPECT_THAT(why(good + "YWJj\n"), HasSubstr("line 287 is not a token"));
+    EXPECT_THAT(why(good + "YW?= 316\n"), HasSubstr("line 287 is not a token"));
+    EXPECT_THAT(why(good + "YWJj 65536\n"), HasSubstr("outside 0 to 65535"));
+    EXPECT_THAT(why(good + "YWJj 65535\n"), HasSubstr("the limit is 65527"));
+    EXPECT_THAT(why(good + "YWJj 5\n"), HasSubstr("repeats rank 5"));
+    EXPECT_THAT(why(good + "YQ== 286\n"), HasSubstr("repeats the bytes"));
+    EXPECT_THAT(why(good.substr(good.find('\n') + 1)), HasSubstr("no token for byte 0"));
+    EXPECT_THAT(why(""), HasSubstr("no token for byte 0"));
+}
+
+TEST(Tokenizer, TextThatIsNotUtf8OrTooShortIsRefused)
+{
+    auto const tokenizer = small_tokenizer();
+    EXPECT_THAT(Encoder(tokenizer).encode("ab\xff").error().message(), HasSubstr("not UTF-8 at byte 2"));
+    std::vector<std::string> const little{"abc"};
+    EXPECT_THAT(train_tokenizer(little, 300).error().message(), HasSubstr("gives only 267"));
+    EXPECT_EQ(train_tokenizer(little, 264).error().code, ExitCode::usage);
+    EXPECT_EQ(train_tokenizer(little, 65'537).error().code, ExitCode::usage);
+}
+
+}  // namespace
+}  // namespace curtail::data
