@@ -1,0 +1,98 @@
+#include "comm/mpi_session.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+
+#include "comm/mpi_call.hpp"
+
+namespace curtail::comm {
+
+/// `end` carries nothing but the agreement at the end, so that a rank that failed cannot be mistaken for one in the middle of its work.
+struct MpiSession::State {
+    bool ours;  ///< to finalize
+    int exceptions{std::uncaught_exceptions()};
+    std::unique_ptr<Communicator> end;
+    std::array<int, 2> own{};    ///< exit code and rank; a nonblocking operation that was given up may still use both
+    std::array<int, 2> worst{};  ///< of all ranks
+
+    /// Greatest exit code of all ranks in `worst`, with the lowest rank that has it. False: the others did not come within `grace`.
+    [[nodiscard]] bool agree(ExitCode mine, std::optional<Millis> grace)
+    {
+        own = {static_cast<int>(mine), end->rank()};
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request), "end together");
+        return await(request, grace, "end together");
+    }
+};
+
+namespace {
+
+Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
+{
+    try {
+        return body(ranks);
+    } catch (CommError const& broken) {
+        return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(), "another start goes on from the last commit");
+    } catch (std::exception const& broken) {
+        return fail(ExitCode::software, "internal error", broken.what(), "please report this with the command that led to it");
+    }
+}
+
+}  // namespace
+
+bool started_by_launcher()
+{
+    for (char const* variable : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"})
+        if (std::getenv(variable) != nullptr) return true;
+    return false;
+}
+
+Result<MpiSession> MpiSession::start()
+{
+    int running = 0;
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Initialized(&running);
+    int const code = running != 0 ? MPI_Query_thread(&provided) : MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+    if (code != MPI_SUCCESS) return fail(ExitCode::unavailable, "cannot start MPI", "MPI_Init failed", "start the program with mpirun");
+    auto state = std::make_unique<State>(State{.ours = running == 0, .end = nullptr});
+    if (provided < MPI_THREAD_SERIALIZED)
+        return fail(ExitCode::unavailable, "cannot use MPI", "this MPI library does not allow threads (MPI_THREAD_SERIALIZED)",
+                    "use an OpenMPI built with thread support");
+    state->end = std::make_unique<Communicator>();
+    return MpiSession(std::move(state));
+}
+
+MpiSession::MpiSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
+MpiSession::MpiSession(MpiSession&&) noexcept = default;
+
+MpiSession::~MpiSession()
+{
+    if (!state_) return;
+    if (std::uncaught_exceptions() > state_->exceptions) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::software));
+    state_->end.reset();
+    if (state_->ours) MPI_Finalize();
+}
+
+int MpiSession::rank() const { return state_->end->rank(); }
+int MpiSession::size() const { return state_->end->size(); }
+
+Result<void> MpiSession::run(Body const& body, LastWords const& last_words, Millis grace)
+{
+    auto const ranks = mpi_collectives();
+    auto done = run_caught(body, *ranks);
+    auto const mine = done ? ExitCode::ok : done.error().code;
+    if (!state_->agree(mine, done ? std::nullopt : std::optional(grace))) {
+        last_words(done.error());
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(mine));
+        std::_Exit(static_cast<int>(mine));
+    }
+    auto const [code, failed] = state_->worst;
+    if (code == 0 || size() == 1) return done;
+    if (rank() == failed) last_words(done.error());
+    bool const heard = state_->agree(mine, grace);
+    return fail(static_cast<ExitCode>(code), "rank " + std::to_string(rank()) + " stops",
+                "rank " + std::to_string(failed) + " failed" + (heard ? ", and has said why" : ""));
+}
+
+}  // namespace curtail::comm

@@ -1,0 +1,41 @@
+// Ranks that end in the way the first argument says. Prints "rank R: ..." to stdout.
+#include <cstdio>
+#include <string>
+
+#include "comm/mpi_session.hpp"
+
+using namespace curtail;
+
+namespace {
+
+void say(int rank, std::string const& text)
+{
+    std::printf("rank %d: %s\n", rank, text.c_str());
+    std::fflush(stdout);
+}
+
+Result<void> act(std::string const& way, comm::Collectives& ranks)
+{
+    bool const last = ranks.rank() == ranks.size() - 1;
+    ranks.barrier();
+    if (way == "good") return {};
+    if (way == "all-fail") return fail(ExitCode::config, "bad key", "on every rank");
+    if (way == "one-fails-at-the-end" && last) return fail(ExitCode::data, "bad shard", "on this rank");
+    if (way == "one-fails-in-the-middle" && last) return fail(ExitCode::data, "bad shard", "on this rank");
+    if (way == "one-throws" && last) throw std::logic_error("a broken promise");
+    if (way == "one-fails-in-the-middle" || way == "one-throws") ranks.barrier();
+    return {};
+}
+
+}  // namespace
+
+int main(int, char** argv)
+{
+    auto session = comm::MpiSession::start();
+    if (!session) return static_cast<int>(session.error().code);
+    int const rank = session->rank();
+    auto const done = session->run([&](auto& ranks) { return act(argv[1], ranks); },
+                                   [&](Error const& error) { say(rank, "last words: " + error.message()); }, Millis{200});
+    say(rank, done ? "good" : done.error().message());
+    return done ? 0 : static_cast<int>(done.error().code);
+}

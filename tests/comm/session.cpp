@@ -1,0 +1,81 @@
+// How several ranks end, seen from outside: each case is an mpirun of curtail_test_ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+    int code;
+    std::string output;
+};
+
+Outcome ranks_that(std::string const& way, int ranks = 3)
+{
+    for (auto const& [name, value] : {std::pair{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, std::pair{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                      std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"}, std::pair{"OMPI_MCA_btl", "self,vader,tcp"},
+                                      std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"}, std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
+        setenv(name, value, 0);
+    auto const command =
+        "timeout 30 mpirun --bind-to none --oversubscribe -n " + std::to_string(ranks) + " " + CURTAIL_TEST_RANKS + " " + way + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    Outcome outcome{};
+    char buffer[4096];
+    while (std::size_t const n = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, n);
+    int const status = pclose(pipe);
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return outcome;
+}
+
+TEST(MpiSession, AllRanksEndWellTogether)
+{
+    auto const [code, output] = ranks_that("good");
+    EXPECT_EQ(code, 0) << output;
+    for (auto const* line : {"rank 0: good", "rank 1: good", "rank 2: good"}) EXPECT_THAT(output, HasSubstr(line));
+}
+
+TEST(MpiSession, OneRankAloneGetsItsOwnError)
+{
+    auto const [code, output] = ranks_that("all-fail", 1);
+    EXPECT_EQ(code, 78) << output;
+    EXPECT_THAT(output, HasSubstr("rank 0: bad key: on every rank"));
+}
+
+TEST(MpiSession, AFailureThatAllShareEndsThemWithoutForce)
+{
+    auto const [code, output] = ranks_that("all-fail");
+    EXPECT_EQ(code, 78) << output;
+    EXPECT_THAT(output, HasSubstr("rank 0: last words: bad key: on every rank"));
+    EXPECT_THAT(output, testing::Not(HasSubstr("MPI_ABORT")));
+}
+
+TEST(MpiSession, ARankThatFailsLastIsHeardByTheOthers)
+{
+    auto const [code, output] = ranks_that("one-fails-at-the-end");
+    EXPECT_EQ(code, 65) << output;
+    EXPECT_THAT(output, HasSubstr("rank 2: last words: bad shard: on this rank"));
+    EXPECT_THAT(output, HasSubstr("rank 0: rank 0 stops: rank 2 failed, and has said why"));
+    EXPECT_THAT(output, testing::Not(HasSubstr("MPI_ABORT")));
+}
+
+TEST(MpiSession, ARankThatFailsWhileOthersWaitForItEndsThemAll)
+{
+    auto const [code, output] = ranks_that("one-fails-in-the-middle");
+    EXPECT_EQ(code, 65) << output;
+    EXPECT_THAT(output, HasSubstr("rank 2: last words: bad shard: on this rank"));
+}
+
+TEST(MpiSession, AnExceptionInOneRankEndsThemAll)
+{
+    auto const [code, output] = ranks_that("one-throws");
+    EXPECT_EQ(code, 70) << output;
+    EXPECT_THAT(output, HasSubstr("rank 2: last words: internal error: a broken promise"));
+}
+
+}  // namespace
