@@ -1,0 +1,39 @@
+#include "signals/secret.hpp"
+
+#include <string.h>
+
+#include <ostream>
+
+namespace curtail::signals {
+
+Secret& Secret::operator=(Secret&& other) noexcept
+{
+    if (this == &other) return *this;
+    wipe();
+    text_ = std::move(other.text_);
+    other.text_.clear();
+    return *this;
+}
+
+void Secret::wipe()
+{
+    if (!text_.empty()) explicit_bzero(text_.data(), text_.size());
+}
+
+bool operator==(Secret const& a, Secret const& b)
+{
+    if (a.text_.size() != b.text_.size()) return false;
+    unsigned char difference = 0;
+    for (std::size_t i = 0; i < a.text_.size(); ++i) difference = static_cast<unsigned char>(difference | (a.text_[i] ^ b.text_[i]));
+    return difference == 0;
+}
+
+std::ostream& operator<<(std::ostream& out, Secret const&) { return out << "***"; }
+
+void wipe(std::string& text)
+{
+    if (!text.empty()) explicit_bzero(text.data(), text.size());
+    text.clear();
+}
+
+}  // namespace curtail::signals

@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+
+#include "core/log.hpp"
+#include "signals/provider.hpp"
+#include "signals/watttime.hpp"
+
+namespace curtail::signals {
+
+/// The live value of WattTime, and the live values that it gave before.
+///
+/// A value is asked for once per five minutes and kept in the state folder, so that runs from cron share it and a failing request does not
+/// take away what is known. Gaps in which nobody asked stay gaps: later corrections would claim a knowledge that nobody had.
+class WattTimeProvider final : public Provider {
+  public:
+    /// `client` and this share `state_folder`. Warnings of the provider go to `log`.
+    WattTimeProvider(watttime::Client client, std::filesystem::path state_folder, Log log = {});
+    /// Asks WattTime unless a known value covers `to`, which is the present. After a failure it waits, 30 s at first and up to 5 min,
+    /// before it asks again, and answers the same trouble meanwhile.
+    [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
+
+  private:
+    struct Region {
+        std::vector<Sample> samples;
+        std::optional<Error> trouble;
+        int failures{0};
+        std::optional<MonoTime> not_before;
+    };
+    Region& recall(RegionId const& region);
+    void ask(RegionId const& id, Region& region, Time now);
+    void keep(RegionId const& id, Region const& region) const;
+    [[nodiscard]] std::filesystem::path file_of(RegionId const& region) const;
+
+    watttime::Client client_;
+    std::filesystem::path state_folder_;
+    Log log_;
+    std::map<RegionId, Region> regions_;
+};
+
+}  // namespace curtail::signals

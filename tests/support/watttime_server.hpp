@@ -1,0 +1,109 @@
+#pragma once
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/files.hpp"
+#include "core/json.hpp"
+#include "signals/http.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::test {
+
+/// tests/support/watttime_server.py as a child process on a loopback port, for as long as this lives. User `alice`, password as below.
+class WattTimeServer {
+  public:
+    static constexpr char const* password = "tr0ub4dor-and-3";
+
+    /// `tls_name`: serve https with a certificate for that name, e.g. `IP:127.0.0.1`, that expires after `tls_days`;
+    /// empty: http.
+    explicit WattTimeServer(std::string const& tls_name = {}, int tls_days = 2)
+    {
+        std::ofstream(folder_ / "password") << password;
+        std::vector<std::string> arguments{"python3", CURTAIL_SOURCE_DIR "/tests/support/watttime_server.py", "--password-file",
+                                           (folder_ / "password").string()};
+        if (!tls_name.empty())
+            arguments.insert(arguments.end(),
+                             {"--tls-folder", folder_.path().string(), "--tls-name", tls_name, "--tls-days", std::to_string(tls_days)});
+        start(arguments);
+        url_ = (tls_name.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:") + read_port();
+    }
+    ~WattTimeServer()
+    {
+        stdin_.reset();  // its end of file ends the server; the signal is for one that hangs
+        kill(pid_, SIGTERM);
+        waitpid(pid_, nullptr, 0);
+    }
+    WattTimeServer(WattTimeServer const&) = delete;
+    WattTimeServer& operator=(WattTimeServer const&) = delete;
+
+    [[nodiscard]] std::string const& url() const { return url_; }
+    [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
+    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, ...
+    void control(std::string const& query) { (void)get("/_control?" + query); }
+    /// Paths with query of all requests so far, in order; with `only`, those that begin with it.
+    [[nodiscard]] std::vector<std::string> requests(std::string const& only = "")
+    {
+        std::vector<std::string> paths;
+        auto const list = json::parse(get("/_requests"), "requests").value();
+        for (auto const& request : *list.as_array()) {
+            auto const path = *request.as_object()->find("path")->as_text();
+            if (path.rfind(only, 0) == 0) paths.push_back(path);
+        }
+        return paths;
+    }
+
+  private:
+    void start(std::vector<std::string>& arguments)
+    {
+        std::array<int, 2> in{};
+        std::array<int, 2> out{};
+        if (pipe2(in.data(), O_CLOEXEC) != 0 || pipe2(out.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+        Fd const child_in(in[0]);
+        Fd const child_out(out[1]);
+        stdin_ = Fd(in[1]);
+        stdout_ = Fd(out[0]);
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, child_in.get(), 0);
+        posix_spawn_file_actions_adddup2(&actions, child_out.get(), 1);
+        std::vector<char*> argv;
+        for (auto& argument : arguments) argv.push_back(argument.data());
+        argv.push_back(nullptr);
+        int const error = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+        posix_spawn_file_actions_destroy(&actions);
+        if (error != 0) throw std::runtime_error("cannot start python3: " + errno_text(error));
+    }
+    [[nodiscard]] std::string read_port() const
+    {
+        std::string port;
+        for (char c{}; read(stdout_.get(), &c, 1) == 1 && c != '\n';) port += c;
+        if (port.empty()) throw std::runtime_error("the stand-in server did not start");
+        return port;
+    }
+    std::string get(std::string const& path)
+    {
+        signals::HttpClient client(url_.starts_with("https") ? certificate() : std::filesystem::path());
+        auto const response = client.get({.url = url_ + path, .username = {}});
+        if (!response || response->status != 200) throw std::runtime_error("the stand-in server does not answer " + path);
+        return response->body;
+    }
+
+    TemporaryFolder folder_;
+    Fd stdin_;
+    Fd stdout_;
+    pid_t pid_{};
+    std::string url_;
+};
+
+}  // namespace curtail::test

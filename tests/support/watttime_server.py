@@ -1,0 +1,301 @@
+"""A stand-in for api.watttime.org on a loopback port, for tests: answers as WattTime v3 does, and fails as it is told to.
+
+Prints its port, then serves until its standard input closes. Account: user `alice`, password from the file named by --password-file.
+`GET /_control?...` sets behaviour, `GET /_requests` lists what was asked (path and kind of authorization, never the secret).
+"""
+
+import argparse
+import base64
+import json
+import os
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+PERIOD = timedelta(minutes=5)
+HTML_403 = "<html><head><title>403 Forbidden</title></head><body><h1>Forbidden</h1></body></html>"
+SCOPE_ERROR = {"error": "Invalid query parameters", "message": "Invalid scope. Your account may not query this region."}
+
+
+class State:
+    def __init__(self, password):
+        self.lock = threading.Lock()
+        self.password = password
+        self.tokens = {}  # token -> time of login
+        self.logins = 0
+        self.token_life_s = 1800.0
+        self.regions = {"CAISO_NORTH"}
+        self.lbs = {"CAISO_NORTH": 870.0, "SPP_TX": 1300.0}
+        self.now = None
+        self.faults = []  # [name, times left, endpoint]
+        self.requests = []
+        self.release = threading.Event()  # lets slow answers go when the server ends
+
+    def clock(self):
+        return self.now or datetime.now(timezone.utc)
+
+    def take_fault(self, path):
+        with self.lock:
+            for fault in self.faults:
+                if fault[1] > 0 and path.endswith(fault[2]):
+                    fault[1] -= 1
+                    return fault[0]
+        return None
+
+
+def floor_to_period(moment):
+    return moment.replace(minute=moment.minute // 5 * 5, second=0, microsecond=0)
+
+
+def iso(moment):
+    return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def parse_zoned(text):
+    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if moment.tzinfo is None:
+        raise ValueError("time without zone")
+    return moment.astimezone(timezone.utc)
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes
+    state: State
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        url = urlsplit(self.path)
+        query = {key: values[-1] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
+        if url.path == "/_control":
+            return self.control(query)
+        if url.path == "/_requests":
+            return self.reply(200, self.state.requests)
+        kind = self.headers.get("Authorization", "none").split(" ")[0]
+        self.state.requests.append({"path": self.path, "authorization": kind})
+        fault = self.state.take_fault(url.path)
+        if fault and self.fail(fault):
+            return None
+        if url.path == "/login":
+            return self.login()
+        if not self.authorized():
+            return self.reply(401, HTML_403, "text/html")
+        endpoints = {"/v3/forecast": self.forecast, "/v3/historical": self.historical, "/v3/signal-index": self.signal_index}
+        if url.path not in endpoints:
+            return self.reply(404, {"error": "Not found", "message": "no such endpoint"})
+        if query.get("region") not in self.state.regions:
+            return self.reply(403, SCOPE_ERROR)
+        if query.get("signal_type") != "co2_moer":
+            return self.reply(400, {"error": "Invalid query parameters", "message": "unknown signal_type"})
+        return endpoints[url.path](query, fault)
+
+    # -- endpoints
+
+    def login(self):
+        state = self.state
+        expected = "Basic " + base64.b64encode(b"alice:" + state.password).decode()
+        if self.headers.get("Authorization") != expected:
+            return self.reply(403, HTML_403, "text/html")
+        with state.lock:
+            state.logins += 1
+            token = f"header.payload{state.logins}.signature"
+            state.tokens[token] = time.monotonic()
+        return self.reply(200, {"token": token})
+
+    def authorized(self):
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        issued = self.state.tokens.get(token)
+        return scheme == "Bearer" and issued is not None and time.monotonic() - issued < self.state.token_life_s
+
+    def forecast(self, query, fault):
+        hours = float(query.get("horizon_hours", 24))
+        if not 0 <= hours <= 72:
+            return self.reply(400, {"error": "Invalid query parameters", "message": "horizon_hours must be 0 to 72"})
+        first = floor_to_period(self.state.clock())
+        points = [self.point(query["region"], first + i * PERIOD) for i in range(int(hours * 12) + 1)]
+        return self.reply_points(query, points, fault, {"generated_at": iso(first), "generated_at_period_seconds": 300})
+
+    def historical(self, query, fault):
+        try:
+            start, end = parse_zoned(query["start"]), parse_zoned(query["end"])
+        except (KeyError, ValueError) as error:
+            return self.reply(400, {"error": "Invalid query parameters", "message": str(error)})
+        if end - start > timedelta(days=32):
+            return self.reply(400, {"error": "Invalid query parameters", "message": "at most 32 days"})
+        moment = floor_to_period(start)
+        points = []
+        while moment <= end:
+            if moment >= start:
+                point = self.point(query["region"], moment)
+                if query.get("include_imputed_marker") == "true":
+                    point["imputed_data_used"] = moment.minute == 0
+                point["last_updated"] = iso(moment + PERIOD)
+                points.append(point)
+            moment += PERIOD
+        return self.reply_points(query, points, fault, {})
+
+    def signal_index(self, query, fault):
+        point = {"point_time": iso(floor_to_period(self.state.clock())), "value": 42.0}
+        return self.reply_points(query, [point], "percentile", {})
+
+    # -- answers
+
+    def point(self, region, moment):
+        return {"point_time": iso(moment), "value": self.state.lbs[region]}
+
+    def reply_points(self, query, points, fault, extra_meta):
+        meta = {
+            "data_point_period_seconds": 300,
+            "region": query["region"],
+            "warnings": None,
+            "signal_type": "co2_moer",
+            "model": {"date": "2023-03-01"},
+            "units": "lbs_co2_per_mwh",
+            **extra_meta,
+        }
+        if fault == "percentile":
+            meta["units"] = "percentile"
+        elif fault == "kilograms":
+            meta["units"] = "kg_co2_per_mwh"
+        elif fault == "other_region":
+            meta["region"] = "SPP_TX"
+        elif fault == "other_signal":
+            meta["signal_type"] = "health_damage"
+        elif fault == "warnings":
+            meta["warnings"] = [{"type": "EXAMPLE_WARNING", "message": "the model\u001b is old"}]
+        elif fault == "null_value":
+            points[0]["value"] = None
+        elif fault == "text_value":
+            points[0]["value"] = "870"
+        elif fault == "absurd_value":
+            points[0]["value"] = 870000
+        elif fault == "no_zone":
+            points[0]["point_time"] = points[0]["point_time"][:19]
+        elif fault == "empty":
+            points = []
+        elif fault == "no_meta":
+            return self.reply(200, {"data": points})
+        return self.reply(200, {"data": points, "meta": meta})
+
+    def fail(self, fault):
+        """Answers a fault that does not depend on the question; False for one that does."""
+        if fault.startswith("status"):
+            headers = {"Retry-After": "2"} if fault == "status429" else {}
+            self.reply(int(fault[6:]), {"error": "told to"}, headers=headers)
+        elif fault == "slow":
+            self.state.release.wait(20)
+            self.close_connection = True
+        elif fault == "truncated":
+            self.reply(200, '{"data":[{"point_time":"2022-07-15T0', "application/json")
+        elif fault == "cut_off":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b'{"data":')
+            self.close_connection = True
+        elif fault == "html":
+            self.reply(200, "<html><body>Please log in</body></html>", "text/html")
+        elif fault == "oversize":
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.flood(b" " * 65536, 9 * 1024 * 1024)
+        elif fault == "many_headers":
+            self.send_response(200)
+            for i in range(50):
+                self.send_header(f"X-Header-{i}", "x" * 1000)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.flood(b"{}", 2)
+        elif fault == "redirect":
+            self.reply(302, "", "text/plain", {"Location": "/v3/elsewhere"})
+        else:
+            return False
+        return True
+
+    def flood(self, piece, total):
+        self.close_connection = True
+        try:
+            for _ in range(0, total, len(piece)):
+                self.wfile.write(piece)
+        except OSError:
+            pass
+
+    def reply(self, status, body, content_type="application/json", headers=None):
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", content_type)
+            self.send_header("Content-Length", str(len(data)))
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+        except OSError:
+            pass
+
+    def control(self, query):
+        state = self.state
+        if "no_faults" in query:
+            state.faults.clear()
+        if "fault" in query:
+            state.faults.append([query["fault"], int(query.get("times", "1")), query.get("endpoint", "")])
+        if "forget_tokens" in query:
+            state.tokens.clear()
+        if "token_life_s" in query:
+            state.token_life_s = float(query["token_life_s"])
+        if "region" in query:
+            state.regions.add(query["region"])
+        if "lbs" in query:
+            state.lbs["CAISO_NORTH"] = float(query["lbs"])
+        if "now" in query:
+            state.now = parse_zoned(query["now"])
+        return self.reply(200, {})
+
+
+def make_certificate(folder, name, days):
+    key, certificate, request, names = (os.path.join(folder, f) for f in ("key.pem", "certificate.pem", "request.pem", "names"))
+    with open(names, "w") as file:
+        file.write(f"subjectAltName={name}\n")
+    for command in (
+        ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=stand-in",
+         "-keyout", key, "-out", request],
+        ["x509", "-req", "-in", request, "-signkey", key, "-days", str(days), "-extfile", names, "-out", certificate],
+    ):
+        subprocess.run(["openssl", *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return key, certificate
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--password-file", required=True)
+    parser.add_argument("--tls-folder", help="serve https with a new certificate, written into this folder")
+    parser.add_argument("--tls-name", default="IP:127.0.0.1", help="whom the certificate is for")
+    parser.add_argument("--tls-days", type=int, default=2, help="how long it is valid; negative: it has expired")
+    options = parser.parse_args()
+    with open(options.password_file, "rb") as file:
+        state = State(file.read())
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"state": state}))
+    server.daemon_threads = True
+    if options.tls_folder:
+        key, certificate = make_certificate(options.tls_folder, options.tls_name, options.tls_days)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        # The handshake belongs into the thread of its connection: a client that refuses us must not end the server.
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        server.handle_error = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print(server.server_address[1], flush=True)
+    sys.stdin.read()
+    state.release.set()
+
+
+if __name__ == "__main__":
+    main()
