@@ -1,0 +1,61 @@
+# demo_text.pl FOLDER OUT < list of pod files: writes the prose of each page's sections to OUT/<page>-<section>.txt.
+use strict;
+use warnings;
+
+package Prose;
+use parent 'Pod::Text';
+
+# Verbatim paragraphs are code and tables.
+sub cmd_verbatim { return '' }
+
+# Headings are no sentences; a form feed marks where a section begins.
+sub cmd_head1 { return $_[0]->skip_heading("\f\n\n") }
+sub cmd_head2 { return $_[0]->skip_heading("\n\n") }
+sub cmd_head3 { return $_[0]->skip_heading("\n\n") }
+sub cmd_head4 { return $_[0]->skip_heading("\n\n") }
+
+sub skip_heading {
+    my ($self, $mark) = @_;
+    $self->item("\n\n") if defined $$self{ITEM};
+    $self->output($mark);
+    return '';
+}
+
+package main;
+
+my ($folder, $out) = @ARGV;
+my %seen;
+
+# A paragraph of sentences: enough words, nearly all of it letters and spaces, not seen before.
+sub is_prose {
+    my ($text) = @_;
+    return 0 if $text =~ /[^\x20-\x7e]/;
+    return 0 if (my @words = $text =~ /[A-Za-z]{2,}/g) < 8;
+    return 0 if $text =~ tr/A-Za-z ,.;:'"()//c > 0.06 * length $text;
+    return !$seen{$text}++;
+}
+
+while (my $page = <STDIN>) {
+    chomp $page;
+    my $parser = Prose->new(width => 1_000_000, indent => 0, quotes => 'none', nourls => 1, errors => 'none');
+    my $text = '';
+    $parser->output_string(\$text);
+    $parser->parse_file($page);
+    (my $name = substr $page, 1 + length $folder) =~ s{\.pod$}{};
+    $name =~ s{[^A-Za-z0-9]+}{-}g;
+    my $number = 0;
+    for my $section (split /\f/, $text) {
+        my @paragraphs;
+        for my $paragraph (split /\n\s*\n/, $section) {
+            $paragraph =~ s/\s+/ /g;
+            $paragraph =~ s/^ | $//g;
+            $paragraph =~ s/^[*o] //;
+            push @paragraphs, $paragraph if is_prose($paragraph);
+        }
+        next unless @paragraphs;
+        my $file = sprintf '%s/%s-%02d.txt', $out, $name, $number++;
+        open my $handle, '>', $file or die "cannot write $file: $!\n";
+        print $handle join("\n\n", @paragraphs), "\n" or die "cannot write $file: $!\n";
+        close $handle or die "cannot write $file: $!\n";
+    }
+}

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/digest.hpp"
+#include "core/json.hpp"
+#include "core/result.hpp"
+
+namespace curtail::data {
+
+/// One shard, as the manifest lists it.
+struct ShardEntry {
+    std::string file;  ///< `train-00000.h5`, in the manifest's folder
+    Digest sha256;     ///< of the file
+    std::int64_t tokens{0};
+    std::int64_t documents{0};  ///< that begin in it
+    friend bool operator==(ShardEntry const&, ShardEntry const&) = default;
+};
+
+enum class Part { train, held_out };
+[[nodiscard]] char const* name_of(Part part);  ///< "train", "heldout": also the first word of its shards' names
+
+/// One part of the text.
+struct PartEntry {
+    std::int64_t tokens{0};  ///< with one <|bos|> before each document
+    std::int64_t documents{0};
+    std::int64_t text_bytes{0};
+    std::vector<ShardEntry> shards;  ///< in stream order
+    friend bool operator==(PartEntry const&, PartEntry const&) = default;
+};
+
+/// What a prepared folder holds (manifest.json; docs/formats-data.md).
+struct Manifest {
+    Digest inputs;  ///< of the text and of every option that has a say in the result
+    Digest tokenizer;
+    std::int64_t vocabulary{0};  ///< with special tokens
+    std::int64_t seed{0};
+    double held_out_share{0};
+    PartEntry train;
+    PartEntry held_out;
+
+    [[nodiscard]] PartEntry const& part(Part which) const { return which == Part::train ? train : held_out; }
+    [[nodiscard]] json::Object to_json() const;
+    friend bool operator==(Manifest const&, Manifest const&) = default;
+};
+
+inline constexpr char const* manifest_file = "manifest.json";
+inline constexpr char const* tokenizer_file = "tokenizer.tiktoken";
+inline constexpr char const* manifest_format = "curtail-data-1";
+
+/// Reads the manifest of a prepared folder. `no_input` if there is none, `data` if it is damaged.
+[[nodiscard]] Result<Manifest> read_manifest(std::filesystem::path const& folder);
+[[nodiscard]] Result<Manifest> parse_manifest(json::Value const& value, std::string const& source);
+/// Digest of the manifest's own bytes: names the data of a run.
+[[nodiscard]] Result<Digest> manifest_digest(std::filesystem::path const& folder);
+
+}  // namespace curtail::data

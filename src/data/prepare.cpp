@@ -1,0 +1,145 @@
+#include "data/prepare.hpp"
+
+#include <cmath>
+
+#include "core/files.hpp"
+#include "data/corpus.hpp"
+#include "data/shards.hpp"
+
+namespace curtail::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+Report stage(StageReport const& report, std::string name)
+{
+    if (!report) return {};
+    return [&report, name = std::move(name)](double done, double whole) { report(name, done, whole); };
+}
+
+Digest digest_of(PrepareOptions const& options, Corpus const& corpus, std::optional<Tokenizer> const& given)
+{
+    return sha256(json::canonical(json::Object{{"format", manifest_format},
+                                               {"text", corpus.digest.hex()},
+                                               {"tokenizer", given ? json::Value(given->digest().hex()) : json::Value(options.vocabulary)},
+                                               {"held_out_ppb", std::llround(options.held_out * 1e9)},
+                                               {"seed", options.seed},
+                                               {"shard_tokens", options.shard_tokens}}));
+}
+
+/// The manifest of `out` if it already holds what `inputs` would give; nothing if there is something to do.
+Result<std::optional<Manifest>> find_earlier(PrepareOptions const& options, Digest const& inputs)
+{
+    std::error_code error;
+    if (!fs::exists(options.out, error) || fs::is_empty(options.out, error)) return std::nullopt;
+    auto const taken = [&](std::string why, std::string remedy) {
+        return fail(ExitCode::cannot_create, "cannot prepare " + options.out.string(), std::move(why), std::move(remedy));
+    };
+    auto const found = read_manifest(options.out);
+    if (!found && found.error().code == ExitCode::no_input)
+        return taken("it holds something else than prepared text", "name another folder");
+    if (found && found->inputs == inputs && verify(options.out)) return *found;
+    if (options.replace) return std::nullopt;
+    if (!found || found->inputs == inputs) return taken("it is damaged", "add --replace to prepare it again");
+    return taken("it was prepared from other text or with other options", "add --replace or name another folder");
+}
+
+std::vector<std::string> pick(Corpus& corpus, std::vector<std::size_t> const& chosen)
+{
+    std::vector<std::string> documents;
+    documents.reserve(chosen.size());
+    for (auto const index : chosen) documents.push_back(std::move(corpus.documents[index]));
+    return documents;
+}
+
+Result<PartEntry> write_part(std::vector<std::string> const& documents, Tokenizer const& tokenizer, ShardWriter writer,
+                             Report const& report)
+{
+    Encoder encoder(tokenizer);
+    std::vector<Token> tokens;
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+        tokens.assign(1, tokenizer.bos());
+        if (auto done = encoder.append(documents[i], tokens); !done) return tl::unexpected(done.error());
+        if (auto done = writer.add(tokens, static_cast<std::int64_t>(documents[i].size())); !done) return tl::unexpected(done.error());
+        if (report) report(static_cast<double>(i + 1), static_cast<double>(documents.size()));
+    }
+    return writer.finish();
+}
+
+Result<Manifest> write_all(PrepareOptions const& options, fs::path const& folder, Corpus corpus, std::optional<Tokenizer> given,
+                           Digest const& inputs, StageReport const& report)
+{
+    auto const division = divide(corpus.documents.size(), options.held_out, static_cast<std::uint64_t>(options.seed));
+    if (!division) return tl::unexpected(division.error());
+    auto const training = pick(corpus, division->training);
+    auto const held_out = pick(corpus, division->held_out);
+    auto const tokenizer = given ? Result<Tokenizer>(std::move(*given))
+                                 : train_tokenizer(training, options.vocabulary, stage(report, "training the tokenizer"));
+    if (!tokenizer) return tl::unexpected(tokenizer.error());
+    if (auto done = write_file(folder / tokenizer_file, tokenizer->to_tiktoken()); !done) return tl::unexpected(done.error());
+    Manifest manifest{inputs, tokenizer->digest(), tokenizer->vocabulary(), options.seed, options.held_out, {}, {}};
+    auto const encode = [&](Part part, std::vector<std::string> const& documents, PartEntry& entry) -> Result<void> {
+        ShardWriter writer(folder, {part, manifest.tokenizer, manifest.vocabulary}, options.shard_tokens);
+        auto written = write_part(documents, *tokenizer, std::move(writer), stage(report, "tokenizing"));
+        if (!written) return tl::unexpected(written.error());
+        entry = std::move(*written);
+        return {};
+    };
+    if (auto done = encode(Part::train, training, manifest.train); !done) return tl::unexpected(done.error());
+    if (auto done = encode(Part::held_out, held_out, manifest.held_out); !done) return tl::unexpected(done.error());
+    if (auto done = write_file(folder / manifest_file, json::to_pretty(manifest.to_json())); !done) return tl::unexpected(done.error());
+    return manifest;
+}
+
+/// Puts `part` in the place of `out`. A crash between the two renames leaves `out` missing, and the next run makes it again.
+Result<void> put_in_place(fs::path const& part, fs::path const& out, fs::path const& old)
+{
+    std::error_code error;
+    fs::remove_all(old, error);
+    if (!error && fs::exists(out, error)) fs::rename(out, old, error);
+    if (!error) fs::rename(part, out, error);
+    if (error) return fail(ExitCode::cannot_create, "cannot put " + out.string() + " in place", errno_text(error.value()));
+    fs::remove_all(old, error);
+    return sync_folder(out.parent_path());
+}
+
+}  // namespace
+
+Result<Prepared> prepare(PrepareOptions const& options, StageReport const& report)
+{
+    if (options.shard_tokens < 1 || options.shard_tokens > (std::int64_t{1} << 32))
+        return fail(ExitCode::usage, "cannot make shards of " + std::to_string(options.shard_tokens) + " tokens", "a shard has 1 to 2^32");
+    auto const out = fs::absolute(options.out).lexically_normal();
+    auto const clean = out.has_filename() ? out : out.parent_path();
+    auto const beside = [&](char const* suffix) { return clean.parent_path() / ("." + clean.filename().string() + suffix); };
+    if (auto made = make_folder(clean.parent_path()); !made) return tl::unexpected(made.error());
+    auto const lock = FileLock::take(beside(".lock"));
+    if (!lock) return tl::unexpected(lock.error());
+    auto corpus = read_corpus(options.text);
+    if (!corpus) return tl::unexpected(corpus.error());
+    std::optional<Tokenizer> given;
+    if (options.tokenizer) {
+        auto read = Tokenizer::read(*options.tokenizer);
+        if (!read) return tl::unexpected(read.error());
+        given = std::move(*read);
+    }
+    auto const inputs = digest_of(options, *corpus, given);
+    auto const earlier = find_earlier(options, inputs);
+    if (!earlier) return tl::unexpected(earlier.error());
+    if (*earlier) return Prepared{**earlier, true};
+    auto const part = beside(".part");
+    std::error_code error;
+    fs::remove_all(part, error);
+    if (auto made = make_folder(part); !made) return tl::unexpected(made.error());
+    auto const manifest =
+        write_all(options, part, std::move(*corpus), std::move(given), inputs, report).and_then([&](Manifest const& done) {
+            return put_in_place(part, clean, beside(".old")).map([&] { return done; });
+        });
+    if (!manifest) {
+        fs::remove_all(part, error);
+        return tl::unexpected(manifest.error());
+    }
+    return Prepared{*manifest, false};
+}
+
+}  // namespace curtail::data

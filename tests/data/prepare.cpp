@@ -1,0 +1,152 @@
+#include "data/prepare.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/files.hpp"
+#include "data/shards.hpp"
+#include "data/stream.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::data {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+PrepareOptions golden_text(fs::path const& out)
+{
+    PrepareOptions options;
+    options.text = {CURTAIL_SOURCE_DIR "/tests/golden/corpus"};
+    options.out = out;
+    options.vocabulary = 500;
+    options.held_out = 0.25;
+    options.shard_tokens = 1'000;
+    return options;
+}
+
+std::vector<std::string> names_in(fs::path const& folder)
+{
+    std::vector<std::string> names;
+    for (auto const& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// All documents of a part, decoded.
+std::vector<std::string> documents_of(fs::path const& folder, Part part)
+{
+    auto const tokenizer = Tokenizer::read(folder / tokenizer_file).value();
+    auto stream = TokenStream::open(folder, part).value();
+    std::vector<Token> all(static_cast<std::size_t>(stream.tokens()));
+    EXPECT_TRUE(stream.read(0, all));
+    std::vector<std::string> documents;
+    for (auto const token : all)
+        if (token == tokenizer.bos()) documents.emplace_back();
+        else documents.back() += *tokenizer.decode(std::span(&token, 1));
+    return documents;
+}
+
+TEST(Prepare, EveryDocumentIsInTheShardsOnce)
+{
+    test::TemporaryFolder const folder;
+    auto const prepared = prepare(golden_text(folder / "data"));
+    ASSERT_TRUE(prepared) << prepared.error().message();
+    EXPECT_FALSE(prepared->was_there);
+    EXPECT_GT(prepared->manifest.train.shards.size(), 2U);
+    EXPECT_EQ(prepared->manifest.vocabulary, 500);
+    auto found = documents_of(folder / "data", Part::train);
+    EXPECT_EQ(found.size(), 3U);
+    auto const held_out = documents_of(folder / "data", Part::held_out);
+    EXPECT_EQ(held_out.size(), 1U);
+    found.insert(found.end(), held_out.begin(), held_out.end());
+    std::vector<std::string> wanted;
+    for (int i = 1; i <= 4; ++i)
+        wanted.push_back(*read_file(CURTAIL_SOURCE_DIR "/tests/golden/corpus/prose-" + std::to_string(i) + ".txt"));
+    EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
+    EXPECT_TRUE(verify(folder / "data"));
+}
+
+TEST(Prepare, TheSameTextAndOptionsGiveTheSameBytesAndAreFoundAgain)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(prepare(golden_text(folder / "a")));
+    ASSERT_TRUE(prepare(golden_text(folder / "b")));
+    for (auto const& name : names_in(folder / "a")) EXPECT_EQ(*read_file(folder / "a" / name), *read_file(folder / "b" / name)) << name;
+    auto const again = prepare(golden_text(folder / "a"));
+    ASSERT_TRUE(again);
+    EXPECT_TRUE(again->was_there);
+}
+
+TEST(Prepare, OtherOptionsNeedReplace)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    auto other = golden_text(folder / "data");
+    other.seed = 2;
+    auto const refused = prepare(other);
+    EXPECT_EQ(refused.error().code, ExitCode::cannot_create);
+    EXPECT_THAT(refused.error().message(), HasSubstr("with other options; add --replace"));
+    other.replace = true;
+    auto const replaced = prepare(other);
+    ASSERT_TRUE(replaced) << replaced.error().message();
+    EXPECT_EQ(read_manifest(folder / "data")->seed, 2);
+    EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
+}
+
+TEST(Prepare, ADamagedFolderIsNotTakenForDone)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    ASSERT_TRUE(write_file(folder / "data" / "train-00000.h5", "x"));
+    EXPECT_THAT(prepare(golden_text(folder / "data")).error().message(), HasSubstr("it is damaged"));
+    auto again = golden_text(folder / "data");
+    again.replace = true;
+    EXPECT_TRUE(prepare(again));
+    EXPECT_TRUE(verify(folder / "data"));
+}
+
+TEST(Prepare, FailureAndInterruptionLeaveNothingHalf)
+{
+    test::TemporaryFolder const folder;
+    auto options = golden_text(folder / "data");
+    options.vocabulary = 60'000;
+    EXPECT_THAT(prepare(options).error().message(), HasSubstr("take more text or a smaller vocabulary"));
+    EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock"));
+    ASSERT_TRUE(make_folder(folder / ".data.part"));
+    ASSERT_TRUE(write_file(folder / ".data.part" / "train-00099.h5", "left by a process that was killed"));
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
+    EXPECT_FALSE(fs::exists(folder / "data" / "train-00099.h5"));
+}
+
+TEST(Prepare, AFolderOfOtherThingsIsLeftAlone)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(make_folder(folder / "data"));
+    ASSERT_TRUE(write_file(folder / "data" / "thesis.tex", "years of work"));
+    auto options = golden_text(folder / "data");
+    options.replace = true;
+    EXPECT_EQ(prepare(options).error().code, ExitCode::cannot_create);
+    EXPECT_TRUE(fs::exists(folder / "data" / "thesis.tex"));
+}
+
+TEST(Prepare, TwoAtOnceTheSecondIsToldToWait)
+{
+    test::TemporaryFolder const folder;
+    auto const lock = FileLock::take(folder / ".data.lock");
+    EXPECT_EQ(prepare(golden_text(folder / "data")).error().code, ExitCode::temporary);
+}
+
+TEST(Prepare, AGivenTokenizerIsUsedAsItIs)
+{
+    test::TemporaryFolder const folder;
+    auto options = golden_text(folder / "data");
+    options.tokenizer = CURTAIL_SOURCE_DIR "/tests/golden/tokenizer.tiktoken";
+    auto const prepared = prepare(options);
+    ASSERT_TRUE(prepared) << prepared.error().message();
+    EXPECT_EQ(*read_file(folder / "data" / tokenizer_file), *read_file(*options.tokenizer));
+}
+
+}  // namespace
+}  // namespace curtail::data
