@@ -10,7 +10,7 @@
 # SITE is the second argument, else the entry of the run that is called as this cluster (SLURM_CLUSTER_NAME).
 # Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 60 s before the time limit. See docs/slurm.md.
 #
-#   CURTAIL_BUILD   folder of the programs [build/release/bin of the checkout that was submitted from]
+#   CURTAIL_BUILD   folder with the programs in its bin/ [build/release of the checkout that was submitted from]
 set -euo pipefail
 
 # A stop that comes before mpirun runs has nothing to save. Once mpirun runs, it passes the signal to every rank.
@@ -27,16 +27,16 @@ site=${2:-}
 # Slurm runs a copy of this script, so its own place says nothing there.
 find_build() {
     local candidate
-    for candidate in "${CURTAIL_BUILD:-}" "${SLURM_SUBMIT_DIR:-}/build/release/bin" "$(dirname -- "$0")/../build/release/bin"; do
-        if [[ $candidate == /* || $candidate == .* ]] && [[ -x $candidate/curtail-train && -x $candidate/curtail-poll ]]; then
-            (cd -- "$candidate" && pwd -P)
+    for candidate in "${CURTAIL_BUILD:-}" "${SLURM_SUBMIT_DIR:-.}/build/release" "$(dirname -- "$0")/../build/release"; do
+        if [[ -n $candidate && -x $candidate/bin/curtail-train && -x $candidate/bin/curtail-poll ]]; then
+            (cd -- "$candidate/bin" && pwd -P)
             return 0
         fi
     done
     return 1
 }
 build=$(find_build) ||
-    die $EX_UNAVAILABLE "cannot find curtail-train and curtail-poll; set CURTAIL_BUILD to their folder, or submit from the top of a checkout where they are built (make)"
+    die $EX_UNAVAILABLE "cannot find curtail-train and curtail-poll; set CURTAIL_BUILD to the folder with their bin/, or submit from the top of a checkout where they are built (make)"
 command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install openmpi-bin or load its module"
 
 wanted=${site:-${SLURM_CLUSTER_NAME:-}}

@@ -10,6 +10,8 @@ extern "C" {
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/close_range.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -49,6 +51,8 @@ Result<Pipe> make_pipe()
     if (getppid() != parent) _exit(127);
     int const null = open("/dev/null", O_RDONLY);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(127);
+    // A lock that somebody left open to the poller must not outlive it in here.
+    close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
     execve(program, arguments.data(), environment.data());
     _exit(127);
 }

@@ -25,8 +25,7 @@ class Launcher {
     [[nodiscard]] virtual Result<void> cancel(plan::JobId const& job, bool only_pending) = 0;
 };
 
-/// The launcher that the site's file asks for. `programs` is the folder of Curtail's programs, which the job is told.
-[[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site,
-                                                      std::filesystem::path const& programs);
+/// The launcher that the site's file asks for. `build` is the folder with bin/ that the job is told as CURTAIL_BUILD.
+[[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site, std::filesystem::path const& build);
 
 }  // namespace curtail::launch

@@ -56,7 +56,7 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     script.arguments = {order_.how.script.string(), order_.run_file.string(), order_.site.value};
     script.environment = plain_environment();
     script.environment.emplace_back("CURTAIL_JOB", job.value);
-    if (!order_.programs.empty()) script.environment.emplace_back("CURTAIL_BUILD", order_.programs.string());
+    if (!order_.build.empty()) script.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
     script.folder = order_.folder.string();
     script.log = (order_.folder / ("job-" + job.value + ".log")).string();
     script.record = file(job, ".json").string();

@@ -14,7 +14,7 @@ struct JobOrder {
     SiteId site;
     std::filesystem::path run_file;  ///< absolute
     std::filesystem::path folder;    ///< the site's: its jobs' working folder, logs and records
-    std::filesystem::path programs;  ///< the job's CURTAIL_BUILD; empty: not told
+    std::filesystem::path build;     ///< the job's CURTAIL_BUILD, with the programs in its bin/; empty: not told
     int ranks{1};
     config::Launcher how;
 };

@@ -122,16 +122,21 @@ Result<std::vector<plan::Job>> parse_squeue(JobOrder const& order, std::string_v
     return jobs;
 }
 
-Command SlurmLauncher::command(std::vector<std::string> arguments) const
+/// Without the file Slurm's clients look for their cluster in the network, which takes longer than any deadline.
+Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments) const
 {
+    auto const& conf = order_.how.slurm_conf;
+    if (std::error_code error; !conf.empty() && !std::filesystem::exists(conf, error))
+        return fail(ExitCode::unavailable, "cannot run " + arguments.at(0), conf.string() + " is not there",
+                    "is the cluster up? A private one: slurm/private_clusters.sh up");
     Command command{std::move(arguments), plain_environment(), order_.how.command_deadline};
     char const* inherited = std::getenv("SLURM_CONF");
     if (!order_.how.slurm_conf.empty()) command.environment.emplace_back("SLURM_CONF", order_.how.slurm_conf.string());
     else if (inherited != nullptr) command.environment.emplace_back("SLURM_CONF", inherited);
     command.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
     command.environment.emplace_back("TZ", "UTC");
-    if (!order_.programs.empty()) command.environment.emplace_back("CURTAIL_BUILD", order_.programs.string());
-    return command;
+    if (!order_.build.empty()) command.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
+    return run_command(command);
 }
 
 Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId const& intent)
@@ -152,7 +157,7 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
                                        "--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD"};
     if (!order_.how.partition.empty()) arguments.push_back("--partition=" + order_.how.partition);
     for (auto const& last : {order_.how.script.string(), order_.run_file.string(), order_.site.value}) arguments.push_back(last);
-    auto const finished = run_command(command(std::move(arguments)));
+    auto const finished = run(std::move(arguments));
     if (!finished) {
         auto error = finished.error().within(what);
         if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;  // sbatch may have done its work
@@ -170,8 +175,8 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
 Result<std::vector<plan::Job>> SlurmLauncher::jobs()
 {
     auto const what = "cannot list jobs " + job_name(order_);
-    auto const finished = run_command(
-        command({"squeue", "--noheader", "--me", "--states=all", "--name=" + job_name(order_), std::string("--Format=") + squeue_format}));
+    auto const finished =
+        run({"squeue", "--noheader", "--me", "--states=all", "--name=" + job_name(order_), std::string("--Format=") + squeue_format});
     if (!finished) return tl::unexpected(finished.error().within(what));
     if (finished->exit_code != 0) return failed(*finished, what);
     return parse_squeue(order_, finished->output);
@@ -182,7 +187,7 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     options.insert(options.begin(), "scancel");
     options.push_back(job.value);
     auto const what = "cannot signal job " + job.value;
-    auto const finished = run_command(command(std::move(options)));
+    auto const finished = run(std::move(options));
     if (!finished) return tl::unexpected(finished.error().within(what));
     if (finished->exit_code == 0) return {};
     if (contains(finished->errors, "Invalid job id") || contains(finished->errors, "already completing or completed")) return {};

@@ -18,7 +18,7 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
-    [[nodiscard]] Command command(std::vector<std::string> arguments) const;
+    [[nodiscard]] Result<Finished> run(std::vector<std::string> arguments) const;
     [[nodiscard]] Result<void> scancel(std::vector<std::string> options, plan::JobId const& job) const;
     JobOrder order_;
 };

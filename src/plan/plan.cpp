@@ -56,7 +56,7 @@ void resolve_intent(Observed& seen, std::vector<Job> const& jobs, Time now, Rule
         if (find(state, job->id) == nullptr) track(seen, job->id, state.intent->window, state.intent->id);
         state.retry_at.reset();
         state.intent.reset();
-    } else if (now - state.intent->since >= rules.settle) {
+    } else if (state.intent->in_doubt && now - state.intent->since >= rules.settle) {
         state.intent.reset();
     }
 }
@@ -164,6 +164,7 @@ Observed finish_submission(SiteState before, Action const& action, Outcome const
         seen.happenings.push_back({Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause});
     } else if (state.intent) {
         state.intent->since = now;
+        state.intent->in_doubt = true;
     }
     return seen;
 }
@@ -245,7 +246,7 @@ std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector
 
 SiteState begin(SiteState before, Action const& action, Time now)
 {
-    if (action.kind == Action::Kind::submit) before.intent = Intent{action.intent, action.window, now};
+    if (action.kind == Action::Kind::submit) before.intent = Intent{action.intent, action.window, now, false};
     auto* job = find(before, action.job);
     if (job == nullptr || action.kind == Action::Kind::wait || action.kind == Action::Kind::submit) return before;
     if (!job->asked_since) job->asked_since = now;
@@ -271,6 +272,15 @@ Observed finish(SiteState before, Action const& action, Outcome const& outcome, 
             {drains ? Happening::Kind::drained : Happening::Kind::cancelled, job->id, job->window, action.why, {}, {}});
     arrived = true;
     return seen;
+}
+
+SiteState recover(SiteState before, Time now)
+{
+    if (before.intent && !before.intent->in_doubt) {
+        before.intent->since = now;
+        before.intent->in_doubt = true;
+    }
+    return before;
 }
 
 }  // namespace curtail::plan

@@ -92,6 +92,9 @@ struct Observed {
 /// What is remembered after it.
 [[nodiscard]] Observed finish(SiteState before, Action const& action, Outcome const& outcome, Time now, Rules const& rules);
 
+/// What is remembered by a poller that starts: an intent that its predecessor left open is in doubt from now on.
+[[nodiscard]] SiteState recover(SiteState before, Time now);
+
 /// Pause after so many failures in a row.
 [[nodiscard]] Millis backoff(int failures, Rules const& rules);
 

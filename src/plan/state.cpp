@@ -50,7 +50,8 @@ json::Value to_json(SiteState const& state)
     if (state.intent)
         object.set("intent", json::Object{{"id", state.intent->id.value},
                                           {"window", state.intent->window.value},
-                                          {"since", format_time(state.intent->since)}});
+                                          {"since", format_time(state.intent->since)},
+                                          {"in_doubt", state.intent->in_doubt}});
     object.set("failures", state.failures).set("retry_at", stored(state.retry_at)).set("failure", state.failure);
     return object;
 }
@@ -63,7 +64,7 @@ Result<SiteState> read_site_state(json::Value const& value, std::string const& w
     r.object(
         "intent",
         [&](json::ObjectReader& o) {
-            state.intent = Intent{{o.text("id")}, {o.text("window")}, read_time(o, "since").value_or(Time{})};
+            state.intent = Intent{{o.text("id")}, {o.text("window")}, read_time(o, "since").value_or(Time{}), o.boolean("in_doubt")};
         },
         false);
     state.failures = static_cast<int>(r.integer("failures"));

@@ -12,7 +12,8 @@ namespace curtail::plan {
 struct Intent {
     IntentId id;
     WindowId window;
-    Time since;  ///< made then; after a lost answer or a crash: known to be in doubt since then
+    Time since;            ///< made then; in doubt: since when
+    bool in_doubt{false};  ///< its answer was lost, or its poller died
     friend bool operator==(Intent const&, Intent const&) = default;
 };
 

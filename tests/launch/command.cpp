@@ -1,5 +1,6 @@
 #include "launch/command.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -37,6 +38,15 @@ TEST(Command, EnvironmentIsTheGivenOneOnly)
     EXPECT_THAT(done->output, testing::Not(HasSubstr("hunter2")));
     EXPECT_THAT(done->output, HasSubstr("EXTRA=1\n"));
     unsetenv("CURTAIL_PLANTED_SECRET");
+}
+
+TEST(Command, OpenFilesStayAtHome)
+{
+    test::TemporaryFolder const folder;
+    Fd const lock(open((folder / "lock").c_str(), O_RDWR | O_CREAT, 0600));  // as a parent's lock that was left open to children
+    auto const done = run_command(command({"ls", "-l", "/proc/self/fd"}));
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_THAT(done->output, testing::Not(HasSubstr("lock")));
 }
 
 TEST(Command, FailureIsAnAnswerWithItsWords)
@@ -103,7 +113,7 @@ TEST(Command, DiesWithItsCaller)
     auto const pid_file = (folder / "pid").string();
     pid_t const caller = fork();
     if (caller == 0) {
-        (void)run_command(command({"bash", "-c", "echo $$ > \"$0\"; sleep 600 & wait", pid_file}));
+        (void)run_command(command({"bash", "-c", "echo $$ > \"$0\"; exec sleep 600", pid_file}));
         _exit(0);
     }
     ASSERT_TRUE(test::eventually([&] { return read_file(pid_file).value_or("").ends_with('\n'); }));

@@ -22,9 +22,9 @@ JobOrder order(std::filesystem::path const& folder)
     one.site = {"SPP_TX"};
     one.run_file = "/run.json";
     one.folder = folder / "100%_site";
-    one.programs = "/opt/curtail/bin";
+    one.build = "/opt/curtail/build/release";
     one.ranks = 2;
-    one.how.slurm_conf = "/etc/spp/slurm.conf";
+    one.how.slurm_conf = "/dev/null";
     one.how.partition = "train";
     one.how.script = "/opt/curtail/slurm/site_train.sh";
     one.how.command_deadline = Millis(5'000);
@@ -111,8 +111,8 @@ TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
     for (auto const& word :
          {std::string("--job-name=curtail-demo-SPP_TX\n"), "--comment=" + comment + "\n", std::string("--dependency=singleton\n"),
           std::string("100%%_site/job-%j.log\n"), std::string("--ntasks=2\n"), std::string("--partition=train\n"),
-          std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"), std::string("SLURM_CONF=/etc/spp/slurm.conf\n"),
-          std::string("--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD\n"), std::string("CURTAIL_BUILD=/opt/curtail/bin\n")})
+          std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"), std::string("SLURM_CONF=/dev/null\n"),
+          std::string("--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
         EXPECT_THAT(seen, HasSubstr(word));
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));
 }
@@ -133,6 +133,17 @@ TEST_F(FakeSlurm, RefusalIsCertainAndSilenceIsNot)
         ASSERT_FALSE(unknown);
         EXPECT_EQ(unknown.error().code, ExitCode::temporary) << silence;
     }
+}
+
+TEST_F(FakeSlurm, MissingConfigurationIsSaidAtOnce)
+{
+    auto other = order(folder_.path());
+    other.how.slurm_conf = folder_ / "none/slurm.conf";
+    answer("squeue", "");
+    auto const jobs = SlurmLauncher(other).jobs();
+    ASSERT_FALSE(jobs);
+    EXPECT_THAT(jobs.error().message(), HasSubstr("none/slurm.conf is not there; is the cluster up?"));
+    EXPECT_EQ(called("squeue"), "not called");
 }
 
 TEST_F(FakeSlurm, DeadlineHoldsForEachCommand)

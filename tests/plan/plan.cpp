@@ -66,7 +66,7 @@ TEST(Plan, OpenWindowWithoutJobGetsOne)
 TEST(Plan, OpenIntentIsMatchedByTheJobThatCarriesIt)
 {
     auto const submit = look({}, open, {}, 0).actions[0];
-    auto const crashed = begin({}, submit, at(0));
+    auto const crashed = recover(begin({}, submit, at(0)), at(1));
     auto const waiting = look(crashed, open, {}, 2);
     EXPECT_EQ(waiting.actions[0].kind, Kind::wait);
     EXPECT_THAT(waiting.actions[0].why, HasSubstr("not known yet"));
@@ -92,8 +92,11 @@ TEST(Plan, IntentWhoseJobRanAndEndedMeanwhileIsNotSubmittedAgain)
 TEST(Plan, IntentThatSlurmNeverShowsIsGivenUpAfterSettling)
 {
     auto const submit = look({}, open, {}, 0).actions[0];
-    auto const l = look(begin({}, submit, at(0)), open, {}, 5);
-    EXPECT_EQ(l.actions[0].kind, Kind::submit);
+    auto const restarted = recover(begin({}, submit, at(0)), at(9));
+    EXPECT_EQ(look(restarted, open, {}, 13).actions[0].kind, Kind::wait) << "the dead poller's sbatch may just have got through";
+    auto const again = recover(restarted, at(12));
+    auto const l = look(again, open, {}, 14);
+    EXPECT_EQ(l.actions[0].kind, Kind::submit) << "a poll each minute must not begin to wait anew each time";
     EXPECT_NE(l.actions[0].intent, submit.intent);
 }
 

@@ -125,16 +125,18 @@ History play(std::uint64_t seed, bool ghosts)
         if (chance(0.1)) continue;  // Slurm does not answer
         auto const jobs = cluster.shown(now);
         memory = observe(memory, jobs, now, rules).state;
+        bool crashed = false;
         for (auto const& action : decide(memory, wish, jobs, now, rules)) {
             if (action.kind == Action::Kind::wait) continue;
-            if (chance(0.05)) break;  // crash before the intent
+            if ((crashed = chance(0.05))) break;  // before the intent
             memory = begin(memory, action, now);
-            if (chance(0.05)) break;  // crash before the act
+            if ((crashed = chance(0.05))) break;  // before the act
             auto const outcome = action.kind == Action::Kind::submit ? cluster.submit(action, now) : cluster.stop(action, now);
             history.submissions += action.kind == Action::Kind::submit;
-            if (chance(0.05)) break;  // crash before the outcome
+            if ((crashed = chance(0.05))) break;  // before the outcome
             memory = finish(memory, action, outcome, now, rules).state;
         }
+        if (crashed) memory = recover(memory, now);
         if (auto const stored = read_site_state(to_json(memory), "memory")) memory = *stored;
         else ADD_FAILURE() << stored.error().message();
     }
@@ -145,7 +147,7 @@ void check(bool ghosts, long most_allowed)
 {
     char const* fixed = std::getenv("CURTAIL_SEED");
     std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
-    std::uint64_t const last = fixed != nullptr ? first : 300;
+    std::uint64_t const last = fixed != nullptr ? first : 150;
     int submissions = 0;
     for (auto seed = first; seed <= last; ++seed) {
         auto const history = play(seed, ghosts);

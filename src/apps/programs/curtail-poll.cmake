@@ -1,0 +1,1 @@
+curtail_program(curtail-poll DEPENDS apps config signals poll)

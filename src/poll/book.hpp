@@ -1,0 +1,81 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "config/run.hpp"
+#include "core/events.hpp"
+#include "core/files.hpp"
+#include "poll/journal.hpp"
+#include "windows/detector.hpp"
+
+namespace curtail::poll {
+
+/// What is remembered of one site from poll to poll.
+struct SiteRecord {
+    windows::WindowState window;
+    std::optional<Time> evaluated_until;  ///< on the signals' clock; nothing before the first evaluation
+    std::optional<WindowId> open_window;  ///< set while jobs may run
+    plan::SiteState jobs;
+    friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
+};
+
+/// The poller's memory on disk, in `<run folder>/poller/`: lock, state.json, journal.jsonl, events.jsonl.
+///
+/// A poller killed at any moment loses nothing: intents and outcomes that state.json does not hold yet are replayed from the journal, and
+/// each event reaches events.jsonl once (they are numbered, and state.json holds those that may not have arrived).
+/// Threads may share a book.
+class Book {
+  public:
+    enum class Mode {
+        write,
+        look  ///< nothing on disk changes and no lock is taken
+    };
+    /// `temporary` if another poller holds the lock; the error names it.
+    [[nodiscard]] static Result<std::unique_ptr<Book>> open(config::Run const& run, Mode mode, Time now);
+
+    [[nodiscard]] SiteRecord site(SiteId const& site) const;
+    /// What `act` does to a site's record and the events that it adds become durable together. With `lazily` a change without an event
+    /// may wait for the next one: used where the same change can be computed again.
+    using Act = std::function<void(SiteRecord&, std::vector<Event>&)>;
+    [[nodiscard]] Result<void> change(SiteId const& site, Act const& act, bool lazily = false);
+    /// Before an act: the intent is on disk when this returns without error. After an error the act must not happen.
+    [[nodiscard]] Result<void> intend(SiteId const& site, plan::Action const& action, Time now);
+    /// After an act.
+    [[nodiscard]] Result<void> conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,
+                                        plan::Rules const& rules);
+    /// Writes what waits.
+    [[nodiscard]] Result<void> save();
+
+  private:
+    struct Numbered {
+        std::int64_t number;
+        Event event;
+    };
+    Book(std::filesystem::path folder, Mode mode);
+    [[nodiscard]] Result<void> load();
+    [[nodiscard]] Result<void> replay_journal(Time now);
+    [[nodiscard]] Result<void> resend_events();
+    [[nodiscard]] Result<void> save_locked();
+    void add(SiteId const& site, std::vector<Event> events);
+    [[nodiscard]] json::Value to_json() const;
+
+    std::filesystem::path folder_;
+    Mode mode_;
+    std::optional<FileLock> lock_;
+    Journal journal_;
+    EventLog event_log_;
+    mutable std::mutex mutex_;
+    std::map<SiteId, SiteRecord> sites_;
+    std::int64_t last_entry_{0};   ///< newest journal entry in sites_
+    std::int64_t last_event_{0};   ///< newest number given to an event
+    std::deque<Numbered> outbox_;  ///< events that may not be in events.jsonl yet
+    bool unsaved_{false};
+};
+
+/// An event of the poller's vocabulary (docs/poller.md) for what happened to a job.
+[[nodiscard]] Event job_event(SiteId const& site, plan::Happening const& happening, Time real_now);
+
+}  // namespace curtail::poll

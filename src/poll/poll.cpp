@@ -1,0 +1,214 @@
+#include "poll/poll.hpp"
+
+#include <condition_variable>
+#include <thread>
+
+namespace curtail::poll {
+namespace {
+
+using Watches = std::vector<std::unique_ptr<SiteWatch>>;
+
+Watches make_watches(World& world, Book& book)
+{
+    Watches watches;
+    for (auto& parts : world.sites) watches.push_back(std::make_unique<SiteWatch>(std::move(parts), book, world.log));
+    return watches;
+}
+
+/// Runs `one(i)` for each of n, all at the same time.
+template <class One>
+void side_by_side(std::size_t n, One one)
+{
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&one, i] { one(i); });
+}
+
+Answer answer_of(Watches const& watches)
+{
+    Answer answer;
+    for (auto const& watch : watches) {
+        answer.sites.push_back(watch->report());
+        if (!answer.sites.back().job_trouble.empty()) answer.silent.push_back(watch->id());
+    }
+    return answer;
+}
+
+/// The signals' clock; a replay's does not go beyond its last sample.
+Time signal_now(World const& world)
+{
+    auto const now = world.clock->now();
+    return world.trace_end ? std::min(now, *world.trace_end) : now;
+}
+
+bool is_trace_over(World const& world) { return world.trace_end && world.clock->now() >= *world.trace_end; }
+
+/// One site under watch: a thread for its window, one for its jobs.
+class Patrol {
+  public:
+    Patrol(SiteWatch& site, World const& world, WatchOptions const& options) : site_(site), world_(world), options_(options) {}
+
+    void start()
+    {
+        window_thread_ = std::jthread([this](std::stop_token const& stop) { follow_window(stop); });
+        job_thread_ = std::jthread([this](std::stop_token const& stop) { look_after_jobs(stop); });
+    }
+    /// No more windows; jobs are drained.
+    void halt(Halt why)
+    {
+        window_thread_.request_stop();
+        window_thread_.join();
+        // A replay's last sample counts, however late its end was noticed.
+        if (auto const changed = site_.evaluate(signal_now(world_)); !changed) complain(changed.error());
+        std::lock_guard const guard(mutex_);
+        halt_ = why;
+        looked_since_halt_ = false;
+        wake_locked();
+    }
+    void wake()
+    {
+        std::lock_guard const guard(mutex_);
+        wake_locked();
+    }
+    /// Halted, looked at since, and nothing left.
+    [[nodiscard]] bool is_done() const
+    {
+        std::lock_guard const guard(mutex_);
+        return looked_since_halt_ && site_.is_quiet();
+    }
+    void stop()
+    {
+        window_thread_.request_stop();
+        job_thread_.request_stop();
+    }
+
+  private:
+    void wake_locked()
+    {
+        look_now_ = true;
+        changed_.notify_all();
+    }
+    void follow_window(std::stop_token const& stop)
+    {
+        std::mutex mutex;
+        std::unique_lock lock(mutex);
+        std::condition_variable_any pause;
+        while (!stop.stop_requested()) {
+            auto const changed = site_.evaluate(signal_now(world_));
+            if (!changed) complain(changed.error());
+            else if (*changed) wake();
+            pause.wait_for(lock, stop, options_.evaluate_every, [] { return false; });
+        }
+    }
+    void look_after_jobs(std::stop_token const& stop)
+    {
+        std::unique_lock lock(mutex_);
+        while (!stop.stop_requested()) {
+            look_now_ = false;
+            auto const halt = halt_;
+            lock.unlock();
+            auto const looked = site_.tend(halt, false);
+            lock.lock();
+            if (!looked) complain(looked.error());
+            else if (*looked && halt == halt_) looked_since_halt_ = halt != Halt::no;
+            changed_.wait_for(lock, stop, options_.look_every, [this] { return look_now_; });
+        }
+    }
+    void complain(Error const& error) const { world_.log.error(site_.id().value + ": " + error.message()); }
+
+    SiteWatch& site_;
+    World const& world_;
+    WatchOptions const& options_;
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    Halt halt_{Halt::no};
+    bool looked_since_halt_{false};
+    bool look_now_{false};
+    std::jthread window_thread_;
+    std::jthread job_thread_;
+};
+
+using Patrols = std::vector<std::unique_ptr<Patrol>>;
+
+bool all_done(Patrols const& patrols)
+{
+    return std::all_of(patrols.begin(), patrols.end(), [](auto const& patrol) { return patrol->is_done(); });
+}
+
+/// Until the trace is over or a person wants it to stop.
+void wait_for_the_end(World const& world, WatchOptions const& options, StopRequest const& stop, Time begun)
+{
+    while (stop.level() == 0 && !is_trace_over(world)) {
+        if (world.trace_end && options.progress)
+            options.progress(seconds_between(begun, signal_now(world)), seconds_between(begun, *world.trace_end));
+        std::this_thread::sleep_for(Millis(50));
+    }
+}
+
+Result<void> drain_all(Watches const& watches, Patrols const& patrols, World const& world, WatchOptions const& options, Halt why,
+                       StopRequest const& stop)
+{
+    Millis grace{0};
+    for (auto const& site : world.run.sites) grace = std::max(grace, site.launcher.grace);
+    for (auto const& patrol : patrols) patrol->halt(why);
+    auto const end = mono_now() + grace + options.patience;
+    int const before = stop.level();
+    bool hurried = false;
+    while (!all_done(patrols) && mono_now() < end) {
+        if (!hurried && stop.level() > std::max(before, 1)) {
+            world.log.warning("asked again to stop: jobs are cancelled");
+            for (auto const& watch : watches) watch->hurry();
+            hurried = true;
+        }
+        std::this_thread::sleep_for(Millis(20));
+    }
+    if (all_done(patrols)) return {};
+    std::string busy;
+    for (std::size_t i = 0; i < watches.size(); ++i)
+        if (!patrols[i]->is_done()) busy += (busy.empty() ? "" : ", ") + watches[i]->id().value;
+    return fail(ExitCode::temporary, "cannot stop everything of run " + world.run.run.value, "jobs may be left at " + busy,
+                "see `curtail-poll " + world.run.file.string() + " --dry-run --explain`, and run the poller again");
+}
+
+}  // namespace
+
+Result<Answer> poll_once(World world, bool dry)
+{
+    auto book = Book::open(world.run, dry ? Book::Mode::look : Book::Mode::write, SystemClock{}.now());
+    if (!book) return tl::unexpected(book.error());
+    auto const watches = make_watches(world, **book);
+    auto const halt = is_trace_over(world) ? Halt::trace_over : Halt::no;
+    std::vector<std::optional<Error>> errors(watches.size());
+    side_by_side(watches.size(), [&](std::size_t i) {
+        if (auto evaluated = watches[i]->evaluate(signal_now(world)); !evaluated) errors[i] = evaluated.error();
+        else if (auto tended = watches[i]->tend(halt, dry); !tended) errors[i] = tended.error();
+    });
+    if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
+    for (std::size_t i = 0; i < watches.size(); ++i)
+        if (errors[i]) return tl::unexpected(errors[i]->within("cannot poll site " + watches[i]->id().value));
+    return answer_of(watches);
+}
+
+Result<Answer> watch(World world, WatchOptions const& options, StopRequest const& stop)
+{
+    auto book = Book::open(world.run, Book::Mode::write, SystemClock{}.now());
+    if (!book) return tl::unexpected(book.error());
+    auto const watches = make_watches(world, **book);
+    Patrols patrols;
+    for (auto const& one : watches) patrols.push_back(std::make_unique<Patrol>(*one, world, options));
+    for (auto const& patrol : patrols) patrol->start();
+    wait_for_the_end(world, options, stop, signal_now(world));
+    bool const stopped = stop.level() > 0;
+    Result<void> drained;
+    if (!stopped || options.drain_on_exit) {
+        world.log.info(stopped ? "asked to stop: draining all jobs (once more to cancel them)" : "the trace is over: draining all jobs");
+        drained = drain_all(watches, patrols, world, options, stopped ? Halt::person : Halt::trace_over, stop);
+    }
+    for (auto const& patrol : patrols) patrol->stop();
+    patrols.clear();
+    if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
+    if (!drained) return tl::unexpected(drained.error());
+    if (stopped && world.trace_end) return fail(ExitCode::interrupted, "stopped before the trace was over", "", "");
+    return answer_of(watches);
+}
+
+}  // namespace curtail::poll

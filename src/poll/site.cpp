@@ -1,0 +1,190 @@
+#include "poll/site.hpp"
+
+#include <algorithm>
+
+#include "windows/replay.hpp"
+
+namespace curtail::poll {
+namespace {
+
+Time real_now() { return SystemClock{}.now(); }
+
+json::Value stored(std::optional<GramsPerKwh> const& intensity) { return intensity ? json::Value(intensity->value) : json::Value(); }
+
+std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& samples)
+{
+    std::vector<windows::Reading> readings;
+    for (auto const& sample : samples) readings.push_back({sample.time, signals::accepted(sample, signals::Kind::marginal)});
+    return readings;
+}
+
+/// The events of one change of phase, and the window that is open after it.
+void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change const& change, SiteId const& site)
+{
+    auto const now = real_now();
+    auto const signal_time = format_time(change.time);
+    events.push_back({now,
+                      "decision",
+                      site.value,
+                      {{"signal_time", signal_time},
+                       {"from", windows::to_string(change.from)},
+                       {"to", windows::to_string(change.to)},
+                       {"reason", windows::to_string(change.reason)},
+                       {"intensity_gco2_per_kwh", stored(change.intensity)}}});
+    bool const could = windows::may_run(change.from);
+    bool const can = windows::may_run(change.to);
+    if (!could && can) record.open_window = WindowId{signal_time};
+    if (could != can)
+        events.push_back({now,
+                          can ? "window-open" : "window-close",
+                          site.value,
+                          {{"window", record.open_window.value_or(WindowId{}).value}, {"signal_time", signal_time}}});
+    if (!can) record.open_window.reset();
+}
+
+plan::Outcome outcome_of(Result<void> const& result)
+{
+    if (result) return {};
+    bool const silent = result.error().code == ExitCode::temporary;
+    return {silent ? plan::Outcome::Kind::unknown : plan::Outcome::Kind::refused, {}, result.error().message()};
+}
+
+}  // namespace
+
+SiteWatch::SiteWatch(Parts parts, Book& book, Log log) : parts_(std::move(parts)), book_(book), log_(std::move(log))
+{
+    report_.site = parts_.site.site;
+    report_.region = parts_.site.region;
+}
+
+plan::Rules SiteWatch::rules() const
+{
+    auto rules = parts_.rules;
+    std::lock_guard const guard(mutex_);
+    if (hurried_) rules.grace = Millis(0);
+    return rules;
+}
+
+void SiteWatch::hurry()
+{
+    std::lock_guard const guard(mutex_);
+    hurried_ = true;
+}
+
+/// A trouble is told when it begins, changes or ends, not each time.
+void SiteWatch::tell(std::string& known, std::string const& trouble, char const* what)
+{
+    std::lock_guard const guard(mutex_);
+    if (known == trouble) return;
+    known = trouble;
+    if (trouble.empty()) log_.info(id().value + ": " + what + " answers again");
+    else log_.warning(id().value + ": " + trouble);
+}
+
+Result<bool> SiteWatch::evaluate(Time signal_now)
+{
+    auto const before = book_.site(id());
+    auto const until = before.evaluated_until.value_or(parts_.signals_begin.value_or(signal_now));
+    windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
+    auto const answer = parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
+    tell(report_.signal_trouble, answer.trouble ? answer.trouble->message() : "", "the signal's provider");
+    auto const replay = windows::replay(before.window, until, readings_of(answer.samples), rule, signal_now);
+    {
+        std::lock_guard const guard(mutex_);
+        report_.signal_time = replay.until;
+        report_.intensity = replay.intensity;
+        report_.phase = replay.state.phase;
+        report_.why = replay.explanation;
+        auto const after = std::find_if(answer.samples.begin(), answer.samples.end(), [&](auto const& s) { return s.time > signal_now; });
+        if (after != answer.samples.begin()) {
+            report_.sample_time = std::prev(after)->time;
+            report_.provider = std::prev(after)->provider;
+        }
+    }
+    for (auto const& change : replay.changes)
+        log_.info(id().value + ": " + std::string(windows::to_string(change.from)) + " -> " + std::string(windows::to_string(change.to)) +
+                  " at " + format_time(change.time) + ": " + change.explanation);
+    auto const changed = book_.change(
+        id(),
+        [&](SiteRecord& record, std::vector<Event>& events) {
+            record.window = replay.state;
+            record.evaluated_until = replay.until;
+            for (auto const& change : replay.changes) note_change(record, events, change, id());
+        },
+        true);
+    if (!changed) return tl::unexpected(changed.error());
+    return !replay.changes.empty();
+}
+
+plan::Wish SiteWatch::wish(SiteRecord const& record, Halt halt) const
+{
+    if (halt == Halt::trace_over) return {false, {}, "the trace is over"};
+    if (halt == Halt::person) return {false, {}, "the poller was asked to stop everything"};
+    if (std::error_code error; std::filesystem::exists(parts_.complete_mark, error)) return {false, {}, "the run is complete"};
+    if (!record.open_window) return {false, {}, "the window is closed"};
+    return {true, *record.open_window, "the window is open since " + record.open_window->value};
+}
+
+Result<bool> SiteWatch::tend(Halt halt, bool dry)
+{
+    auto const now = real_now();
+    auto const listed = parts_.launcher->jobs();
+    tell(report_.job_trouble, listed ? "" : listed.error().message(), "the launcher");
+    if (!listed) return false;
+    auto const observed = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
+        auto seen = plan::observe(record.jobs, *listed, now, rules());
+        record.jobs = std::move(seen.state);
+        for (auto const& happening : seen.happenings) events.push_back(job_event(id(), happening, real_now()));
+    });
+    if (!observed) return tl::unexpected(observed.error());
+    auto const record = book_.site(id());
+    auto const actions = plan::decide(record.jobs, wish(record, halt), *listed, now, rules());
+    {
+        std::lock_guard const guard(mutex_);
+        report_.window = record.open_window;
+        report_.actions = actions;
+        report_.jobs.clear();
+        for (auto const& job : *listed)
+            if (job.state != plan::Job::State::ended) report_.jobs.push_back(job);
+    }
+    for (auto const& action : actions) {
+        if (dry || action.kind == plan::Action::Kind::wait) continue;
+        if (auto done = act(action); !done) return tl::unexpected(done.error());
+    }
+    return true;
+}
+
+Result<void> SiteWatch::act(plan::Action const& action)
+{
+    using Kind = plan::Action::Kind;
+    if (auto noted = book_.intend(id(), action, real_now()); !noted) return noted;
+    plan::Outcome outcome;
+    if (action.kind == Kind::submit) {
+        auto const job = parts_.launcher->submit(action.window, action.intent);
+        if (job) outcome.job = *job;
+        else outcome = outcome_of(tl::unexpected(job.error()));
+    } else if (action.kind == Kind::drain) {
+        outcome = outcome_of(parts_.launcher->drain(action.job));
+    } else {
+        outcome = outcome_of(parts_.launcher->cancel(action.job, action.kind == Kind::cancel_pending));
+    }
+    auto const job = action.kind == Kind::submit ? outcome.job : action.job;
+    auto const text = id().value + ": " + plan::to_text(action.kind) + (job.value.empty() ? "" : " job " + job.value) + ": " + action.why;
+    if (outcome.kind == plan::Outcome::Kind::done) log_.info(text);
+    else log_.warning(text + ": " + outcome.why);
+    return book_.conclude(id(), action, outcome, real_now(), rules());
+}
+
+bool SiteWatch::is_quiet() const
+{
+    auto const record = book_.site(id());
+    return record.jobs.jobs.empty() && !record.jobs.intent;
+}
+
+SiteReport SiteWatch::report() const
+{
+    std::lock_guard const guard(mutex_);
+    return report_;
+}
+
+}  // namespace curtail::poll

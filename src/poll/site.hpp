@@ -1,0 +1,79 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "core/log.hpp"
+#include "launch/launcher.hpp"
+#include "poll/book.hpp"
+#include "signals/provider.hpp"
+
+namespace curtail::poll {
+
+/// What a person wants to know about one site (`--explain`).
+struct SiteReport {
+    SiteId site;
+    RegionId region;
+    Time signal_time;                      ///< the moment of the evaluation, on the signals' clock
+    std::optional<GramsPerKwh> intensity;  ///< the fresh one
+    std::optional<Time> sample_time;       ///< of the newest sample, fresh or not
+    std::string provider;
+    windows::Phase phase{windows::Phase::closed};
+    std::optional<WindowId> window;
+    std::string why;                    ///< the phase is what it is
+    std::vector<plan::Job> jobs;        ///< that are there
+    std::vector<plan::Action> actions;  ///< next ones; in a dry run not done
+    std::string signal_trouble;         ///< the provider's, in words
+    std::string job_trouble;            ///< the launcher's, in words
+};
+
+/// Why no site shall have a job, whatever its window says.
+enum class Halt {
+    no,
+    trace_over,  ///< the replay has reached its end
+    person       ///< somebody stopped the poller and asked to drain
+};
+
+/// Watches one site: evaluates its window and looks after its jobs. The two halves may run in two threads.
+class SiteWatch {
+  public:
+    struct Parts {
+        config::Site const& site;
+        std::filesystem::path complete_mark;  ///< a run for which this file exists gets no more jobs
+        std::unique_ptr<signals::Provider> provider;
+        std::unique_ptr<launch::Launcher> launcher;
+        plan::Rules rules;
+        std::optional<Time> signals_begin;  ///< of a replay: its window is evaluated from there on, however late the first look comes
+    };
+    /// `book` must outlive this.
+    SiteWatch(Parts parts, Book& book, Log log);
+
+    /// Applies every sample up to `signal_now`, each at its own time. True if the phase changed.
+    [[nodiscard]] Result<bool> evaluate(Time signal_now);
+    /// Looks at the jobs, decides and, unless `dry`, acts. False if the launcher did not answer (see report()).
+    [[nodiscard]] Result<bool> tend(Halt halt, bool dry);
+    /// Nothing runs, waits or may still appear.
+    [[nodiscard]] bool is_quiet() const;
+    /// From now on jobs that are asked to stop are cancelled as well.
+    void hurry();
+    [[nodiscard]] SiteReport report() const;
+    [[nodiscard]] SiteId const& id() const { return parts_.site.site; }
+
+  private:
+    [[nodiscard]] plan::Wish wish(SiteRecord const& record, Halt halt) const;
+    [[nodiscard]] Result<void> act(plan::Action const& action);
+    void tell(std::string& known, std::string const& trouble, char const* what);
+    [[nodiscard]] plan::Rules rules() const;
+
+    Parts parts_;
+    Book& book_;
+    Log log_;
+    mutable std::mutex mutex_;  ///< guards what follows
+    SiteReport report_;
+    bool hurried_{false};
+};
+
+}  // namespace curtail::poll

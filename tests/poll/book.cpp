@@ -1,0 +1,181 @@
+#include "poll/book.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/temporary_folder.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SiteId const a{"A"};
+Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
+plan::Action const submit{plan::Action::Kind::submit, {}, {"w1"}, {"i1"}, "open"};
+
+class BookTest : public testing::Test {
+  protected:
+    BookTest()
+    {
+        run_.run = {"demo"};
+        run_.folder = folder_.path();
+        run_.sites.resize(1);
+        run_.sites[0].site = a;
+    }
+    std::unique_ptr<Book> open(Book::Mode mode = Book::Mode::write, int second = 100)
+    {
+        auto book = Book::open(run_, mode, at(second));
+        EXPECT_TRUE(book) << (book ? "" : book.error().message());
+        return book ? std::move(*book) : nullptr;
+    }
+    std::vector<std::string> event_types()
+    {
+        std::vector<std::string> types;
+        auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+        for (auto const& event : file.events) types.push_back(event.type);
+        return types;
+    }
+    std::string content(std::string const& name) { return read_file(run_.poller_folder() / name).value_or("none"); }
+    /// A poller that is killed leaves its files as they are at that moment.
+    void restore(std::string const& name, std::string const& text) { ASSERT_TRUE(write_file(run_.poller_folder() / name, text)); }
+
+    test::TemporaryFolder folder_;
+    config::Run run_;
+};
+
+TEST_F(BookTest, SecondPollerIsTurnedAway)
+{
+    auto const book = open();
+    auto const second = Book::open(run_, Book::Mode::write, at(0));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ExitCode::temporary);
+    EXPECT_THAT(second.error().message(), HasSubstr("another poller is at work on run demo"));
+    EXPECT_THAT(second.error().message(), HasSubstr("process " + std::to_string(getpid())));
+    EXPECT_TRUE(Book::open(run_, Book::Mode::look, at(0))) << "looking needs no lock";
+}
+
+TEST_F(BookTest, RecordSurvivesARestart)
+{
+    SiteRecord wanted;
+    wanted.window = {windows::Phase::closing, at(3)};
+    wanted.evaluated_until = at(4);
+    wanted.open_window = WindowId{"w1"};
+    ASSERT_TRUE(open()->change(a, [&](SiteRecord& record, auto&) { record = wanted; }));
+    EXPECT_EQ(open()->site(a), wanted);
+}
+
+TEST_F(BookTest, LazyChangeWaitsForTheNextOne)
+{
+    auto book = open();
+    auto const before = content("state.json");
+    ASSERT_TRUE(book->change(
+        a, [](SiteRecord& record, auto&) { record.evaluated_until = at(7); }, true));
+    EXPECT_EQ(content("state.json"), before);
+    ASSERT_TRUE(book->save());
+    book.reset();
+    EXPECT_EQ(open()->site(a).evaluated_until, at(7));
+}
+
+TEST_F(BookTest, IntentOfADeadPollerIsInDoubt)
+{
+    ASSERT_TRUE(open()->intend(a, submit, at(1)));  // and dies before sbatch answers
+    auto const jobs = open(Book::Mode::write, 50)->site(a).jobs;
+    ASSERT_TRUE(jobs.intent);
+    EXPECT_EQ(jobs.intent->id, submit.intent);
+    EXPECT_EQ(jobs.intent->since, at(50));
+    EXPECT_EQ(open(Book::Mode::write, 60)->site(a).jobs.intent->since, at(50));
+}
+
+TEST_F(BookTest, OutcomeThatStateDoesNotHoldYetComesFromTheJournal)
+{
+    auto book = open();
+    auto const old_state = content("state.json");
+    ASSERT_TRUE(book->intend(a, submit, at(1)));
+    ASSERT_TRUE(book->conclude(a, submit, {plan::Outcome::Kind::done, {"7"}, {}}, at(2), {}));
+    auto const wanted = book->site(a);
+    book.reset();
+    restore("state.json", old_state);
+    restore("events.jsonl", "");
+    EXPECT_EQ(open()->site(a), wanted);
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted"));
+}
+
+TEST_F(BookTest, EachEventIsWrittenOnceWhereverThePollerDies)
+{
+    auto book = open();
+    auto const change = [&](int second) {
+        ASSERT_TRUE(book->change(a, [&](SiteRecord& record, std::vector<Event>& events) {
+            record.evaluated_until = at(second);
+            events.push_back({at(second), "decision", "", {}});
+            events.push_back({at(second), "window-open", "", {}});
+        }));
+    };
+    change(1);
+    auto const after_one = content("events.jsonl");
+    change(2);
+    auto const state = content("state.json");
+    auto const events = content("events.jsonl");
+    book.reset();
+    // Killed after the state was written: none, one or both of its events had been appended, or one and a half.
+    auto const first_line = events.find('\n', after_one.size()) + 1;
+    for (auto const length : {after_one.size(), first_line, first_line + 10, events.size()}) {
+        restore("state.json", state);
+        restore("events.jsonl", events.substr(0, length));
+        book = open();
+        change(3);
+        book.reset();
+        EXPECT_THAT(event_types(), ElementsAre("decision", "window-open", "decision", "window-open", "decision", "window-open"))
+            << "killed at byte " << length;
+    }
+}
+
+TEST_F(BookTest, LineCutShortInTheJournalIsSkipped)
+{
+    auto book = open();
+    ASSERT_TRUE(book->intend(a, submit, at(1)));
+    book.reset();
+    restore("journal.jsonl", content("journal.jsonl") + "{\"number\":2,\"ti");
+    book = open();
+    EXPECT_TRUE(book->site(a).jobs.intent);
+    ASSERT_TRUE(book->conclude(a, submit, {plan::Outcome::Kind::done, {"7"}, {}}, at(2), {}));
+    book.reset();
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).id.value, "7");
+}
+
+TEST_F(BookTest, LongJournalIsPutAside)
+{
+    Journal const journal(folder_ / "journal.jsonl");
+    ASSERT_TRUE(journal.append({1, at(0), a, submit, {}}));
+    ASSERT_TRUE(journal.rotate(1 << 20));
+    EXPECT_EQ(journal.read(0)->size(), 1U);
+    ASSERT_TRUE(journal.rotate(10));
+    EXPECT_EQ(journal.read(0)->size(), 0U);
+    EXPECT_EQ(Journal(folder_ / "journal.1.jsonl").read(0)->at(0).action, submit);
+}
+
+TEST_F(BookTest, LookingWritesNothing)
+{
+    {
+        auto const book = open(Book::Mode::look);
+        ASSERT_TRUE(book->change(a, [](SiteRecord& record, auto& events) {
+            record.evaluated_until = at(1);
+            events.push_back({at(1), "decision", "", {}});
+        }));
+        ASSERT_TRUE(book->save());
+    }
+    EXPECT_FALSE(std::filesystem::exists(run_.poller_folder()));
+}
+
+TEST_F(BookTest, DamagedStateSaysWhatToDo)
+{
+    open().reset();
+    restore("state.json", "{\"format\":1,\"lst_entry\":0}");
+    auto const book = Book::open(run_, Book::Mode::write, at(0));
+    ASSERT_FALSE(book);
+    EXPECT_THAT(book.error().message(), HasSubstr("found again by their names"));
+}
+
+}  // namespace
+}  // namespace curtail::poll

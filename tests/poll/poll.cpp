@@ -1,0 +1,299 @@
+#include "poll/poll.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <thread>
+
+#include "poll/report.hpp"
+#include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using State = plan::Job::State;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
+
+/// A site's Slurm as seen by its launcher; outlives the launcher, as Slurm outlives the poller.
+struct FakeSlurm {
+    std::mutex mutex;
+    std::vector<plan::Job> jobs;
+    std::vector<std::string> calls;
+    int most_alive{0};
+    bool answers{true};
+    bool ignores_drain{false};
+
+    std::vector<std::string> called()
+    {
+        std::lock_guard const guard(mutex);
+        return calls;
+    }
+};
+
+class FakeLauncher final : public launch::Launcher {
+  public:
+    explicit FakeLauncher(FakeSlurm& slurm) : slurm_(slurm) {}
+    Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        if (!slurm_.answers) return silence();
+        slurm_.calls.push_back("submit");
+        plan::JobId const id{std::to_string(slurm_.jobs.size() + 1)};
+        slurm_.jobs.push_back({id, window, intent, State::running, "RUNNING", {}, SystemClock{}.now(), {}});
+        auto const alive =
+            std::count_if(slurm_.jobs.begin(), slurm_.jobs.end(), [](auto const& job) { return job.state == State::running; });
+        slurm_.most_alive = std::max(slurm_.most_alive, static_cast<int>(alive));
+        return id;
+    }
+    Result<std::vector<plan::Job>> jobs() override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        if (!slurm_.answers) return silence();
+        return slurm_.jobs;
+    }
+    Result<void> drain(plan::JobId const& job) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        slurm_.calls.push_back("drain " + job.value);
+        if (!slurm_.ignores_drain) end(job, "COMPLETED");
+        return {};
+    }
+    Result<void> cancel(plan::JobId const& job, bool) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        slurm_.calls.push_back("cancel " + job.value);
+        end(job, "CANCELLED");
+        return {};
+    }
+
+  private:
+    static tl::unexpected<Error> silence() { return fail(ExitCode::temporary, "cannot list jobs", "Unable to contact slurm controller"); }
+    void end(plan::JobId const& id, char const* word)
+    {
+        for (auto& job : slurm_.jobs)
+            if (job.id == id) {
+                job.state = State::ended;
+                job.word = word;
+                job.exit_code = 0;
+                job.ended = SystemClock{}.now();
+            }
+    }
+    FakeSlurm& slurm_;
+};
+
+class FakeProvider final : public signals::Provider {
+  public:
+    explicit FakeProvider(std::vector<signals::Sample> samples) : samples_(std::move(samples)) {}
+    signals::Answer samples(RegionId const&, Time from, Time to) override
+    {
+        signals::Answer answer;
+        for (auto const& sample : samples_)
+            if (sample.time >= from && sample.time <= to) answer.samples.push_back(sample);
+        return answer;
+    }
+
+  private:
+    std::vector<signals::Sample> samples_;
+};
+
+class FixedClock final : public Clock {
+  public:
+    explicit FixedClock(Time now) : now_(now) {}
+    [[nodiscard]] Time now() const override { return now_; }
+    [[nodiscard]] double speed() const override { return 1; }
+
+  private:
+    Time now_;
+};
+
+class Poll : public testing::Test {
+  protected:
+    Poll()
+    {
+        run_.run = {"demo"};
+        run_.file = "/run.json";
+        run_.folder = folder_.path();
+        for (auto const* name : {"A", "B"}) {
+            config::Site site;
+            site.site = {name};
+            site.launcher.grace = Millis(200);
+            run_.sites.push_back(site);
+        }
+    }
+    /// Both sites see the same samples: every 300 s one of these intensities.
+    World make_world(std::shared_ptr<Clock const> clock, std::vector<double> const& intensities)
+    {
+        std::vector<signals::Sample> samples;
+        for (std::size_t i = 0; i < intensities.size(); ++i)
+            samples.push_back({at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}, "fake", signals::Kind::marginal, {}, {}});
+        World made{run_, {}, std::move(clock), {}, Log()};
+        plan::Rules rules;
+        rules.grace = Millis(200);
+        for (auto const& site : run_.sites)
+            made.sites.push_back({site, run_.folder / "complete.json", std::make_unique<FakeProvider>(samples),
+                                  std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
+        return made;
+    }
+    Answer once(int second, std::vector<double> const& intensities, bool dry = false)
+    {
+        auto answer = poll_once(make_world(std::make_shared<FixedClock>(at(second)), intensities), dry);
+        EXPECT_TRUE(answer) << (answer ? "" : answer.error().message());
+        return answer.value_or(Answer{});
+    }
+    std::vector<std::string> event_types(std::string const& site)
+    {
+        std::vector<std::string> types;
+        auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+        for (auto const& event : file.events)
+            if (event.site == site) types.push_back(event.type);
+        return types;
+    }
+
+    test::TemporaryFolder folder_;
+    config::Run run_;
+    std::map<std::string, FakeSlurm> slurm_;
+};
+
+TEST_F(Poll, OpenWindowGetsItsJobAndAClosedOneLosesIt)
+{
+    EXPECT_THAT(once(0, {50}).sites[0].actions[0].why, HasSubstr("window is open"));
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+    once(60, {50});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "one job is enough";
+    once(600, {50, 500, 500});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "it closes only after the delay";
+    once(900, {50, 500, 500, 500});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
+    once(960, {50, 500, 500, 500});
+    EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted", "job-started", "decision", "decision",
+                                              "window-close", "job-drained", "job-ended"));
+}
+
+TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
+{
+    // Open at 300, closing at 600, closed at 1200, open again at 1500: found out at 1600, by the very first look.
+    auto const answer = once(1600, {500, 50, 500, 500, 500, 50});
+    EXPECT_EQ(answer.sites[0].phase, windows::Phase::open);
+    std::vector<std::string> times;
+    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    for (auto const& event : file.events)
+        if (event.site == "A" && event.type == "decision") times.push_back(*event.details.find("signal_time")->as_text());
+    EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)), format_time(at(1200)), format_time(at(1500))));
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "a window that is over needs no job";
+}
+
+TEST_F(Poll, DryRunChangesNothing)
+{
+    auto const answer = once(0, {50}, true);
+    EXPECT_EQ(answer.sites[0].actions[0].kind, plan::Action::Kind::submit);
+    EXPECT_TRUE(slurm_["A"].called().empty());
+    EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+    auto const text = explain(answer.sites, true);
+    EXPECT_THAT(text, HasSubstr("would   submit: the window is open since"));
+    EXPECT_THAT(text, HasSubstr("50.0 gCO2/kWh"));
+}
+
+TEST_F(Poll, SiteThatDoesNotAnswerDoesNotKeepTheOthers)
+{
+    slurm_["A"].answers = false;
+    auto const answer = once(0, {50});
+    EXPECT_THAT(answer.silent, ElementsAre(SiteId{"A"}));
+    EXPECT_THAT(slurm_["B"].called(), ElementsAre("submit"));
+    EXPECT_THAT(explain(answer.sites, false), HasSubstr("trouble cannot list jobs: Unable to contact slurm controller"));
+}
+
+TEST_F(Poll, CompleteRunGetsNoMoreJobs)
+{
+    ASSERT_TRUE(write_file(folder_ / "complete.json", "{}"));
+    EXPECT_THAT(once(0, {50}).sites[0].actions[0].why, HasSubstr("the run is complete"));
+    EXPECT_TRUE(slurm_["A"].called().empty());
+}
+
+WatchOptions quick()
+{
+    WatchOptions options;
+    options.drain_on_exit = true;
+    options.evaluate_every = Millis(5);
+    options.look_every = Millis(10);
+    options.patience = Millis(500);
+    return options;
+}
+
+TEST_F(Poll, ReplayEndsByItselfWithNothingLeft)
+{
+    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
+    auto world = make_world(clock, {500, 50, 50, 500, 500, 500, 50, 50, 50});
+    world.trace_end = at(2400);
+    StopRequest const stop;
+    auto const answer = watch(std::move(world), quick(), stop);
+    ASSERT_TRUE(answer) << answer.error().message();
+    for (auto const* site : {"A", "B"}) {
+        EXPECT_THAT(slurm_[site].called(), ElementsAre("submit", "drain 1", "submit", "drain 2"));
+        EXPECT_EQ(slurm_[site].most_alive, 1);
+    }
+    auto const types = event_types("A");
+    EXPECT_EQ(std::count(types.begin(), types.end(), "window-open"), 2);
+    EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1) << "the end of a trace closes no window";
+    EXPECT_EQ(std::count(types.begin(), types.end(), "job-ended"), 2);
+}
+
+TEST_F(Poll, StopRequestDrainsAndASecondOneCancels)
+{
+    run_.sites[0].launcher.grace = Millis(3'600'000);
+    slurm_["A"].ignores_drain = true;
+    StopRequest stop;
+    auto options = quick();
+    auto world = make_world(std::make_shared<FixedClock>(at(0)), {50});
+    world.sites[0].rules.grace = Millis(3'600'000);
+    Result<Answer> answer = Answer{};
+    std::jthread const poller([&] { answer = watch(std::move(world), options, stop); });
+    auto const called = [&](std::string const& site, std::string const& what) {
+        auto const calls = slurm_[site].called();
+        return std::find(calls.begin(), calls.end(), what) != calls.end();
+    };
+    slurm_["A"], slurm_["B"];
+    ASSERT_TRUE(test::eventually([&] { return called("A", "submit") && called("B", "submit"); }));
+    stop.raise();
+    ASSERT_TRUE(test::eventually([&] { return called("A", "drain 1") && called("B", "drain 1"); }));
+    EXPECT_FALSE(called("A", "cancel 1"));
+    stop.raise();
+    EXPECT_TRUE(test::eventually([&] { return called("A", "cancel 1"); }));
+}
+
+TEST_F(Poll, LivePollerThatIsStoppedLeavesJobsAlone)
+{
+    StopRequest stop;
+    auto options = quick();
+    options.drain_on_exit = false;
+    Result<Answer> answer = Answer{};
+    slurm_["A"], slurm_["B"];
+    {
+        std::jthread const poller([&] { answer = watch(make_world(std::make_shared<FixedClock>(at(0)), {50}), options, stop); });
+        ASSERT_TRUE(test::eventually([&] { return !slurm_["A"].called().empty() && !slurm_["B"].called().empty(); }));
+        stop.raise();
+    }
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+}
+
+TEST_F(Poll, SiteThatStaysSilentIsGivenUpAtTheEndAndSaid)
+{
+    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
+    auto world = make_world(clock, {50, 50});
+    world.trace_end = at(300);
+    slurm_["A"].answers = false;
+    StopRequest const stop;
+    auto const answer = watch(std::move(world), quick(), stop);
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, ExitCode::temporary);
+    EXPECT_THAT(answer.error().message(), HasSubstr("jobs may be left at A;"));
+}
+
+}  // namespace
+}  // namespace curtail::poll
