@@ -1,0 +1,86 @@
+#include "rounds/names.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "core/text.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+/// A positive or zero number without sign and leading zeros, at most 15 digits.
+std::optional<std::int64_t> parse_number(std::string_view text)
+{
+    if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+    std::int64_t value = 0;
+    for (char const c : text) {
+        if (c < '0' || c > '9') return std::nullopt;
+        value = value * 10 + (c - '0');
+    }
+    return value;
+}
+
+std::optional<std::uint32_t> parse_nonce(std::string_view text)
+{
+    if (text.size() != 8) return std::nullopt;
+    std::uint32_t value = 0;
+    for (char const c : text) {
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
+        value = value * 16 + static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return value;
+}
+
+}  // namespace
+
+std::string Process::text() const { return fmt::format("{}.{:08x}", site.value, nonce); }
+
+MemberId member_id(Process const& process, CommitNumber admitted) { return {fmt::format("{}.{}", process.text(), admitted.value)}; }
+
+std::optional<MemberParts> parse_member_id(std::string_view text)
+{
+    auto const pieces = split(text, '.');
+    if (pieces.size() != 3 || !is_plain_name(pieces[0])) return std::nullopt;
+    auto const nonce = parse_nonce(pieces[1]);
+    auto const number = parse_number(pieces[2]);
+    if (!nonce || !number) return std::nullopt;
+    return MemberParts{{{std::string(pieces[0])}, *nonce}, {*number}};
+}
+
+MemberParts member_parts(MemberId const& id)
+{
+    auto parts = parse_member_id(id.value);
+    if (!parts) throw std::logic_error("not a member id: " + id.value);
+    return *parts;
+}
+
+std::string probe_name(Process const& process, std::int64_t attempt) { return fmt::format("probe/{}-{}", process.text(), attempt); }
+std::string commit_name(CommitNumber number) { return fmt::format("commits/{:08}.json", number.value); }
+std::string header_name(MemberId const& member, Seq seq) { return fmt::format("contrib/{}/{}.json", member.value, seq.value); }
+std::string delta_name(Round base, MemberId const& member, Seq seq, std::string_view part)
+{
+    return fmt::format("deltas/{}/{}/{}/{}.h5", base.value, member.value, seq.value, part);
+}
+std::string model_name(Round round, MemberId const& writer, std::int64_t attempt, std::string_view part)
+{
+    return fmt::format("models/{}/{}-{}/{}.h5", round.value, writer.value, attempt, part);
+}
+std::string lease_name(Round round, std::int64_t k) { return fmt::format("merge/{}/{}.json", round.value, k); }
+
+bool is_model_name(std::string_view name, Round round, std::string_view part)
+{
+    auto const pieces = split(name, '/');
+    if (pieces.size() != 4 || pieces[0] != "models") return false;
+    auto const dash = pieces[2].rfind('-');
+    if (dash == std::string_view::npos) return false;
+    auto const writer = parse_member_id(pieces[2].substr(0, dash));
+    auto const attempt = parse_number(pieces[2].substr(dash + 1));
+    return writer && attempt && model_name(round, {std::string(pieces[2].substr(0, dash))}, *attempt, part) == name;
+}
+
+std::string weights_part(std::string_view part) { return fmt::format("w{}", part); }
+std::string momentum_part(std::string_view part) { return fmt::format("m{}", part); }
+std::string delta_part(std::string_view part) { return fmt::format("d{}", part); }
+
+}  // namespace curtail::rounds

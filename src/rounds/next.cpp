@@ -1,0 +1,246 @@
+#include "rounds/next.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "rounds/merge.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using MemberIterator = std::vector<Member>::iterator;
+
+MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
+{
+    return std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
+}
+
+double norm_of(Header const& header) { return header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0; }
+
+/// Step 1: includes or refuses every contribution whose turn it is.
+class Decisions {
+  public:
+    Decisions(RunSpec const& run, Commit const& parent, Commit& out) : run_(run), parent_(parent), out_(out) {}
+
+    void decide(Found const& found)
+    {
+        auto const& header = found.header;
+        auto const member = find_member(out_.members, header.member);
+        if (member == out_.members.end() || header.seq != member->seq.next()) return;
+        auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
+        Decided d{header.member, header.seq, reason, found.sha256, header.ranges, header.tokens, header.steps};
+        if (header.base_round.value > 0) d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
+        d.norm = norm_of(header);
+        d.inlined = !found.sha256;
+        if (!reason) include(header, d.norm);
+        out_.decided.push_back(std::move(d));
+        member->held -= header.ranges;
+        member->seq = header.seq;
+        member->missed = 0;
+        member->seen = out_.time;
+        if (header.rate > 0) member->rate = header.rate;
+        decided_.insert(header.member);
+        if (!header.leaving) return;
+        out_.removed.push_back({header.member, Removal::left});
+        out_.members.erase(member);
+    }
+    [[nodiscard]] bool has(MemberId const& id) const { return decided_.contains(id); }
+    [[nodiscard]] bool any() const { return !decided_.empty(); }
+    [[nodiscard]] bool new_model() const { return new_model_; }
+
+  private:
+    void include(Header const& header, double norm)
+    {
+        out_.done += header.ranges;
+        out_.totals.tokens += header.tokens;
+        out_.totals.steps += header.steps;
+        if (header.ranges.empty()) return;
+        new_model_ = true;
+        out_.norms.push_back(norm);
+        if (out_.norms.size() > norms_kept) out_.norms.erase(out_.norms.begin());
+    }
+    RunSpec const& run_;
+    Commit const& parent_;
+    Commit& out_;
+    std::set<MemberId> decided_;
+    bool new_model_{false};
+};
+
+/// Step 4. Not twice: an earlier create of this process may have landed.
+bool admit(Commit& out, Admission const& admission)
+{
+    auto const same = [&](Member const& m) { return member_parts(m.id).process == admission.process; };
+    if (std::any_of(out.members.begin(), out.members.end(), same)) return false;
+    Member m{member_id(admission.process, out.number), admission.process.site, {}, {}, admission.rate, out.round, 0, out.time};
+    auto const at = std::find_if(out.members.begin(), out.members.end(), [&](Member const& o) { return m.id < o.id; });
+    out.members.insert(at, std::move(m));
+    return true;
+}
+
+/// Turns the decisions into a merge commit.
+void begin_round(RunSpec const& run, Commit const& parent, Commit& out)
+{
+    out.kind = Commit::Kind::merge;
+    out.round = parent.round.next();
+    set_scales(run, out.decided);
+    out.outer_step = makes_outer_step(run, parent, out.decided);
+    out.recent.push_back({out.round, out.number});
+    auto const keep = static_cast<std::size_t>(run.params.keep_models) + 1;
+    if (out.recent.size() > keep) out.recent.erase(out.recent.begin(), out.recent.end() - static_cast<std::ptrdiff_t>(keep));
+}
+
+}  // namespace
+
+Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha256)
+{
+    Found found;
+    found.header.run = run.run;
+    found.header.member = member;
+    found.header.seq = seq;
+    found.sha256 = sha256;
+    found.bad = Refusal::digest;
+    return found;
+}
+
+std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header)
+{
+    if (header.run != run.run || header.encoding != "fp32" || header.base_round.value < 1 || header.base_round > parent.round)
+        return Refusal::wrong_run;
+    bool const payload = !header.ranges.empty() && header.nonfinite == 0;
+    if (payload && header.parts.size() != run.parts.size()) return Refusal::wrong_run;
+    for (std::size_t i = 0; i < header.parts.size(); ++i) {
+        auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
+        auto const& ref = header.parts[i].payload;
+        if (ref.part != part || ref.name != delta_name(header.base_round, header.member, header.seq, part)) return Refusal::wrong_run;
+    }
+    if (header.tokens != header.ranges.count() * run.params.block_tokens) return Refusal::bad_tokens;
+    if (!held.contains(header.ranges)) return Refusal::not_held;
+    if (parent.round.value - header.base_round.value > run.params.max_staleness) return Refusal::stale;
+    if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
+    return std::nullopt;
+}
+
+std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate, Rate sum_of_rates)
+{
+    auto const quantum = run.params.grant_quantum;
+    if (rate <= 0) return quantum;
+    __extension__ using Wide = __int128;
+    auto const up = [](Wide a, Wide b) { return static_cast<std::int64_t>((a + b - 1) / b); };
+    Wide const in_two_rounds = Wide{2} * rate * run.params.round_time.count();  // 10^-6 blocks/s x ms = 10^-9 blocks
+    auto const blocks = std::min(up(in_two_rounds, 1'000'000'000), up(Wide{blocks_left} * rate, sum_of_rates));
+    return std::max(quantum, up(blocks, quantum) * quantum);
+}
+
+void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members)
+{
+    auto free = Ranges::between(0, run.stream_blocks()) - done;
+    auto const left = free.count();
+    Rate sum = 0;
+    for (auto const& m : members) {
+        free -= m.held;
+        sum += m.rate;
+    }
+    for (auto& m : members) {
+        auto const given = free.lowest(grant_target(run, left, m.rate, sum) - m.held.count());
+        m.held += given;
+        free -= given;
+    }
+}
+
+bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decided const> decided)
+{
+    if (run.outer.kind != Outer::Kind::nesterov) return false;
+    std::set<SiteId> fresh;
+    double tokens = 0;
+    for (auto const& d : decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        if (d.inlined) return false;
+        tokens += static_cast<double>(d.tokens);
+        if (d.staleness == 0) fresh.insert(member_parts(d.member).process.site);
+    }
+    if (fresh.size() < 2) return false;
+    double rate = 0;
+    for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
+    double const possible = static_cast<double>(run.params.block_tokens) * static_cast<double>(run.params.round_time.count()) * rate / 1e9;
+    return tokens >= static_cast<double>(run.params.outer_min_permille) / 1000 * possible;
+}
+
+void set_scales(RunSpec const& run, std::vector<Decided>& decided)
+{
+    std::vector<Weighed> weighed;
+    for (auto& d : decided) weighed.push_back({d.refused ? 0 : d.tokens, d.staleness});
+    auto const scale = scales(weighed, run.params.staleness_discount_permille);
+    for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
+}
+
+std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256, Writer const& by, Time now,
+                           std::span<Found const> found, Intents const& intents)
+{
+    if (parent.complete) return std::nullopt;
+    Commit out = parent;
+    out.number = parent.number.next();
+    out.parent = parent_sha256;
+    out.kind = Commit::Kind::roster;
+    out.decided.clear();
+    out.removed.clear();
+    out.outer_step = false;
+    out.by = by;
+    out.time = now;
+
+    std::vector<Found const*> in_order;
+    for (auto const& f : found) in_order.push_back(&f);
+    std::sort(in_order.begin(), in_order.end(), [](Found const* a, Found const* b) {
+        return std::tie(a->header.member, a->header.seq) < std::tie(b->header.member, b->header.seq);
+    });
+    Decisions decisions(run, parent, out);
+    for (auto const* f : in_order) decisions.decide(*f);
+
+    bool changed = decisions.any();
+    if (intents.rate) {
+        auto const me = find_member(out.members, intents.rate->first);
+        if (me != out.members.end() && me->rate != intents.rate->second) {
+            me->rate = intents.rate->second;
+            changed = true;
+        }
+    }
+    for (auto const& [id, reason] : intents.remove) {
+        auto const member = find_member(out.members, id);
+        if (member == out.members.end() || decisions.has(id)) continue;
+        out.members.erase(member);
+        out.removed.push_back({id, reason});
+        changed = true;
+    }
+    if (decisions.new_model()) {
+        begin_round(run, parent, out);
+        for (auto& m : out.members)
+            if (!decisions.has(m.id) && m.since_round < parent.round) ++m.missed;
+    }
+    if (intents.admit) changed = admit(out, *intents.admit) || changed;
+    if (!changed) return std::nullopt;
+    grant(run, out.done, out.members);
+    if (out.done == Ranges::between(0, run.stream_blocks())) {
+        out.complete = true;
+        for (auto const& m : out.members) out.removed.push_back({m.id, Removal::complete});
+        out.members.clear();
+    }
+    std::sort(out.removed.begin(), out.removed.end(), [](Removed const& a, Removed const& b) { return a.member < b.member; });
+    return out;
+}
+
+Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now, std::vector<PartRef> model)
+{
+    Commit c;
+    c.run = run.run;
+    c.number = {1};
+    c.parent = run_sha256;
+    c.round = {1};
+    c.model = {{1}, std::move(model)};
+    c.recent = {{{1}, {1}}};
+    c.by = by;
+    c.time = now;
+    return c;
+}
+
+}  // namespace curtail::rounds

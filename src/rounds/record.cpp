@@ -1,0 +1,73 @@
+#include "rounds/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace curtail::rounds {
+namespace {
+
+template <class Bits>
+std::optional<Bits> bits_from(std::string_view text)
+{
+    if (text.size() != sizeof(Bits) * 2) return std::nullopt;
+    Bits bits = 0;
+    for (char const c : text) {
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
+        bits = static_cast<Bits>(bits << 4 | static_cast<Bits>(c <= '9' ? c - '0' : c - 'a' + 10));
+    }
+    return bits;
+}
+
+}  // namespace
+
+Member const* Commit::find(MemberId const& id) const
+{
+    auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
+    return it == members.end() ? nullptr : &*it;
+}
+
+double Header::sumsq() const
+{
+    double sum = 0;
+    for (auto const& part : parts) sum += part.sumsq;
+    return sum;
+}
+
+std::string exact(double value) { return fmt::format("{:016x}", std::bit_cast<std::uint64_t>(value)); }
+std::string exact(float value) { return fmt::format("{:08x}", std::bit_cast<std::uint32_t>(value)); }
+
+std::optional<double> double_from_exact(std::string_view text)
+{
+    auto const bits = bits_from<std::uint64_t>(text);
+    return bits ? std::optional(std::bit_cast<double>(*bits)) : std::nullopt;
+}
+
+std::optional<float> float_from_exact(std::string_view text)
+{
+    auto const bits = bits_from<std::uint32_t>(text);
+    return bits ? std::optional(std::bit_cast<float>(*bits)) : std::nullopt;
+}
+
+char const* to_text(Refusal reason)
+{
+    static constexpr char const* words[] = {"nan", "digest", "stale", "not-held", "wrong-run", "bad-tokens"};
+    return words[static_cast<int>(reason)];
+}
+
+char const* to_text(Removal reason)
+{
+    static constexpr char const* words[] = {"left", "silent", "succeeded", "complete"};
+    return words[static_cast<int>(reason)];
+}
+
+char const* to_text(Commit::Kind kind)
+{
+    static constexpr char const* words[] = {"genesis", "roster", "merge"};
+    return words[static_cast<int>(kind)];
+}
+
+char const* to_text(Outer::Kind kind) { return kind == Outer::Kind::average ? "average" : "nesterov"; }
+
+}  // namespace curtail::rounds

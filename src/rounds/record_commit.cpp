@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "rounds/names.hpp"
+#include "rounds/record_fields.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+json::Value of(Member const& m)
+{
+    return json::Object{{"id", m.id.value},   {"site", m.site.value},
+                        {"seq", m.seq.value}, {"held", m.held.to_json()},
+                        {"rate", m.rate},     {"since_round", m.since_round.value},
+                        {"missed", m.missed}, {"seen", to_unix_ms(m.seen)},
+                        {"mpi", nullptr}};
+}
+
+json::Value of(Decided const& d)
+{
+    return json::Object{{"member", d.member.value},
+                        {"seq", d.seq.value},
+                        {"outcome", d.refused ? "refused" : "included"},
+                        {"reason", d.refused ? json::Value(to_text(*d.refused)) : json::Value()},
+                        {"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
+                        {"ranges", d.ranges.to_json()},
+                        {"tokens", d.tokens},
+                        {"steps", d.steps},
+                        {"staleness", d.staleness},
+                        {"scale", exact(d.scale)},
+                        {"norm", exact(d.norm)},
+                        {"inline", d.inlined}};
+}
+
+json::Object content(Commit const& c)
+{
+    json::Array members;
+    for (auto const& m : c.members) members.push_back(of(m));
+    json::Array decided;
+    for (auto const& d : c.decided) decided.push_back(of(d));
+    json::Array removed;
+    for (auto const& r : c.removed) removed.emplace_back(json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}});
+    json::Array norms;
+    for (double const n : c.norms) norms.emplace_back(exact(n));
+    json::Array recent;
+    for (auto const& r : c.recent) recent.emplace_back(json::Object{{"round", r.round.value}, {"number", r.number.value}});
+    json::Value outer;
+    if (c.outer) outer = json::Object{{"kind", to_text(c.outer->kind)}, {"parts", fields::of(c.outer->parts)}};
+    return json::Object{{"format", record_format},
+                        {"run", c.run.value},
+                        {"number", c.number.value},
+                        {"parent", c.parent.hex()},
+                        {"kind", to_text(c.kind)},
+                        {"complete", c.complete},
+                        {"round", c.round.value},
+                        {"model", json::Object{{"round", c.model.round.value}, {"parts", fields::of(c.model.parts)}}},
+                        {"outer", outer},
+                        {"totals", json::Object{{"tokens", c.totals.tokens}, {"steps", c.totals.steps}}},
+                        {"data", json::Object{{"done", c.done.to_json()}}},
+                        {"members", members},
+                        {"decided", decided},
+                        {"removed", removed},
+                        {"outer_step", c.outer_step},
+                        {"norms", norms},
+                        {"quarantine", json::Array{}},
+                        {"recent", recent},
+                        {"plan", nullptr},
+                        {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
+                        {"time", to_unix_ms(c.time)}};
+}
+
+Member read_member(json::ObjectReader& r)
+{
+    Member m;
+    m.id = fields::member(r, "id");
+    m.site = {r.text("site")};
+    m.seq = {fields::count(r, "seq")};
+    m.held = fields::ranges(r, "held");
+    m.rate = fields::count(r, "rate");
+    m.since_round = {fields::count(r, "since_round", 1)};
+    m.missed = fields::count(r, "missed");
+    m.seen = fields::time(r, "seen");
+    fields::only_null(r, "mpi");
+    auto const parts = parse_member_id(m.id.value);
+    r.require(!parts || parts->process.site == m.site, "site", "must be the site in the member's id");
+    return m;
+}
+
+Decided read_decided(json::ObjectReader& r)
+{
+    Decided d;
+    d.member = fields::member(r, "member");
+    d.seq = {fields::count(r, "seq", 1)};
+    bool const refused = r.one_of("outcome", {"included", "refused"}) == 1;
+    auto const reason = r.optional_text("reason");
+    r.require(reason.has_value() == refused, "reason", "must stand with a refusal and only there");
+    if (reason) {
+        static std::vector<std::string> const words{"nan", "digest", "stale", "not-held", "wrong-run", "bad-tokens"};
+        auto const at = std::find(words.begin(), words.end(), *reason);
+        r.require(at != words.end(), "reason", "is not one that this version knows");
+        d.refused = static_cast<Refusal>(at == words.end() ? 0 : at - words.begin());
+    }
+    d.inlined = r.boolean("inline");
+    auto const header = r.optional_text("header_sha256");
+    r.require(header.has_value() != d.inlined, "header_sha256", "must stand unless the contribution is inline");
+    if (header) {
+        d.header = Digest::from_hex(*header);
+        r.require(d.header.has_value(), "header_sha256", "must be a SHA-256 in hex");
+    }
+    d.ranges = fields::ranges(r, "ranges");
+    d.tokens = fields::count(r, "tokens");
+    d.steps = fields::count(r, "steps");
+    d.staleness = fields::count(r, "staleness");
+    auto const scale = float_from_exact(r.text("scale"));
+    r.require(scale && *scale >= 0 && *scale <= 1, "scale", "must be 8 hex digits of a number from 0 to 1");
+    d.scale = scale.value_or(0);
+    d.norm = fields::real(r, "norm");
+    return d;
+}
+
+Removed read_removed(json::ObjectReader& r)
+{
+    Removed removed;
+    removed.member = fields::member(r, "member");
+    removed.reason = static_cast<Removal>(r.one_of("reason", {"left", "silent", "succeeded", "complete"}));
+    return removed;
+}
+
+void read_tables(json::ObjectReader& r, Commit& c)
+{
+    r.each("members", [&](json::ObjectReader& o) { c.members.push_back(read_member(o)); });
+    r.require(c.members.size() <= members_limit, "members", "must be " + std::to_string(members_limit) + " at most");
+    r.each("decided", [&](json::ObjectReader& o) { c.decided.push_back(read_decided(o)); });
+    r.each("removed", [&](json::ObjectReader& o) { c.removed.push_back(read_removed(o)); });
+    for (auto const& norm : r.list("norms")) {
+        auto const value = norm.as_text() != nullptr ? double_from_exact(*norm.as_text()) : std::nullopt;
+        r.require(value.has_value(), "norms", "must be 16 hex digits each");
+        c.norms.push_back(value.value_or(0));
+    }
+    r.each("recent", [&](json::ObjectReader& o) { c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}}); });
+    r.require(!c.recent.empty(), "recent", "must not be empty");
+    r.require(r.list("quarantine").empty(), "quarantine", "must be empty: this version knows none");
+}
+
+}  // namespace
+
+Encoded encode(Commit const& commit) { return fields::finish_with_self(content(commit)); }
+
+Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
+{
+    auto object = fields::open_with_self(bytes, name);
+    if (!object) return tl::unexpected(object.error());
+    json::Value const value(std::move(*object));
+    json::ObjectReader r(value, name, ExitCode::protocol);
+    Commit c;
+    fields::format(r);
+    c.run = {r.text("run")};
+    c.number = {fields::count(r, "number", 1)};
+    fields::require_name(r, name, commit_name(c.number));
+    c.parent = fields::digest(r, "parent");
+    c.kind = static_cast<Commit::Kind>(r.one_of("kind", {"genesis", "roster", "merge"}));
+    c.complete = r.boolean("complete");
+    c.round = {fields::count(r, "round", 1)};
+    r.object("model", [&](json::ObjectReader& o) {
+        c.model.round = {fields::count(o, "round", 1)};
+        c.model.parts = fields::parts(o, "parts");
+    });
+    if (auto const* outer = r.any("outer", true); outer != nullptr && !outer->is_null()) {
+        c.outer.emplace();
+        r.object("outer", [&](json::ObjectReader& o) {
+            c.outer->kind = static_cast<Outer::Kind>(o.one_of("kind", {"average", "nesterov"}));
+            c.outer->parts = fields::parts(o, "parts");
+        });
+    }
+    r.object("totals", [&](json::ObjectReader& o) { c.totals = {fields::count(o, "tokens"), fields::count(o, "steps")}; });
+    r.object("data", [&](json::ObjectReader& o) { c.done = fields::ranges(o, "done"); });
+    read_tables(r, c);
+    c.outer_step = r.boolean("outer_step");
+    fields::only_null(r, "plan");
+    r.object("by", [&](json::ObjectReader& o) { c.by = {fields::member(o, "member"), fields::count(o, "attempt")}; });
+    c.time = fields::time(r, "time");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return c;
+}
+
+}  // namespace curtail::rounds

@@ -1,0 +1,152 @@
+#include "rounds/record_fields.hpp"
+
+#include <cmath>
+
+#include "rounds/names.hpp"
+
+namespace curtail::rounds::fields {
+
+json::Value of(PartRef const& part)
+{
+    return json::Object{{"part", part.part}, {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}};
+}
+
+json::Value of(std::vector<PartRef> const& parts)
+{
+    json::Array list;
+    for (auto const& p : parts) list.push_back(of(p));
+    return list;
+}
+
+Encoded finish(json::Object const& record)
+{
+    Encoded e;
+    e.bytes = json::canonical(record);
+    e.sha256 = sha256(e.bytes);
+    return e;
+}
+
+Encoded finish_with_self(json::Object record)
+{
+    auto const self = sha256(json::canonical(record)).hex();
+    record.set("self", self);
+    record.set("sig", nullptr);
+    return finish(record);
+}
+
+Result<json::Object> open(std::string_view bytes, std::string const& name)
+{
+    auto const refuse = [&](std::string why) { return fail(ExitCode::protocol, "refused record " + name, std::move(why)); };
+    if (bytes.size() > record_bytes_limit) return refuse("longer than " + std::to_string(record_bytes_limit) + " bytes");
+    auto const value = json::parse(bytes, name, json::Dialect::strict, json::record_limits);
+    if (!value) return refuse(value.error().message());
+    auto const* object = value->as_object();
+    if (object == nullptr) return refuse("must be an object");
+    auto const has_real = [](auto const& self, json::Value const& v) -> bool {
+        if (std::holds_alternative<double>(v.variant())) return true;
+        if (auto const* list = v.as_array())
+            for (auto const& e : *list)
+                if (self(self, e)) return true;
+        if (auto const* o = v.as_object())
+            for (auto const& m : o->members())
+                if (self(self, m.second)) return true;
+        return false;
+    };
+    if (has_real(has_real, *value)) return refuse("records hold integers only");
+    if (json::canonical(*value) != bytes) return refuse("not in canonical form");
+    return *object;
+}
+
+Result<json::Object> open_with_self(std::string_view bytes, std::string const& name)
+{
+    auto object = open(bytes, name);
+    if (!object) return object;
+    auto const refuse = [&](std::string why) { return fail(ExitCode::protocol, "refused record " + name, std::move(why)); };
+    auto const* self = object->find("self");
+    auto const* sig = object->find("sig");
+    if (self == nullptr || self->as_text() == nullptr) return refuse("has no digest of itself");
+    if (sig == nullptr || !sig->is_null()) return refuse("sig must be null: this version knows no signatures");
+    auto const stated = *self->as_text();
+    object->erase("self");
+    object->erase("sig");
+    auto const found = sha256(json::canonical(*object)).hex();
+    if (stated != found) return refuse("its bytes are not those that were written (self " + stated + ", found " + found + ")");
+    return object;
+}
+
+std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t least)
+{
+    auto const n = r.integer(key);
+    r.require(n >= least && n < integer_limit, key, "must be " + std::to_string(least) + " or more and less than 2^53");
+    return n;
+}
+
+Digest digest(json::ObjectReader& r, std::string const& key)
+{
+    auto const d = Digest::from_hex(r.text(key));
+    r.require(d.has_value(), key, "must be a SHA-256 in hex");
+    return d.value_or(Digest{});
+}
+
+Ranges ranges(json::ObjectReader& r, std::string const& key)
+{
+    auto const* value = r.any(key, true);
+    if (value == nullptr) return {};
+    auto ranges = ranges_from_json(*value, r.place(key));
+    if (ranges) return *ranges;
+    r.reject(ranges.error());
+    return {};
+}
+
+MemberId member(json::ObjectReader& r, std::string const& key)
+{
+    auto const text = r.text(key);
+    r.require(parse_member_id(text).has_value(), key, "must be <site>.<8 hex>.<number>");
+    return {text};
+}
+
+double real(json::ObjectReader& r, std::string const& key)
+{
+    auto const value = double_from_exact(r.text(key));
+    r.require(value && !std::signbit(*value), key, "must be 16 hex digits of a number that is not negative");
+    return value.value_or(0);
+}
+
+Time time(json::ObjectReader& r, std::string const& key) { return from_unix_ms(count(r, key)); }
+
+PartRef part(json::ObjectReader& r)
+{
+    PartRef p;
+    p.part = r.text("part");
+    p.name = r.text("name");
+    p.bytes = count(r, "bytes", 1);
+    p.sha256 = digest(r, "sha256");
+    return p;
+}
+
+std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key)
+{
+    std::vector<PartRef> list;
+    r.each(key, [&](json::ObjectReader& o) { list.push_back(part(o)); });
+    return list;
+}
+
+void format(json::ObjectReader& r)
+{
+    auto const found = r.integer("format");
+    r.require(found == record_format, "format",
+              "must be " + std::to_string(record_format) + ", found " + std::to_string(found) + ": written by another version of Curtail");
+}
+
+void only_null(json::ObjectReader& r, std::string const& key)
+{
+    auto const* value = r.any(key, true);
+    r.require(value != nullptr && value->is_null(), key, "must be null");
+}
+
+void require_name(json::ObjectReader& r, std::string const& name, std::string const& right)
+{
+    if (name != right) r.reject({ExitCode::protocol, "refused record " + name, "its content belongs under " + right, {}});
+}
+
+}  // namespace curtail::rounds::fields

@@ -1,0 +1,92 @@
+#include "rounds/names.hpp"
+#include "rounds/record_fields.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+DeltaPart read_delta_part(json::ObjectReader& r)
+{
+    DeltaPart p;
+    p.payload = fields::part(r);
+    p.sumsq = fields::real(r, "sumsq");
+    p.nonfinite = fields::count(r, "nonfinite");
+    return p;
+}
+
+}  // namespace
+
+Encoded encode(Header const& h)
+{
+    json::Array parts;
+    for (auto const& p : h.parts) {
+        auto object = *fields::of(p.payload).as_object();
+        object.set("sumsq", exact(p.sumsq));
+        object.set("nonfinite", p.nonfinite);
+        parts.emplace_back(std::move(object));
+    }
+    return fields::finish_with_self(json::Object{{"format", record_format},
+                                                 {"run", h.run.value},
+                                                 {"member", h.member.value},
+                                                 {"seq", h.seq.value},
+                                                 {"base_round", h.base_round.value},
+                                                 {"leaving", h.leaving},
+                                                 {"ranges", h.ranges.to_json()},
+                                                 {"tokens", h.tokens},
+                                                 {"steps", h.steps},
+                                                 {"encoding", h.encoding},
+                                                 {"parts", parts},
+                                                 {"nonfinite", h.nonfinite},
+                                                 {"rate", h.rate},
+                                                 {"mpi", nullptr},
+                                                 {"time", to_unix_ms(h.time)}});
+}
+
+Result<Header> decode_header(std::string_view bytes, std::string const& name)
+{
+    auto object = fields::open_with_self(bytes, name);
+    if (!object) return tl::unexpected(object.error());
+    json::Value const value(std::move(*object));
+    json::ObjectReader r(value, name, ExitCode::protocol);
+    Header h;
+    fields::format(r);
+    h.run = {r.text("run")};
+    h.member = fields::member(r, "member");
+    h.seq = {fields::count(r, "seq", 1)};
+    fields::require_name(r, name, header_name(h.member, h.seq));
+    h.base_round = {fields::count(r, "base_round", 1)};
+    h.leaving = r.boolean("leaving");
+    h.ranges = fields::ranges(r, "ranges");
+    h.tokens = fields::count(r, "tokens");
+    h.steps = fields::count(r, "steps");
+    h.encoding = r.text("encoding");
+    r.each("parts", [&](json::ObjectReader& o) { h.parts.push_back(read_delta_part(o)); });
+    h.nonfinite = fields::count(r, "nonfinite");
+    h.rate = fields::count(r, "rate");
+    fields::only_null(r, "mpi");
+    h.time = fields::time(r, "time");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return h;
+}
+
+Encoded encode(Lease const& l)
+{
+    return fields::finish(
+        json::Object{{"member", l.member.value}, {"k", l.k}, {"lease_ms", l.lease.count()}, {"time", to_unix_ms(l.time)}});
+}
+
+Result<Lease> decode_lease(std::string_view bytes, std::string const& name)
+{
+    auto const object = fields::open(bytes, name);
+    if (!object) return tl::unexpected(object.error());
+    json::Value const value(*object);
+    json::ObjectReader r(value, name, ExitCode::protocol);
+    Lease l;
+    l.member = fields::member(r, "member");
+    l.k = fields::count(r, "k", 1);
+    l.lease = Millis{fields::count(r, "lease_ms")};
+    l.time = fields::time(r, "time");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return l;
+}
+
+}  // namespace curtail::rounds

@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "rounds/site.hpp"
+
+/// How pending contributions are found: by exact name, after the last decided one of each member.
+namespace curtail::rounds {
+
+void Site::begin_sweep(std::vector<MemberId> members)
+{
+    sweep_ = std::move(members);
+    sweep_at_ = 0;
+    for (auto const& own : undecided_)
+        if (own.published) headers_[{own.header.member, own.header.seq}] = {own.header, own.encoded->sha256, {}};
+}
+
+std::vector<MemberId> Site::others() const
+{
+    std::vector<MemberId> ids;
+    for (auto const& m : tip_->members)
+        if (m.id != member_) ids.push_back(m.id);
+    return ids;
+}
+
+/// Members of our site that began before this process.
+std::vector<MemberId> Site::earlier_lives() const
+{
+    std::vector<MemberId> ids;
+    auto const mine = member_ ? member_parts(*member_).admitted : CommitNumber{INT64_MAX};
+    for (auto const& m : tip_->members) {
+        auto const parts = member_parts(m.id);
+        if (m.site == config_.process.site && parts.process != config_.process && parts.admitted < mine) ids.push_back(m.id);
+    }
+    return ids;
+}
+
+bool Site::act_sweep()
+{
+    for (; sweep_at_ < sweep_.size(); ++sweep_at_) {
+        auto const* m = tip_->find(sweep_[sweep_at_]);
+        if (m == nullptr) continue;
+        Seq seq = m->seq.next();
+        while (headers_.contains({m->id, seq})) seq = seq.next();
+        if (seq.value > m->seq.value + run_.params.max_undecided + 1) continue;
+        asked_ = {m->id, seq};
+        get(header_name(m->id, seq));
+        return true;
+    }
+    return false;
+}
+
+void Site::answered_sweep(Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        ++sweep_at_;
+        return;
+    }
+    auto const& [member, seq] = asked_;
+    auto const name = header_name(member, seq);
+    auto const digest = sha256(got->bytes);
+    if (auto header = decode_header(got->bytes, name)) {
+        headers_[asked_] = {std::move(*header), digest, {}};
+        return;
+    }
+    constexpr int reads = 3;
+    if (++bad_headers_[name] >= reads) headers_[asked_] = unreadable(run_, member, seq, digest);
+    else retry(phase_);
+}
+
+Found const* Site::header_of(MemberId const& id) const
+{
+    auto const* m = tip_->find(id);
+    if (m == nullptr) return nullptr;
+    auto const it = headers_.find({id, m->seq.next()});
+    return it == headers_.end() ? nullptr : &it->second;
+}
+
+bool Site::suspect(Member const& m) const
+{
+    return m.missed >= run_.params.max_missed || store_now() - m.seen > run_.params.drop_after + run_.params.skew;
+}
+
+void Site::want_removal(MemberId const& id, Removal reason)
+{
+    intents_.remove[id] = reason;
+    looked_[id] = tip_->find(id)->seq;
+}
+
+void Site::forget_decided()
+{
+    std::erase_if(headers_, [&](auto const& entry) {
+        auto const* m = tip_->find(entry.first.first);
+        return m == nullptr || entry.first.second <= m->seq;
+    });
+}
+
+}  // namespace curtail::rounds

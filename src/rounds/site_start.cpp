@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "rounds/check.hpp"
+#include "rounds/site.hpp"
+#include "rounds/site_detail.hpp"
+
+/// PROBE, FIND, GENESIS, FOLD, JOIN.
+namespace curtail::rounds {
+
+void detail::require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names)
+{
+    bool const same = std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
+                                 [](PartRef const& p, std::string const& n) { return p.name == n; });
+    if (!same) throw std::logic_error("stored other parts than were asked for");
+}
+
+void Site::answered_probe(Input const& input)
+{
+    auto const* created = std::get_if<Created>(&input);
+    if (phase_ == Phase::probe_create) {
+        if (created == nullptr) return retry(Phase::probe_create);
+        if (!created->stored_at) throw std::logic_error("a create that wants its time was answered without");
+        store_offset_ = created->stored_at->time_since_epoch() - now_.time_since_epoch();
+        return go(Phase::probe_again);
+    }
+    if (created != nullptr)
+        return finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot use this store",
+                                                "it made " + probe_name(config_.process, attempt_) + " twice, though the name existed",
+                                                "use a store that creates only if absent (no versioned bucket, no old server)"});
+    if (std::holds_alternative<Exists>(input)) go(Phase::run_get);
+    else retry(Phase::probe_again);
+}
+
+void Site::answered_run(Input const& input)
+{
+    if (phase_ == Phase::run_create) {
+        phase_ = Phase::run_get;
+        return;
+    }
+    if (std::holds_alternative<Missing>(input)) return retry(Phase::run_create);
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry(Phase::run_get);
+    auto run = decode_run(got->bytes);
+    if (!run) return refuse(run.error());
+    if (auto error = difference(*run, config_.run)) return finish(error->code, *error);
+    auto const& site = config_.process.site;
+    if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
+        return finish(ExitCode::config,
+                      Error{ExitCode::config, "cannot join run " + run->run.value, "site " + site.value + " is not in its list",
+                            "name the site in the run's configuration before the run is created"});
+    run_ = std::move(*run);
+    run_sha256_ = sha256(got->bytes);
+    bad_reads_ = 0;
+    go(Phase::find_commit);
+}
+
+/// 1, 2, 4, ... until one is missing, then bisection, then forward.
+CommitNumber Site::number_to_find() const
+{
+    if (tip_) return tip_->number.next();
+    if (missing_.value == 0) return {std::max<std::int64_t>(1, found_.value * 2)};
+    return {std::max(found_.value + 1, found_.value + (missing_.value - found_.value) / 2)};
+}
+
+void Site::answered_find(Input const& input)
+{
+    auto const number = number_to_find();
+    if (std::holds_alternative<Unknown>(input)) return retry(Phase::find_commit);
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (tip_) {
+            if (take_next(got->bytes)) go(Phase::find_commit);
+            return;
+        }
+        found_ = number;
+        found_bytes_ = got->bytes;
+        if (missing_.value != 0 && missing_ <= found_) missing_ = found_.next();
+        return go(Phase::find_commit);
+    }
+    if (!tip_) missing_ = number;
+    if (tip_ || number == found_.next()) found_newest();
+    else go(Phase::find_commit);
+}
+
+void Site::found_newest()
+{
+    if (tip_) return go(Phase::find_round);
+    if (found_.value == 0) return go(Phase::genesis_store);
+    if (found_.value > 1) return go(Phase::find_parent);
+    auto first = decode_commit(found_bytes_, commit_name(found_));
+    auto error = first ? check_genesis(run_, run_sha256_, *first) : first.error();
+    if (error) {
+        found_ = missing_ = {};
+        return refuse(*error);
+    }
+    tip_ = std::move(*first);
+    tip_sha256_ = sha256(found_bytes_);
+    settle_payloads(*tip_);
+    bad_reads_ = 0;
+    go(Phase::find_round);
+}
+
+void Site::answered_find_parent(Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry(Phase::find_parent);
+    auto const parent = decode_commit(got->bytes, commit_name({found_.value - 1}));
+    auto child = decode_commit(found_bytes_, commit_name(found_));
+    auto error = !parent ? std::optional(parent.error()) : !child ? child.error() : check(run_, *parent, sha256(got->bytes), *child);
+    if (error) {
+        found_ = missing_ = {};
+        phase_ = Phase::find_commit;
+        return refuse(*error);
+    }
+    tip_ = std::move(*child);
+    tip_sha256_ = sha256(found_bytes_);
+    settle_payloads(*tip_);
+    bad_reads_ = 0;
+    go(Phase::find_round);
+}
+
+bool Site::act_find_round()
+{
+    if (tip_->complete) {
+        finish(ExitCode::ok);
+        return true;
+    }
+    auto const began = tip_->recent.back().number;
+    if (began == tip_->number) round_began_ = tip_->time;
+    if (!round_began_) {
+        get(commit_name(began));
+        return true;
+    }
+    begin_sweep(others());
+    go(Phase::find_headers);
+    return true;
+}
+
+void Site::answered_find_round(Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry(Phase::find_round);
+    auto const merge = decode_commit(got->bytes, commit_name(tip_->recent.back().number));
+    if (!merge) return refuse(merge.error());
+    round_began_ = merge->time;
+    bad_reads_ = 0;
+}
+
+/// FOLD if there are members and none is alive as far as we see, else JOIN.
+void Site::choose_way_in()
+{
+    draft_.reset();
+    auto const& members = tip_->members;
+    auto const ours = [&](Member const& m) { return member_parts(m.id).process == config_.process; };
+    bool const in_already = std::any_of(members.begin(), members.end(), ours);
+    bool const anyone = std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(m); });
+    if (!members.empty() && !anyone && !in_already) return go(Phase::fold);
+    begin_sweep(earlier_lives());
+    go(Phase::join_headers);
+}
+
+bool Site::alive(Member const& m) const
+{
+    Seq last = m.seq;
+    bool leaves = false;
+    for (auto const& [key, found] : headers_)
+        if (key.first == m.id) {
+            last = std::max(last, key.second);
+            leaves = leaves || found.header.leaving;
+        }
+    auto const judged = judged_dead_.find(m.id);
+    if (judged != judged_dead_.end() && last <= judged->second) return false;
+    return !suspect(m) && !leaves && m.site != config_.process.site;
+}
+
+bool Site::act_genesis_store()
+{
+    ++attempt_;
+    MakeInitial make{0, run_.seed, targets({1}, weights_part)};
+    payloads_.push_back({detail::names_of(make.parts), {}});
+    make.op = ask(Question::store);
+    out_.emplace_back(std::move(make));
+    return true;
+}
+
+void Site::answered_genesis(Input const& input)
+{
+    if (phase_ == Phase::genesis_create) {
+        found_ = missing_ = {};
+        payloads_.back().in_use = false;
+        return go(Phase::find_commit);
+    }
+    auto const* stored = std::get_if<Stored>(&input);
+    if (stored == nullptr) {
+        abandon_payloads();
+        return retry(Phase::genesis_store);
+    }
+    detail::require_targets(stored->parts, payloads_.back().names);
+    auto commit = genesis(run_, run_sha256_, {writer(), attempt_}, store_now(), stored->parts);
+    auto encoded = encode(commit);
+    draft_ = Draft{std::move(commit), std::move(encoded)};
+    payloads_.back().sent = {1};
+    go(Phase::genesis_create);
+}
+
+/// Nobody is there: as a non-member decide what was left behind and remove who left nothing. Never rebuilt over newcomers.
+bool Site::act_fold()
+{
+    intents_ = {};
+    looked_.clear();
+    for (auto const& m : tip_->members) {
+        Seq last = m.seq;
+        for (auto const& entry : headers_)
+            if (entry.first.first == m.id) last = std::max(last, entry.first.second);
+        judged_dead_[m.id] = last;
+        if (header_of(m.id) == nullptr) want_removal(m.id, m.site == config_.process.site ? Removal::succeeded : Removal::silent);
+    }
+    mode_ = Mode::fold;
+    draft_.reset();
+    go(Phase::merge);
+    return true;
+}
+
+bool Site::act_join()
+{
+    auto const ours = [&](Member const& m) { return member_parts(m.id).process == config_.process; };
+    auto const in = std::find_if(tip_->members.begin(), tip_->members.end(), ours);
+    if (in != tip_->members.end()) {
+        member_ = in->id;
+        begin_base();
+        return true;
+    }
+    if (!draft_ || draft_->commit.parent != tip_sha256_) {
+        intents_ = {};
+        looked_.clear();
+        intents_.admit = Admission{config_.process, rate()};
+        for (auto const& id : earlier_lives())
+            if (header_of(id) == nullptr) want_removal(id, Removal::succeeded);
+        auto const id = member_id(config_.process, tip_->number.next());
+        auto commit = next(run_, *tip_, tip_sha256_, {id, ++attempt_}, store_now(), {}, intents_);
+        if (!commit) throw std::logic_error("a join that changes nothing");
+        auto encoded = encode(*commit);
+        draft_ = Draft{std::move(*commit), std::move(encoded)};
+    }
+    create(commit_name(draft_->commit.number), draft_->encoded.bytes);
+    return true;
+}
+
+void Site::answered_join(Input const& input)
+{
+    if (phase_ == Phase::join_create) {
+        phase_ = Phase::join_read;
+        return;
+    }
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (!take_next(got->bytes) || exited()) return;
+        begin_sweep(earlier_lives());
+        go(Phase::join_headers);
+        bool const admitted = tip_sha256_ == draft_->encoded.sha256;
+        if (!admitted) not_before_ = now_ + jitter(std::min(Millis{2'000}, run_.params.poll_wait));
+        return;
+    }
+    constexpr int tries_to_join = 8;
+    if (tries_ >= tries_to_join) return go(Phase::find_commit);
+    retry(std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
+}
+
+}  // namespace curtail::rounds
