@@ -28,8 +28,8 @@
 /// Questions to the store may take long and run beside everything else. Names are relative to the run's folder `runs/<run>/`.
 ///
 /// The trainer keeps fp32 weights x, an anchor a, the blocks `since` consumed since the last cut, and its undecided deltas d_j with
-/// their ranges (docs/rounds.md). It reports every optimizer step by Stepped, in order, before a CutReady that includes it. From Cut
-/// on it stands still until the next Train.
+/// their ranges (docs/rounds.md). It reports every optimizer step by Stepped, in order, before a CutReady that includes it. It obeys Cut
+/// and Adopt at the next step boundary; from Cut, Adopt, LoadModel and Discard on it stands still until the next Train.
 namespace curtail::rounds {
 
 using Op = std::uint64_t;

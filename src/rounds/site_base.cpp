@@ -104,8 +104,8 @@ void Site::answered_base_forward(Input const& input)
 bool Site::load_failed(Input const& input)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
-    if (corrupt == nullptr) return false;
-    if (++load_failures_ < detail::tries_limit) return false;
+    constexpr int failures_limit = 8;  // over half a minute: a newer commit may only be late in showing
+    if (corrupt == nullptr || ++load_failures_ < failures_limit) return false;
     finish(
         ExitCode::data,
         Error{ExitCode::data, "cannot read the model of commit " + std::to_string(tip_->number.value), corrupt->name + ": " + corrupt->why,

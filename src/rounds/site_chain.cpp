@@ -280,11 +280,10 @@ void Site::delete_garbage()
     auto const every = run_.params.milestone_every;
     bool const milestone = every > 0 && old.round.value % every == 0;
     auto const& newer = garbage_->read.back();
-    if (!milestone) {
+    if (!milestone)
         for (auto const& part : old.model.parts) out_.emplace_back(Delete{part.name});
-        if (old.outer && newer.outer != old.outer && garbage_->read.size() > 1)
-            for (auto const& part : old.outer->parts) out_.emplace_back(Delete{part.name});
-    }
+    if (old.outer && newer.outer != old.outer)
+        for (auto const& part : old.outer->parts) out_.emplace_back(Delete{part.name});
     for (auto const& d : old.decided) {
         if (d.inlined || d.ranges.empty() || d.refused == Refusal::nan) continue;
         Round const base{old.round.value - 1 - d.staleness};

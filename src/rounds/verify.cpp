@@ -63,8 +63,9 @@ class Verifier {
         if (auto good = decisions(c); !good) return good;
         if (c.kind == Commit::Kind::roster) return {};
         auto const every = summary_.run.params.milestone_every;
-        bool const kept = c.round.value >= oldest_kept_ || (every > 0 && c.round.value % every == 0);
-        if (auto good = payloads(c.model.parts, kept); !good) return good;
+        bool const kept = c.round.value >= oldest_kept_;
+        bool const milestone = every > 0 && c.round.value % every == 0;
+        if (auto good = payloads(c.model.parts, kept || milestone); !good) return good;
         return c.outer ? payloads(c.outer->parts, kept) : Result<void>{};
     }
 
@@ -105,13 +106,14 @@ class Verifier {
     Result<void> payloads(std::vector<PartRef> const& parts, bool kept)
     {
         for (auto const& part : parts) {
-            if (!seen_.insert(part.name).second) continue;
+            if (seen_.contains(part.name)) continue;
             auto const facts = source_.payload(part.name);
             if (!facts) return tl::unexpected(facts.error());
             if (!*facts && kept) return wrong(part.name, "the chain names this object, but it is not there");
             if (!*facts) continue;
             if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
                 return wrong(part.name, "its bytes are not those that the chain names");
+            seen_.insert(part.name);
             ++summary_.payloads;
         }
         return {};

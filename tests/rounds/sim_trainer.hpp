@@ -1,0 +1,130 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rounds/messages.hpp"
+#include "sim_store.hpp"
+
+namespace curtail::rounds::test {
+
+/// The trainer of the simulation: the arithmetic of docs/rounds.md on tickets. A step takes time, during which orders come.
+class SimTrainer {
+  public:
+    explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
+
+    void load(Tickets theta)
+    {
+        x_ = a_ = theta_ = std::move(theta);
+        since_ = {};
+        undecided_.clear();
+        loaded_ = true;
+        stand_still();
+    }
+    void discard()
+    {
+        loaded_ = false;
+        stand_still();
+        stepping_ = {};
+        ++life_;
+    }
+    void train(Ranges held)
+    {
+        held_ = std::move(held);
+        running_ = true;
+    }
+    void stand_still() { running_ = false; }
+
+    /// Begins a step if it may; answers its blocks.
+    [[nodiscard]] bool begin_step(std::int64_t blocks)
+    {
+        if (!loaded_ || !running_ || !stepping_.empty()) return false;
+        auto free = held_ - since_;
+        for (auto const& [seq, own] : undecided_) free -= own.ranges;
+        stepping_ = free.lowest(blocks);
+        return !stepping_.empty();
+    }
+    [[nodiscard]] bool stepping() const { return !stepping_.empty(); }
+    [[nodiscard]] int life() const { return life_; }
+    [[nodiscard]] Ranges end_step()
+    {
+        auto const done = std::exchange(stepping_, {});
+        x_ = x_ + tickets_of(done, blocks_);
+        since_ += done;
+        ++steps_;
+        return done;
+    }
+
+    [[nodiscard]] CutReady cut(Op op, Seq seq)
+    {
+        stand_still();
+        CutReady ready{op, since_, steps_, {1.0}, {0}};
+        undecided_[seq] = {a_ - x_, since_};
+        a_ = x_;
+        since_ = {};
+        steps_ = 0;
+        return ready;
+    }
+    [[nodiscard]] Tickets const& delta(Seq seq) const { return undecided_.at(seq).d; }
+    [[nodiscard]] Tickets const& anchor() const { return a_; }
+
+    void adopt(Adopt const& adopt, Tickets const& theta)
+    {
+        stand_still();
+        for (auto const seq : adopt.dropped) undecided_.erase(seq);
+        theta_ = theta;
+        if (!adopt.keeps_weights) {
+            auto const u = a_ - x_;
+            a_ = theta;
+            for (auto const& [seq, own] : undecided_) a_ = a_ - own.d;
+            x_ = a_ - u;
+        }
+        check();
+    }
+
+    /// x contains theta, the undecided deltas and the work since the cut, each once (I5).
+    void check() const
+    {
+        if (!loaded_) return;
+        auto work = tickets_of(since_, blocks_);
+        auto all = since_;
+        for (auto const& [seq, own] : undecided_) {
+            hold(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
+            all += own.ranges;
+            work = work + tickets_of(own.ranges, blocks_);
+        }
+        hold(x_ == theta_ + work, "I5: weights are " + bytes_of(x_) + "but accounting says " + bytes_of(theta_ + work));
+        hold(a_ == x_ - tickets_of(since_, blocks_), "I5: the anchor is not the weights at the last cut");
+        for (int const count : x_) hold(count == 0 || count == 1, "S2: a block is twice in a site's weights");
+    }
+
+    [[nodiscard]] Ranges const& since() const { return since_; }
+    [[nodiscard]] bool loaded() const { return loaded_; }
+    [[nodiscard]] std::vector<Ranges> undecided() const
+    {
+        std::vector<Ranges> list;
+        for (auto const& [seq, own] : undecided_) list.push_back(own.ranges);
+        return list;
+    }
+
+  private:
+    struct Own {
+        Tickets d;
+        Ranges ranges;
+    };
+    std::size_t blocks_;
+    Tickets theta_;
+    Tickets x_;
+    Tickets a_;
+    Ranges since_;
+    Ranges held_;
+    Ranges stepping_;
+    std::int64_t steps_{0};
+    std::map<Seq, Own> undecided_;
+    bool loaded_{false};
+    bool running_{false};
+    int life_{0};
+};
+
+}  // namespace curtail::rounds::test

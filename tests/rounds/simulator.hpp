@@ -1,0 +1,382 @@
+#pragma once
+#include <deque>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rounds/site.hpp"
+#include "sim_store.hpp"
+#include "sim_trainer.hpp"
+
+namespace curtail::rounds::test {
+
+/// What the adversary may do, in shares of the respective event unless said otherwise.
+struct Chaos {
+    double lost_reply{0};     ///< of a create: applied, but nobody knows
+    double lost_request{0};   ///< of a create: not applied, and nobody knows
+    double delayed{0};        ///< of a create: lands at any later time, also after its writer's death
+    double stale_404{0};      ///< of a get
+    double no_answer{0};      ///< of gets, loads, payload stores, merges
+    double spoiled{0};        ///< of stored deltas
+    double refused{0};        ///< of merges: one contribution is refused though it is good
+    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, per second of simulated time
+};
+
+/// Several sites, a store and an adversary in one thread and simulated time. Every choice comes from one seed.
+class Simulator {
+  public:
+    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos) : run_(run), store_(std::move(run)), random_(seed), chaos_(chaos)
+    {
+        for (std::size_t i = 0; i < run_.sites.size(); ++i) speed_.push_back(std::exp(uniform(-1.2, 1.2)));
+    }
+
+    void start(std::size_t site)
+    {
+        auto p = std::make_shared<Process>();
+        p->site_index = site;
+        p->clock_offset = Millis{pick(1, 1'000'000)};
+        SiteConfig config{{run_.sites[site], static_cast<std::uint32_t>(random_())}, run_, 0};
+        p->machine = std::make_unique<Site>(config);
+        p->trainer = std::make_unique<SimTrainer>(store_.blocks());
+        processes_.push_back(p);
+        give(p, Tick{});
+    }
+
+    /// Runs until `end`, or until `stop` says so. Answers whether it was `stop`.
+    bool run_until(Millis end, std::function<bool()> const& stop)
+    {
+        while (!queue_.empty() && queue_.top().at <= end) {
+            if (stop()) return true;
+            auto event = queue_.top();
+            queue_.pop();
+            now_ = event.at;
+            ++events_;
+            event.act();
+            mishap();
+        }
+        now_ = end;
+        return stop();
+    }
+
+    void set_chaos(Chaos chaos) { chaos_ = chaos; }
+    void kill_all_but(std::shared_ptr<void> const& survivor)
+    {
+        for (auto& p : processes_)
+            if (p != survivor) p->dead = true;
+    }
+    void kill(std::size_t nth)
+    {
+        auto const list = living();
+        if (nth < list.size()) list[nth]->dead = true;
+    }
+    [[nodiscard]] std::shared_ptr<void> any_living()
+    {
+        auto const list = living();
+        return list.empty() ? nullptr : list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
+    }
+    [[nodiscard]] std::size_t living_count() const { return living().size(); }
+    /// Living process of a site with the highest id, if any.
+    [[nodiscard]] Site const* site_of(std::size_t index) const
+    {
+        for (auto it = processes_.rbegin(); it != processes_.rend(); ++it)
+            if (!(*it)->dead && (*it)->site_index == index) return (*it)->machine.get();
+        return nullptr;
+    }
+    void stop(std::size_t index, Millis grace)
+    {
+        for (auto& p : living())
+            if (p->site_index == index) give(p, StopRequested{MonoTime{now_ + p->clock_offset + grace}});
+    }
+    [[nodiscard]] bool complete() const { return !store_.chain().empty() && store_.chain().back().complete; }
+    [[nodiscard]] SimStore& store() { return store_; }
+    [[nodiscard]] Millis now() const { return now_; }
+    [[nodiscard]] std::int64_t events() const { return events_; }
+    [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
+    [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
+    [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
+    void keep_log(bool keep) { keep_log_ = keep; }
+
+  private:
+    struct Process {
+        std::size_t site_index{};
+        Millis clock_offset{};
+        Millis frozen_until{};
+        bool dead{false};
+        bool stopping{false};
+        std::unique_ptr<Site> machine;
+        std::unique_ptr<SimTrainer> trainer;
+        std::optional<Cut> cut;
+        std::optional<std::pair<Adopt, Tickets>> adopt;
+        std::deque<Input> inbox;  ///< while frozen
+        std::optional<MonoTime> wake;
+    };
+    using P = std::shared_ptr<Process>;
+    struct Event {
+        Millis at;
+        std::int64_t order;
+        std::function<void()> act;
+        friend bool operator<(Event const& a, Event const& b) { return std::tie(a.at, a.order) > std::tie(b.at, b.order); }
+    };
+
+    double uniform(double from, double to) { return from + (to - from) * static_cast<double>(random_() >> 11) * 0x1p-53; }
+    bool chance(double p) { return p > 0 && uniform(0, 1) < p; }
+    std::int64_t pick(std::int64_t from, std::int64_t to)
+    {
+        return from + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(to - from + 1));
+    }
+    void later(Millis delay, std::function<void()> act) { queue_.push({now_ + delay, order_++, std::move(act)}); }
+    [[nodiscard]] std::vector<P> living() const
+    {
+        std::vector<P> list;
+        for (auto const& p : processes_)
+            if (!p->dead) list.push_back(p);
+        return list;
+    }
+    template <class... Text>
+    void say(P const& p, Text const&... text)
+    {
+        if (!keep_log_) return;
+        std::string line =
+            std::to_string(now_.count()) + " " + p->machine->status().member.value_or(MemberId{run_.sites[p->site_index].value}).value;
+        ((line += std::string(" ") + text), ...);
+        log_.push_back(line);
+    }
+
+    /// Hands one input to a process, in order, now or when it thaws, and carries out what comes back.
+    void give(P const& p, Input const& input)
+    {
+        if (p->dead) return;
+        if (p->frozen_until > now_ || !p->inbox.empty()) {
+            p->inbox.push_back(input);
+            return;
+        }
+        handle(p, input);
+    }
+    void handle(P const& p, Input const& input)
+    {
+        auto const outputs = p->machine->on(MonoTime{now_ + p->clock_offset}, input);
+        ++states_[to_text(p->machine->status().state)];
+        for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
+        agree(p);
+        auto const wake = p->machine->wake();
+        if (!wake || wake == p->wake) return;
+        p->wake = wake;
+        later(std::max(Millis{1}, wake->time_since_epoch() - p->clock_offset - now_), [this, p, wake] {
+            if (p->wake != wake) return;
+            p->wake.reset();
+            give(p, Tick{});
+        });
+    }
+
+    /// Machine and trainer count the same work (I5).
+    void agree(P const& p) const
+    {
+        bool const reports_wait = p->inbox.size() > 1;
+        if (!p->trainer->loaded() || p->machine->exited() || reports_wait) return;
+        p->trainer->check();
+        auto const status = p->machine->status();
+        if (status.base.value == 0) return;
+        bool const member = std::find(status.members.begin(), status.members.end(), status.member) != status.members.end();
+        if (!member) return;
+        hold(status.since == p->trainer->since(), "I5: machine and trainer differ about work since the cut");
+        auto all = status.since;
+        for (auto const& own : status.undecided) all += own;
+        hold(status.held.contains(all), "I5: own work outside what the member holds");
+        hold(!p->machine->tip()->done.overlaps(all), "I5: own work is done already");
+    }
+
+    void reply(P const& p, Input input)
+    {
+        later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { give(p, input); });
+    }
+
+    void execute(P const& p, Get const& o)
+    {
+        later(Millis{pick(1, 60)}, [this, p, o] {
+            if (chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
+            auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+            if (bytes) reply(p, Got{o.op, *bytes});
+            else reply(p, Missing{o.op});
+        });
+    }
+    void execute(P const& p, Create const& o)
+    {
+        later(Millis{pick(1, 60)}, [this, p, o] {
+            if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
+            if (chance(chaos_.delayed)) {
+                later(Millis{pick(1, 40'000)}, [this, o] { store_.create(o.name, o.bytes); });
+                return reply(p, Unknown{o.op, "time-out"});
+            }
+            bool const created = store_.create(o.name, o.bytes);
+            if (created) say(p, "created", o.name);
+            if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
+            if (created) reply(p, Created{o.op, Time{now_ + Millis{1'700'000'000'000}}});
+            else reply(p, Exists{o.op});
+        });
+    }
+    void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content, bool may_spoil)
+    {
+        later(Millis{pick(20, 400)}, [=, this] {
+            Stored stored{op, {}};
+            bool const lost = chance(chaos_.no_answer);
+            for (auto const& target : parts) {
+                stored.parts.push_back(store_.put(target.part, target.name, content));
+                if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
+            }
+            if (lost) reply(p, Unavailable{op, "no answer"});
+            else reply(p, stored);
+        });
+    }
+    void execute(P const& p, StoreDelta const& o) { put(p, o.op, o.parts, p->trainer->delta(o.seq), true); }
+    void execute(P const& p, StoreModel const& o) { put(p, o.op, o.parts, p->trainer->anchor(), false); }
+    void execute(P const& p, MakeInitial const& o) { put(p, o.op, o.parts, Tickets(store_.blocks(), 0), false); }
+
+    void execute(P const& p, Merge const& o)
+    {
+        later(Millis{pick(50, 800)}, [this, p, o] {
+            if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+            auto const* theta = store_.payload(o.model.parts.at(0));
+            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            Merged merged{o.op, {}, {}, {}};
+            auto result = *theta;
+            for (auto const& c : o.include) {
+                auto const* d = store_.payload(c.parts.at(0).payload);
+                if (d == nullptr || chance(chaos_.refused)) merged.bad.push_back({c.member, c.seq, Refusal::digest});
+                else result = result - *d;
+            }
+            if (merged.bad.empty()) {
+                merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
+                if (o.outer_step) merged.momentum.push_back(store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
+            }
+            reply(p, merged);
+        });
+    }
+    void execute(P const& p, LoadModel const& o)
+    {
+        later(Millis{pick(20, 300)}, [this, p, o] {
+            if (p->dead) return;
+            if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+            auto const* theta = store_.payload(o.model.parts.at(0));
+            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            p->trainer->load(*theta);
+            give(p, Loaded{o.op});
+        });
+    }
+    void execute(P const& p, Adopt const& o)
+    {
+        later(Millis{pick(5, 300)}, [this, p, o] {
+            if (p->dead) return;
+            auto const* theta = store_.payload(o.model.parts.at(0));
+            if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            p->adopt = {o, *theta};
+            if (!p->trainer->stepping()) boundary(p);
+        });
+    }
+    void execute(P const& p, Cut const& o)
+    {
+        p->cut = o;
+        if (!p->trainer->stepping()) boundary(p);
+    }
+    void execute(P const& p, Train const& o)
+    {
+        p->trainer->train(o.held);
+        step(p);
+    }
+    void execute(P const& p, Discard const&) { p->trainer->discard(); }
+    void execute(P const& p, Delete const& o)
+    {
+        say(p, "deletes", o.name);
+        later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
+    }
+    void execute(P const& p, Note const& o)
+    {
+        ++notes_[o.type];
+        say(p, o.type, json::to_string(o.details));
+    }
+    void execute(P const& p, Exit const& o)
+    {
+        bool const fine = o.code == ExitCode::ok || (p->stopping && o.code == ExitCode::unavailable);
+        hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
+        say(p, "exit");
+        p->dead = true;
+    }
+
+    /// What the trainer was asked to do at the next step boundary.
+    void boundary(P const& p)
+    {
+        if (p->cut) {
+            auto const cut = *std::exchange(p->cut, {});
+            give(p, p->trainer->cut(cut.op, cut.seq));
+        } else if (p->adopt) {
+            auto const [adopt, theta] = *std::exchange(p->adopt, {});
+            p->trainer->adopt(adopt, theta);
+            give(p, Adopted{adopt.op});
+        }
+    }
+    void step(P const& p)
+    {
+        if (p->cut || p->adopt || !p->trainer->begin_step(pick(1, 2))) return;
+        auto const takes = Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
+        later(takes, [this, p, takes, life = p->trainer->life()] { end_step(p, takes, life); });
+    }
+    void end_step(P const& p, Millis takes, int life)
+    {
+        if (p->dead || life != p->trainer->life()) return;
+        if (p->frozen_until > now_) return later(p->frozen_until - now_, [=, this] { end_step(p, takes, life); });
+        Stepped const stepped{p->trainer->end_step(), takes};
+        give(p, stepped);
+        boundary(p);
+        step(p);
+    }
+
+    void mishap()
+    {
+        auto const elapsed = now_ - last_mishap_check_;
+        last_mishap_check_ = now_;
+        if (!chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) return;
+        auto const list = living();
+        auto const kind = pick(0, 9);
+        if (list.empty() || kind <= 2) return start(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
+        auto const& p = list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
+        if (kind <= 5) {
+            say(p, "is killed");
+            p->dead = true;
+        } else if (kind <= 7) {
+            p->frozen_until = now_ + Millis{pick(100, kind == 6 ? 4'000 : 40'000)};
+            say(p, "freezes");
+            later(p->frozen_until - now_, [this, p] { thaw(p); });
+        } else {
+            p->stopping = true;
+            say(p, "is asked to stop");
+            give(p, StopRequested{MonoTime{now_ + p->clock_offset + Millis{pick(500, 30'000)}}});
+        }
+    }
+    void thaw(P const& p)
+    {
+        if (p->frozen_until > now_) return;
+        for (; !p->inbox.empty() && !p->dead; p->inbox.pop_front()) handle(p, p->inbox.front());
+    }
+
+    RunSpec run_;
+    SimStore store_;
+    std::mt19937_64 random_;
+    Chaos chaos_;
+    std::vector<double> speed_;
+    std::priority_queue<Event> queue_;
+    std::int64_t order_{0};
+    std::int64_t events_{0};
+    Millis now_{0};
+    Millis last_mishap_check_{0};
+    std::vector<P> processes_;
+    bool keep_log_{false};
+    std::vector<std::string> log_;
+    std::map<std::string, int> notes_;
+    std::map<std::string, int> states_;
+};
+
+}  // namespace curtail::rounds::test
