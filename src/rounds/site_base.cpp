@@ -104,7 +104,7 @@ void Site::answered_base_forward(Input const& input)
 bool Site::load_failed(Input const& input)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
-    constexpr int failures_limit = 8;  // over half a minute: a newer commit may only be late in showing
+    constexpr int failures_limit = 8;  // over some seconds: a newer commit may only be late in showing
     if (corrupt == nullptr || ++load_failures_ < failures_limit) return false;
     finish(
         ExitCode::data,

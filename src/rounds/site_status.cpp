@@ -93,7 +93,8 @@ Status Site::status() const
     auto const known = tip_ && member_ && tip_->find(*member_) != nullptr;
     auto const running = phase_ == Phase::run || phase_ == Phase::run_poll || phase_ == Phase::run_garbage;
     auto const w = running && !known ? Words{State::run, "the newest commit"} : words();
-    s.state = w.state;
+    bool const folds = mode_ == Mode::fold && (w.state == State::merge || w.state == State::commit);
+    s.state = folds ? State::fold : w.state;
     s.waiting_for = w.waiting_for;
     s.member = member_;
     s.base = base_;
