@@ -79,6 +79,8 @@ Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::str
     for (std::size_t i = 0; i < made.ranks_.size(); ++i) {
         auto const& bytes = made.ranks_[i];
         if (bytes.empty()) continue;
+        if (bytes.size() > max_token_bytes)
+            return bad("rank " + std::to_string(i) + " has more than " + std::to_string(max_token_bytes) + " bytes");
         if (!made.ids_.emplace(bytes, static_cast<Token>(i)).second)
             return bad("rank " + std::to_string(i) + " repeats the bytes of another");
         splits += bytes.size() - 1;
@@ -111,7 +113,6 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
         };
         if (!line) return bad("is not a token and its rank");
         if (line->rank < 0 || line->rank >= max_vocabulary) return bad("has a rank outside 0 to " + std::to_string(max_vocabulary - 1));
-        if (line->bytes.size() > max_token_bytes) return bad("has a token of more than " + std::to_string(max_token_bytes) + " bytes");
         auto const rank = static_cast<std::size_t>(line->rank);
         if (rank >= ranks.size()) ranks.resize(rank + 1);
         if (!ranks[rank].empty()) return bad("repeats rank " + std::to_string(rank));

@@ -1,0 +1,19 @@
+#pragma once
+#include "apps/program.hpp"
+#include "data/prepare.hpp"
+
+namespace curtail::apps::data {
+
+[[nodiscard]] Command prepare_command();
+[[nodiscard]] Command tokenizer_command();
+[[nodiscard]] Command encode_command();
+[[nodiscard]] Command decode_command();
+[[nodiscard]] Command inspect_command();
+[[nodiscard]] Command verify_command();
+
+/// Shows the stages of long work one after the other on a terminal.
+[[nodiscard]] curtail::data::StageReport progress_of_stages();
+/// Declares `--vocabulary`, shared by what trains a tokenizer.
+[[nodiscard]] Option vocabulary_option();
+
+}  // namespace curtail::apps::data

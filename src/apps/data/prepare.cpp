@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "data/summary.hpp"
+
+namespace curtail::apps::data {
+namespace {
+
+using curtail::data::PrepareOptions;
+
+Result<void> prepare(Arguments const& arguments, Console const& console)
+{
+    PrepareOptions options;
+    for (auto const& text : arguments.all("TEXT")) options.text.emplace_back(text);
+    options.out = arguments.text("out");
+    options.vocabulary = arguments.integer("vocabulary");
+    if (arguments.has("tokenizer")) options.tokenizer = arguments.text("tokenizer");
+    options.held_out = arguments.number("held-out");
+    options.seed = arguments.integer("seed");
+    options.shard_tokens = arguments.integer("shard-tokens");
+    options.replace = arguments.flag("replace");
+    auto const prepared = curtail::data::prepare(options, progress_of_stages());
+    if (!prepared) return tl::unexpected(prepared.error());
+    console.log.info(options.out.string() + (prepared->was_there ? " already holds this text; nothing to do" : " is ready"));
+    return curtail::data::summarize(options.out).map([&](curtail::data::Summary const& summary) {
+        if (console.json) console.print_json(to_json(summary));
+        else console.print(to_text(summary));
+    });
+}
+
+}  // namespace
+
+curtail::data::StageReport progress_of_stages()
+{
+    struct Shown {
+        std::string stage;
+        std::unique_ptr<Progress> progress;
+    };
+    return [shown = std::make_shared<Shown>()](std::string const& stage, double done, double whole) {
+        if (shown->stage != stage) {
+            shown->progress = std::make_unique<Progress>(stage, stage == "tokenizing" ? "documents" : "merges");
+            shown->stage = stage;
+        }
+        shown->progress->at(done, whole);
+    };
+}
+
+Option vocabulary_option()
+{
+    return {"vocabulary", Kind::integer, "TOKENS", "2048", "Size of the vocabulary to learn, with 9 special tokens; 265 to 65536"};
+}
+
+Command prepare_command()
+{
+    return {"prepare",
+            "Text -> tokenizer, token shards and manifest in a folder, which appears whole or not at all",
+            {{"out", Kind::text, "FOLDER", "", "Where to put them", true},
+             vocabulary_option(),
+             {"tokenizer", Kind::text, "FILE", "", "Use this tiktoken rank file instead of learning a vocabulary"},
+             {"held-out", Kind::number, "SHARE", "0.05", "Share of the documents that is kept for evaluation"},
+             {"seed", Kind::integer, "NUMBER", "1", "Order of the documents"},
+             {"shard-tokens", Kind::integer, "TOKENS", "67108864", "Size of a shard"},
+             {"replace", Kind::flag, "", "", "Replace a folder that was prepared from other text or with other options"}},
+            {{"TEXT", "UTF-8 files, or folders of .txt files", true, true}},
+            prepare,
+            true};
+}
+
+}  // namespace curtail::apps::data

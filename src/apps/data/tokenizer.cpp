@@ -1,0 +1,32 @@
+#include "commands.hpp"
+#include "core/files.hpp"
+#include "data/corpus.hpp"
+
+namespace curtail::apps::data {
+namespace {
+
+Result<void> learn(Arguments const& arguments, Console const& console)
+{
+    std::vector<std::filesystem::path> sources;
+    for (auto const& text : arguments.all("TEXT")) sources.emplace_back(text);
+    auto const corpus = curtail::data::read_corpus(sources);
+    if (!corpus) return tl::unexpected(corpus.error());
+    Progress progress("training the tokenizer", "merges");
+    return curtail::data::train_tokenizer(corpus->documents, arguments.integer("vocabulary"),
+                                          [&](double done, double whole) { progress.at(done, whole); })
+        .and_then([&](curtail::data::Tokenizer const& tokenizer) { return write_file(arguments.text("out"), tokenizer.to_tiktoken()); })
+        .map([&] { console.log.info("wrote " + arguments.text("out")); });
+}
+
+}  // namespace
+
+Command tokenizer_command()
+{
+    return {"tokenizer",
+            "Learn a vocabulary from text and write it as a tiktoken rank file",
+            {{"out", Kind::text, "FILE", "", "Where to write it", true}, vocabulary_option()},
+            {{"TEXT", "UTF-8 files, or folders of .txt files", true, true}},
+            learn};
+}
+
+}  // namespace curtail::apps::data

@@ -1,0 +1,1 @@
+curtail_program(curtail-data DEPENDS apps data)

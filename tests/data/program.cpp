@@ -1,0 +1,132 @@
+// curtail-data as a person meets it: exit codes, messages, pipes, and a kill in the middle.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <random>
+
+#include "core/files.hpp"
+#include "data/shards.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::data {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char const* program = CURTAIL_BIN_DIR "/curtail-data";
+constexpr char const* corpus = CURTAIL_SOURCE_DIR "/tests/golden/corpus";
+
+struct Outcome {
+    int code;
+    std::string out;
+    std::string err;
+};
+
+class Shell {
+  public:
+    /// Runs `curtail-data arguments...`, standard input from `input`.
+    Outcome run(std::vector<std::string> const& arguments, std::string const& input = {})
+    {
+        std::ofstream(folder_ / "in") << input;
+        int status = 0;
+        waitpid(start(arguments), &status, 0);
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(folder_ / "out"), *read_file(folder_ / "err")};
+    }
+    pid_t start(std::vector<std::string> const& arguments)
+    {
+        std::ofstream(folder_ / "in", std::ios::app).flush();
+        std::vector<char*> words{const_cast<char*>(program)};
+        for (auto const& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+        words.push_back(nullptr);
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 0, (folder_ / "in").c_str(), O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, 1, (folder_ / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        posix_spawn_file_actions_addopen(&actions, 2, (folder_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        pid_t pid = -1;
+        EXPECT_EQ(posix_spawn(&pid, program, &actions, nullptr, words.data(), environ), 0);
+        posix_spawn_file_actions_destroy(&actions);
+        return pid;
+    }
+    [[nodiscard]] std::string path(std::string const& name) const { return (folder_ / name).string(); }
+
+  private:
+    test::TemporaryFolder folder_;
+};
+
+TEST(CurtailData, PreparesVerifiesAndInspects)
+{
+    Shell shell;
+    auto const prepare = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "400", "--held-out", "0.25"});
+    ASSERT_EQ(prepare.code, 0) << prepare.err;
+    EXPECT_THAT(prepare.out, HasSubstr("vocabulary 400"));
+    auto const again = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "400", "--held-out", "0.25"});
+    EXPECT_EQ(again.code, 0);
+    EXPECT_THAT(again.err, HasSubstr("nothing to do"));
+    EXPECT_THAT(shell.run({"verify", shell.path("data")}).out, HasSubstr("2 shards are what the manifest names"));
+    EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out, HasSubstr("\"unigram_entropy_nats\""));
+    EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out, HasSubstr("tokens       uint16"));
+    ASSERT_TRUE(write_file(shell.path("data/train-00000.h5"), "x"));
+    EXPECT_EQ(shell.run({"verify", shell.path("data")}).code, 65);
+    EXPECT_EQ(shell.run({"inspect", shell.path("data/train-00000.h5")}).code, 65);
+}
+
+TEST(CurtailData, TokensComeBackAsTextThroughPipes)
+{
+    Shell shell;
+    ASSERT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary", "400"}).code, 0);
+    std::string const text = "The größte café,\n  since 1999!\n";
+    auto const tokens = shell.run({"encode", "--tokenizer", shell.path("t.tiktoken")}, text);
+    ASSERT_EQ(tokens.code, 0) << tokens.err;
+    EXPECT_EQ(shell.run({"decode", "--tokenizer", shell.path("t.tiktoken")}, tokens.out).out, text);
+    EXPECT_EQ(shell.run({"decode", "--tokenizer", shell.path("t.tiktoken"), "97", "98"}).out, "ab");
+    EXPECT_EQ(shell.run({"decode", "--tokenizer", shell.path("t.tiktoken"), "x1"}).code, 65);
+    EXPECT_EQ(shell.run({"encode", "--tokenizer", shell.path("t.tiktoken")}, "\xff").code, 65);
+}
+
+TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
+{
+    Shell shell;
+    auto const missing = shell.run({"prepare", shell.path("none.txt"), "--out", shell.path("data")});
+    EXPECT_EQ(missing.code, 66);
+    EXPECT_THAT(missing.err, HasSubstr("cannot read text " + shell.path("none.txt")));
+    ASSERT_TRUE(write_file(shell.path("latin.txt"), "caf\xe9 au lait"));
+    auto const latin = shell.run({"prepare", shell.path("latin.txt"), "--out", shell.path("data")});
+    EXPECT_EQ(latin.code, 65);
+    EXPECT_THAT(latin.err, HasSubstr("not UTF-8 at byte 3"));
+    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("data"), "--held-out", "1.5"}).code, 64);
+    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "10"}).code, 64);
+    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("latin.txt") + "/data"}).code, 73);
+    EXPECT_FALSE(std::filesystem::exists(shell.path("data")));
+    EXPECT_EQ(shell.run({"verify", shell.path("data")}).code, 66);
+}
+
+TEST(CurtailData, KilledAnywhereItLeavesNothingHalfAndTheNextRunCompletes)
+{
+    Shell shell;
+    std::vector<std::string> const prepare{"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "1000", "--shard-tokens", "50"};
+    std::mt19937 random(11);
+    for (int i = 0; i < 15; ++i) {
+        SCOPED_TRACE("seed 11, kill " + std::to_string(i));
+        pid_t const pid = shell.start(prepare);
+        usleep(static_cast<useconds_t>(random() % 40'000));
+        kill(pid, SIGKILL);
+        waitpid(pid, nullptr, 0);
+        if (std::filesystem::exists(shell.path("data"))) {
+            auto const whole = verify(shell.path("data"));
+            EXPECT_TRUE(whole) << whole.error().message();
+            std::filesystem::remove_all(shell.path("data"));
+        }
+    }
+    EXPECT_EQ(shell.run(prepare).code, 0);
+    EXPECT_TRUE(verify(shell.path("data")));
+    EXPECT_FALSE(std::filesystem::exists(shell.path(".data.part")));
+}
+
+}  // namespace
+}  // namespace curtail::data
