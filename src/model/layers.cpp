@@ -1,0 +1,109 @@
+#include "model/layers.hpp"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+#include <ATen/ops/addcmul.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/pow.h>
+
+#include <limits>
+
+namespace curtail::model {
+namespace {
+
+double machine_epsilon(at::ScalarType type)
+{
+    return type == at::kDouble ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
+}
+
+/// (B, T, K, D) as (B, H, T, D), each head H / K times.
+at::Tensor heads_first(at::Tensor const& x, std::int64_t heads)
+{
+    auto const y = x.transpose(1, 2);
+    return y.size(1) == heads ? y : y.repeat_interleave(heads / y.size(1), 1);
+}
+
+/// The derivative of heads_first, written into `out` (B, T, K, D).
+void heads_last(at::Tensor const& dy, at::Tensor const& out)
+{
+    auto const d = dy.transpose(1, 2);  // (B, T, H, D)
+    std::int64_t const kv = out.size(2);
+    if (kv == d.size(2)) out.copy_(d);
+    else out.copy_(d.unflatten(2, {kv, d.size(2) / kv}).sum(3));
+}
+
+}  // namespace
+
+Normed rms_norm(at::Tensor const& x)
+{
+    auto const factor = at::mul(x, x).mean({-1}, true).add_(machine_epsilon(x.scalar_type())).rsqrt_();
+    return {at::mul(x, factor), factor};
+}
+
+at::Tensor rms_norm_backward(at::Tensor const& dy, Normed const& normed)
+{
+    auto const c = static_cast<double>(dy.size(-1));
+    auto const along = at::mul(dy, normed.y).sum({-1}, true);
+    return at::addcmul(dy, normed.y, along, -1 / c).mul_(normed.factor);
+}
+
+Rotary::Rotary(std::int64_t sequence, std::int64_t head_size, at::ScalarType type)
+{
+    auto const real = at::TensorOptions(at::kFloat);
+    auto const inverse = at::pow(10000, at::arange(0, head_size, 2, real).div_(head_size)).reciprocal_();
+    auto const angle = at::mul(at::arange(sequence, real).unsqueeze(1), inverse);  // (sequence, D / 2)
+    cos_ = angle.cos().to(at::kBFloat16).to(type).unsqueeze(1);
+    sin_ = angle.sin().to(at::kBFloat16).to(type).unsqueeze(1);
+}
+
+at::Tensor Rotary::rotate(at::Tensor const& x) const
+{
+    std::int64_t const half = x.size(3) / 2;
+    auto const cos = cos_.narrow(0, 0, x.size(1));
+    auto const sin = sin_.narrow(0, 0, x.size(1));
+    auto const x1 = x.narrow(3, 0, half);
+    auto const x2 = x.narrow(3, half, half);
+    auto y = at::empty(x.sizes(), x.options());
+    auto y1 = y.narrow(3, 0, half);
+    auto y2 = y.narrow(3, half, half);
+    at::mul_out(y1, x1, cos);
+    y1.addcmul_(x2, sin);
+    at::mul_out(y2, x2, cos);
+    y2.addcmul_(x1, sin, -1);
+    return y;
+}
+
+void Rotary::rotate_back(at::Tensor const& dy, at::Tensor const& dx) const
+{
+    std::int64_t const half = dy.size(3) / 2;
+    auto const cos = cos_.narrow(0, 0, dy.size(1));
+    auto const sin = sin_.narrow(0, 0, dy.size(1));
+    auto const dy1 = dy.narrow(3, 0, half);
+    auto const dy2 = dy.narrow(3, half, half);
+    auto dx1 = dx.narrow(3, 0, half);
+    auto dx2 = dx.narrow(3, half, half);
+    at::mul_out(dx1, dy1, cos);
+    dx1.addcmul_(dy2, sin, -1);
+    at::mul_out(dx2, dy2, cos);
+    dx2.addcmul_(dy1, sin);
+}
+
+Attention attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v)
+{
+    std::int64_t const heads = q.size(2);
+    Attention a{q.transpose(1, 2), heads_first(k, heads), heads_first(v, heads), {}, {}};
+    std::tie(a.y, a.logsumexp) = at::_scaled_dot_product_flash_attention_for_cpu(a.q, a.k, a.v, 0.0, true);
+    return a;
+}
+
+void attend_backward(at::Tensor const& dy, Attention const& a, at::Tensor const& dq, at::Tensor const& dk, at::Tensor const& dv)
+{
+    auto const [gq, gk, gv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(dy, a.q, a.k, a.v, a.y, a.logsumexp, 0.0, true);
+    heads_last(gq, dq);
+    heads_last(gk, dk);
+    heads_last(gv, dv);
+}
+
+}  // namespace curtail::model

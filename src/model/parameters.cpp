@@ -1,0 +1,73 @@
+#include "model/parameters.hpp"
+
+#include <ATen/ops/zeros.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace curtail::model {
+
+std::int64_t ParameterPlace::numel() const { return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()); }
+
+std::vector<ParameterPlace> parameter_places(config::Model const& m)
+{
+    std::vector<ParameterPlace> places;
+    std::int64_t offset = 0;
+    auto const add = [&](std::string name, std::vector<std::int64_t> shape) {
+        places.push_back({std::move(name), std::move(shape), offset});
+        offset += places.back().numel();
+    };
+    std::int64_t const kv = m.kv_heads * m.head_size();
+    add("transformer.wte.weight", {m.padded_vocabulary(), m.width});
+    for (std::int64_t layer = 0; layer < m.layers; ++layer) {
+        auto const block = "transformer.h." + std::to_string(layer);
+        add(block + ".attn.c_q.weight", {m.width, m.width});
+        add(block + ".attn.c_k.weight", {kv, m.width});
+        add(block + ".attn.c_v.weight", {kv, m.width});
+        add(block + ".attn.c_proj.weight", {m.width, m.width});
+        add(block + ".mlp.c_fc.weight", {4 * m.width, m.width});
+        add(block + ".mlp.c_proj.weight", {m.width, 4 * m.width});
+    }
+    add("lm_head.weight", {m.padded_vocabulary(), m.width});
+    add("resid_lambdas", {m.layers});
+    add("x0_lambdas", {m.layers});
+    return places;
+}
+
+Parameters::Parameters(config::Model const& shape, at::ScalarType type)
+    : Parameters(shape, at::zeros({shape.parameters()}, at::TensorOptions(type)))
+{
+}
+
+Parameters::Parameters(config::Model const& shape, at::Tensor flat) : shape_(shape), flat_(std::move(flat))
+{
+    auto const places = parameter_places(shape);
+    if (places.back().offset + places.back().numel() != flat_.numel()) throw std::logic_error("places do not fill the flat buffer");
+    for (auto const& place : places) named_.push_back({place.name, flat_.narrow(0, place.offset, place.numel()).view(place.shape)});
+    for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
+        auto const first = static_cast<std::size_t>(1 + 6 * layer);
+        std::int64_t const rows = (shape.heads + 2 * shape.kv_heads) * shape.head_size();
+        auto qkv = flat_.narrow(0, places[first].offset, rows * shape.width).view({rows, shape.width});
+        blocks_.push_back({qkv, named_[first + 3].tensor, named_[first + 4].tensor, named_[first + 5].tensor});
+    }
+    embedding_ = named_.front().tensor;
+    head_ = get("lm_head.weight");
+    resid_ = get("resid_lambdas");
+    x0_ = get("x0_lambdas");
+}
+
+Parameters Parameters::clone() const { return {shape_, flat_.clone()}; }
+
+std::span<float> Parameters::values() { return {flat_.mutable_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())}; }
+
+std::span<float const> Parameters::values() const { return {flat_.const_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())}; }
+
+at::Tensor const& Parameters::get(std::string_view name) const
+{
+    auto const it = std::find_if(named_.begin(), named_.end(), [&](NamedTensor const& n) { return n.name == name; });
+    if (it == named_.end()) throw std::out_of_range("no parameter " + std::string(name));
+    return it->tensor;
+}
+
+}  // namespace curtail::model

@@ -1,0 +1,86 @@
+#include "optim/optimizer.hpp"
+
+#include <ATen/ops/zeros.h>
+
+#include <map>
+
+namespace curtail::optim {
+
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens)
+    : shape_(shape), settings_(settings), batch_tokens_(batch_tokens), places_(model::parameter_places(shape))
+{
+    std::map<std::string, double Rates::*> const adamw{{"transformer.wte.weight", &Rates::embedding},
+                                                       {"lm_head.weight", &Rates::head},
+                                                       {"resid_lambdas", &Rates::resid},
+                                                       {"x0_lambdas", &Rates::x0}};
+    std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        auto const it = adamw.find(places_[i].name);
+        if (it == adamw.end()) matrices[places_[i].shape].push_back(i);
+        else adamw_.push_back({i, it->second, AdamW(at::zeros(places_[i].shape, at::TensorOptions(at::kFloat)))});
+    }
+    auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
+    for (auto& [sides, members] : matrices) {
+        Muon muon(static_cast<std::int64_t>(members.size()), sides[0], sides[1], products);
+        muon_.push_back({std::move(members), std::move(muon)});
+    }
+}
+
+void Optimizer::step(model::Parameters& weights, model::Parameters const& gradients, Progress at)
+{
+    auto const now = rates(at);
+    ++steps_;
+    for (auto& [member, rate, adamw] : adamw_)
+        adamw.step(weights.named()[member].tensor, gradients.named()[member].tensor, now.*rate, steps_);
+    std::vector<at::Tensor> w;
+    std::vector<at::Tensor> g;
+    for (auto& group : muon_) {
+        w.clear();
+        g.clear();
+        for (auto i : group.members) {
+            w.push_back(weights.named()[i].tensor);
+            g.push_back(gradients.named()[i].tensor);
+        }
+        group.muon.step(w, g, {now.muon, now.momentum, now.decay});
+    }
+}
+
+OptimizerState Optimizer::state() const
+{
+    OptimizerState state{steps_, {}};
+    for (auto const& [member, rate, adamw] : adamw_) {
+        state.tensors.push_back({places_[member].name + "/exp_avg", adamw.exp_avg()});
+        state.tensors.push_back({places_[member].name + "/exp_avg_sq", adamw.exp_avg_sq()});
+    }
+    for (auto const& group : muon_)
+        for (std::size_t k = 0; k < group.members.size(); ++k) {
+            auto const& name = places_[group.members[k]].name;
+            auto const slice = static_cast<std::int64_t>(k);
+            state.tensors.push_back({name + "/momentum_buffer", group.muon.momentum()[slice]});
+            state.tensors.push_back({name + "/second_momentum_buffer", group.muon.second_momentum()[slice]});
+        }
+    return state;
+}
+
+Result<void> Optimizer::restore(OptimizerState const& from)
+{
+    auto const wrong = [](std::string why) {
+        return fail(ExitCode::data, "cannot restore the optimizer", std::move(why), "use a state of the same model, or start without one");
+    };
+    std::map<std::string, at::Tensor const*> given;
+    for (auto const& [name, tensor] : from.tensors) given[name] = &tensor;
+    auto const mine = state().tensors;
+    if (from.steps < 0) return wrong("its step number is negative");
+    if (given.size() != mine.size())
+        return wrong("it holds " + std::to_string(given.size()) + " tensors, this model's has " + std::to_string(mine.size()));
+    for (auto const& [name, tensor] : mine) {
+        auto const it = given.find(name);
+        if (it == given.end()) return wrong("it has no " + name);
+        if (it->second->sizes() != tensor.sizes()) return wrong(name + " has another shape");
+    }
+    for (auto const& [name, tensor] : mine) tensor.copy_(*given.at(name));
+    steps_ = from.steps;
+    return {};
+}
+
+}  // namespace curtail::optim

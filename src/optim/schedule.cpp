@@ -1,0 +1,50 @@
+#include "optim/schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace curtail::optim {
+
+Progress progress_of(std::int64_t tokens, config::Optimizer const& settings, std::int64_t batch_tokens)
+{
+    auto const batch = static_cast<double>(batch_tokens);
+    return {static_cast<double>(tokens) / batch, static_cast<double>(settings.schedule.value) / batch};
+}
+
+double lr_factor(Progress at, double warmdown, double final_lr)
+{
+    double const tail = std::nearbyint(warmdown * at.steps);
+    double const step = std::min(at.step, at.steps);
+    if (tail <= 0 || step <= at.steps - tail) return 1;
+    double const share = (at.steps - step) / tail;
+    return share + (1 - share) * final_lr;
+}
+
+double muon_momentum(Progress at)
+{
+    double const share = std::min(at.step / 300, 1.0);
+    return (1 - share) * 0.85 + share * 0.95;
+}
+
+double muon_weight_decay(Progress at, double base, std::int64_t layers)
+{
+    double const depth = 12.0 / static_cast<double>(layers);
+    return base * depth * depth * (1 - std::min(at.step / at.steps, 1.0));
+}
+
+Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings, std::int64_t batch_tokens)
+{
+    double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
+    double const scale = factor * settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
+    double const width = 1 / std::sqrt(static_cast<double>(shape.width) / 768);
+    return {.factor = factor,
+            .muon = 0.02 * scale,
+            .head = 0.004 * width * scale,
+            .embedding = 0.3 * width * scale,
+            .resid = 0.5 * 0.01 * scale,
+            .x0 = 0.5 * scale,
+            .momentum = muon_momentum(at),
+            .decay = muon_weight_decay(at, settings.weight_decay, shape.layers)};
+}
+
+}  // namespace curtail::optim

@@ -1,0 +1,143 @@
+// Twenty steps of the reference's own training: losses, schedules, weights and optimizer state.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/golden.hpp"
+#include "model/gpt.hpp"
+#include "optim/optimizer.hpp"
+
+namespace curtail::optim {
+namespace {
+
+using test::measured;
+using test::of_update;
+using test::relative;
+
+/// The reference's training, replayed from step_0, step by step.
+class Replay {
+  public:
+    Replay(std::string const& file, bool bfloat16)
+        : golden(file),
+          gpt(golden.parameters("step_0/weights")),
+          start(gpt.weights().clone()),
+          steps(golden.integer("steps")),
+          optimizer_(golden.shape(), settings(bfloat16), 1)
+    {
+    }
+
+    /// Mean loss of the next step, which is then taken.
+    double step()
+    {
+        auto const accumulation = golden.integer("accumulation");
+        auto const targets = targets_.narrow(0, done_ * accumulation, accumulation);
+        auto const count = targets.ge(0).sum().item<double>();
+        gpt.zero_gradients();
+        model::LossSum loss;
+        for (std::int64_t a = 0; a < accumulation; ++a)
+            loss += gpt.accumulate_gradients(inputs_[done_ * accumulation + a], targets[a], 1 / count);
+        rates = optimizer_.rates(progress());
+        optimizer_.step(gpt.weights(), gpt.gradients(), progress());
+        ++done_;
+        return loss.mean();
+    }
+    [[nodiscard]] OptimizerState state() const { return optimizer_.state(); }
+
+    test::Golden golden;
+    model::Gpt gpt;
+    model::Parameters start;
+    std::int64_t steps;
+    Rates rates;  ///< of the last step
+
+  private:
+    [[nodiscard]] Progress progress() const { return {static_cast<double>(done_), static_cast<double>(steps)}; }
+    /// The file states the decay of its depth and a scale in place of the one from the batch.
+    [[nodiscard]] config::Optimizer settings(bool bfloat16) const
+    {
+        double const depth = 12.0 / static_cast<double>(golden.shape().layers);
+        config::Optimizer s;
+        s.lr_scale = golden.number("lr_scale");
+        s.weight_decay = golden.number("weight_decay") / (depth * depth);
+        s.muon_bfloat16 = bfloat16;
+        return s;
+    }
+    Optimizer optimizer_;
+    at::Tensor inputs_{golden.tensor("inputs")};
+    at::Tensor targets_{golden.tensor("targets")};
+    std::int64_t done_{0};
+};
+
+/// Differences of all weights from the file's after `step`, each of its update's norm.
+std::vector<std::pair<double, std::string>> differences(Replay const& replay, std::string const& group)
+{
+    std::vector<std::pair<double, std::string>> found;
+    for (auto const& [name, weight] : replay.gpt.weights().named()) {
+        auto const wanted = replay.golden.tensor(group + "/weights/" + name);
+        found.emplace_back(of_update(weight, wanted, replay.start.get(name)), name);
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
+void expect_schedules(Replay const& replay, std::int64_t step)
+{
+    EXPECT_NEAR(replay.rates.factor, replay.golden.tensor("lr_multiplier")[step].item<double>(), 1e-12);
+    EXPECT_NEAR(replay.rates.momentum, replay.golden.tensor("muon_momentum")[step].item<double>(), 1e-12);
+    EXPECT_NEAR(replay.rates.decay, replay.golden.tensor("muon_weight_decay")[step].item<double>(), 1e-12);
+}
+
+TEST(GoldenTrain, Float32TrainingIsTheReferences)
+{
+    Replay replay("train_f32.h5", false);
+    auto const losses = replay.golden.tensor("loss");
+    double worst_loss = 0;
+    for (std::int64_t s = 0; s < replay.steps; ++s) {
+        worst_loss = std::max(worst_loss, std::abs(replay.step() - losses[s].item<double>()));
+        expect_schedules(replay, s);
+        auto const group = "step_" + std::to_string(s + 1);
+        if (!replay.golden.has(group + "/weights/lm_head.weight")) continue;
+        auto const found = differences(replay, group);
+        EXPECT_LE(found.back().first, 5e-2) << group << " " << found.back().second;
+        EXPECT_LE(found[(found.size() - 1) / 2].first, 5e-3) << group << ", median";
+        measured("train_f32.h5 " + group + ", worst tensor", found.back().first);
+        measured("train_f32.h5 " + group + ", median tensor", found[(found.size() - 1) / 2].first);
+    }
+    EXPECT_LE(worst_loss, 1e-4);
+    measured("train_f32.h5 loss", worst_loss);
+    auto const last = "step_" + std::to_string(replay.steps) + "/optimizer/";
+    double worst_state = 0;
+    auto const state = replay.state();
+    for (auto const& [name, tensor] : state.tensors) {
+        auto const wanted = replay.golden.tensor(last + name);
+        worst_state = std::max(worst_state, relative(tensor, wanted));
+        EXPECT_LE(relative(tensor, wanted), 5e-2) << name;
+    }
+    EXPECT_EQ(replay.golden.under(last).size(), state.tensors.size());
+    EXPECT_EQ(state.steps, replay.steps);
+    measured("train_f32.h5 optimizer state, worst tensor", worst_state);
+}
+
+TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsIsTheReferences)
+{
+    Replay replay("train.h5", true);
+    auto const losses = replay.golden.tensor("loss");
+    double worst_loss = 0;
+    for (std::int64_t s = 0; s < replay.steps; ++s) {
+        worst_loss = std::max(worst_loss, std::abs(replay.step() - losses[s].item<double>()));
+        expect_schedules(replay, s);
+        auto const group = "step_" + std::to_string(s + 1);
+        if (!replay.golden.has(group + "/weights/lm_head.weight")) continue;
+        double worst = 0;
+        for (auto const& [difference, name] : differences(replay, group)) {
+            if (name.ends_with("_lambdas") && s + 1 < replay.steps) continue;
+            worst = std::max(worst, difference);
+            EXPECT_LE(difference, s == 0 ? 5e-2 : 0.15) << group << " " << name;
+        }
+        measured("train.h5 " + group + ", worst tensor", worst);
+    }
+    EXPECT_LE(worst_loss, 1e-3);
+    measured("train.h5 loss", worst_loss);
+}
+
+}  // namespace
+}  // namespace curtail::optim

@@ -1,0 +1,141 @@
+// Schedules, and what golden vectors do not show of the optimizer: state that resumes to the bit.
+#include "optim/optimizer.hpp"
+
+#include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "model/initialize.hpp"
+
+namespace curtail::optim {
+namespace {
+
+config::Model small_shape() { return {"small", 2, 32, 2, 1, 16, 50}; }
+
+/// Gradients that differ from step to step but not from run to run.
+model::Parameters gradients_of_step(int step)
+{
+    model::Parameters gradients(small_shape());
+    std::mt19937_64 random(static_cast<std::uint64_t>(step));
+    std::normal_distribution<float> normal(0, 0.01F);
+    for (auto& g : gradients.values()) g = normal(random);
+    return gradients;
+}
+
+void train(Optimizer& optimizer, model::Parameters& weights, int from, int to)
+{
+    for (int s = from; s < to; ++s) optimizer.step(weights, gradients_of_step(s), {static_cast<double>(s), 20});
+}
+
+class Training : public testing::Test {
+  protected:
+    config::Optimizer settings;
+    Optimizer optimizer{small_shape(), settings, 2048};
+    model::Parameters weights = model::initial_parameters(small_shape(), 1);
+};
+
+TEST_F(Training, RestoredStateGoesOnToTheBit)
+{
+    train(optimizer, weights, 0, 5);
+    auto kept = optimizer.state();
+    for (auto& [name, tensor] : kept.tensors) tensor = tensor.clone();
+    auto resumed_weights = weights.clone();
+    train(optimizer, weights, 5, 9);
+
+    Optimizer resumed(small_shape(), settings, 2048);
+    ASSERT_TRUE(resumed.restore(kept));
+    EXPECT_EQ(resumed.state().steps, 5);
+    train(resumed, resumed_weights, 5, 9);
+    EXPECT_TRUE(at::equal(weights.flat(), resumed_weights.flat()));
+
+    Optimizer fresh(small_shape(), settings, 2048);
+    auto other_weights = weights.clone();
+    train(fresh, other_weights, 9, 10);
+    train(optimizer, weights, 9, 10);
+    EXPECT_FALSE(at::equal(weights.flat(), other_weights.flat())) << "the state matters";
+}
+
+TEST_F(Training, StateOfAnotherModelIsRefusedAndChangesNothing)
+{
+    train(optimizer, weights, 0, 2);
+    auto bad = optimizer.state();
+    bad.tensors.back().name = "transformer.h.9.attn.c_q.weight/momentum_buffer";
+    auto const before = optimizer.state().tensors.front().tensor.clone();
+    bad.tensors.front().tensor = before.add(1);
+    auto const refused = optimizer.restore(bad);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::data);
+    EXPECT_THAT(refused.error().message(), testing::HasSubstr("it has no transformer.h."));
+    EXPECT_TRUE(at::equal(optimizer.state().tensors.front().tensor, before));
+    bad.tensors.pop_back();
+    EXPECT_FALSE(optimizer.restore(bad));
+}
+
+TEST_F(Training, EveryParameterMovesAndZeroGradientsOfMatricesOnlyDecay)
+{
+    auto const before = weights.clone();
+    train(optimizer, weights, 0, 1);
+    for (auto const& [name, tensor] : weights.named()) EXPECT_FALSE(at::equal(tensor, before.get(name))) << name;
+
+    auto at_rest = before.clone();
+    Optimizer(small_shape(), settings, 2048).step(at_rest, model::Parameters(small_shape()), {0, 20});
+    auto const rates = optimizer.rates({0, 20});
+    auto const* name = "transformer.h.1.attn.c_q.weight";
+    EXPECT_TRUE(at_rest.get(name).allclose(before.get(name).mul(1 - rates.muon * rates.decay), 1e-5, 1e-8));
+    EXPECT_TRUE(at::equal(at_rest.head(), before.head()));
+}
+
+TEST(Schedule, RateFallsOverTheLastFortyPercentOnly)
+{
+    EXPECT_EQ(lr_factor({0, 100}, 0.4, 0), 1);
+    EXPECT_EQ(lr_factor({60, 100}, 0.4, 0), 1);
+    EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0), 0.5, 1e-15);
+    EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0.1), 0.55, 1e-15);
+    EXPECT_EQ(lr_factor({100, 100}, 0.4, 0), 0);
+    EXPECT_EQ(lr_factor({250, 100}, 0.4, 0.1), 0.1) << "beyond the end the last rate stays";
+    EXPECT_EQ(lr_factor({99, 100}, 0, 0), 1);
+    EXPECT_NEAR(lr_factor({20, 23}, 0.4, 0), 3.0 / 9, 1e-15) << "9.2 steps are 9";
+    EXPECT_NEAR(lr_factor({60.5, 100}, 0.4, 0), 39.5 / 40, 1e-15) << "a fraction of a step counts";
+}
+
+TEST(Schedule, MomentumRisesAndDecayFalls)
+{
+    EXPECT_NEAR(muon_momentum({0, 1000}), 0.85, 1e-15);
+    EXPECT_NEAR(muon_momentum({150, 1000}), 0.9, 1e-15);
+    EXPECT_NEAR(muon_momentum({3000, 1000}), 0.95, 1e-15);
+    EXPECT_NEAR(muon_weight_decay({0, 10}, 0.2, 12), 0.2, 1e-15);
+    EXPECT_NEAR(muon_weight_decay({5, 10}, 0.2, 2), 3.6, 1e-12);
+    EXPECT_EQ(muon_weight_decay({11, 10}, 0.2, 2), 0);
+}
+
+TEST(Schedule, RatesScaleWithBatchAndWidth)
+{
+    auto const shape = config::model_of_depth(12);  // C = 768
+    config::Optimizer settings;
+    auto const reference = rates_at({0, 100}, shape, settings, 524'288);
+    EXPECT_NEAR(reference.muon, 0.02, 1e-15);
+    EXPECT_NEAR(reference.head, 0.004, 1e-15);
+    EXPECT_NEAR(reference.embedding, 0.3, 1e-15);
+    EXPECT_NEAR(reference.resid, 0.005, 1e-15);
+    EXPECT_NEAR(reference.x0, 0.5, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, shape, settings, 131'072).muon, 0.01, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).head, 0.008, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).muon, 0.02, 1e-15);
+    settings.lr_scale = 0.5;
+    EXPECT_NEAR(rates_at({90, 100}, shape, settings, 1).x0, 0.25 * 0.25, 1e-15);
+}
+
+TEST(Schedule, ProgressIsCountedInTokens)
+{
+    config::Optimizer settings;
+    settings.schedule = {1'000'000};
+    auto const at = progress_of(250'000, settings, 2'000);
+    EXPECT_EQ(at.step, 125);
+    EXPECT_EQ(at.steps, 500);
+}
+
+}  // namespace
+}  // namespace curtail::optim
