@@ -1,0 +1,1 @@
+curtail_program(curtail-train DEPENDS apps train comm)

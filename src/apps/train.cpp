@@ -1,0 +1,41 @@
+#include "apps/program.hpp"
+#include "comm/mpi_session.hpp"
+#include "train/site_training.hpp"
+
+using namespace curtail;
+
+namespace {
+
+Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)
+{
+    train::StopSignal const stop;
+    auto const site = parse_site_id(arguments.text("site"));
+    if (!site) return tl::unexpected(site.error());
+    train::SiteTraining const how{arguments.text("RUN"), *site, arguments.text("job"), arguments.flag("alone"), static_cast<int>(arguments.integer("threads"))};
+    if (!comm::started_by_launcher()) return train::train_site(how, *comm::single(), stop, console.log);
+    auto session = comm::MpiSession::start();
+    if (!session) return tl::unexpected(session.error());
+    auto const done = session->run([&](comm::Collectives& ranks) { return train::train_site(how, ranks, stop, console.log); },
+                                   [&](Error const& error) { console.log.error(error.message()); });
+    if (done || session->rank() == 0) return done;
+    return fail(done.error().code, "", "");
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    using apps::Kind;
+    return apps::run({"curtail-train",
+                      "Trains one site of a run: one process per device under mpirun; slurm/site_train.sh starts it.",
+                      {{"",
+                        "",
+                        {{"site", Kind::text, "SITE", "", "Which site of the run this is", true},
+                         {"job", Kind::text, "ID", "", "Job id of the scheduler, for events"},
+                         {"alone", Kind::flag, "", "", "Train without a store, from this site's snapshot"},
+                         {"threads", Kind::integer, "N", "1", "CPU threads of each rank"}},
+                        {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+                        train_this_site}},
+                      "SIGUSR1 or SIGTERM: finish the step, contribute what was trained, exit 0.\n"},
+                     argc, argv);
+}

@@ -1,0 +1,79 @@
+#include "train/local_work.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace curtail::train {
+
+void LocalWork::begin(Values theta)
+{
+    discard();
+    anchor_ = std::move(theta);
+}
+
+void LocalWork::discard()
+{
+    anchor_.reset();
+    undecided_.clear();
+    since_ = {};
+    steps_since_ = 0;
+}
+
+rounds::Ranges LocalWork::next_blocks(rounds::Ranges const& held, std::int64_t most) const
+{
+    auto free = held - since_;
+    for (auto const& [seq, work] : undecided_) free -= work.ranges;
+    return free.lowest(most);
+}
+
+void LocalWork::stepped(rounds::Ranges const& blocks)
+{
+    since_ += blocks;
+    ++steps_since_;
+}
+
+CutWork LocalWork::cut(Seq seq, std::span<float const> x)
+{
+    if (!anchor_ || anchor_->size() != x.size()) throw std::logic_error("a cut without an anchor of the weights' size");
+    auto delta = std::make_shared<std::vector<float>>(x.size());
+    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0, 0};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        float const d = (*anchor_)[i] - x[i];
+        (*delta)[i] = d;
+        work.sumsq += static_cast<double>(d) * static_cast<double>(d);
+        if (!std::isfinite(d)) ++work.nonfinite;
+    }
+    work.delta = std::move(delta);
+    anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
+    if (!undecided_.emplace(seq, work).second) throw std::logic_error("the same cut was made twice");
+    return work;
+}
+
+Values LocalWork::adopt(Values theta, std::vector<Seq> const& dropped, std::span<float const> x)
+{
+    if (!anchor_ || theta->size() != x.size() || anchor_->size() != x.size()) throw std::logic_error("adopted weights have another size");
+    drop(dropped);
+    auto const before = std::exchange(anchor_, nullptr);
+    if (undecided_.empty()) {
+        anchor_ = std::move(theta);
+    } else {
+        auto anchor = std::make_shared<std::vector<float>>(*theta);
+        for (auto const& [seq, work] : undecided_)
+            for (std::size_t i = 0; i < anchor->size(); ++i) (*anchor)[i] -= (*work.delta)[i];
+        anchor_ = std::move(anchor);
+    }
+    if (since_.empty()) return anchor_;
+    auto moved = std::make_shared<std::vector<float>>(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) (*moved)[i] = (*anchor_)[i] - ((*before)[i] - x[i]);
+    return moved;
+}
+
+void LocalWork::adopt_own(std::vector<Seq> const& dropped) { drop(dropped); }
+
+void LocalWork::drop(std::vector<Seq> const& seqs)
+{
+    for (auto const seq : seqs) undecided_.erase(seq);
+}
+
+}  // namespace curtail::train

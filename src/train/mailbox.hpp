@@ -1,0 +1,50 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <memory>
+#include <utility>
+
+namespace curtail::train {
+
+/// Messages from one thread to another, in order. Taking answers null if there is none.
+template <class Message>
+class Mailbox {
+  public:
+    void post(Message message)
+    {
+        {
+            std::lock_guard const lock(mutex_);
+            messages_.push_back(std::make_unique<Message>(std::move(message)));
+        }
+        arrived_.notify_one();
+    }
+    [[nodiscard]] std::unique_ptr<Message> try_take()
+    {
+        std::lock_guard const lock(mutex_);
+        return pop();
+    }
+    /// The next message; null if none came until `deadline`.
+    template <class Clock, class Duration>
+    [[nodiscard]] std::unique_ptr<Message> take_until(std::chrono::time_point<Clock, Duration> deadline)
+    {
+        std::unique_lock lock(mutex_);
+        arrived_.wait_until(lock, deadline, [&] { return !messages_.empty(); });
+        return pop();
+    }
+
+  private:
+    std::unique_ptr<Message> pop()
+    {
+        if (messages_.empty()) return nullptr;
+        auto message = std::move(messages_.front());
+        messages_.pop_front();
+        return message;
+    }
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    std::deque<std::unique_ptr<Message>> messages_;
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,223 @@
+#include "train/round_executor.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rounds/merge.hpp"
+#include "store/verified.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Bytes small_object_limit{64 * 1024 * 1024};
+
+bool all_finite(std::vector<float> const& values)
+{
+    return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+std::optional<rounds::Input> RoundExecutor::carry_out(rounds::Output const& output)
+{
+    return std::visit([this](auto const& what) { return act(what); }, output);
+}
+
+rounds::Input RoundExecutor::translate(Report report)
+{
+    if (auto* made = std::get_if<CutMade>(&report)) {
+        deltas_[made->seq] = made->work.delta;
+        anchor_ = made->anchor;
+        return rounds::CutReady{made->op, made->work.ranges, made->work.steps, {made->work.sumsq}, {made->work.nonfinite}};
+    }
+    return std::visit(
+        [](auto&& message) -> rounds::Input {
+            if constexpr (std::is_same_v<std::decay_t<decltype(message)>, CutMade>) throw std::logic_error("unreachable");
+            else return std::move(message);
+        },
+        std::move(report));
+}
+
+Result<store::ObjectName> RoundExecutor::object(std::string const& name) const
+{
+    return store::ObjectName::parse("runs/" + parts_.layout.run.value + "/" + name);
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
+{
+    auto const name = object(get.name);
+    if (!name) return rounds::Unknown{get.op, name.error().message()};
+    auto content = parts_.store.get(*name, small_object_limit);
+    if (!content) return rounds::Unknown{get.op, content.error().message()};
+    if (!*content) return rounds::Missing{get.op};
+    auto bytes = store::text_of(**content).substr(0, rounds::record_bytes_limit + 1);
+    return rounds::Got{get.op, std::string(bytes)};
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
+{
+    auto const name = object(create.name);
+    if (!name) return rounds::Unknown{create.op, name.error().message()};
+    auto const outcome = parts_.store.create(*name, store::bytes_of(create.bytes));
+    if (!outcome) return rounds::Unknown{create.op, outcome.error().message()};
+    if (*outcome == store::CreateOutcome::unknown) return rounds::Unknown{create.op, "the store's reply was lost"};
+    if (*outcome == store::CreateOutcome::exists) return rounds::Exists{create.op};
+    if (!create.want_time) return rounds::Created{create.op, std::nullopt};
+    auto const info = parts_.store.stat(*name);
+    if (!info || !*info) return rounds::Unknown{create.op, info ? "the object is gone again" : info.error().message()};
+    return rounds::Created{create.op, (*info)->modified};
+}
+
+Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target, std::span<float const> values)
+{
+    auto const name = object(target.name);
+    if (!name) return tl::unexpected(name.error());
+    auto const bytes = encode_payload(parts_.layout, target.part, values);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (auto stored = parts_.store.put(*name, store::bytes_of(*bytes)); !stored) return tl::unexpected(stored.error());
+    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes->size()), sha256(*bytes)};
+}
+
+RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values)
+{
+    auto stored = put(targets.at(0), values);
+    if (!stored) {
+        parts_.log.warning(stored.error().within("cannot store " + targets[0].name).message());
+        return rounds::Unavailable{op, stored.error().message()};
+    }
+    return rounds::Stored{op, {*stored}};
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::StoreDelta const& order) { return store_one(order.op, order.parts, *deltas_.at(order.seq)); }
+RoundExecutor::Answer RoundExecutor::act(rounds::StoreModel const& order) { return store_one(order.op, order.parts, *anchor_); }
+RoundExecutor::Answer RoundExecutor::act(rounds::MakeInitial const& order)
+{
+    return store_one(order.op, order.parts, *parts_.initial_weights(order.seed));
+}
+
+RoundExecutor::Fetched RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part)
+{
+    auto const name = object(part.name);
+    if (!name) return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, name.error().message()});
+    auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
+    if (!content) {
+        auto const why = content.error().error.message();
+        if (content.error().kind == store::ReadFailure::Kind::unavailable) return tl::unexpected<rounds::Input>(rounds::Unavailable{op, why});
+        return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, why});
+    }
+    auto values = decode_payload(parts_.layout, part.part, store::text_of(*content), part.name);
+    if (!values) return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, values.error().message()});
+    return *values;
+}
+
+RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas)
+{
+    rounds::Merged found{merge.op, {}, {}, {}};
+    for (auto const& included : merge.include) {
+        auto const delta = fetch(merge.op, included.parts.at(0).payload);
+        if (!delta && std::holds_alternative<rounds::Unavailable>(delta.error())) return delta.error();
+        if (!delta) found.bad.push_back({included.member, included.seq, rounds::Refusal::digest});
+        else if (!all_finite(**delta)) found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
+        else deltas.push_back(*delta);
+    }
+    if (!found.bad.empty()) return found;
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
+{
+    std::vector<Values> deltas;
+    if (auto answer = gather_deltas(merge, deltas)) return answer;
+    auto const model = fetch(merge.op, merge.model.parts.at(0));
+    if (!model) return model.error();
+    std::vector<float> theta(**model);
+    std::vector<std::span<float const>> spans;
+    std::vector<float> scale;
+    for (auto const& delta : deltas) spans.emplace_back(*delta);
+    for (auto const& included : merge.include) scale.push_back(included.scale);
+    std::vector<float> g(theta.size());
+    rounds::weighted_sum(spans, scale, g);
+    rounds::Merged merged{merge.op, {}, {}, {}};
+    if (merge.outer_step) {
+        std::vector<float> momentum(theta.size());
+        if (merge.outer) {
+            auto const stored = fetch(merge.op, merge.outer->parts.at(0));
+            if (!stored) return stored.error();
+            momentum = **stored;
+        }
+        rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta), static_cast<float>(merge.mu));
+        auto part = put(merge.momentum.at(0), momentum);
+        if (!part) return rounds::Unavailable{merge.op, part.error().message()};
+        merged.momentum.push_back(*part);
+    } else {
+        rounds::average_step(theta, g);
+    }
+    auto part = put(merge.weights.at(0), theta);
+    if (!part) return rounds::Unavailable{merge.op, part.error().message()};
+    merged.model.push_back(*part);
+    return merged;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::LoadModel const& load)
+{
+    auto theta = fetch(load.op, load.model.parts.at(0));
+    if (!theta) return theta.error();
+    deltas_.clear();
+    parts_.order(LoadWeights{load.op, *theta});
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Cut const& cut)
+{
+    parts_.order(MakeCut{cut.op, cut.seq, cut.leaving});
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Adopt const& adopt)
+{
+    Values theta;
+    if (!adopt.keeps_weights) {
+        auto fetched = fetch(adopt.op, adopt.model.parts.at(0));
+        if (!fetched) return fetched.error();
+        theta = *fetched;
+    }
+    for (auto const seq : adopt.dropped) deltas_.erase(seq);
+    parts_.order(TakeOver{adopt.op, theta, adopt.dropped, adopt.model.round.value});
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Train const& train)
+{
+    parts_.order(TrainBlocks{train.held, Tokens{train.tokens_before}});
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Discard const&)
+{
+    deltas_.clear();
+    parts_.order(ForgetWork{});
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Delete const& payload)
+{
+    // Garbage that cannot be deleted now is only garbage for longer.
+    if (auto const name = object(payload.name))
+        if (auto removed = parts_.store.remove(*name); !removed) parts_.log.debug(removed.error().message());
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Note const& note)
+{
+    parts_.recorder.event(note.type, note.details);
+    return std::nullopt;
+}
+
+RoundExecutor::Answer RoundExecutor::act(rounds::Exit const& exit)
+{
+    finished_ = true;
+    parts_.order(Leave{exit.code, exit.error});
+    return std::nullopt;
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,83 @@
+#include "train/round_thread.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "core/clock.hpp"
+
+namespace curtail::train {
+namespace {
+
+RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders)
+{
+    parts.order = [&orders](Order order) { orders.post(std::move(order)); };
+    return parts;
+}
+
+}  // namespace
+
+RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts)
+    : recorder_(parts.recorder), site_(std::move(site)), executor_(with_orders(std::move(parts), orders_)), thread_([this] { run(); })
+{
+}
+
+RoundThread::~RoundThread()
+{
+    abandoned_ = true;
+    if (thread_.joinable()) thread_.join();
+}
+
+rounds::Site const& RoundThread::join()
+{
+    if (thread_.joinable()) thread_.join();
+    return site_;
+}
+
+void RoundThread::feed(rounds::Input input)
+{
+    std::deque<rounds::Input> inbox{std::move(input)};
+    while (!inbox.empty() && !executor_.finished()) {
+        auto const next = std::move(inbox.front());
+        inbox.pop_front();
+        for (auto const& output : site_.on(mono_now(), next))
+            if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
+    }
+}
+
+void RoundThread::run()
+{
+    // Nothing may wait for ever for an answer that nobody will give: whatever breaks here ends the process.
+    try {
+        run_until_exit();
+    } catch (std::exception const& broken) {
+        orders_.post(Leave{ExitCode::software, Error{ExitCode::software, "the round protocol broke off", broken.what(), "please report this with the site's log"}});
+    }
+}
+
+void RoundThread::run_until_exit()
+{
+    feed(rounds::Tick{});
+    while (!executor_.finished() && !abandoned_) {
+        auto const idle_until = mono_now() + Seconds{1};
+        auto report = reports_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
+        feed(report ? executor_.translate(std::move(*report)) : rounds::Input(rounds::Tick{}));
+        publish_status();
+    }
+}
+
+void RoundThread::publish_status()
+{
+    auto const status = site_.status();
+    recorder_.status({{"state", rounds::to_text(status.state)},
+                      {"waiting_for", status.waiting_for},
+                      {"member", status.member ? json::Value(status.member->value) : json::Value()},
+                      {"commit", status.tip.value},
+                      {"round", status.round.value},
+                      {"base", status.base.value},
+                      {"held", status.held.to_json()},
+                      {"since_cut_blocks", status.since.count()},
+                      {"undecided", static_cast<std::int64_t>(status.undecided.size())},
+                      {"leaving", status.leaving}});
+}
+
+}  // namespace curtail::train

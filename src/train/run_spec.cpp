@@ -1,0 +1,46 @@
+#include "train/run_spec.hpp"
+
+#include <cmath>
+
+namespace curtail::train {
+namespace {
+
+json::Object model_of(config::Model const& m)
+{
+    return {{"layers", m.layers},     {"width", m.width},           {"heads", m.heads},
+            {"kv_heads", m.kv_heads}, {"sequence", m.sequence},     {"vocabulary", m.vocabulary}};
+}
+
+json::Object optimizer_of(config::Run const& run)
+{
+    auto const& o = run.optimizer;
+    double const rule = std::sqrt(static_cast<double>(run.training.batch_tokens) / static_cast<double>(1 << 19));
+    return {{"batch_tokens", run.training.batch_tokens},
+            {"schedule_tokens", o.schedule.value},
+            {"lr_scale", rounds::exact(o.lr_scale.value_or(rule))},
+            {"weight_decay", rounds::exact(o.weight_decay)},
+            {"warmdown", rounds::exact(o.warmdown)},
+            {"final_lr", rounds::exact(o.final_lr)},
+            {"muon_precision", o.muon_bfloat16 ? "bfloat16" : "float32"}};
+}
+
+}  // namespace
+
+rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch, std::vector<std::string> parameters)
+{
+    rounds::RunSpec spec;
+    spec.run = run.run;
+    spec.model = model_of(run.model);
+    spec.manifest = manifest;
+    spec.blocks_per_epoch = blocks_per_epoch;
+    spec.epochs = run.data.epochs;
+    spec.seed = run.seed;
+    spec.optimizer = optimizer_of(run);
+    spec.outer = run.outer;
+    spec.parts = {{"0", std::move(parameters)}};
+    spec.params = run.rounds;
+    for (auto const& site : run.sites) spec.sites.push_back(site.site);
+    return spec;
+}
+
+}  // namespace curtail::train

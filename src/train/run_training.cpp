@@ -1,0 +1,156 @@
+#include "train/run_training.hpp"
+
+#include <random>
+
+#include "core/clock.hpp"
+#include "model/initialize.hpp"
+#include "train/round_thread.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Millis idle_wait{20};
+
+/// The leader's training loop between the round protocol's thread and the crew.
+class MemberLoop {
+  public:
+    MemberLoop(Crew& crew, LeaderContext const& context, RoundThread& thread) : crew_(crew), context_(context), thread_(thread), position_(context.start) {}
+
+    /// Until the protocol says to leave.
+    Leave run()
+    {
+        for (;;) {
+            report_stop();
+            auto order = busy() ? thread_.try_order() : thread_.order_until(mono_now() + idle_wait);
+            if (!order) {
+                train_a_step();
+                continue;
+            }
+            if (auto* leave = std::get_if<Leave>(&*order)) return failure_ ? Leave{failure_->code, failure_} : std::move(*leave);
+            std::visit([this](auto const& what) { carry_out(what); }, *order);
+        }
+    }
+    [[nodiscard]] Position const& position() const { return position_; }
+
+  private:
+    [[nodiscard]] bool busy() const { return blocks_ && !work_.next_blocks(blocks_->held, 1).empty(); }
+
+    void report_stop()
+    {
+        if (stop_reported_ || !(crew_.stop().raised() || stop_seen_)) return;
+        stop_reported_ = true;
+        context_.recorder.event("stop-requested");
+        context_.recorder.state(PowerState::draining);
+        thread_.post(rounds::StopRequested{mono_now() + context_.site.launcher.grace});
+    }
+
+    void train_a_step()
+    {
+        if (!blocks_) return;
+        auto const blocks = work_.next_blocks(blocks_->held, crew_.engine().blocks_per_step());
+        if (blocks.empty()) return state(PowerState::idle);
+        state(PowerState::training);
+        Tokens const progress = blocks_->before + Tokens{work_.blocks_since() * context_.run.rounds.block_tokens};
+        auto const made = crew_.step(blocks, progress);
+        if (!made) return give_up(made.error());
+        auto const& outcome = *made;
+        stop_seen_ |= outcome.stop_seen;
+        work_.stepped(blocks);
+        position_.tokens += outcome.tokens;
+        ++position_.steps;
+        thread_.post(rounds::Stepped{blocks, outcome.duration});
+        ++steps_here_;
+        if (steps_here_ == 1) context_.recorder.event("first-step", {{"round", round_}});
+        context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress, outcome.loss, outcome.lr_factor, outcome.duration});
+        auto const every = context_.run.training.snapshot_every_steps;
+        if (every > 0 && steps_here_ % every == 0) save();
+    }
+
+    /// Data that cannot be read ends the training; what was learned before is contributed all the same.
+    void give_up(Error const& error)
+    {
+        context_.log.error(error.message() + "; leaving the run with what was trained so far");
+        failure_ = error;
+        stop_seen_ = true;
+        blocks_.reset();
+    }
+
+    void carry_out(LoadWeights const& load)
+    {
+        work_.begin(load.theta);
+        crew_.share_weights(*load.theta);
+        thread_.post(rounds::Loaded{load.op});
+    }
+    void carry_out(MakeCut const& cut)
+    {
+        blocks_.reset();
+        state(PowerState::exchange);
+        auto made = work_.cut(cut.seq, crew_.engine().weights().values());
+        thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+    }
+    void carry_out(TakeOver const& adopt)
+    {
+        round_ = adopt.round;
+        if (adopt.theta) crew_.share_weights(*work_.adopt(adopt.theta, adopt.dropped, crew_.engine().weights().values()));
+        else work_.adopt_own(adopt.dropped);
+        thread_.post(rounds::Adopted{adopt.op});
+    }
+    void carry_out(TrainBlocks const& blocks)
+    {
+        if (!failure_) blocks_ = blocks;
+    }
+    void carry_out(ForgetWork const&)
+    {
+        blocks_.reset();
+        work_.discard();
+        state(PowerState::idle);
+    }
+    void carry_out(Leave const&) {}
+
+    /// A site that was asked to stop stays `draining` whatever it still does.
+    void state(PowerState now)
+    {
+        if (!stop_reported_ || now == PowerState::training) context_.recorder.state(now);
+    }
+    void save()
+    {
+        auto const saved = save_snapshot(context_.snapshot, context_.run.run, position_, crew_.engine().weights(), crew_.engine().optimizer().state());
+        if (!saved) context_.log.warning(saved.error().message());
+    }
+
+    Crew& crew_;
+    LeaderContext const& context_;
+    RoundThread& thread_;
+    LocalWork work_;
+    std::optional<TrainBlocks> blocks_;
+    Position position_;
+    std::int64_t steps_here_{0};
+    std::int64_t round_{0};
+    std::optional<Error> failure_;
+    bool stop_seen_{false};
+    bool stop_reported_{false};
+};
+
+}  // namespace
+
+Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunSpec const& spec, store::ObjectStore& store)
+{
+    auto const places = model::parameter_places(context.run.model);
+    auto const initial = [&](std::int64_t seed) {
+        auto const weights = model::initial_parameters(context.run.model, static_cast<std::uint64_t>(seed));
+        return std::make_shared<std::vector<float> const>(weights.values().begin(), weights.values().end());
+    };
+    rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
+    RoundThread thread(std::move(site), {store, {context.run.run, places}, initial, {}, context.recorder, context.log});
+    MemberLoop loop(crew, context, thread);
+    auto const leave = loop.run();
+    auto const& end = thread.join();
+    auto position = loop.position();
+    position.rate = end.rate();
+    auto const saved = save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state());
+    if (!saved) context.log.warning(saved.error().message());
+    if (leave.error) return tl::unexpected(*leave.error);
+    return end.tip() && end.tip()->complete;
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,25 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "comm/collectives.hpp"
+#include "core/ids.hpp"
+#include "core/log.hpp"
+#include "core/result.hpp"
+#include "train/stop_signal.hpp"
+
+namespace curtail::train {
+
+/// What curtail-train was asked for.
+struct SiteTraining {
+    std::filesystem::path run;  ///< run file
+    SiteId site;
+    std::string job;     ///< id in the site's scheduler, for events
+    bool alone{false};   ///< without a store
+    int threads{1};      ///< of this rank
+};
+
+/// One rank of a site's job from start to end; all ranks call it. A follower's error has the leader's code and no words.
+[[nodiscard]] Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives, StopSignal const& stop, Log const& log);
+
+}  // namespace curtail::train

@@ -1,0 +1,27 @@
+#pragma once
+#include <csignal>
+#include <vector>
+
+namespace curtail::train {
+
+/// While it lives, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only raise a flag. Unblocks them first: the job script
+/// starts ranks with SIGUSR1 blocked, so that a drain that arrives while libraries load stays pending instead of killing the rank.
+class StopSignal {
+  public:
+    StopSignal();
+    ~StopSignal();
+    StopSignal(StopSignal const&) = delete;
+    StopSignal& operator=(StopSignal const&) = delete;
+
+    /// True once a stop was asked for. Safe from any thread.
+    [[nodiscard]] bool raised() const;
+
+  private:
+    struct Previous {
+        int number;
+        struct sigaction action;
+    };
+    std::vector<Previous> previous_;
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,128 @@
+"""curtail-train under mpirun: without a store, alone in a run, two sites side by side."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import SmallRun, execute, expect, main, program, wait_for
+
+
+def losses(run, site="A"):
+    return [m["loss"] for m in run.metrics(site)]
+
+
+def ranks_give_the_same_losses():
+    curves = {}
+    for ranks in (1, 2, 4):
+        with SmallRun(training={"steps": 20}) as run:
+            run.train("A", "--alone", ranks=ranks)
+            curves[ranks] = losses(run)
+    expect(all(len(c) == 20 for c in curves.values()), f"20 steps each, found {[len(c) for c in curves.values()]}")
+    worst = max(abs(a - b) for n in (2, 4) for a, b in zip(curves[1], curves[n]))
+    expect(worst <= 1e-4, f"losses differ by {worst}")
+    expect(curves[1][-1] < curves[1][0] - 0.1, f"nothing was learned: {curves[1][0]} to {curves[1][-1]}")
+
+
+def resumed_run_continues_to_the_bit():
+    with SmallRun(training={"steps": 20}) as whole:
+        whole.train("A", "--alone")
+        expected = losses(whole)
+    with SmallRun(training={"steps": 8}) as run:
+        run.train("A", "--alone")
+        run.config["training"]["steps"] = 20
+        run.save()
+        run.train("A", "--alone")
+        found = losses(run)
+    expect(found == expected, f"losses differ after the resume: {found[8:11]} against {expected[8:11]}")
+
+
+def lone_site_commits_and_leaves_in_time():
+    with SmallRun() as run:
+        job = run.start_training("A")
+        wait_for(lambda: len(run.commits()) >= 5, "five commits")
+        asked = time.monotonic()
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(20) == 0, f"exit code {job.returncode}")
+        took = time.monotonic() - asked
+        expect(took < 2, f"from SIGUSR1 to exit {took:.2f} s")
+        tip = run.commits()[-1]
+        expect(tip["members"] == [], "the leaver is still a member")
+        trained = sum(m["tokens"] for m in run.metrics("A"))
+        expect(tip["totals"]["tokens"] == trained, f"committed {tip['totals']['tokens']} tokens, trained {trained}")
+        run.verify()
+
+
+def two_sites_merge():
+    with SmallRun() as run:
+        jobs = [run.start_training(site) for site in ("A", "B")]
+        both = lambda: [c for c in run.commits() if len({d["member"].split(".")[0] for d in c["decided"] if d["outcome"] == "included" and d["tokens"] > 0}) == 2]
+        wait_for(lambda: len(both()) >= 4, "four commits merged from two sites", timeout=60)
+        for job in jobs:
+            job.send_signal(signal.SIGUSR1)
+        expect([job.wait(20) for job in jobs] == [0, 0], "both leave with 0")
+        # The last contributions stay pending until the next start folds them.
+        job = run.start_training("A")
+        before = len(run.commits())
+        wait_for(lambda: len(run.commits()) > before + 2, "the next start")
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(20) == 0, "leaves with 0")
+        tip = run.commits()[-1]
+        trained = sum(m["tokens"] for site in ("A", "B") for m in run.metrics(site))
+        expect(tip["totals"]["tokens"] == trained, f"committed {tip['totals']['tokens']} tokens, trained {trained}")
+        run.verify()
+
+
+def complete_stream_ends_the_run():
+    with SmallRun(epochs=1) as run:
+        run.train("A")
+        tip = run.commits()[-1]
+        expect(tip["complete"], "the last commit is not complete")
+        expect((run.out / "complete.json").exists(), "no complete.json")
+        run.train("A")
+        expect(len(run.commits()) == tip["number"], "a complete run grew")
+        run.verify()
+
+
+def another_configuration_is_refused():
+    with SmallRun(epochs=1) as run:
+        run.train("A")
+        run.config["seed"] = 2
+        run.save()
+        done = run.train("A", code=78)
+        expect("seed" in done.stderr, done.stderr)
+
+
+def damaged_inputs_are_named():
+    with SmallRun(training={"steps": 4}) as run:
+        run.train("A", "--alone")
+        snapshot = run.out / "sites/A/snapshot.h5"
+        whole = snapshot.read_bytes()
+        snapshot.write_bytes(whole[: len(whole) // 2])
+        done = run.train("A", "--alone", code=65)
+        expect("snapshot" in done.stderr, done.stderr)
+        expect(snapshot.stat().st_size == len(whole) // 2, "the damaged snapshot was touched")
+        shard = sorted((run.folder / "data").glob("train-*.h5"))[0]
+        bytes_ = shard.read_bytes()
+        shard.write_bytes(bytes_[:-100])
+        done = run.train("A", "--alone", code=65)
+        expect(shard.name in done.stderr, done.stderr)
+
+
+def unusable_store_is_said():
+    with SmallRun() as run:
+        run.out.mkdir()
+        (run.out / "store").write_text("a file where the store should be")
+        done = execute("mpirun", "-n", 1, program("curtail-train"), run.run_file, "--site", "A", code=None)
+        expect(done.returncode in (69, 73, 74, 77), f"exit code {done.returncode}")
+        expect("store" in done.stderr, done.stderr)
+
+
+def unknown_site_names_the_nearest():
+    with SmallRun() as run:
+        done = execute(program("curtail-train"), run.run_file, "--site", "AB", code=78)
+        expect('did you mean "A"' in done.stderr, done.stderr)
+
+
+main([ranks_give_the_same_losses, resumed_run_continues_to_the_bit, lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
+      another_configuration_is_refused, damaged_inputs_are_named, unusable_store_is_said, unknown_site_names_the_nearest])

@@ -1,0 +1,85 @@
+#include "train/local_work.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace curtail::train {
+namespace {
+
+using rounds::Ranges;
+
+Values values(std::vector<float> v) { return std::make_shared<std::vector<float> const>(std::move(v)); }
+
+TEST(LocalWork, TrainsTheLowestFreeBlocksOnce)
+{
+    LocalWork work;
+    work.begin(values({0}));
+    Ranges const held{{0, 4}, {8, 12}};
+    EXPECT_EQ(work.next_blocks(held, 2), (Ranges{{0, 2}}));
+    work.stepped({{0, 2}});
+    EXPECT_EQ(work.next_blocks(held, 3), (Ranges{{2, 4}, {8, 9}}));
+    (void)work.cut({1}, std::vector<float>{-1});
+    work.stepped({{2, 4}});
+    EXPECT_EQ(work.next_blocks(held, 100), (Ranges{{8, 12}}));
+}
+
+TEST(LocalWork, ACutIsWhatWasLearnedSinceTheLastOne)
+{
+    LocalWork work;
+    work.begin(values({1, 2}));
+    work.stepped({{0, 1}});
+    auto const first = work.cut({1}, std::vector<float>{0.5F, 4});
+    EXPECT_EQ(*first.delta, (std::vector<float>{0.5F, -2}));
+    EXPECT_EQ(first.ranges, (Ranges{{0, 1}}));
+    EXPECT_EQ(first.steps, 1);
+    EXPECT_DOUBLE_EQ(first.sumsq, 4.25);
+    auto const second = work.cut({2}, std::vector<float>{0.5F, 4});
+    EXPECT_EQ(*second.delta, (std::vector<float>{0, 0}));
+    EXPECT_TRUE(second.ranges.empty());
+}
+
+TEST(LocalWork, NumbersThatAreNoneAreCounted)
+{
+    LocalWork work;
+    work.begin(values({1, 2, 3}));
+    EXPECT_EQ(work.cut({1}, std::vector<float>{1, NAN, INFINITY}).nonfinite, 2);
+}
+
+TEST(LocalWork, WithNothingUndecidedAndNoWorkTheNewModelIsTakenBitForBit)
+{
+    LocalWork work;
+    work.begin(values({1, 2}));
+    work.stepped({{0, 1}});
+    (void)work.cut({1}, std::vector<float>{0.1F, 0.2F});
+    auto const theta = values({0.3F, 0.7F});
+    EXPECT_EQ(work.adopt(theta, {{1}}, std::vector<float>{0.1F, 0.2F}), theta);
+}
+
+TEST(LocalWork, UndecidedAndNewWorkAreCarriedOnTopOfTheNewModel)
+{
+    LocalWork work;
+    work.begin(values({8}));
+    work.stepped({{0, 1}});
+    (void)work.cut({1}, std::vector<float>{7});  // d1 = 1
+    work.stepped({{1, 2}});
+    (void)work.cut({2}, std::vector<float>{5});  // d2 = 2
+    work.stepped({{2, 3}});                      // x = 1: u = 4
+    auto const x = work.adopt(values({16}), {{1}}, std::vector<float>{1});
+    EXPECT_EQ(*x, (std::vector<float>{16 - 2 - 4}));
+    EXPECT_EQ(*work.anchor(), (std::vector<float>{14}));
+    auto const later = work.cut({3}, *x);
+    EXPECT_EQ(*later.delta, (std::vector<float>{4}));
+    EXPECT_EQ(later.ranges, (Ranges{{2, 3}}));
+}
+
+TEST(LocalWork, TheSameCutCannotBeMadeTwice)
+{
+    LocalWork work;
+    work.begin(values({0}));
+    (void)work.cut({1}, std::vector<float>{0});
+    EXPECT_THROW((void)work.cut({1}, std::vector<float>{0}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace curtail::train
