@@ -43,6 +43,26 @@ Result<std::optional<rounds::PayloadFacts>> read_facts(store::ObjectStore& objec
     return std::optional(facts);
 }
 
+/// A chain ends where the next number is absent. A commit lost from its middle would make it look shorter, not broken.
+Result<void> no_gap(store::ObjectStore& objects, RunId const& run)
+{
+    constexpr std::int64_t look_ahead = 1000;
+    constexpr std::int64_t greatest = 99'999'999;
+    CommitNumber absent{0};
+    for (CommitNumber number{1}; number.value <= std::min(greatest, absent.value + look_ahead) || absent.value == 0;
+         number = number.next()) {
+        auto const object = object_of(run, rounds::commit_name(number));
+        if (!object) return tl::unexpected(object.error());
+        auto const there = objects.stat(*object);
+        if (!there) return tl::unexpected(judged(there.error()));
+        if (!*there && absent.value == 0) absent = number;
+        if (*there && absent.value != 0)
+            return fail(ExitCode::protocol, "the run in the store is not sound: " + rounds::commit_name(absent),
+                        "there is no such object, but " + rounds::commit_name(number) + " is there");
+    }
+    return {};
+}
+
 }  // namespace
 
 Result<store::ObjectName> object_of(RunId const& run, std::string_view relative)
@@ -58,24 +78,8 @@ rounds::VerifySource source_of(store::ObjectStore& objects, RunId const& run)
 
 Result<rounds::ChainSummary> verify_run(store::ObjectStore& objects, RunId const& run)
 {
-    auto summary = rounds::verify(source_of(objects, run));
-    if (!summary) return summary;
-    // A chain ends where the next number is absent. A commit lost from its middle would make it look shorter, not broken.
-    constexpr int look_ahead = 1000;
-    auto const tip = summary->tip.number;
-    auto number = tip.next();
-    for (int i = 0; i < look_ahead; ++i) {
-        number = number.next();
-        if (number.value > 99'999'999) break;
-        auto const object = object_of(run, rounds::commit_name(number));
-        if (!object) return tl::unexpected(object.error());
-        auto const there = objects.stat(*object);
-        if (!there) return tl::unexpected(judged(there.error()));
-        if (*there)
-            return fail(ExitCode::protocol, "the run in the store is not sound: " + rounds::commit_name(tip.next()),
-                        "there is no such object, but " + rounds::commit_name(number) + " is there");
-    }
-    return summary;
+    if (auto gap = no_gap(objects, run); !gap) return tl::unexpected(gap.error());
+    return rounds::verify(source_of(objects, run));
 }
 
 }  // namespace curtail::status

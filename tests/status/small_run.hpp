@@ -160,7 +160,14 @@ class SmallRun {
         found.sha256 = encoded.sha256;
         return found;
     }
-    rounds::Found lone(MemberId const& member, std::int64_t seq) { return work(member, seq); }
+    /// The same of a lone member: inside the weights that it commits, with no header and no delta in the store.
+    rounds::Found lone(MemberId const& member, std::int64_t seq)
+    {
+        auto found = work(member, seq);
+        auto const name = rounds::delta_name(found.header.base_round, member, found.header.seq, "d0");
+        found.header.parts = {{{"d0", name, 1, sha256("")}, 4.0, 0}};
+        return found;
+    }
     rounds::Found work(MemberId const& member, std::int64_t seq)
     {
         rounds::Header header;

@@ -53,14 +53,14 @@ TEST_F(View, SaysWhoWaitsForWhat)
     run.make();
     auto view = *read_chain_view(objects, run.spec().run).value();
     auto const a = run.a().value;
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}), ElementsAre(Waiting{a, "merges round 6; its lease ends in 3 s"},
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}), ElementsAre(Waiting{a, "merges round 6; its lease ends in 3.0 s"},
                                                                      Waiting{a, "waits for a merge that takes 1 contribution (2 blocks)"}));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what, HasSubstr("its lease ended 2 s ago"));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what, HasSubstr("its lease ended 2.0 s ago"));
 
     view.lease.reset();
     view.members[0].pending.clear();
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}), ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2 s"}));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{5})[0].what, HasSubstr("2 s overdue"));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}), ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2.0 s"}));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{5})[0].what, HasSubstr("2.0 s overdue"));
     EXPECT_THAT(who_waits(view, run.now() + Seconds{30})[0].what, HasSubstr("the next writer removes it and frees"));
 
     view.members[0].row.held = {};
