@@ -90,8 +90,8 @@ Result<Points> Client::history(RegionId const& region, Time from, Time to)
     Points all;
     for (Time start = from; start <= to;) {
         Time const end = std::min(to, start + longest_history);
-        auto piece =
-            points("/v3/historical", "&start=" + format_time(start) + "&end=" + format_time(end) + "&include_imputed_marker=true", region);
+        auto piece = points("/v3/historical",
+                            fmt::format("&start={}&end={}&include_imputed_marker=true", format_time(start), format_time(end)), region);
         if (!piece) return piece;
         for (auto& sample : piece->samples)
             if (sample.time >= start && sample.time <= end) all.samples.push_back(std::move(sample));
