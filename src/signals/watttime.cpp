@@ -107,7 +107,7 @@ Result<Points> Client::points(std::string const& path, std::string const& query,
     if (!is_plain_name(region.value))
         return fail(ExitCode::config, "cannot ask WattTime", "\"" + printable(region.value) + "\" is not a region's name",
                     "use a name such as CAISO_NORTH");
-    auto const answer = ask(path, "?region=" + region.value + "&signal_type=" + signal_type + query);
+    auto const answer = ask(path, fmt::format("?region={}&signal_type={}{}", region.value, signal_type, query));
     if (!answer) return tl::unexpected(answer.error());
     return read_points(*answer, region, options_.base_url + path);
 }
