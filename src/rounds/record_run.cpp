@@ -94,7 +94,7 @@ void read_data(json::ObjectReader& r, RunSpec& run)
     run.params.block_tokens = fields::count(r, "block_tokens", 1);
     run.blocks_per_epoch = fields::count(r, "blocks_per_epoch", 1);
     run.epochs = fields::count(r, "epochs", 1);
-    bool const fits = run.blocks_per_epoch < fields::integer_limit / run.epochs / run.params.block_tokens;
+    bool const fits = !r.good() || run.blocks_per_epoch < fields::integer_limit / run.epochs / run.params.block_tokens;
     r.require(fits, "epochs", "makes a stream of 2^53 tokens or more");
 }
 

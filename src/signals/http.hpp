@@ -27,7 +27,7 @@ struct HttpRequest {
     Secret const* password{nullptr};  ///< with it: HTTP Basic
     Secret const* bearer{nullptr};    ///< with it: Authorization: Bearer
     Millis deadline{10'000};          ///< for everything, from the name's resolution to the last byte
-    std::size_t body_limit{8 * 1024 * 1024};
+    std::size_t body_limit{std::size_t{8} << 20};
 };
 
 /// Any answer of a server, whatever its status.
@@ -38,7 +38,7 @@ struct HttpResponse {
     std::optional<Seconds> retry_after;  ///< if the server asks for it
 };
 
-inline constexpr std::size_t http_header_limit = 32 * 1024;
+inline constexpr std::size_t http_header_limit = std::size_t{32} << 10;
 
 /// GET over HTTP by libcurl. Certificates are always verified, redirects never followed (credentials would go along), nothing decompressed.
 /// One thread at a time.

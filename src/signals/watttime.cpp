@@ -90,8 +90,8 @@ Result<Points> Client::history(RegionId const& region, Time from, Time to)
     Points all;
     for (Time start = from; start <= to;) {
         Time const end = std::min(to, start + longest_history);
-        auto piece =
-            points("/v3/historical", "&start=" + format_time(start) + "&end=" + format_time(end) + "&include_imputed_marker=true", region);
+        auto piece = points("/v3/historical",
+                            fmt::format("&start={}&end={}&include_imputed_marker=true", format_time(start), format_time(end)), region);
         if (!piece) return piece;
         for (auto& sample : piece->samples)
             if (sample.time >= start && sample.time <= end) all.samples.push_back(std::move(sample));
@@ -107,7 +107,7 @@ Result<Points> Client::points(std::string const& path, std::string const& query,
     if (!is_plain_name(region.value))
         return fail(ExitCode::config, "cannot ask WattTime", "\"" + printable(region.value) + "\" is not a region's name",
                     "use a name such as CAISO_NORTH");
-    auto const answer = ask(path, "?region=" + region.value + "&signal_type=" + signal_type + query);
+    auto const answer = ask(path, fmt::format("?region={}&signal_type={}{}", region.value, signal_type, query));
     if (!answer) return tl::unexpected(answer.error());
     return read_points(*answer, region, options_.base_url + path);
 }

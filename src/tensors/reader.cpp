@@ -27,7 +27,9 @@ struct TensorReader::Impl {
     }
     /// Opens `path` with `access` and checks what is inside. Within a Session.
     [[nodiscard]] Result<void> load(std::string const& path, Handle const& access, std::int64_t file_bytes, ReadLimits const& limits);
+    /// Within a Session.
     [[nodiscard]] Result<void> read_tensor(TensorInfo const& info, std::span<std::byte> out) const;
+    /// Takes a turn of its own for each tensor, so that nobody waits while it computes.
     [[nodiscard]] Result<void> check_digest() const;
 };
 
@@ -57,7 +59,11 @@ Result<void> TensorReader::Impl::check_digest() const
     std::vector<std::byte> buffer;
     for (auto const& info : content.tensors) {
         buffer.resize(static_cast<std::size_t>(info.bytes()));
-        if (auto read = read_tensor(info, buffer); !read) return read;
+        auto const read = [&] {
+            Session const session;
+            return read_tensor(info, buffer);
+        }();
+        if (!read) return read;
         hash.update(content_line(info));
         hash.update(buffer);
     }
@@ -120,10 +126,10 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadL
         Session const session;
         Handle const access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         H5Pset_file_locking(access.get(), false, true);
-        if (auto good = impl->load(path.string(), access, static_cast<std::int64_t>(size), limits); !good) return good;
-        return impl->check_digest();
+        return impl->load(path.string(), access, static_cast<std::int64_t>(size), limits);
     }();
     if (!loaded) return tl::unexpected(loaded.error());
+    if (auto good = impl->check_digest(); !good) return tl::unexpected(good.error());
     return TensorReader(std::move(impl));
 }
 

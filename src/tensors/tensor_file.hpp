@@ -72,7 +72,8 @@ class TensorWriter {
         std::span<std::byte const> bytes;
     };
     friend struct FileWriter;
-    std::vector<Entry> entries_;  ///< sorted by name
+    [[nodiscard]] std::string digest() const;  ///< of the content, in hex
+    std::vector<Entry> entries_;               ///< sorted by name
     json::Object attributes_;
 };
 

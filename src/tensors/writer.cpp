@@ -102,6 +102,7 @@ void TensorWriter::attribute(std::string name, json::Value value)
 /// One pass over what a writer holds into an open file.
 struct FileWriter {
     TensorWriter const& content;
+    std::string const& digest;
     hid_t file;
     std::set<std::string, std::less<>> groups{};
 
@@ -132,22 +133,29 @@ struct FileWriter {
 
     bool write_all()
     {
-        Sha256 hash;
-        for (auto const& entry : content.entries_) {
+        for (auto const& entry : content.entries_)
             if (!write_tensor(entry.info, entry.bytes)) return false;
-            hash.update(content_line(entry.info));
-            hash.update(entry.bytes);
-        }
         auto members = content.attributes_.members();
         std::sort(members.begin(), members.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
         for (auto const& [name, value] : members)
             if (!write_attribute(file, name, value)) return false;
-        return write_text_attribute(file, content_attribute, hash.finish().hex());
+        return write_text_attribute(file, content_attribute, digest);
     }
 };
 
+std::string TensorWriter::digest() const
+{
+    Sha256 hash;
+    for (auto const& entry : entries_) {
+        hash.update(content_line(entry.info));
+        hash.update(entry.bytes);
+    }
+    return hash.finish().hex();
+}
+
 Result<std::string> TensorWriter::encode() const
 {
+    auto const content_digest = digest();  // before the turn at the library begins, since it takes longest
     Session const session;
     auto const failed = [] { return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error()); };
     std::size_t total = std::size_t{4} << 20;
@@ -159,7 +167,7 @@ Result<std::string> TensorWriter::encode() const
     auto const creation = object_properties(H5P_FILE_CREATE);
     Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
     hsize_t size = 0;
-    if (!file || !FileWriter{*this, file.get()}.write_all() || H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 ||
+    if (!file || !FileWriter{*this, content_digest, file.get()}.write_all() || H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 ||
         H5Fget_filesize(file.get(), &size) < 0 || !file.reset())
         return failed();
     bytes.resize(size);
@@ -168,6 +176,7 @@ Result<std::string> TensorWriter::encode() const
 
 Result<void> TensorWriter::write(std::filesystem::path const& path) const
 {
+    auto const content_digest = digest();
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         Session const session;
         auto const failed = [&] {
@@ -177,7 +186,7 @@ Result<void> TensorWriter::write(std::filesystem::path const& path) const
         auto const creation = object_properties(H5P_FILE_CREATE);
         Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
         if (!file) return fail(ExitCode::cannot_create, "cannot write " + path.string(), take_hdf5_error());
-        if (!FileWriter{*this, file.get()}.write_all() || !file.reset()) return failed();
+        if (!FileWriter{*this, content_digest, file.get()}.write_all() || !file.reset()) return failed();
         return {};
     });
 }

@@ -22,6 +22,9 @@ TEST(Loader, AnEpochHasWholeBlocksWithOneTokenToLookAt)
     EXPECT_EQ(make_loader(folder.path(), 50, 10).blocks_per_epoch(), 2);
     EXPECT_EQ(make_loader(folder.path(), 100, 10).blocks_per_epoch(), 1);
     EXPECT_EQ(make_loader(folder.path(), 30, 10).blocks_per_epoch(), 3);
+    test::TemporaryFolder const shorter;
+    make_counting_folder(shorter.path(), 100, 30);
+    EXPECT_EQ(make_loader(shorter.path(), 20, 10).blocks_per_epoch(), 4) << "the fifth block would have no last target";
     auto const too_short = Loader::create(TokenStream::open(folder.path(), Part::train).value(), 101, 101);
     EXPECT_EQ(too_short.error().code, ExitCode::data);
     EXPECT_EQ(Loader::create(TokenStream::open(folder.path(), Part::train).value(), 25, 10).error().code, ExitCode::config);

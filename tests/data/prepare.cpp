@@ -6,6 +6,7 @@
 #include "core/files.hpp"
 #include "data/shards.hpp"
 #include "data/stream.hpp"
+#include "data/summary.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::data {
@@ -136,6 +137,22 @@ TEST(Prepare, TwoAtOnceTheSecondIsToldToWait)
     test::TemporaryFolder const folder;
     auto const lock = FileLock::take(folder / ".data.lock");
     EXPECT_EQ(prepare(golden_text(folder / "data")).error().code, ExitCode::temporary);
+}
+
+TEST(Prepare, NothingNeedBeHeldOut)
+{
+    test::TemporaryFolder const folder;
+    auto options = golden_text(folder / "data");
+    options.held_out = 0;
+    auto const prepared = prepare(options);
+    ASSERT_TRUE(prepared) << prepared.error().message();
+    EXPECT_EQ(prepared->manifest.train.documents, 4);
+    EXPECT_TRUE(prepared->manifest.held_out.shards.empty());
+    auto const summary = summarize(folder / "data");
+    ASSERT_TRUE(summary) << summary.error().message();
+    EXPECT_EQ(summary->held_out.tokens, 0);
+    EXPECT_THAT(summary->sample, testing::StartsWith("<|bos|>"));
+    EXPECT_NEAR(summary->train.bytes_per_token, 16'839.0 / static_cast<double>(summary->train.tokens), 1e-12);
 }
 
 TEST(Prepare, AGivenTokenizerIsUsedAsItIs)

@@ -180,6 +180,20 @@ TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
     EXPECT_THAT(why(""), HasSubstr("no token for byte 0"));
 }
 
+TEST(Tokenizer, DamagedRankFilesNeverCrashAndStayWholeOrAreRefused)
+{
+    auto const good = small_tokenizer().to_tiktoken();
+    for (unsigned seed = 1; seed <= 500; ++seed) {
+        std::mt19937 random(seed);
+        auto damaged = good;
+        for (auto n = 1 + random() % 4; n > 0; --n) damaged[random() % damaged.size()] = static_cast<char>(random());
+        auto const parsed = Tokenizer::parse(damaged, "damaged");
+        if (!parsed) continue;
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        EXPECT_EQ(*parsed->decode(*Encoder(*parsed).encode("the hat größer")), "the hat größer");
+    }
+}
+
 TEST(Tokenizer, TextThatIsNotUtf8OrTooShortIsRefused)
 {
     auto const tokenizer = small_tokenizer();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <sstream>
 
 #include "support/watttime_server.hpp"
@@ -64,102 +65,96 @@ INSTANTIATE_TEST_SUITE_P(Urls, RefusedUrls,
                                          "ftp://127.0.0.1/", "file:///etc/passwd", "https://alice@127.0.0.1/", "http://0.0.0.0/", "",
                                          "::"));
 
-TEST(Http, NobodyListeningIsTemporary)
+class Http : public testing::Test {
+  protected:
+    static void SetUpTestSuite() { shared_server = std::make_unique<WattTimeServer>(); }
+    static void TearDownTestSuite() { shared_server.reset(); }
+    Http() { server_.control("reset"); }
+
+    static inline std::unique_ptr<WattTimeServer> shared_server;
+    WattTimeServer& server_{*shared_server};
+    HttpClient client_;
+};
+
+TEST_F(Http, NobodyListeningIsTemporary)
 {
-    HttpClient client;
-    auto const response = client.get(request("http://127.0.0.1:1/"));
+    auto const response = client_.get(request("http://127.0.0.1:1/"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
 
-TEST(Http, AnswerOfAnyStatusIsAnAnswer)
+TEST_F(Http, AnswerOfAnyStatusIsAnAnswer)
 {
-    WattTimeServer server;
-    HttpClient client;
-    auto const response = client.get(request(server.url() + "/v3/nothing")).value();
+    auto const response = client_.get(request(server_.url() + "/v3/nothing")).value();
     EXPECT_EQ(response.status, 401);
     EXPECT_EQ(response.content_type, "text/html");
 }
 
-TEST(Http, SlowAnswerEndsAtTheDeadline)
+TEST_F(Http, SlowAnswerEndsAtTheDeadline)
 {
-    WattTimeServer server;
-    server.control("fault=slow");
-    HttpClient client;
+    server_.control("fault=slow");
     auto const start = mono_now();
-    auto const response = client.get(request(server.url() + "/v3/forecast", Millis{200}));
+    auto const response = client_.get(request(server_.url() + "/v3/forecast", Millis{200}));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
     EXPECT_THAT(response.error().message(), HasSubstr("no whole answer within 0.2 s"));
     EXPECT_LT(mono_now() - start, Seconds{5});
 }
 
-TEST(Http, BodyIsCountedWhileItArrives)
+TEST_F(Http, BodyIsCountedWhileItArrives)
 {
-    WattTimeServer server;
-    server.control("fault=oversize");
-    HttpClient client;
-    auto const response = client.get(request(server.url() + "/v3/forecast"));
+    server_.control("fault=oversize");
+    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::data);
     EXPECT_THAT(response.error().message(), HasSubstr("larger than 8388608 bytes"));
 }
 
-TEST(Http, BodyOfExactlyTheLimitIsTakenAndOneByteMoreIsNot)
+TEST_F(Http, BodyOfExactlyTheLimitIsTakenAndOneByteMoreIsNot)
 {
-    WattTimeServer server;
-    HttpClient client;
-    auto r = request(server.url() + "/_control?none");
+    auto r = request(server_.url() + "/_control?none");
     r.body_limit = 2;  // the answer is {}
-    EXPECT_EQ(client.get(r).value().body, "{}");
+    EXPECT_EQ(client_.get(r).value().body, "{}");
     r.body_limit = 1;
-    ASSERT_FALSE(client.get(r));
-    EXPECT_EQ(client.get(r).error().code, ExitCode::data);
+    ASSERT_FALSE(client_.get(r));
+    EXPECT_EQ(client_.get(r).error().code, ExitCode::data);
 }
 
-TEST(Http, EndlessHeadersAreRefused)
+TEST_F(Http, EndlessHeadersAreRefused)
 {
-    WattTimeServer server;
-    server.control("fault=many_headers");
-    HttpClient client;
-    auto const response = client.get(request(server.url() + "/v3/forecast"));
+    server_.control("fault=many_headers");
+    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::data);
     EXPECT_THAT(response.error().message(), HasSubstr("headers larger than 32768 bytes"));
 }
 
-TEST(Http, AnswerCutOffIsTemporary)
+TEST_F(Http, AnswerCutOffIsTemporary)
 {
-    WattTimeServer server;
-    server.control("fault=cut_off");
-    HttpClient client;
-    auto const response = client.get(request(server.url() + "/v3/forecast"));
+    server_.control("fault=cut_off");
+    auto const response = client_.get(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
 
-TEST(Http, RedirectIsNotFollowed)
+TEST_F(Http, RedirectIsNotFollowed)
 {
-    WattTimeServer server;
-    server.control("fault=redirect");
-    HttpClient client;
+    server_.control("fault=redirect");
     Secret const token("token");
-    auto r = request(server.url() + "/v3/forecast");
+    auto r = request(server_.url() + "/v3/forecast");
     r.bearer = &token;
-    EXPECT_EQ(client.get(r).value().status, 302);
-    EXPECT_EQ(server.requests().size(), 1U);
+    EXPECT_EQ(client_.get(r).value().status, 302);
+    EXPECT_EQ(server_.requests().size(), 1U);
 }
 
-TEST(Http, CredentialsDoNotStayForTheNextRequest)
+TEST_F(Http, CredentialsDoNotStayForTheNextRequest)
 {
-    WattTimeServer server;
-    HttpClient client;
     Secret const password(WattTimeServer::password);
-    auto r = request(server.url() + "/login");
+    auto r = request(server_.url() + "/login");
     r.username = "alice";
     r.password = &password;
-    EXPECT_EQ(client.get(r).value().status, 200);
-    EXPECT_EQ(client.get(request(server.url() + "/login")).value().status, 403);
+    EXPECT_EQ(client_.get(r).value().status, 200);
+    EXPECT_EQ(client_.get(request(server_.url() + "/login")).value().status, 403);
 }
 
 TEST(Https, CertificateOfTheGivenAuthorityIsTrusted)

@@ -1,7 +1,7 @@
 // The live provider: what it remembers, when it asks, and that no secret leaves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
+#include <memory>
 
 #include "core/files.hpp"
 #include "signals/watttime_provider.hpp"
@@ -29,6 +29,9 @@ class ManualClock final : public Clock {
 
 class Live : public testing::Test {
   protected:
+    static void SetUpTestSuite() { shared_server = std::make_unique<WattTimeServer>(); }
+    static void TearDownTestSuite() { shared_server.reset(); }
+    Live() { server_.control("reset"); }
     WattTimeProvider provider(std::string const& password = WattTimeServer::password)
     {
         watttime::Options options;
@@ -48,7 +51,8 @@ class Live : public testing::Test {
     Answer ask(WattTimeProvider& provider) { return provider.samples(caiso, clock_.time - Seconds{3600}, clock_.time); }
     std::size_t questions() { return server_.requests("/v3/").size(); }
 
-    WattTimeServer server_;
+    static inline std::unique_ptr<WattTimeServer> shared_server;
+    WattTimeServer& server_{*shared_server};
     TemporaryFolder folder_;
     ManualClock clock_;
     std::string log_;

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <memory>
+
 #include "core/files.hpp"
 #include "support/watttime_server.hpp"
 
@@ -28,7 +30,9 @@ class ManualClock final : public Clock {
 
 class WattTime : public testing::Test {
   protected:
-    WattTime() { server_.control("now=2026-01-11T12:02:30Z"); }
+    static void SetUpTestSuite() { shared_server = std::make_unique<WattTimeServer>(); }
+    static void TearDownTestSuite() { shared_server.reset(); }
+    WattTime() { server_.control("reset&now=2026-01-11T12:02:30Z"); }
     Client client(std::string const& password = WattTimeServer::password)
     {
         Options options;
@@ -44,7 +48,8 @@ class WattTime : public testing::Test {
     }
     std::size_t logins() { return server_.requests("/login").size(); }
 
-    WattTimeServer server_;
+    static inline std::unique_ptr<WattTimeServer> shared_server;
+    WattTimeServer& server_{*shared_server};
     TemporaryFolder folder_;
     ManualClock clock_;
     Millis deadline_{Seconds{20}};

@@ -49,7 +49,7 @@ class WattTimeServer {
 
     [[nodiscard]] std::string const& url() const { return url_; }
     [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
-    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, ...
+    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, `reset` (as if just started), ...
     void control(std::string const& query) { (void)get("/_control?" + query); }
     /// Paths with query of all requests so far, in order; with `only`, those that begin with it.
     [[nodiscard]] std::vector<std::string> requests(std::string const& only = "")

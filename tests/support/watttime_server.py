@@ -26,15 +26,18 @@ class State:
     def __init__(self, password):
         self.lock = threading.Lock()
         self.password = password
-        self.tokens = {}  # token -> time of login
         self.logins = 0
+        self.release = threading.Event()  # lets slow answers go when the server ends
+        self.reset()
+
+    def reset(self):
+        self.tokens = {}  # token -> time of login
         self.token_life_s = 1800.0
         self.regions = {"CAISO_NORTH"}
         self.lbs = {"CAISO_NORTH": 870.0, "SPP_TX": 1300.0}
         self.now = None
         self.faults = []  # [name, times left, endpoint]
         self.requests = []
-        self.release = threading.Event()  # lets slow answers go when the server ends
 
     def clock(self):
         return self.now or datetime.now(timezone.utc)
@@ -243,6 +246,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def control(self, query):
         state = self.state
+        if "reset" in query:
+            state.reset()
         if "no_faults" in query:
             state.faults.clear()
         if "fault" in query:

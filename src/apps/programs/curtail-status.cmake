@@ -1,0 +1,1 @@
+curtail_program(curtail-status DEPENDS apps config status)

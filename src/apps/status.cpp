@@ -1,0 +1,66 @@
+// curtail-status: who is in a run, how far it is and who waits for what; and whether its store is sound.
+#include "apps/program.hpp"
+#include "config/run.hpp"
+#include "core/clock.hpp"
+#include "status/print.hpp"
+#include "status/run_objects.hpp"
+
+namespace {
+
+using namespace curtail;
+
+Result<void> verify(config::Run const& run, store::ObjectStore& objects, apps::Console const& console)
+{
+    auto const summary = status::verify_run(objects, run.run);
+    if (!summary) return tl::unexpected(summary.error());
+    if (console.json) console.print_json(status::verified_json(*summary, run.store));
+    else console.print(status::verified_text(*summary, run.store));
+    return {};
+}
+
+/// A run whose store is not there (yet) still has windows and jobs to show.
+Result<void> show(config::Run const& run, Result<std::unique_ptr<store::ObjectStore>> const& objects, apps::Console const& console)
+{
+    status::Overview overview{run.run, run.store, SystemClock{}.now(), {}, status::read_sites(run)};
+    if (objects) {
+        auto chain = status::read_chain_view(**objects, run.run);
+        if (!chain) return tl::unexpected(chain.error());
+        overview.chain = std::move(*chain);
+    } else if (objects.error().code == ExitCode::unavailable) {
+        overview.sites.notes.push_back(objects.error().message());
+    } else {
+        return tl::unexpected(objects.error());
+    }
+    if (console.json) console.print_json(status::overview_json(overview));
+    else console.print(status::overview_text(overview));
+    return {};
+}
+
+Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
+{
+    auto const run = config::read_run(arguments.text("RUN"));
+    if (!run) return tl::unexpected(run.error());
+    auto const objects = store::open_store(run->store);
+    if (!arguments.flag("verify")) return show(*run, objects, console);
+    if (!objects) return tl::unexpected(objects.error());
+    return verify(*run, **objects, console);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    apps::Program const program{
+        "curtail-status",
+        "Shows who is in a run, how far it is and who waits for what; --verify checks its store.",
+        {{"",
+          "",
+          {{"verify", apps::Kind::flag, "", "",
+            "Recompute the run from its store: one unbroken chain, every digest right, every block in the model exactly once; exit 76 with "
+            "the object and the reason if not"}},
+          {{"RUN", "A run's file, as inputs/runs/demo.json."}},
+          run_status,
+          true}},
+        ""};
+    return apps::run(program, argc, argv);
+}

@@ -1,0 +1,107 @@
+// curtail-status as a person runs it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "core/files.hpp"
+#include "small_run.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::status {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+struct Answer {
+    int code;
+    std::string text;
+};
+
+/// `curtail-status RUN.json <arguments>` on a run in a folder of its own.
+class StatusProgram : public testing::Test {
+  protected:
+    StatusProgram()
+    {
+        fs::create_directory(folder_ / "store");
+        auto const inputs = fs::path(CURTAIL_SOURCE_DIR) / "inputs";
+        auto const stated = json::parse_file(inputs / "runs/demo.json").value();
+        auto run = *stated.as_object();
+        run.set("run", "small").set("folder", folder_.path().string()).set("store", "file:" + (folder_ / "store").string());
+        run.set("model", (inputs / "models/demo.json").string());
+        run.set("sites", json::Array{(inputs / "sites/caiso_north.json").string()});
+        auto data = *run.find("data")->as_object();
+        run.set("data", data.set("folder", (folder_ / "data").string()));
+        std::ofstream(folder_ / "run.json") << json::to_pretty(run);
+    }
+    void make_run()
+    {
+        auto const objects = store::open_store("file://" + (folder_ / "store").string()).value();
+        test::SmallRun small(*objects);
+        small.make();
+    }
+    Answer ask(std::string const& arguments)
+    {
+        auto const command =
+            std::string(CURTAIL_BIN_DIR) + "/curtail-status " + (folder_ / "run.json").string() + " " + arguments + " 2>&1";
+        FILE* pipe = popen(command.c_str(), "r");
+        Answer answer{};
+        char buffer[4096];
+        while (std::size_t const n = std::fread(buffer, 1, sizeof buffer, pipe)) answer.text.append(buffer, n);
+        int const status = pclose(pipe);
+        answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        return answer;
+    }
+    curtail::test::TemporaryFolder folder_;
+};
+
+TEST_F(StatusProgram, ShowsARunThatHasNotBegun)
+{
+    auto const [code, text] = ask("");
+    EXPECT_EQ(code, 0) << text;
+    EXPECT_THAT(text, HasSubstr("has not begun"));
+    fs::remove(folder_ / "store");
+    EXPECT_EQ(ask("").code, 0);
+    EXPECT_EQ(ask("--verify").code, static_cast<int>(ExitCode::unavailable));
+}
+
+TEST_F(StatusProgram, ShowsAndVerifiesARun)
+{
+    make_run();
+    auto const shown = ask("");
+    EXPECT_EQ(shown.code, 0) << shown.text;
+    EXPECT_THAT(shown.text, HasSubstr("commit    8 (merge"));
+    auto const verified = ask("--verify");
+    EXPECT_EQ(verified.code, 0) << verified.text;
+    EXPECT_THAT(verified.text, HasSubstr("is sound"));
+    for (auto const* arguments : {"--json", "--verify --json"}) {
+        auto const answer = ask(arguments);
+        EXPECT_EQ(answer.code, 0);
+        auto const document = json::parse(answer.text, arguments);
+        ASSERT_TRUE(document) << document.error().message() << answer.text;
+        EXPECT_EQ(*document->as_object()->find("run"), json::Value("small"));
+    }
+}
+
+TEST_F(StatusProgram, ADamagedStoreIsExit76WithObjectAndReason)
+{
+    make_run();
+    auto const path = folder_ / "store/runs/small/commits/00000004.json";
+    auto const good = read_file(path).value();
+    auto bad = good;
+    bad[100] = static_cast<char>(bad[100] ^ 1);
+    std::ofstream(path) << bad;
+    auto const [code, text] = ask("--verify");
+    EXPECT_EQ(code, 76);
+    EXPECT_THAT(text, HasSubstr("commits/00000004.json"));
+    std::ofstream(path) << good;
+    EXPECT_EQ(ask("--verify").code, 0);
+    fs::resize_file(folder_ / "store/runs/small/run.json", 300'000);
+    EXPECT_EQ(ask("--verify").code, 76);
+}
+
+}  // namespace
+}  // namespace curtail::status

@@ -1,0 +1,210 @@
+#pragma once
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "rounds/names.hpp"
+#include "rounds/next.hpp"
+#include "status/run_objects.hpp"
+
+namespace curtail::status::test {
+
+/// An HDF5 file with one list of numbers, as bytes.
+inline std::string hdf5_image(std::vector<float> const& values)
+{
+    hid_t const access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fapl_core(access, 4096, false);
+    hid_t const file = H5Fcreate("image", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hsize_t const size = values.size();
+    hid_t const space = H5Screate_simple(1, &size, nullptr);
+    hid_t const set = H5Dcreate2(file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Fflush(file, H5F_SCOPE_LOCAL);
+    std::string image(static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_file_image(file, nullptr, 0))), '\0');
+    H5Fget_file_image(file, image.data(), image.size());
+    H5Fclose(file);
+    H5Pclose(access);
+    if (image.size() < 64) throw std::runtime_error("HDF5 made no image");
+    return image;
+}
+
+/// A small run in a store, made by the protocol's own functions: a lone phase, merges of two sites, a refused contribution, a leaver,
+/// and old payloads deleted.
+class SmallRun {
+  public:
+    explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}) : objects_(objects)
+    {
+        spec_.run = std::move(id);
+        spec_.model = {{"layers", 2}};
+        spec_.manifest = sha256("manifest");
+        spec_.blocks_per_epoch = 40;
+        spec_.optimizer = {{"lr", rounds::exact(0.5)}};
+        spec_.parts = {{"0", {"wte", "head"}}};
+        spec_.sites = {{"A"}, {"B"}};
+        spec_.params.block_tokens = 8;
+        spec_.params.grant_quantum = 8;
+        spec_.params.keep_models = 2;
+        spec_.params.milestone_every = 0;
+        spec_.params.round_time = spec_.params.checkpoint_interval = Seconds{3};
+        spec_.params.lease = Seconds{5};
+        spec_.params.drop_after = Seconds{9};
+        spec_.params.skew = Seconds{2};
+    }
+
+    /// Everything, in order. Members: A leaves a contribution undecided, B has left.
+    void make()
+    {
+        begin();
+        a_ = join("A", 1);
+        b_ = join("B", 2);
+        merge({lone(a_, 1)});
+        merge({contribute(a_, 2), contribute(b_, 1)});
+        merge({contribute(a_, 3), contribute(b_, 2)});
+        auto spoiled = contribute(b_, 3);
+        spoiled.bad = rounds::Refusal::digest;
+        merge({contribute(a_, 4), spoiled});
+        commit({contribute(b_, 4, true)}, {});
+        (void)contribute(a_, 5);
+        put(rounds::lease_name(tip().round, 1), rounds::encode(rounds::Lease{a_, 1, spec_.params.lease, now_}).bytes);
+        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2}, "d0")}) remove(old);
+    }
+
+    [[nodiscard]] rounds::RunSpec const& spec() const { return spec_; }
+    [[nodiscard]] rounds::Commit const& tip() const { return chain_.back(); }
+    [[nodiscard]] std::vector<rounds::Commit> const& chain() const { return chain_; }
+    [[nodiscard]] Time now() const { return now_; }
+    [[nodiscard]] MemberId a() const { return a_; }
+    [[nodiscard]] MemberId b() const { return b_; }
+
+    /// Names of every object that the chain names and still keeps.
+    [[nodiscard]] std::vector<std::string> kept() const
+    {
+        std::vector<std::string> names{rounds::run_name};
+        auto const add = [&](std::string const& name) {
+            auto const there = objects_.stat(*object_of(spec_.run, name));
+            if (there.value() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        };
+        for (auto const& c : chain_) {
+            add(rounds::commit_name(c.number));
+            for (auto const& part : c.model.parts) add(part.name);
+            for (auto const& d : c.decided) {
+                if (d.inlined) continue;
+                add(rounds::header_name(d.member, d.seq));
+                if (d.refused != rounds::Refusal::digest && !d.ranges.empty()) add(deltas_.at({d.member, d.seq}));
+            }
+        }
+        return names;
+    }
+
+  private:
+    void put(std::string const& name, std::string const& bytes)
+    {
+        if (!objects_.put(*object_of(spec_.run, name), store::bytes_of(bytes))) throw std::runtime_error("cannot put " + name);
+    }
+    void remove(std::string const& name)
+    {
+        if (!objects_.remove(*object_of(spec_.run, name))) throw std::runtime_error("cannot remove " + name);
+    }
+    rounds::PartRef payload(std::string part, std::string const& name)
+    {
+        auto const image = hdf5_image(std::vector<float>(100, static_cast<float>(++payloads_)));
+        put(name, image);
+        return {std::move(part), name, static_cast<std::int64_t>(image.size()), sha256(image)};
+    }
+    [[nodiscard]] std::string model_of(std::int64_t round) const
+    {
+        for (auto const& c : chain_)
+            if (c.round.value == round) return c.model.parts.at(0).name;
+        throw std::out_of_range("no such round");
+    }
+
+    void append(rounds::Commit c)
+    {
+        auto const encoded = rounds::encode(c);
+        put(rounds::commit_name(c.number), encoded.bytes);
+        sha256_ = encoded.sha256;
+        chain_.push_back(std::move(c));
+    }
+    void begin()
+    {
+        auto const run = rounds::encode(spec_);
+        put(rounds::run_name, run.bytes);
+        MemberId const nobody{"A.00000001.0"};
+        append(rounds::genesis(spec_, run.sha256, {nobody, 1}, now_, {payload("w0", rounds::model_name({1}, nobody, 1, "w0"))}));
+    }
+    MemberId join(std::string const& site, std::uint32_t nonce)
+    {
+        rounds::Process const process{{site}, nonce};
+        rounds::Intents intents;
+        intents.admit = rounds::Admission{process, 1'000'000};
+        auto const id = rounds::member_id(process, tip().number.next());
+        commit({}, intents, id);
+        return id;
+    }
+
+    /// The two lowest blocks that the member holds, contributed.
+    rounds::Found contribute(MemberId const& member, std::int64_t seq, bool leaving = false)
+    {
+        auto found = work(member, seq);
+        auto& header = found.header;
+        header.leaving = leaving;
+        auto const name = rounds::delta_name(header.base_round, member, header.seq, "d0");
+        header.parts = {{payload("d0", name), 4.0, 0}};
+        deltas_[{member, header.seq}] = name;
+        auto const encoded = rounds::encode(header);
+        put(rounds::header_name(member, header.seq), encoded.bytes);
+        found.sha256 = encoded.sha256;
+        return found;
+    }
+    /// The same of a lone member: inside the weights that it commits, with no header and no delta in the store.
+    rounds::Found lone(MemberId const& member, std::int64_t seq)
+    {
+        auto found = work(member, seq);
+        auto const name = rounds::delta_name(found.header.base_round, member, found.header.seq, "d0");
+        found.header.parts = {{{"d0", name, 1, sha256("")}, 4.0, 0}};
+        return found;
+    }
+    rounds::Found work(MemberId const& member, std::int64_t seq)
+    {
+        rounds::Header header;
+        header.run = spec_.run;
+        header.member = member;
+        header.seq = {seq};
+        header.base_round = tip().round;
+        header.ranges = tip().find(member)->held.lowest(2);
+        header.tokens = header.ranges.count() * spec_.params.block_tokens;
+        header.steps = 2;
+        header.rate = 1'000'000;
+        header.time = now_;
+        return {header, {}, {}};
+    }
+
+    void merge(std::vector<rounds::Found> const& found) { commit(found, {}); }
+    void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents, std::optional<MemberId> writer = {})
+    {
+        now_ += Seconds{1};
+        rounds::Writer const by{writer.value_or(a_), ++attempt_};
+        auto c = rounds::next(spec_, tip(), sha256_, by, now_, found, intents);
+        if (!c) throw std::logic_error("the commit would change nothing");
+        if (c->kind == rounds::Commit::Kind::merge)
+            c->model = {c->round, {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
+        append(std::move(*c));
+    }
+
+    store::ObjectStore& objects_;
+    rounds::RunSpec spec_;
+    std::vector<rounds::Commit> chain_;
+    Digest sha256_;
+    Time now_{from_unix_ms(1'795'270'000'000)};
+    MemberId a_;
+    MemberId b_;
+    std::int64_t attempt_{0};
+    int payloads_{0};
+    std::map<std::pair<MemberId, Seq>, std::string> deltas_;
+};
+
+}  // namespace curtail::status::test

@@ -1,0 +1,179 @@
+// Whatever happens to an object that the chain names and still keeps, verification notices it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "small_run.hpp"
+#include "store/faulty_store.hpp"
+#include "store/memory_store.hpp"
+
+namespace curtail::status {
+namespace {
+
+using testing::HasSubstr;
+
+struct Verify : testing::Test {
+    store::MemoryStore objects;
+    test::SmallRun run{objects};
+    Verify() { run.make(); }
+
+    std::string content(std::string const& name) const
+    {
+        return std::string(
+            store::text_of(*const_cast<store::MemoryStore&>(objects).get(*object_of(run.spec().run, name), {1 << 20}).value()));
+    }
+    void put(std::string const& name, std::string const& bytes)
+    {
+        ASSERT_TRUE(objects.put(*object_of(run.spec().run, name), store::bytes_of(bytes)));
+    }
+    /// Empty: sound.
+    std::string finding()
+    {
+        auto const summary = verify_run(objects, run.spec().run);
+        if (summary) return "";
+        EXPECT_EQ(summary.error().code, ExitCode::protocol) << summary.error().message();
+        return summary.error().message();
+    }
+};
+
+TEST_F(Verify, ASoundRunIsSummedUp)
+{
+    auto const summary = verify_run(objects, run.spec().run);
+    ASSERT_TRUE(summary) << summary.error().message();
+    EXPECT_EQ(summary->commits, 8);
+    EXPECT_EQ(summary->merges, 5);
+    EXPECT_EQ(summary->lone, 1);
+    EXPECT_EQ(summary->averaged, 2);
+    EXPECT_EQ(summary->rosters, 2);
+    EXPECT_EQ(summary->refused, 1);
+    EXPECT_EQ(summary->headers, 7);
+    EXPECT_EQ(summary->tip.totals.tokens, 7 * 2 * 8);
+    EXPECT_EQ(summary->sites.at({"A"}).tokens + summary->sites.at({"B"}).tokens, summary->tip.totals.tokens);
+}
+
+TEST_F(Verify, OneFlippedByteAnywhereIsFoundAndFlippingItBackHeals)
+{
+    constexpr unsigned seed = 20260111;
+    std::mt19937 random(seed);
+    auto const names = run.kept();
+    ASSERT_GE(names.size(), 20U);
+    for (auto const& name : names) {
+        auto const good = content(name);
+        std::vector<std::size_t> places{0, good.size() / 2, good.size() - 1};
+        for (int i = 0; i < 12; ++i) places.push_back(random() % good.size());
+        bool const payload = name.ends_with(".h5");
+        for (int i = 0; i < 12 && payload; ++i) places.push_back(random() % 96);  // HDF5's superblock
+        for (auto const place : places) {
+            auto bad = good;
+            bad[place] = static_cast<char>(bad[place] ^ (1 << (random() % 8)));
+            put(name, bad);
+            EXPECT_THAT(finding(), HasSubstr(name)) << "seed " << seed << ", byte " << place << " of " << name;
+        }
+        put(name, good);
+        ASSERT_EQ(finding(), "") << name;
+    }
+}
+
+TEST_F(Verify, TruncatedAndLengthenedObjectsAreFound)
+{
+    for (auto const& name : run.kept()) {
+        auto const good = content(name);
+        for (auto const& bad : {std::string(), good.substr(0, 1), good.substr(0, good.size() / 2), good.substr(0, good.size() - 1),
+                                good + "\n", good + good, std::string(300'000, 'x')}) {
+            put(name, bad);
+            EXPECT_NE(finding(), "") << name << " with " << bad.size() << " instead of " << good.size() << " bytes";
+        }
+        put(name, good);
+    }
+    EXPECT_EQ(finding(), "");
+}
+
+TEST_F(Verify, AMissingObjectIsFound)
+{
+    auto const oldest_kept = run.tip().round.value - run.spec().params.keep_models + 1;
+    // The newest commit is what the chain ends with; payloads of rounds before the kept ones may be deleted at any time. A delta
+    // belongs to the round after its base.
+    auto const must_stay = [&](std::string const& name) {
+        if (!name.ends_with(".h5")) return name != rounds::commit_name(run.tip().number);
+        auto const round = std::stoll(name.substr(name.find('/') + 1)) + (name.starts_with("deltas/") ? 1 : 0);
+        return round >= oldest_kept;
+    };
+    int found = 0;
+    for (auto const& name : run.kept()) {
+        auto const good = content(name);
+        ASSERT_TRUE(objects.remove(*object_of(run.spec().run, name)));
+        EXPECT_EQ(finding().empty(), !must_stay(name)) << name;
+        found += must_stay(name) ? 1 : 0;
+        put(name, good);
+    }
+    EXPECT_GE(found, 18);
+    EXPECT_EQ(finding(), "");
+}
+
+TEST_F(Verify, SwappedObjectsAreFound)
+{
+    auto const names = run.kept();
+    for (std::size_t i = 0; i < names.size(); ++i)
+        for (std::size_t j = i + 1; j < names.size(); ++j) {
+            auto const a = content(names[i]);
+            auto const b = content(names[j]);
+            ASSERT_NE(a, b);
+            put(names[i], b);
+            put(names[j], a);
+            EXPECT_NE(finding(), "") << names[i] << " and " << names[j];
+            put(names[i], a);
+            put(names[j], b);
+        }
+    EXPECT_EQ(finding(), "");
+}
+
+TEST_F(Verify, AGapInTheChainIsNamed)
+{
+    ASSERT_TRUE(objects.remove(*object_of(run.spec().run, "commits/00000003.json")));
+    EXPECT_THAT(finding(), HasSubstr("commits/00000003.json: there is no such object, but commits/00000004.json is there"));
+}
+
+TEST_F(Verify, ARecordUnderAnotherNameIsRefusedWithoutACrash)
+{
+    // Kinds of records that share keys: each decoder meets values that its own writer would never leave out.
+    for (auto const* name : {"run.json", "commits/00000002.json"})
+        for (auto const* bytes : {"{\"data\":{}}", "{\"data\":{\"epochs\":0}}", "{\"format\":1}", "[]", "null", ""}) {
+            auto const good = content(name);
+            put(name, bytes);
+            EXPECT_NE(finding(), "") << name << " " << bytes;
+            put(name, good);
+        }
+}
+
+TEST_F(Verify, AnotherRunsRecordsAreFound)
+{
+    test::SmallRun other(objects, {"other"});
+    other.make();
+    for (auto const& name : run.kept()) {
+        if (name.ends_with(".h5")) continue;
+        auto const good = content(name);
+        auto const foreign = objects.get(*object_of({"other"}, name), {1 << 20}).value();
+        put(name, std::string(store::text_of(*foreign)));
+        EXPECT_NE(finding(), "") << name;
+        put(name, good);
+    }
+}
+
+TEST_F(Verify, AStoreThatDoesNotAnswerIsNotABrokenRun)
+{
+    store::FaultyStore faulty(objects, {.unavailable = 1}, 1);
+    EXPECT_EQ(verify_run(faulty, run.spec().run).error().code, ExitCode::temporary);
+}
+
+TEST(VerifyNothing, ARunThatIsNotThereIsNotSound)
+{
+    store::MemoryStore empty;
+    auto const summary = verify_run(empty, {"small"});
+    ASSERT_FALSE(summary);
+    EXPECT_EQ(summary.error().code, ExitCode::protocol);
+    EXPECT_THAT(summary.error().message(), HasSubstr("run.json"));
+}
+
+}  // namespace
+}  // namespace curtail::status

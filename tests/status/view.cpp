@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/events.hpp"
+#include "core/files.hpp"
+#include "small_run.hpp"
+#include "status/print.hpp"
+#include "store/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::status {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct View : testing::Test {
+    store::MemoryStore objects;
+    test::SmallRun run{objects};
+};
+
+TEST_F(View, ARunThatHasNotBegunIsNoFailure)
+{
+    auto const view = read_chain_view(objects, run.spec().run);
+    ASSERT_TRUE(view) << view.error().message();
+    EXPECT_FALSE(*view);
+}
+
+TEST_F(View, ShowsTheNewestCommitItsMembersAndWhatIsPending)
+{
+    run.make();
+    auto const view = read_chain_view(objects, run.spec().run).value();
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->tip, run.tip());
+    ASSERT_EQ(view->members.size(), 1U);
+    EXPECT_EQ(view->members[0].row.id, run.a());
+    ASSERT_EQ(view->members[0].pending.size(), 1U);
+    EXPECT_EQ(view->members[0].pending[0].seq.value, 5);
+    ASSERT_TRUE(view->lease);
+    EXPECT_EQ(view->lease->member, run.a());
+    EXPECT_EQ(view->round_began, run.tip().time);
+}
+
+TEST_F(View, ADamagedTipIsRefusedNotShown)
+{
+    run.make();
+    ASSERT_TRUE(objects.put(*object_of(run.spec().run, rounds::commit_name(run.tip().number)), store::bytes_of("{}")));
+    EXPECT_EQ(read_chain_view(objects, run.spec().run).error().code, ExitCode::protocol);
+}
+
+TEST_F(View, SaysWhoWaitsForWhat)
+{
+    run.make();
+    auto view = *read_chain_view(objects, run.spec().run).value();
+    auto const a = run.a().value;
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}), ElementsAre(Waiting{a, "merges round 6; its lease ends in 3.0 s"},
+                                                                     Waiting{a, "waits for a merge that takes 1 contribution (2 blocks)"}));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what, HasSubstr("its lease ended 2.0 s ago"));
+
+    view.lease.reset();
+    view.members[0].pending.clear();
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}), ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2.0 s"}));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{5})[0].what, HasSubstr("2.0 s overdue"));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{30})[0].what, HasSubstr("the next writer removes it and frees"));
+
+    view.members[0].row.held = {};
+    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("nothing left to train"));
+    view.members.clear();
+    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("goes on from commit 8"));
+    view.tip.complete = true;
+    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("is complete"));
+}
+
+TEST_F(View, TextAndDocumentHoldTheSameFacts)
+{
+    run.make();
+    Overview const overview{run.spec().run, "file:///x", run.now(), read_chain_view(objects, run.spec().run).value(), {}};
+    auto const text = overview_text(overview);
+    EXPECT_THAT(text, HasSubstr("commit    8 (merge, "));
+    EXPECT_THAT(text, HasSubstr("tokens    112 of 320 (35.0 %) in 14 steps"));
+    EXPECT_THAT(text, HasSubstr("14 blocks done"));
+    auto const document = overview_json(overview);
+    auto const* chain = document.find("chain")->as_object();
+    ASSERT_NE(chain, nullptr);
+    EXPECT_EQ(*chain->find("tokens"), json::Value(112));
+    EXPECT_EQ(chain->find("members")->as_array()->size(), 1U);
+    EXPECT_EQ(chain->find("waiting")->as_array()->size(), 2U);
+}
+
+config::Run run_in(std::filesystem::path const& folder)
+{
+    config::Run run;
+    run.run = {"small"};
+    run.folder = folder;
+    run.sites.resize(2);
+    run.sites[0].site = {"A"};
+    run.sites[1].site = {"B"};
+    return run;
+}
+
+TEST(Sites, ThePollersAndTrainersLastWordsAreShown)
+{
+    curtail::test::TemporaryFolder const folder;
+    auto const run = run_in(folder.path());
+    ASSERT_TRUE(make_folder(run.poller_folder()));
+    ASSERT_TRUE(make_folder(run.site_folder({"A"})));
+    ASSERT_TRUE(write_file(run.poller_folder() / "state.json", R"({"format":1,"sites":[{"site":"A","window":{"phase":"closing",
+        "closing_since":"2026-01-11T19:05:00Z"},"evaluated_until":"2026-01-11T19:06:00Z","jobs":{"jobs":[
+        {"id":"12","running_since":"2026-11-21T10:00:00Z","asked_since":"2026-11-21T10:01:00Z"},{"id":"13","running_since":null}],
+        "failures":2,"retry_at":"2026-11-21T10:05:00Z","failure":"no \u001bnode"}},{"site":"unknown"},7]})"));
+    EventLog const events(run.site_folder({"A"}) / "events.jsonl");
+    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:01Z"), "state", "A", {{"state", "starting"}}}));
+    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:05Z"), "state", "A", {{"state", "training"}}}));
+    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:06Z"), "merged", "A", {{"round", 3}}}));
+
+    auto const view = read_sites(run);
+    ASSERT_EQ(view.sites.size(), 2U);
+    auto const& a = view.sites[0];
+    EXPECT_EQ(a.window, "closing");
+    EXPECT_EQ(a.jobs, (std::vector<JobView>{{"12", parse_time("2026-11-21T10:00:00Z").value(), true}, {"13", {}, false}}));
+    EXPECT_EQ(a.failures, 2);
+    EXPECT_EQ(a.failure, "no \\x1bnode");
+    EXPECT_EQ(a.trainer, "training");
+    EXPECT_EQ(a.trainer_since, parse_time("2026-11-21T10:00:05Z").value());
+    EXPECT_EQ(view.sites[1].window, "");
+    EXPECT_TRUE(view.notes.empty());
+
+    Overview const overview{run.run, "file:///x", *parse_time("2026-11-21T10:02:00Z"), {}, view};
+    auto const text = overview_text(overview);
+    EXPECT_THAT(text, HasSubstr("job 12 running for 2m00s, leaving; job 13 queued"));
+    EXPECT_THAT(text, HasSubstr("2 jobs failed: no \\x1bnode; next try in 3m00s"));
+    EXPECT_THAT(text, HasSubstr("has not begun"));
+}
+
+TEST(Sites, WhatIsAbsentOrDamagedIsANoteNotAFailure)
+{
+    curtail::test::TemporaryFolder const folder;
+    auto const run = run_in(folder.path());
+    EXPECT_THAT(read_sites(run).notes, ElementsAre("no poller has worked on this run"));
+    ASSERT_TRUE(make_folder(run.poller_folder()));
+    ASSERT_TRUE(write_file(run.poller_folder() / "state.json", "{\"sites\": ["));
+    auto const view = read_sites(run);
+    EXPECT_THAT(view.notes, ElementsAre(HasSubstr("state.json")));
+    EXPECT_EQ(view.sites.size(), 2U);
+    for (auto const* odd : {"[]", "7", "{\"sites\":{}}", "{\"sites\":[{\"site\":\"A\",\"window\":3,\"jobs\":[]}]}"}) {
+        ASSERT_TRUE(write_file(run.poller_folder() / "state.json", odd));
+        EXPECT_EQ(read_sites(run).sites[0].window, "") << odd;
+    }
+}
+
+}  // namespace
+}  // namespace curtail::status
