@@ -11,14 +11,15 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     train::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    train::SiteTraining const how{arguments.text("RUN"), *site, arguments.text("job"), arguments.flag("alone"), static_cast<int>(arguments.integer("threads"))};
+    train::SiteTraining const how{arguments.text("RUN"), *site, arguments.text("job"), arguments.flag("alone"),
+                                  static_cast<int>(arguments.integer("threads"))};
     if (!comm::started_by_launcher()) return train::train_site(how, *comm::single(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
     auto const done = session->run([&](comm::Collectives& ranks) { return train::train_site(how, ranks, stop, console.log); },
                                    [&](Error const& error) { console.log.error(error.message()); });
-    if (done || session->rank() == 0) return done;
-    return fail(done.error().code, "", "");
+    if (done || session->size() == 1) return done;
+    return fail(done.error().code, "", "");  // the rank that failed has said why
 }
 
 }  // namespace

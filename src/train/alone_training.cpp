@@ -9,7 +9,9 @@ Result<void> train_alone(Crew& crew, LeaderContext const& context, std::int64_t 
 {
     auto position = context.start;
     auto const block_tokens = context.run.rounds.block_tokens;
-    auto const save = [&] { return save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state()); };
+    auto const save = [&] {
+        return save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state());
+    };
     bool stop = false;
     for (;;) {
         auto const next = position.tokens.value / block_tokens;
@@ -25,7 +27,8 @@ Result<void> train_alone(Crew& crew, LeaderContext const& context, std::int64_t 
         auto const& outcome = *made;
         stop = outcome.stop_seen;
         ++position.steps;
-        context.recorder.step({SystemClock{}.now(), position.steps, 0, outcome.tokens, position.tokens, outcome.loss, outcome.lr_factor, outcome.duration});
+        context.recorder.step(
+            {SystemClock{}.now(), position.steps, 0, outcome.tokens, position.tokens, outcome.loss, outcome.lr_factor, outcome.duration});
         position.tokens += outcome.tokens;
         auto const every = context.run.training.snapshot_every_steps;
         if (every > 0 && position.steps % every == 0)

@@ -40,7 +40,8 @@ void Crew::share_optimizer(optim::OptimizerState const& state)
 
 void Crew::optimizer_together(optim::OptimizerState state)
 {
-    // Followers bring buffers of the right names and shapes: those of their own fresh state.
+    // Followers bring buffers of the right names and shapes: those of their own state. By name all ranks have them in one order.
+    std::sort(state.tensors.begin(), state.tensors.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
     for (auto& named : state.tensors) {
         named.tensor = named.tensor.clone();
         collectives_.broadcast({static_cast<std::byte*>(named.tensor.mutable_data_ptr()), named.tensor.nbytes()}, 0);
@@ -48,25 +49,28 @@ void Crew::optimizer_together(optim::OptimizerState state)
     if (auto restored = engine_.optimizer().restore(state); !restored) throw std::runtime_error(restored.error().message());
 }
 
-void Crew::dismiss(ExitCode code) { command({Act::dismiss, static_cast<std::int64_t>(code), 0}); }
+void Crew::dismiss() { command({Act::dismiss, 0, 0}); }
 
-ExitCode Crew::follow()
+void Crew::follow()
 {
     for (;;) {
         Command c{};
         collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0);
         switch (c.act) {
-        case Act::step:  // a failure is the leader's to act on
-            (void)step_together(std::vector<rounds::BlockRange>(static_cast<std::size_t>(c.number)), Tokens{c.progress});
-            break;
-        case Act::weights: weights_together(); break;
-        case Act::optimizer: {
-            auto state = engine_.optimizer().state();
-            state.steps = c.number;
-            optimizer_together(std::move(state));
-            break;
-        }
-        case Act::dismiss: return static_cast<ExitCode>(c.number);
+            case Act::step:  // a failure is the leader's to act on
+                (void)step_together(std::vector<rounds::BlockRange>(static_cast<std::size_t>(c.number)), Tokens{c.progress});
+                break;
+            case Act::weights:
+                weights_together();
+                break;
+            case Act::optimizer: {
+                auto state = engine_.optimizer().state();
+                state.steps = c.number;
+                optimizer_together(std::move(state));
+                break;
+            }
+            case Act::dismiss:
+                return;
         }
     }
 }

@@ -8,25 +8,27 @@ namespace curtail::train {
 /// every follower carries out inside follow().
 class Crew {
   public:
-    Crew(Engine& engine, comm::Collectives& collectives, StopSignal const& stop) : engine_(engine), collectives_(collectives), stop_(stop) {}
+    Crew(Engine& engine, comm::Collectives& collectives, StopSignal const& stop) : engine_(engine), collectives_(collectives), stop_(stop)
+    {
+    }
     [[nodiscard]] bool leads() const { return collectives_.rank() == 0; }
     [[nodiscard]] Engine& engine() { return engine_; }
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
     // ---- leader
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
-    void share_weights(std::span<float const> values);             ///< become the weights of every rank
-    void share_optimizer(optim::OptimizerState const& state);      ///< becomes the optimizer's state of every rank
-    void dismiss(ExitCode code);                                   ///< ends follow() on every rank
+    void share_weights(std::span<float const> values);         ///< become the weights of every rank
+    void share_optimizer(optim::OptimizerState const& state);  ///< becomes the optimizer's state of every rank
+    void dismiss();                                            ///< ends follow() on every rank
 
     // ---- followers
-    [[nodiscard]] ExitCode follow();
+    void follow();  ///< until dismissed
 
   private:
     enum class Act : std::int64_t { step, weights, optimizer, dismiss };
     struct Command {
         Act act;
-        std::int64_t number;    ///< ranges of a step, steps of an optimizer, exit code
+        std::int64_t number;    ///< ranges of a step, steps of an optimizer
         std::int64_t progress;  ///< tokens
     };
     void command(Command c);

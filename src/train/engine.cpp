@@ -51,8 +51,8 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     }
     auto const at = optim::progress_of(progress.value, run_.optimizer, run_.training.batch_tokens);
     optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
-    return StepOutcome{sums[0] / static_cast<double>(tokens), Tokens{tokens}, std::chrono::steady_clock::now() - started, optimizer_.rates(at).factor,
-                       sums[1] > 0};
+    return StepOutcome{sums[0] / static_cast<double>(tokens), Tokens{tokens}, std::chrono::steady_clock::now() - started,
+                       optimizer_.rates(at).factor, sums[1] > 0};
 }
 
 Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)

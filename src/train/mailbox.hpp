@@ -2,8 +2,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace curtail::train {

@@ -24,6 +24,7 @@ struct PayloadLayout {
 
 [[nodiscard]] Result<std::string> encode_payload(PayloadLayout const& layout, std::string const& part, std::span<float const> values);
 /// `bytes` must be verified before. Refuses a payload of another run, part or model; `source` names it.
-[[nodiscard]] Result<Values> decode_payload(PayloadLayout const& layout, std::string const& part, std::string_view bytes, std::string const& source);
+[[nodiscard]] Result<Values> decode_payload(PayloadLayout const& layout, std::string const& part, std::string_view bytes,
+                                            std::string const& source);
 
 }  // namespace curtail::train

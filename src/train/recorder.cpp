@@ -18,14 +18,8 @@ Recorder::Recorder(std::filesystem::path folder, std::string site, std::string j
 
 void Recorder::step(StepMetrics const& m)
 {
-    json::Object line{{"time", format_time(m.time)},
-                      {"step", m.step},
-                      {"round", m.round},
-                      {"tokens", m.tokens.value},
-                      {"progress_tokens", m.progress.value},
-                      {"loss", m.loss},
-                      {"lr_scale", m.lr_scale},
-                      {"step_s", m.duration.count()}};
+    json::Object line{{"time", format_time(m.time)},         {"step", m.step}, {"round", m.round},       {"tokens", m.tokens.value},
+                      {"progress_tokens", m.progress.value}, {"loss", m.loss}, {"lr_scale", m.lr_scale}, {"step_s", m.duration.count()}};
     check(append_line(folder_ / "metrics.jsonl", json::to_string(line), false));
 }
 

@@ -16,13 +16,13 @@ enum class PowerState { starting, training, exchange, idle, draining, ended };
 
 /// One optimizer step, for people and for the report.
 struct StepMetrics {
-    Time time;                   ///< real time at the end of the step
-    std::int64_t step{};         ///< steps of this process, from 1
-    std::int64_t round{};        ///< of the model that the step started from; 0 without a store
-    Tokens tokens{};             ///< consumed by the step
-    Tokens progress{};           ///< tokens behind the weights, before the step
-    double loss{};               ///< nats per token, mean over the step
-    double lr_scale{};           ///< the schedule's factor
+    Time time;             ///< real time at the end of the step
+    std::int64_t step{};   ///< steps of this process, from 1
+    std::int64_t round{};  ///< of the model that the step started from; 0 without a store
+    Tokens tokens{};       ///< consumed by the step
+    Tokens progress{};     ///< tokens behind the weights, before the step
+    double loss{};         ///< nats per token, mean over the step
+    double lr_scale{};     ///< the schedule's factor
     FractionalSeconds duration{};
 };
 

@@ -88,7 +88,10 @@ RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds
     return rounds::Stored{op, {*stored}};
 }
 
-RoundExecutor::Answer RoundExecutor::act(rounds::StoreDelta const& order) { return store_one(order.op, order.parts, *deltas_.at(order.seq)); }
+RoundExecutor::Answer RoundExecutor::act(rounds::StoreDelta const& order)
+{
+    return store_one(order.op, order.parts, *deltas_.at(order.seq));
+}
 RoundExecutor::Answer RoundExecutor::act(rounds::StoreModel const& order) { return store_one(order.op, order.parts, *anchor_); }
 RoundExecutor::Answer RoundExecutor::act(rounds::MakeInitial const& order)
 {
@@ -102,7 +105,8 @@ RoundExecutor::Fetched RoundExecutor::fetch(rounds::Op op, rounds::PartRef const
     auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
     if (!content) {
         auto const why = content.error().error.message();
-        if (content.error().kind == store::ReadFailure::Kind::unavailable) return tl::unexpected<rounds::Input>(rounds::Unavailable{op, why});
+        if (content.error().kind == store::ReadFailure::Kind::unavailable)
+            return tl::unexpected<rounds::Input>(rounds::Unavailable{op, why});
         return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, why});
     }
     auto values = decode_payload(parts_.layout, part.part, store::text_of(*content), part.name);

@@ -50,7 +50,8 @@ void RoundThread::run()
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
-        orders_.post(Leave{ExitCode::software, Error{ExitCode::software, "the round protocol broke off", broken.what(), "please report this with the site's log"}});
+        orders_.post(Leave{ExitCode::software, Error{ExitCode::software, "the round protocol broke off", broken.what(),
+                                                     "please report this with the site's log"}});
     }
 }
 

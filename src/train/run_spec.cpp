@@ -7,8 +7,8 @@ namespace {
 
 json::Object model_of(config::Model const& m)
 {
-    return {{"layers", m.layers},     {"width", m.width},           {"heads", m.heads},
-            {"kv_heads", m.kv_heads}, {"sequence", m.sequence},     {"vocabulary", m.vocabulary}};
+    return {{"layers", m.layers},     {"width", m.width},       {"heads", m.heads},
+            {"kv_heads", m.kv_heads}, {"sequence", m.sequence}, {"vocabulary", m.vocabulary}};
 }
 
 json::Object optimizer_of(config::Run const& run)
@@ -26,7 +26,8 @@ json::Object optimizer_of(config::Run const& run)
 
 }  // namespace
 
-rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch, std::vector<std::string> parameters)
+rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch,
+                              std::vector<std::string> parameters)
 {
     rounds::RunSpec spec;
     spec.run = run.run;

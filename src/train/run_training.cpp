@@ -14,7 +14,10 @@ constexpr Millis idle_wait{20};
 /// The leader's training loop between the round protocol's thread and the crew.
 class MemberLoop {
   public:
-    MemberLoop(Crew& crew, LeaderContext const& context, RoundThread& thread) : crew_(crew), context_(context), thread_(thread), position_(context.start) {}
+    MemberLoop(Crew& crew, LeaderContext const& context, RoundThread& thread)
+        : crew_(crew), context_(context), thread_(thread), position_(context.start)
+    {
+    }
 
     /// Until the protocol says to leave.
     Leave run()
@@ -61,7 +64,8 @@ class MemberLoop {
         thread_.post(rounds::Stepped{blocks, outcome.duration});
         ++steps_here_;
         if (steps_here_ == 1) context_.recorder.event("first-step", {{"round", round_}});
-        context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress, outcome.loss, outcome.lr_factor, outcome.duration});
+        context_.recorder.step(
+            {SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress, outcome.loss, outcome.lr_factor, outcome.duration});
         auto const every = context_.run.training.snapshot_every_steps;
         if (every > 0 && steps_here_ % every == 0) save();
     }
@@ -93,6 +97,8 @@ class MemberLoop {
         round_ = adopt.round;
         if (adopt.theta) crew_.share_weights(*work_.adopt(adopt.theta, adopt.dropped, crew_.engine().weights().values()));
         else work_.adopt_own(adopt.dropped);
+        // What was decided is no longer undecided: the old holdings must not be trained again before the new ones are known.
+        blocks_.reset();
         thread_.post(rounds::Adopted{adopt.op});
     }
     void carry_out(TrainBlocks const& blocks)
@@ -114,7 +120,8 @@ class MemberLoop {
     }
     void save()
     {
-        auto const saved = save_snapshot(context_.snapshot, context_.run.run, position_, crew_.engine().weights(), crew_.engine().optimizer().state());
+        auto const saved =
+            save_snapshot(context_.snapshot, context_.run.run, position_, crew_.engine().weights(), crew_.engine().optimizer().state());
         if (!saved) context_.log.warning(saved.error().message());
     }
 
@@ -147,7 +154,8 @@ Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunS
     auto const& end = thread.join();
     auto position = loop.position();
     position.rate = end.rate();
-    auto const saved = save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state());
+    auto const saved =
+        save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state());
     if (!saved) context.log.warning(saved.error().message());
     if (leave.error) return tl::unexpected(*leave.error);
     return end.tip() && end.tip()->complete;

@@ -31,7 +31,8 @@ Result<void> check_torch()
     if (config.find(wanted) != std::string::npos) return {};
     auto const at = config.find("TORCH_VERSION=");
     auto const found = at == std::string::npos ? "an unknown version" : config.substr(at + 14, config.find_first_of(",\n", at) - at - 14);
-    return fail(ExitCode::unavailable, "cannot train with this LibTorch", "it is " + printable(found) + ", this program was built with " + build_info().torch,
+    return fail(ExitCode::unavailable, "cannot train with this LibTorch",
+                "it is " + printable(found) + ", this program was built with " + build_info().torch,
                 "run scripts/setup.sh and build again");
 }
 
@@ -44,7 +45,8 @@ Result<Prepared> prepare(SiteTraining const& how)
     if (site == nullptr) {
         std::vector<std::string> names;
         for (auto const& s : run->sites) names.push_back(s.site.value);
-        return fail(ExitCode::config, "no site " + printable(how.site.value) + " in " + how.run.string(), suggest_name(how.site.value, names));
+        return fail(ExitCode::config, "no site " + printable(how.site.value) + " in " + how.run.string(),
+                    suggest_name(how.site.value, names));
     }
     auto stream = data::TokenStream::open(run->data.folder, data::Part::train);
     if (!stream) return tl::unexpected(stream.error());
@@ -83,7 +85,8 @@ Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recor
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};
     log.info("the run is complete");
-    return write_file(run.folder / "complete.json", json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())}, {"site", how.site.value}}));
+    return write_file(run.folder / "complete.json",
+                      json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())}, {"site", how.site.value}}));
 }
 
 Result<void> lead_recorded(SiteTraining const& how, Prepared& prepared, Crew& crew, int ranks, Log const& log)
@@ -106,15 +109,15 @@ Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives,
     at::set_num_threads(how.threads);
     auto prepared = prepare(how);
     if (auto all = agree(collectives, prepared.map([](Prepared const&) {})); !all) return all;
-    Engine engine(prepared->run, prepared->loader, collectives, model::initial_parameters(prepared->run.model, static_cast<std::uint64_t>(prepared->run.seed)));
+    Engine engine(prepared->run, prepared->loader, collectives,
+                  model::initial_parameters(prepared->run.model, static_cast<std::uint64_t>(prepared->run.seed)));
     Crew crew(engine, collectives, stop);
     if (!crew.leads()) {
-        auto const code = crew.follow();
-        if (code == ExitCode::ok) return {};
-        return fail(code, "", "");
+        crew.follow();
+        return {};
     }
     auto done = lead_recorded(how, *prepared, crew, collectives.size(), log);
-    crew.dismiss(done ? ExitCode::ok : done.error().code);
+    crew.dismiss();
     return done;
 }
 

@@ -14,12 +14,13 @@ namespace curtail::train {
 struct SiteTraining {
     std::filesystem::path run;  ///< run file
     SiteId site;
-    std::string job;     ///< id in the site's scheduler, for events
-    bool alone{false};   ///< without a store
-    int threads{1};      ///< of this rank
+    std::string job;    ///< id in the site's scheduler, for events
+    bool alone{false};  ///< without a store
+    int threads{1};     ///< of this rank
 };
 
-/// One rank of a site's job from start to end; all ranks call it. A follower's error has the leader's code and no words.
+/// One rank of a site's job from start to end; all ranks call it. What fails while training is the leader's error alone; what fails
+/// before is everybody's.
 [[nodiscard]] Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives, StopSignal const& stop, Log const& log);
 
 }  // namespace curtail::train

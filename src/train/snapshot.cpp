@@ -10,7 +10,10 @@ namespace {
 constexpr char const* snapshot_format = "curtail.snapshot/1";
 constexpr std::string_view optimizer_prefix = "optimizer/";
 
-std::span<float const> values_of(at::Tensor const& tensor) { return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())}; }
+std::span<float const> values_of(at::Tensor const& tensor)
+{
+    return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
 std::span<float> space_of(at::Tensor& tensor) { return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())}; }
 
 Result<std::int64_t> integer(tensors::TensorReader const& reader, std::string const& key)

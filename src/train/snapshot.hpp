@@ -23,9 +23,10 @@ struct Snapshot {
 };
 
 /// Replaces the snapshot as one act. Format: docs/formats-snapshot.md.
-[[nodiscard]] Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, Position const& position, model::Parameters const& weights,
-                                         optim::OptimizerState const& optimizer);
+[[nodiscard]] Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, Position const& position,
+                                         model::Parameters const& weights, optim::OptimizerState const& optimizer);
 /// Nothing if there is none. `data` if it is damaged or of another run or model; the file is left as it is.
-[[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path, RunId const& run, config::Model const& shape);
+[[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path, RunId const& run,
+                                                            config::Model const& shape);
 
 }  // namespace curtail::train
