@@ -72,17 +72,19 @@ Ledger account(std::span<StateInterval const> states, std::span<Interval const> 
 std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySeries const& intensity, Rules const& rules, Time from,
                               Millis step, std::size_t count)
 {
-    std::vector<Tally> out;
-    Tally sum;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (i > 0) {
-            Time const to = from + static_cast<std::int64_t>(i) * step;
-            for (auto const& s : clip(states, {to - step, to}))
-                sum += integrate(rules.power.of(s.state), s.when, intensity, rules.threshold);
+    if (count == 0) return {};
+    std::vector<Tally> cells(count);  // cell i: from moment i - 1 to moment i
+    Time const end = from + static_cast<std::int64_t>(count - 1) * step;
+    for (auto const& s : clip(states, {from, end})) {
+        for (Time at = s.when.from; at < s.when.to;) {
+            auto const cell = (at - from) / step;
+            Time const to = std::min(s.when.to, from + (cell + 1) * step);
+            cells[static_cast<std::size_t>(cell) + 1] += integrate(rules.power.of(s.state), {at, to}, intensity, rules.threshold);
+            at = to;
         }
-        out.push_back(sum);
     }
-    return out;
+    for (std::size_t i = 1; i < count; ++i) cells[i] += cells[i - 1];
+    return cells;
 }
 
 AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start, IntensitySeries const& intensity, Rules const& rules)

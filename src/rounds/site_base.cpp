@@ -59,7 +59,7 @@ void Site::answered_base_poll(Input const& input)
         return;
     }
     auto const round = tip_->round;
-    if (!take_next(got->bytes) || exited()) return;
+    if (!take_next(got->bytes)) return;
     if (tip_->round != round) base_merged_ = true;
     next_poll_ = base_merged_ ? now_ : now_ + run_.params.poll_wait;
     go(Phase::base_wait);
@@ -96,8 +96,7 @@ void Site::answered_base_load(Input const& input)
 void Site::answered_base_forward(Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (!take_next(got->bytes) || exited()) return;
-        go(Phase::base_load);
+        if (take_next(got->bytes)) go(Phase::base_forward);
     } else phase_ = Phase::base_load;
 }
 

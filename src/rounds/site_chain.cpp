@@ -17,6 +17,7 @@ bool Site::take_next(std::string const& bytes)
         return false;
     }
     bad_reads_ = 0;
+    load_failures_ = 0;
     tip_ = std::move(*record);
     tip_sha256_ = sha256(bytes);
     settle_payloads(*tip_);

@@ -253,7 +253,7 @@ void Site::answered_join(Input const& input)
         return;
     }
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (!take_next(got->bytes) || exited()) return;
+        if (!take_next(got->bytes)) return;
         begin_sweep(earlier_lives());
         go(Phase::join_headers);
         bool const admitted = tip_sha256_ == draft_->encoded.sha256;

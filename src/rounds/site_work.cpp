@@ -46,9 +46,9 @@ bool Site::round_over()
     return reached(round_taken_ + run_.params.round_time);
 }
 
+/// The time for a cut has come; having nothing left to train is another reason for one.
 bool Site::due()
 {
-    if (trainable().empty()) return true;
     if (!lone()) return round_over();
     return tip_->members.size() > 1 || reached(last_cut_ + run_.params.checkpoint_interval);
 }
@@ -99,7 +99,9 @@ bool Site::act_run()
         return true;
     }
     bool const is_due = due();
-    if (is_due && cut_possible()) {
+    bool const starved = trainable().empty();
+    bool const more_blocks = wants_rate() && reached(merge_after_);
+    if (cut_possible() && (is_due || (starved && !more_blocks))) {
         begin_cut(false);
         return true;
     }
@@ -107,17 +109,17 @@ bool Site::act_run()
         begin_lease();
         return true;
     }
-    bool const stuck = is_due && (trainable().empty() || !since_.empty());
-    if (stuck && reached(look_after_)) {
-        begin_sweep(others());
-        go(Phase::run_look);
-        return true;
-    }
-    if (wants_rate() && reached(merge_after_)) {
+    if (more_blocks) {
         intents_ = {};
         looked_.clear();
         intents_.rate = {*member_, rate()};
         begin_commit(Mode::roster);
+        return true;
+    }
+    bool const stuck = starved || (is_due && !since_.empty());
+    if (stuck && reached(look_after_)) {
+        begin_sweep(others());
+        go(Phase::run_look);
         return true;
     }
     if (!garbage_) return false;

@@ -119,12 +119,13 @@ Result<json::Value> Client::ask(std::string const& path, std::string const& quer
     if (!token_counts()) {
         if (auto done = log_in(question); !done) return tl::unexpected(done.error());
     }
+    auto const url = options_.base_url + path;
     for (;;) {
-        HttpRequest request{.url = options_.base_url + path + query, .username = {}};
+        HttpRequest request{.url = url + query, .username = {}};
         request.bearer = &token_->text;
         auto const response = get(std::move(request), question);
         if (!response) return tl::unexpected(response.error());
-        auto judged = judge(*response, options_.base_url + path);
+        auto judged = judge(*response, url);
         if (judged.verdict == Verdict::good) return std::move(judged.answer);
         if (judged.verdict != Verdict::log_in || question.logged_in) return tl::unexpected(std::move(judged.error));
         if (auto done = log_in(question); !done) return tl::unexpected(done.error());

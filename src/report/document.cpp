@@ -1,0 +1,177 @@
+#include "report/document.hpp"
+
+#include "core/build_info.hpp"
+#include "report/document_parts.hpp"
+
+namespace curtail::report {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+Object run_json(Account const& a)
+{
+    Object run{{"name", a.name}, {"title", a.title}, {"status", a.status}};
+    run.set("source", a.source.empty() ? Value() : Value(a.source));
+    run.set("model", a.model);
+    run.set("parameters", a.parameters);
+    run.set("time_zero", format_time(a.time_zero));
+    run.set("clock_factor", a.clock_factor);
+    run.set("end_s", rounded(a.end_s, 1));
+    run.set("last_step_s", rounded(a.last_step_s, 1));
+    run.set("trace_end_s", rounded(a.trace_end_s, 1));
+    return run;
+}
+
+Array sites_json(Account const& a)
+{
+    Array out;
+    std::int64_t color = 0;
+    for (auto const& s : a.sites)
+        out.emplace_back(
+            Object{{"id", s.id.value}, {"region", s.region.value}, {"label", s.label}, {"devices", s.devices}, {"color", color++ % 8}});
+    return out;
+}
+
+Array decisions_json(Account const& a)
+{
+    Array out;
+    for (auto const& d : a.decisions)
+        out.emplace_back(Object{{"t", rounded(d.at_s, 1)},
+                                {"site", a.sites.at(d.site).id.value},
+                                {"from", d.from},
+                                {"to", d.to},
+                                {"reason", d.reason},
+                                {"intensity", d.intensity}});
+    return out;
+}
+
+Object states_json(Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) {
+        Array spans;
+        for (auto const& s : site.states) spans.emplace_back(Array{s.kind, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
+        out.set(site.id.value, std::move(spans));
+    }
+    return out;
+}
+
+/// Hours per kind of state, with `closed`.
+Object hours_json(Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) {
+        Object hours;
+        for (char const* kind : {"provision", "launch", "training", "exchange", "contribute", "merge", "adopt", "drain", "idle"})
+            if (double const s = seconds_in(site, kind); s > 0) hours.set(kind, rounded(s / 3600, 4));
+        hours.set("closed", rounded(site.closed_s / 3600, 4));
+        out.set(site.id.value, std::move(hours));
+    }
+    return out;
+}
+
+Object allocated_json(Account const& a)
+{
+    Object out;
+    for (auto const& site : a.sites) out.set(site.id.value, rounded(seconds_in(site) / 3600, 4));
+    return out;
+}
+
+Array provenance_json(Account const& a)
+{
+    Array out;
+    for (auto const& p : a.provenance)
+        out.emplace_back(Object{{"key", p.key},
+                                {"title", p.title},
+                                {"kind", energy::name(p.provenance.kind)},
+                                {"source", p.provenance.source},
+                                {"text", p.text}});
+    return out;
+}
+
+Array facts_json(Account const& a)
+{
+    Array out;
+    for (auto const& group : a.facts) {
+        Array rows;
+        for (auto const& [name, value] : group.rows) rows.emplace_back(Array{name, value});
+        out.emplace_back(Object{{"title", group.title}, {"wide", group.wide}, {"rows", std::move(rows)}});
+    }
+    return out;
+}
+
+Array events_json(Account const& a)
+{
+    Array out;
+    for (auto const& e : a.events)
+        out.emplace_back(Array{rounded(e.at_s, 1), e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
+    return out;
+}
+
+Array notes_json(Account const& a)
+{
+    Array out;
+    for (auto const& [title, text] : a.notes) out.emplace_back(Array{title, text});
+    return out;
+}
+
+Object missing_json(Account const& a)
+{
+    Object out;
+    for (auto const& [field, reason] : a.missing) out.set(field, reason);
+    return out;
+}
+
+bool anything_held(Account const& a)
+{
+    for (auto const& site : a.sites)
+        if (!site.states.empty()) return true;
+    return false;
+}
+
+}  // namespace
+
+json::Object document(Account const& a, std::optional<Time> generated_at)
+{
+    Object doc{{"schema", "curtail.report/1"}};
+    Object report{{"program", "curtail-report " + build_info().version}};
+    if (generated_at) report.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
+    doc.set("report", std::move(report));
+    doc.set("run", run_json(a));
+    doc.set("detector", Object{{"open_below", a.open_below.value},
+                               {"close_above", a.close_above.value},
+                               {"close_delay_s", a.close_delay_s},
+                               {"unit", "gCO2/kWh"}});
+    doc.set("sites", sites_json(a));
+    if (!a.signals.empty()) doc.set("signals", signals_json(a));
+    if (a.tokens > 0) doc.set("headline", headline_json(a));
+    doc.set("provenance", provenance_json(a));
+    doc.set("decisions", decisions_json(a));
+    doc.set("windows", windows_json(a));
+    doc.set("states", states_json(a));
+    doc.set("rounds", rounds_json(a));
+    if (a.round_summary)
+        doc.set("round_summary", Object{{"joint", static_cast<std::int64_t>(a.round_summary->joint)},
+                                        {"duration_s", rounded(a.round_summary->duration, 2)},
+                                        {"before_s", rounded(a.round_summary->before, 2)},
+                                        {"train_s", rounded(a.round_summary->train, 2)},
+                                        {"after_s", rounded(a.round_summary->after, 2)},
+                                        {"merge_s", rounded(a.round_summary->merge, 2)}});
+    if (a.loss) doc.set("loss", loss_json(a));
+    if (anything_held(a)) {
+        doc.set("hours", hours_json(a));
+        doc.set("allocated_h", allocated_json(a));
+        doc.set("energy", energy_json(a));
+        doc.set("times", times_json(a));
+    }
+    if (a.tokens > 0) doc.set("comparison", comparison_json(a));
+    doc.set("events", events_json(a));
+    doc.set("missing", missing_json(a));
+    doc.set("facts", facts_json(a));
+    doc.set("notes", notes_json(a));
+    return doc;
+}
+
+}  // namespace curtail::report

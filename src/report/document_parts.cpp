@@ -1,0 +1,370 @@
+#include "report/document_parts.hpp"
+
+#include <algorithm>
+
+#include "report/thin.hpp"
+
+namespace curtail::report {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+json::Value rounded(MaybeSeconds value, int digits)
+{
+    if (!value) return {};
+    return rounded(*value, digits);
+}
+
+json::Array rounded(std::vector<double> const& values, int digits)
+{
+    Array out;
+    out.reserve(values.size());
+    for (double const v : values) out.emplace_back(rounded(v, digits));
+    return out;
+}
+
+namespace {
+
+std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
+
+Array spans_json(std::vector<Span> const& spans)
+{
+    Array out;
+    for (auto const& s : spans) out.emplace_back(Array{rounded(s.from_s, 1), rounded(s.to_s, 1)});
+    return out;
+}
+
+Array tail_json(FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
+
+FinalLoss const* final_of(Account const& a, std::string const& id)
+{
+    if (!a.loss) return nullptr;
+    for (auto const& f : a.loss->finals)
+        if (f.id == id) return &f;
+    return nullptr;
+}
+
+Value spread_json(std::optional<Spread> const& s)
+{
+    if (!s) return {};
+    return Object{{"count", static_cast<std::int64_t>(s->count)},
+                  {"min", rounded(s->least, 3)},
+                  {"median", rounded(s->median, 3)},
+                  {"max", rounded(s->greatest, 3)}};
+}
+
+Object curve_json(Curve const& curve, bool dots)
+{
+    Object out;
+    if (!dots) {
+        out.set("id", curve.id);
+        out.set("label", curve.label);
+    }
+    out.set("step", rounded(curve.step, 2));
+    out.set("t", rounded(curve.t, 0));
+    out.set("loss", rounded(curve.loss, dots ? 3 : 4));
+    if (!dots) out.set("ppl", rounded(curve.perplexity, 3));
+    return out;
+}
+
+Object always_on_json(Scenario const& s, Account const& a)
+{
+    auto const& tally = s.range.front();
+    return Object{{"region", s.region},
+                  {"kg", tally.carbon.value / 1000},
+                  {"kwh", tally.energy.value / 1000},
+                  {"unknown_kwh", tally.unknown.value / 1000},
+                  {"share", share_of(tally)},
+                  {"ratio", a.ratio_to(tally, a.total().carbon)}};
+}
+
+Object scenario_json(Scenario const& s, Account const& a)
+{
+    Object out{{"id", s.id},
+               {"label", s.label},
+               {"region", s.region.empty() ? Value() : Value(s.region)},
+               {"sites", static_cast<std::int64_t>(s.sites)}};
+    out.set("wall_s", rounded(s.wall_s, 1));
+    out.set("s_step", s.step);
+    out.set("kwh", s.range.front().energy.value / 1000);
+    out.set("unknown_kwh", s.range.front().unknown.value / 1000);
+    if (s.range.size() == 1) {
+        out.set("share", share_of(s.range[0]));
+        out.set("kg", s.range[0].carbon.value / 1000);
+        out.set("ratio", a.ratio_to(s.range[0], a.total().carbon));
+    } else {
+        std::vector<double> shares;
+        std::vector<double> kg;
+        for (auto const& tally : s.range) {
+            shares.push_back(tally.clean_share().value_or(0));
+            kg.push_back(tally.carbon.value / 1000);
+        }
+        out.set("share_range", Array{*std::min_element(shares.begin(), shares.end()), *std::max_element(shares.begin(), shares.end())});
+        auto const least = *std::min_element(kg.begin(), kg.end());
+        auto const most = *std::max_element(kg.begin(), kg.end());
+        double const ours = a.total().carbon.value / 1000;
+        out.set("kg_range", Array{least, most});
+        out.set("ratio_range", Array{ours / most, ours / least});
+    }
+    out.set("tokens", s.tokens);
+    out.set("ppl", s.perplexity);
+    out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
+    return out;
+}
+
+}  // namespace
+
+json::Value headline_json(Account const& a)
+{
+    auto const total = a.total();
+    Object out{{"co2_kg", total.carbon.value / 1000}};
+    Object co2, tokens, shares;
+    for (auto const& s : a.sites) {
+        co2.set(s.id.value, s.ledger.total.carbon.value / 1000);
+        tokens.set(s.id.value, s.tokens);
+    }
+    out.set("co2_by_site", std::move(co2));
+    std::vector<Scenario> sorted = a.always_on;
+    std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) { return x.range[0].carbon < y.range[0].carbon; });
+    Array always_on, baselines;
+    for (auto const& s : sorted) always_on.emplace_back(always_on_json(s, a));
+    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
+    out.set("always_on", std::move(always_on));
+    for (auto const& b : a.baselines)
+        baselines.emplace_back(Object{{"id", b.id},
+                                      {"label", b.label},
+                                      {"kwh", b.kwh},
+                                      {"wall_s", b.loss.wall_s},
+                                      {"best_ppl", b.loss.best_perplexity},
+                                      {"tail_loss", tail_json(b.loss)}});
+    out.set("baselines", std::move(baselines));
+    out.set("co2_outside_kg", total.carbon_dirty.value / 1000);
+    out.set("energy_kwh", total.energy.value / 1000);
+    out.set("kwh_outside", total.dirty().value / 1000);
+    out.set("kwh_unknown", total.unknown.value / 1000);
+    out.set("share", share_of(total));
+    out.set("share_inside_windows", total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
+    out.set("share_baseline", std::move(shares));
+    auto const mean = total.mean_intensity();
+    out.set("mean_intensity", mean ? Value(mean->value) : Value());
+    out.set("wall_s", rounded(a.last_step_s, 1));
+    auto const* final = final_of(a, "run");
+    out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
+    out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
+    if (a.held_out)
+        out.set("held_out", Object{{"commit", a.held_out->commit},
+                                   {"loss", a.held_out->loss},
+                                   {"unigram_entropy", a.held_out->unigram_entropy},
+                                   {"tokens", a.held_out->tokens},
+                                   {"bits_per_byte", a.held_out->bits_per_byte}});
+    out.set("tokens", a.tokens);
+    out.set("tokens_by_site", std::move(tokens));
+    out.set("planned_tokens", a.planned_tokens);
+    double const allocated = a.allocated_s();
+    out.set("goodput", allocated > 0 ? Value(a.training_s() / allocated) : Value());
+    out.set("training_h", a.training_s() / 3600);
+    out.set("allocated_h", allocated / 3600);
+    out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
+    out.set("joint_rounds",
+            static_cast<std::int64_t>(std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); })));
+    return out;
+}
+
+json::Value signals_json(Account const& a)
+{
+    Object series;
+    for (auto const& s : a.signals) {
+        auto const kept = thin_line(std::span<std::optional<double> const>(s.value));
+        Array values;
+        for (auto const i : kept) values.push_back(rounded(s.value[i], 2));
+        series.set(s.region, Object{{"t", rounded(pick(s.t, kept), 1)}, {"v", std::move(values)}});
+    }
+    return Object{{"unit", "gCO2/kWh"}, {"provider", a.signal_provider}, {"kind", "marginal"}, {"series", std::move(series)}};
+}
+
+json::Value windows_json(Account const& a)
+{
+    Array out;
+    for (auto const& w : a.windows)
+        out.emplace_back(Object{{"site", a.sites.at(w.site).id.value},
+                                {"open_s", rounded(w.open_s, 1)},
+                                {"close_s", rounded(w.close_s, 1)},
+                                {"released_s", rounded(w.released_s, 1)},
+                                {"closing_s", spans_json(w.closing)},
+                                {"first_step_s", rounded(w.first_step_s, 1)},
+                                {"last_step_s", rounded(w.last_step_s, 1)},
+                                {"startup_s", rounded(w.startup, 3)},
+                                {"steps", w.steps},
+                                {"kwh", rounded(w.tally.energy.value / 1000, 4)},
+                                {"gco2", rounded(w.tally.carbon.value, 3)},
+                                {"kwh_outside", rounded(w.tally.dirty().value / 1000, 4)},
+                                {"kwh_unknown", rounded(w.tally.unknown.value / 1000, 4)},
+                                {"gco2_outside", rounded(w.tally.carbon_dirty.value, 3)}});
+    return out;
+}
+
+json::Value rounds_json(Account const& a)
+{
+    Array out;
+    for (auto const& r : a.rounds) {
+        Array sites;
+        for (auto const& p : r.parts)
+            sites.emplace_back(Object{{"site", a.sites.at(p.site).id.value},
+                                      {"steps", p.steps},
+                                      {"tokens", p.tokens},
+                                      {"weight", rounded(p.weight, 5)},
+                                      {"first_step_s", rounded(p.before, 2)},
+                                      {"train_s", rounded(p.train, 2)},
+                                      {"last_step_s", rounded(p.after, 2)}});
+        out.emplace_back(Object{{"number", r.number},
+                                {"start_s", rounded(r.start_s, 1)},
+                                {"end_s", rounded(r.end_s, 1)},
+                                {"merged_s", rounded(r.merged_s, 1)},
+                                {"mode", r.joint() ? "joint" : "solo"},
+                                {"sites", std::move(sites)},
+                                {"steps", r.steps},
+                                {"last_step", rounded(r.last_step, 2)},
+                                {"tokens", r.tokens},
+                                {"duration_s", rounded(r.duration, 2)},
+                                {"merge_s", rounded(r.merge, 2)},
+                                {"bytes", r.bytes},
+                                {"delta_norm", r.delta_norm},
+                                {"loss", rounded(r.loss, 4)},
+                                {"kwh", rounded(r.tally.energy.value / 1000, 6)},
+                                {"gco2", rounded(r.tally.carbon.value, 5)},
+                                {"note", r.note.empty() ? Value() : Value(r.note)}});
+    }
+    return out;
+}
+
+json::Value loss_json(Account const& a)
+{
+    auto const& loss = *a.loss;
+    Object out{{"tokens_per_step", loss.tokens_per_step}, {"smoothing", loss.smoothing}, {"tail_steps", loss.tail_steps}};
+    Object raw;
+    for (auto const& curve : loss.raw) raw.set(curve.id, curve_json(curve, true));
+    out.set("raw", std::move(raw));
+    Array curves, finals;
+    for (auto const& curve : loss.curves) curves.emplace_back(curve_json(curve, false));
+    out.set("curves", std::move(curves));
+    for (auto const& f : loss.finals)
+        finals.emplace_back(Object{{"id", f.id},
+                                   {"label", f.label},
+                                   {"best_ppl", rounded(f.best_perplexity, 6)},
+                                   {"tail_loss", rounded(f.tail_loss, 6)},
+                                   {"tail_se", rounded(f.tail_error, 6)},
+                                   {"wall_s", rounded(f.wall_s, 1)},
+                                   {"steps", f.steps}});
+    out.set("final", std::move(finals));
+    if (loss.differences.empty()) return out;
+    Array differences;
+    for (auto const& d : loss.differences)
+        differences.emplace_back(
+            Object{{"id", d.id}, {"step", rounded(d.step, 1)}, {"d", rounded(d.difference, 4)}, {"se", rounded(d.error, 4)}});
+    out.set("difference", Object{{"to", loss.difference_to}, {"bucket_steps", loss.difference_bucket}, {"curves", std::move(differences)}});
+    return out;
+}
+
+json::Value comparison_json(Account const& a)
+{
+    auto const* final = final_of(a, "run");
+    Scenario run{"run", "This run", "", a.sites.size(), a.last_step_s.value_or(a.end_s), a.step, {a.total()}, a.tokens, {}, {}};
+    if (final != nullptr) {
+        run.perplexity = final->best_perplexity;
+        run.tail = *final;
+    }
+    Object mine = scenario_json(run, a);
+    Object split;
+    for (auto const& s : a.sites) split.set(s.id.value, s.ledger.total.carbon.value / 1000);
+    mine.set("split", std::move(split));
+    Array out{std::move(mine)};
+    for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
+    for (auto const& s : a.other_scenarios) out.emplace_back(scenario_json(s, a));
+    return out;
+}
+
+namespace {
+
+char const* key_of(energy::State state)
+{
+    switch (state) {
+        case energy::State::starting:
+            return "startup";
+        case energy::State::draining:
+            return "drain";
+        default:
+            return energy::name(state);
+    }
+}
+
+Object states_of(energy::Ledger const& ledger, bool carbon)
+{
+    Object out;
+    for (auto const& [state, tally] : ledger.by_state)
+        out.set(key_of(state), carbon ? rounded(tally.carbon.value, 4) : rounded(tally.energy.value / 1000, 5));
+    return out;
+}
+
+Object series_json(std::vector<energy::Tally> const& tallies)
+{
+    Array wh, g;
+    for (auto const& t : tallies) {
+        wh.emplace_back(rounded(t.energy.value, 1));
+        g.emplace_back(rounded(t.carbon.value, 2));
+    }
+    return Object{{"wh", std::move(wh)}, {"g", std::move(g)}};
+}
+
+Value always_on_series(Account const& a)
+{
+    if (a.always_on_cumulative.empty()) return {};
+    Object g;
+    Value wh;
+    for (auto const& [region, tallies] : a.always_on_cumulative) {
+        auto const series = series_json(tallies);
+        g.set(region, *series.find("g"));
+        wh = *series.find("wh");
+    }
+    return Object{{"step_s", a.always_on_step_s}, {"wh", wh}, {"g", std::move(g)}};
+}
+
+}  // namespace
+
+json::Value times_json(Account const& a)
+{
+    Object out;
+    for (auto const& s : a.sites) out.set(s.id.value, Object{{"startup_s", spread_json(s.startup)}, {"drain_s", spread_json(s.drain)}});
+    return out;
+}
+
+json::Value energy_json(Account const& a)
+{
+    Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
+    for (auto const& s : a.sites) {
+        auto const& id = s.id.value;
+        auto const& total = s.ledger.total;
+        kwh.set(id, states_of(s.ledger, false));
+        g.set(id, states_of(s.ledger, true));
+        inside.set(id, rounded(total.clean.value / 1000, 5));
+        window.set(id, rounded(s.ledger.inside_windows.value / 1000, 5));
+        unknown.set(id, rounded(total.unknown.value / 1000, 5));
+        outside.set(id, rounded(total.carbon_dirty.value, 3));
+        total_kwh.set(id, rounded(total.energy.value / 1000, 6));
+        total_g.set(id, rounded(total.carbon.value, 4));
+        cumulative.set(id, series_json(s.cumulative));
+    }
+    Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};
+    if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
+    return Object{{"kwh", std::move(kwh)},
+                  {"g", std::move(g)},
+                  {"inside_kwh", std::move(inside)},
+                  {"window_kwh", std::move(window)},
+                  {"unknown_kwh", std::move(unknown)},
+                  {"outside_g", std::move(outside)},
+                  {"total_kwh", std::move(total_kwh)},
+                  {"total_g", std::move(total_g)},
+                  {"cumulative", std::move(series)}};
+}
+
+}  // namespace curtail::report

@@ -1,0 +1,27 @@
+#pragma once
+#include <cmath>
+
+#include "report/document.hpp"
+
+/// Pieces of the document, one function per top-level key.
+namespace curtail::report {
+
+/// `value` with `digits` decimals: a chart needs no more, and the page stays small.
+[[nodiscard]] inline double rounded(double value, int digits)
+{
+    double const scale = std::pow(10.0, digits);
+    return std::round(value * scale) / scale;
+}
+[[nodiscard]] json::Value rounded(MaybeSeconds value, int digits);
+[[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
+
+[[nodiscard]] json::Value headline_json(Account const& account);
+[[nodiscard]] json::Value signals_json(Account const& account);
+[[nodiscard]] json::Value windows_json(Account const& account);
+[[nodiscard]] json::Value rounds_json(Account const& account);
+[[nodiscard]] json::Value loss_json(Account const& account);
+[[nodiscard]] json::Value energy_json(Account const& account);
+[[nodiscard]] json::Value times_json(Account const& account);
+[[nodiscard]] json::Value comparison_json(Account const& account);
+
+}  // namespace curtail::report

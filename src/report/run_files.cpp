@@ -1,0 +1,181 @@
+#include "report/run_files.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace curtail::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<MetricsRow> parse_row(std::string_view line)
+{
+    auto const value = json::parse(line, "metrics");
+    auto const* object = value ? value->as_object() : nullptr;
+    if (object == nullptr) return std::nullopt;
+    bool good = true;
+    auto const number = [&](char const* key) {
+        auto const* found = object->find(key);
+        auto const n = found != nullptr ? found->as_number() : std::nullopt;
+        good = good && n && std::isfinite(*n);
+        return n.value_or(0);
+    };
+    auto const* time = object->find("time");
+    auto const moment = parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
+    MetricsRow const row{moment.value_or(Time{}),
+                         static_cast<std::int64_t>(number("step")),
+                         static_cast<std::int64_t>(number("round")),
+                         static_cast<std::int64_t>(number("tokens")),
+                         static_cast<std::int64_t>(number("progress_tokens")),
+                         number("loss"),
+                         number("step_s")};
+    if (!moment || !good || row.step_s < 0 || row.tokens < 0) return std::nullopt;
+    return row;
+}
+
+/// A JSON file that need not be there yet.
+Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
+{
+    auto const content = read_file_if_there(path, static_cast<std::int64_t>(json::document_limits.bytes));
+    if (!content) return tl::unexpected(content.error());
+    if (!*content) return std::optional<json::Value>{};
+    auto value = json::parse(**content, path.string());
+    if (!value) return tl::unexpected(value.error());
+    return std::optional(std::move(*value));
+}
+
+/// Where `file:///folder` points.
+fs::path store_folder(std::string const& url) { return url.substr(std::string("file://").size()); }
+
+Result<void> read_sites(RunFiles& files)
+{
+    for (auto const& site : files.run.sites) {
+        auto const folder = files.run.site_folder(site.site);
+        auto events = read_events(folder / "events.jsonl");
+        if (!events) return tl::unexpected(events.error());
+        auto metrics = read_metrics(folder / "metrics.jsonl");
+        if (!metrics) return tl::unexpected(metrics.error());
+        files.broken_lines += events->broken_lines + metrics->broken_lines;
+        files.sites.push_back({std::move(events->events), std::move(metrics->rows)});
+    }
+    return {};
+}
+
+Result<void> read_signal(RunFiles& files, fs::path const& path)
+{
+    auto const trace = signals::read_trace(path);
+    if (!trace) return tl::unexpected(trace.error());
+    files.trace = by_region(*trace);
+    files.trace_name = path.filename().string();
+    return {};
+}
+
+/// What the figures follow from, so that another person can see that it is the same.
+Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const& name)
+{
+    auto const content = read_file_if_there(path);
+    if (!content) return tl::unexpected(content.error());
+    if (*content) files.digests.emplace_back(name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
+    return {};
+}
+
+Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
+{
+    std::vector<std::pair<fs::path, std::string>> named{{files.run.file, files.run.file.filename().string()}};
+    if (trace) named.emplace_back(*trace, trace->filename().string());
+    named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json", "store run.json");
+    named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
+    named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");
+    for (auto const& site : files.run.sites)
+        for (char const* file : {"events.jsonl", "metrics.jsonl"})
+            named.emplace_back(files.run.site_folder(site.site) / file, site.site.value + " " + file);
+    for (auto const& [path, name] : named)
+        if (auto added = add_digest(files, path, name); !added) return added;
+    return {};
+}
+
+}  // namespace
+
+Result<MetricsFile> read_metrics(fs::path const& path)
+{
+    auto const content = read_file_if_there(path);
+    if (!content) return tl::unexpected(content.error());
+    MetricsFile file;
+    if (!*content) return file;
+    for (auto line : split(**content, '\n')) {
+        if (trim(line).empty()) continue;
+        if (auto const row = parse_row(line)) file.rows.push_back(*row);
+        else ++file.broken_lines;
+    }
+    return file;
+}
+
+Result<std::optional<TimeScale>> read_clock(fs::path const& path)
+{
+    auto const value = parse_if_there(path);
+    if (!value) return tl::unexpected(value.error());
+    if (!*value) return std::optional<TimeScale>{};
+    json::ObjectReader r(**value, path.string());
+    auto const origin = parse_time(r.text("origin"));
+    auto const real_origin = parse_time(r.text("real_origin"));
+    auto const factor = r.number("factor");
+    if (r.good() && !origin) r.reject(origin.error());
+    if (r.good() && !real_origin) r.reject(real_origin.error());
+    r.require(factor > 0, "factor", "must be positive");
+    if (auto error = r.finish()) return tl::unexpected(*error);
+    return std::optional(TimeScale{*origin, *real_origin, factor});
+}
+
+Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file)
+{
+    RunFiles files;
+    auto run = config::read_run(run_file);
+    if (!run) return tl::unexpected(run.error());
+    files.run = std::move(*run);
+    auto const clock = read_clock(files.run.folder / "clock.json");
+    if (!clock) return tl::unexpected(clock.error());
+    files.clock = *clock;
+    auto poller = read_events(files.run.poller_folder() / "events.jsonl");
+    if (!poller) return tl::unexpected(poller.error());
+    files.poller = std::move(poller->events);
+    files.broken_lines = poller->broken_lines;
+    if (auto read = read_sites(files); !read) return tl::unexpected(read.error());
+    auto chain = read_chain(store_folder(files.run.store), files.run.run);
+    if (!chain) return tl::unexpected(chain.error());
+    files.commits = std::move(*chain);
+    auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
+    if (!evaluation) return tl::unexpected(evaluation.error());
+    files.held_out = *evaluation;
+    if (trace_file)
+        if (auto read = read_signal(files, *trace_file); !read) return tl::unexpected(read.error());
+    if (auto added = add_digests(files, trace_file); !added) return tl::unexpected(added.error());
+    return files;
+}
+
+Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
+{
+    auto const value = parse_if_there(path);
+    if (!value) return tl::unexpected(value.error());
+    auto const* object = *value ? (*value)->as_object() : nullptr;
+    if (object == nullptr) return std::optional<HeldOut>{};
+    // More keys than these are not the report's business, so this is no strict schema.
+    auto const number = [&](char const* key) -> std::optional<double> {
+        auto const* found = object->find(key);
+        return found != nullptr ? found->as_number() : std::nullopt;
+    };
+    auto const loss = number("loss");
+    auto const entropy = number("unigram_entropy");
+    if (!loss || !entropy)
+        return fail(ExitCode::data, path.string(), "it has no number \"loss\" or \"unigram_entropy\"",
+                    "run `curtail-model evaluate` again");
+    HeldOut const held{static_cast<std::int64_t>(number("commit").value_or(0)), *loss, *entropy,
+                       static_cast<std::int64_t>(number("tokens").value_or(0)), number("bits_per_byte")};
+    return std::optional(held);
+}
+
+}  // namespace curtail::report

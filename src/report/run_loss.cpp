@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/curves.hpp"
+#include "report/run_account.hpp"
+#include "report/thin.hpp"
+
+namespace curtail::report {
+namespace {
+
+constexpr std::size_t most_dots_of_a_site = 1500;
+
+CurvePoint point_of(MetricsRow const& row, double tokens_per_step, Axis const& axis)
+{
+    return {static_cast<double>(row.progress) / tokens_per_step, axis.at(row.time), row.loss, std::exp(row.loss)};
+}
+
+}  // namespace
+
+void fill_loss(RunFiles const& files, RunStory const& story, Account& account)
+{
+    account.held_out = files.held_out;
+    auto const per_step = files.run.training.batch_tokens;
+    std::vector<CurvePoint> all;
+    double seconds = 0;
+    LossAccount loss;
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        std::vector<CurvePoint> mine;
+        for (auto const& row : files.sites[s].metrics) {
+            mine.push_back(point_of(row, static_cast<double>(per_step), story.axis));
+            seconds += row.step_s;
+        }
+        loss.raw.push_back(raw_curve(files.run.sites[s].site.value, mine, most_dots_of_a_site));
+        all.insert(all.end(), mine.begin(), mine.end());
+    }
+    if (all.empty()) return;
+    account.step = seconds / static_cast<double>(all.size());
+    std::stable_sort(all.begin(), all.end(), [](CurvePoint const& a, CurvePoint const& b) { return a.step < b.step; });
+    auto const count = static_cast<double>(all.size());
+    double const constant = std::clamp(std::round(count / 50), 5.0, 100.0);
+    loss.tokens_per_step = per_step;
+    loss.smoothing = fmt::format("exponential, constant {:.0f} optimizer steps ({:.3g} M tokens)", constant,
+                                 constant * static_cast<double>(per_step) * 1e-6);
+    loss.tail_steps = static_cast<std::int64_t>(std::clamp(std::round(count / 10), 20.0, 1000.0));
+    auto curve = smoothed_curve("run", "this run", all, constant, most_points_of_a_line);
+    auto const tail = tail_of(all, static_cast<double>(loss.tail_steps));
+    double const best = *std::min_element(curve.perplexity.begin(), curve.perplexity.end());
+    loss.finals.push_back(
+        {"run", "this run", best, tail.mean, tail.error, account.last_step_s.value_or(0), static_cast<std::int64_t>(all.size())});
+    loss.curves.push_back(std::move(curve));
+    account.loss = std::move(loss);
+}
+
+}  // namespace curtail::report

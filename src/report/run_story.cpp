@@ -1,0 +1,276 @@
+#include "report/run_story.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace curtail::report {
+namespace {
+
+using energy::State;
+using energy::StateInterval;
+
+std::string text_of(Event const& event, char const* key)
+{
+    auto const* value = event.details.find(key);
+    if (value == nullptr || value->is_null()) return "";
+    return value->as_text() != nullptr ? *value->as_text() : json::to_string(*value);
+}
+
+/// A moment of the signal's clock, as text or in milliseconds; the event's own if it names none.
+double signal_seconds(Event const& event, Axis const& axis)
+{
+    auto const* value = event.details.find("signal_time");
+    if (value != nullptr && value->as_integer() != nullptr) return axis.of_signal(from_unix_ms(*value->as_integer()));
+    if (value != nullptr && value->as_text() != nullptr)
+        if (auto const time = parse_time(*value->as_text())) return axis.of_signal(*time);
+    return axis.at(event.time);
+}
+
+std::optional<std::size_t> site_index(RunFiles const& files, std::string const& site)
+{
+    for (std::size_t i = 0; i < files.run.sites.size(); ++i)
+        if (files.run.sites[i].site.value == site) return i;
+    return std::nullopt;
+}
+
+std::vector<Event> in_order(std::vector<Event> events)
+{
+    std::stable_sort(events.begin(), events.end(), [](Event const& a, Event const& b) { return a.time < b.time; });
+    return events;
+}
+
+/// Lives of a site's trainer as it logged them itself.
+std::vector<JobStory> lives(std::vector<Event> const& events)
+{
+    std::vector<JobStory> jobs;
+    bool started = false;  // the last life has logged its trainer-start
+    for (auto const& event : events) {
+        bool const start = event.type == "trainer-start";
+        if (start || event.type == "state") {
+            auto const job = text_of(event, "job");
+            auto const word = text_of(event, "state");
+            bool const another = jobs.empty() || jobs.back().end || (!job.empty() && !jobs.back().job.empty() && job != jobs.back().job) ||
+                                 (start && started);
+            if (another && word == "ended") continue;
+            if (another) {
+                jobs.push_back({job, event.time, {}, {}, {}});
+                started = false;
+            }
+            started = started || start;
+            if (word == "ended") jobs.back().end = event.time;
+            else if (!word.empty()) jobs.back().states.emplace_back(event.time, word);
+        }
+        if (jobs.empty()) continue;
+        if (event.type == "stop-requested" && !jobs.back().stop_requested) jobs.back().stop_requested = event.time;
+        if (event.type == "trainer-exit") jobs.back().end = event.time;
+    }
+    return jobs;
+}
+
+/// What the poller saw of a site's jobs: an earlier beginning, and the end of those who could not say it themselves.
+void add_poller(std::vector<JobStory>& jobs, std::vector<Event> const& poller, std::string const& site)
+{
+    for (auto const& event : poller) {
+        if (event.site != site) continue;
+        auto const job = text_of(event, "job");
+        bool const ends = event.type == "job-ended" || event.type == "job-failed" || event.type == "job-cancelled";
+        if (job.empty() || (event.type != "job-started" && !ends)) continue;
+        auto const first = std::find_if(jobs.begin(), jobs.end(), [&](JobStory const& j) { return j.job == job; });
+        if (event.type == "job-started") {
+            if (first == jobs.end()) jobs.push_back({job, event.time, {}, {}, {}});
+            else first->begin = std::min(first->begin, event.time);
+            continue;
+        }
+        for (auto& j : jobs)
+            if (j.job == job && !j.end) j.end = std::max(j.begin, event.time);
+    }
+    std::stable_sort(jobs.begin(), jobs.end(), [](JobStory const& a, JobStory const& b) { return a.begin < b.begin; });
+    for (std::size_t i = 1; i < jobs.size(); ++i) {
+        auto& before = jobs[i - 1];
+        if (!before.end || *before.end > jobs[i].begin) before.end = jobs[i].begin;  // a site runs one job at a time
+    }
+}
+
+State state_of(std::string const& word)
+{
+    for (auto const state : energy::all_states)
+        if (word == energy::name(state)) return state;
+    return State::idle;
+}
+
+char const* kind_of(State state)
+{
+    switch (state) {
+        case State::starting:
+            return "launch";
+        case State::training:
+            return "training";
+        case State::exchange:
+            return "exchange";
+        case State::idle:
+            return "idle";
+        case State::draining:
+            return "drain";
+    }
+    return "idle";
+}
+
+void add_held(SiteStory& site, JobStory const& job, Axis const& axis, Time run_end)
+{
+    Time const end = job.end.value_or(run_end);
+    auto const add = [&](State state, Time from, Time to) {
+        from = std::max(from, job.begin);
+        to = std::min(to, end);
+        if (from >= to) return;
+        site.held_real.push_back({state, {from, to}});
+        site.held.push_back({state, {axis.signal(from), axis.signal(to)}});
+        site.states.push_back({kind_of(state), {axis.at(from), axis.at(to)}});
+    };
+    add(State::starting, job.begin, job.states.empty() ? end : job.states.front().first);
+    for (std::size_t i = 0; i < job.states.size(); ++i)
+        add(state_of(job.states[i].second), job.states[i].first, i + 1 < job.states.size() ? job.states[i + 1].first : end);
+}
+
+std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
+{
+    std::vector<Decision> out;
+    for (auto const& event : poller) {
+        auto const site = site_index(files, event.site);
+        if (event.type != "decision" || !site) continue;
+        auto const* intensity = event.details.find("intensity_gco2_per_kwh");
+        out.push_back({*site, signal_seconds(event, axis), text_of(event, "from"), text_of(event, "to"), text_of(event, "reason"),
+                       intensity != nullptr ? intensity->as_number() : std::nullopt});
+    }
+    std::stable_sort(out.begin(), out.end(), [](Decision const& a, Decision const& b) { return a.at_s < b.at_s; });
+    return out;
+}
+
+std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
+{
+    std::vector<WindowStory> windows;
+    for (auto const& event : poller) {
+        auto const site = site_index(files, event.site);
+        if (!site) continue;
+        if (event.type == "window-open")
+            windows.push_back({*site, text_of(event, "window"), signal_seconds(event, axis), {}, event.time, {}, {}, {}});
+        if (event.type != "window-close") continue;
+        auto const last = std::find_if(windows.rbegin(), windows.rend(), [&](WindowStory const& w) { return w.site == *site; });
+        if (last == windows.rend() || last->close_s) continue;
+        last->close_s = std::max(last->open_s, signal_seconds(event, axis));
+        last->closed_at = event.time;
+    }
+    std::stable_sort(windows.begin(), windows.end(), [](WindowStory const& a, WindowStory const& b) { return a.open_s < b.open_s; });
+    return windows;
+}
+
+/// Stretches between a decision to close and the next of the same site, inside the window.
+void add_closing(WindowStory& window, std::vector<Decision> const& decisions, double end_s)
+{
+    double const close = window.close_s.value_or(end_s);
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+        auto const& d = decisions[i];
+        if (d.site != window.site || d.to != "closing" || d.at_s < window.open_s || d.at_s > close) continue;
+        double to = close;
+        for (std::size_t k = i + 1; k < decisions.size(); ++k)
+            if (decisions[k].site == d.site) {
+                to = std::min(to, decisions[k].at_s);
+                break;
+            }
+        if (to > d.at_s) window.closing.push_back({d.at_s, to});
+    }
+}
+
+/// The real moment at which the site's next window opened; later than anything if there is none.
+Time next_opening(std::vector<WindowStory> const& windows, WindowStory const& window)
+{
+    Time next = Time::max();
+    for (auto const& w : windows)
+        if (w.site == window.site && w.opened_at > window.opened_at) next = std::min(next, w.opened_at);
+    return next;
+}
+
+void add_first_step(WindowStory& window, SiteFiles const& site, Time next)
+{
+    bool const logged = std::any_of(site.events.begin(), site.events.end(), [](Event const& e) { return e.type == "first-step"; });
+    std::optional<Time> first;
+    auto const see = [&](Time time) {
+        if (time >= window.opened_at && time < next && (!first || time < *first)) first = time;
+    };
+    for (auto const& event : site.events)
+        if (event.type == "first-step") see(event.time);
+    if (!logged)
+        for (auto const& row : site.metrics) see(row.time);
+    window.first_step = first;
+}
+
+/// Waiting for devices: from the opening, or the end of the job before, to the first job of the window.
+void add_provision(SiteStory& site, WindowStory const& window, Time next, Axis const& axis)
+{
+    double from = window.open_s;
+    for (auto const& job : site.jobs) {
+        if (job.begin >= next) return;
+        if (job.begin >= window.opened_at) {
+            if (axis.at(job.begin) > from) site.states.push_back({"provision", {from, axis.at(job.begin)}});
+            return;
+        }
+        if (job.end) from = std::max(from, axis.at(*job.end));
+    }
+}
+
+Time last_moment(RunFiles const& files)
+{
+    Time last = files.clock ? files.clock->real_origin : Time{};
+    for (auto const& event : files.poller) last = std::max(last, event.time);
+    for (auto const& site : files.sites) {
+        for (auto const& event : site.events) last = std::max(last, event.time);
+        for (auto const& row : site.metrics) last = std::max(last, row.time);
+    }
+    for (auto const& commit : files.commits) last = std::max(last, commit.time);
+    return last;
+}
+
+Time first_moment(RunFiles const& files)
+{
+    Time first = Time::max();
+    for (auto const& event : files.poller) first = std::min(first, event.time);
+    for (auto const& site : files.sites)
+        for (auto const& event : site.events) first = std::min(first, event.time);
+    if (first != Time::max()) return first;
+    return files.trace.empty() || files.trace[0].points.empty() ? Time{} : files.trace[0].points[0].time;
+}
+
+}  // namespace
+
+RunStory story_of(RunFiles const& files)
+{
+    RunStory story;
+    story.axis = Axis{files.clock, files.clock ? files.clock->origin : first_moment(files)};
+    story.end = std::max(last_moment(files), files.clock ? files.clock->real_origin : story.axis.zero());
+    story.end_s = story.axis.at(story.end);
+    auto const poller = in_order(files.poller);
+    story.decisions = decisions_of(files, poller, story.axis);
+    story.windows = windows_of(files, poller, story.axis);
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        SiteStory site;
+        site.jobs = lives(in_order(files.sites[s].events));
+        add_poller(site.jobs, poller, files.run.sites[s].site.value);
+        for (auto const& job : site.jobs) {
+            story.running = story.running || !job.end;
+            add_held(site, job, story.axis, story.end);
+            if (job.stop_requested && job.end) site.drains.push_back(seconds_between(*job.stop_requested, *job.end));
+        }
+        story.sites.push_back(std::move(site));
+    }
+    for (auto& window : story.windows) {
+        Time const next = next_opening(story.windows, window);
+        add_closing(window, story.decisions, story.end_s);
+        add_first_step(window, files.sites[window.site], next);
+        add_provision(story.sites[window.site], window, next, story.axis);
+    }
+    for (auto& site : story.sites)
+        std::stable_sort(site.states.begin(), site.states.end(),
+                         [](StateSpan const& a, StateSpan const& b) { return a.when.from_s < b.when.from_s; });
+    return story;
+}
+
+}  // namespace curtail::report

@@ -1,0 +1,69 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/run_files.hpp"
+
+/// What happened in a run, put together from its events: windows, states and the times between them. Pure.
+namespace curtail::report {
+
+/// Puts real moments on the signal's axis.
+class Axis {
+  public:
+    Axis(std::optional<TimeScale> clock, Time zero) : clock_(clock), zero_(zero) {}
+    [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
+    /// Signal seconds after time zero.
+    [[nodiscard]] double at(Time real) const { return seconds_between(zero_, signal(real)); }
+    [[nodiscard]] double of_signal(Time signal_time) const { return seconds_between(zero_, signal_time); }
+    [[nodiscard]] Time moment(double seconds) const { return zero_ + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
+    [[nodiscard]] double factor() const { return clock_ ? clock_->factor : 1; }
+    [[nodiscard]] Time zero() const { return zero_; }
+
+  private:
+    std::optional<TimeScale> clock_;
+    Time zero_;
+};
+
+/// A window of one site with its real moments.
+struct WindowStory {
+    std::size_t site{};
+    std::string id;
+    double open_s{};
+    MaybeSeconds close_s;
+    Time opened_at;  ///< real: when the poller saw it
+    std::optional<Time> closed_at;
+    std::optional<Time> first_step;  ///< real
+    std::vector<Span> closing;
+};
+
+/// One life of a site's job, real time.
+struct JobStory {
+    std::string job;  ///< Slurm's number; may be empty
+    Time begin;       ///< devices held from here
+    std::optional<Time> end;
+    std::optional<Time> stop_requested;
+    std::vector<std::pair<Time, std::string>> states;  ///< the trainer's words: starting, training, exchange, idle, draining
+};
+
+struct SiteStory {
+    std::vector<JobStory> jobs;                    ///< in order of begin
+    std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's axis
+    std::vector<energy::StateInterval> held_real;  ///< the same in real time
+    std::vector<StateSpan> states;                 ///< with `provision`, for the report
+    std::vector<double> drains;                    ///< real seconds from a stop request to the exit
+};
+
+struct RunStory {
+    Axis axis{std::nullopt, Time{}};
+    Time end;  ///< real: the last thing recorded
+    double end_s{};
+    bool running{false};  ///< a job has not ended
+    std::vector<Decision> decisions;
+    std::vector<WindowStory> windows;  ///< in order of opening
+    std::vector<SiteStory> sites;      ///< as run.sites
+};
+
+[[nodiscard]] RunStory story_of(RunFiles const& files);
+
+}  // namespace curtail::report

@@ -1,0 +1,29 @@
+// make_run KIND FOLDER: writes a synthetic run for the test of the page.
+#include <cstdio>
+#include <exception>
+#include <map>
+
+#include "report/synthetic_run.hpp"
+
+int main(int argc, char** argv)
+{
+    using curtail::report::test::Synthetic;
+    std::map<std::string, Synthetic> const kinds{
+        {"demo", {}},
+        {"empty", {.empty = true}},
+        {"open", {.stop_at = 20'000, .evaluated = false}},
+        {"gaps", {.gaps = true}},
+        {"hostile", {.region_suffix = " </script><script>alert(1)</script>&<b>\"'"}},
+    };
+    if (argc != 3 || kinds.count(argv[1]) == 0) {
+        std::fprintf(stderr, "usage: make_run demo|empty|open|gaps|hostile FOLDER\n");
+        return 64;
+    }
+    try {
+        curtail::report::test::write_synthetic_run(argv[2], kinds.at(argv[1]));
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "make_run: %s\n", error.what());
+        return 70;
+    }
+    return 0;
+}

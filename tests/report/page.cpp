@@ -1,0 +1,105 @@
+#include "report/page.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/digest.hpp"
+#include "report/document.hpp"
+#include "report/thin.hpp"
+
+namespace curtail::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+Account account_named(std::string name)
+{
+    Account account;
+    account.name = name;
+    account.title = name;
+    account.time_zero = parse_time("2026-01-11T17:00Z").value();
+    account.notes.emplace_back(name, name);
+    return account;
+}
+
+std::string page_of(Account const& account, std::string plotly)
+{
+    return page(document(account, std::nullopt), account, std::move(plotly));
+}
+
+TEST(Page, ForeignTextNeverBecomesMarkup)
+{
+    auto const html = page_of(account_named("</script><script>alert(1)</script>"), "1;");
+    EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
+    EXPECT_THAT(html, HasSubstr("\\u003c/script\\u003e\\u003cscript\\u003ealert(1)"));
+    EXPECT_THAT(html, HasSubstr("<h1>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</h1>"));
+}
+
+TEST(Page, PolicyAllowsNothingButTheTwoScriptsInside)
+{
+    auto const html = page_of(account_named("demo"), "var x = \"</script>\";");
+    auto const policy = html.substr(html.find("Content-Security-Policy"), 400);
+    EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
+    auto const script_sources = policy.substr(policy.find("script-src"), policy.find("style-src") - policy.find("script-src"));
+    EXPECT_THAT(script_sources, Not(HasSubstr("unsafe")));
+    EXPECT_THAT(script_sources, HasSubstr("'sha256-" + base64(sha256(std::string_view("var x = \"<\\/script>\";")).bytes) + "'"));
+    EXPECT_THAT(html, Not(HasSubstr("{{")));
+}
+
+TEST(Page, MarksInsideValuesAreOnlyText)
+{
+    auto const html = page_of(account_named("{{PLOTLY}}"), "the_library();");
+    EXPECT_EQ(html.find("the_library"), html.rfind("the_library"));
+}
+
+TEST(Base64, IsThatOfRfc4648)
+{
+    auto const of = [](std::string_view text) {
+        std::vector<unsigned char> const bytes(text.begin(), text.end());
+        return base64(bytes);
+    };
+    EXPECT_EQ(of(""), "");
+    EXPECT_EQ(of("f"), "Zg==");
+    EXPECT_EQ(of("fo"), "Zm8=");
+    EXPECT_EQ(of("foo"), "Zm9v");
+    EXPECT_EQ(of("foobar"), "Zm9vYmFy");
+}
+
+TEST(EscapeHtml, LeavesNoMarkupAndNoControlCharacters)
+{
+    EXPECT_EQ(escape_html("<a href='x'>\"&\""), "&lt;a href=&#39;x&#39;&gt;&quot;&amp;&quot;");
+    EXPECT_EQ(escape_html("a\x1b[1m"), "a\\x1b[1m");
+}
+
+TEST(Thin, KeepsFirstLastPeaksAndDips)
+{
+    std::vector<double> values(100'000, 1);
+    values[54'321] = 9;
+    values[12'345] = -9;
+    auto const kept = thin_line(std::span<double const>(values), 4000);
+    EXPECT_LE(kept.size(), 4000U);
+    EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end()));
+    EXPECT_EQ(kept.front(), 0U);
+    EXPECT_EQ(kept.back(), values.size() - 1);
+    EXPECT_THAT(kept, testing::IsSupersetOf({std::size_t{54'321}, std::size_t{12'345}}));
+}
+
+TEST(Thin, KeepsGaps)
+{
+    std::vector<std::optional<double>> values(50'000, 1.0);
+    values[777] = std::nullopt;
+    auto const kept = thin_line(std::span<std::optional<double> const>(values), 4000);
+    EXPECT_THAT(kept, testing::Contains(std::size_t{777}));
+}
+
+TEST(Thin, LeavesShortLinesAloneAndTakesEveryNthDot)
+{
+    std::vector<double> const values{3, 1, 2};
+    EXPECT_THAT(thin_line(std::span<double const>(values), 8), ElementsAre(0, 1, 2));
+    EXPECT_THAT(thin_dots(10, 4), ElementsAre(0, 3, 6, 9));
+    EXPECT_THAT(thin_dots(0, 4), ElementsAre());
+}
+
+}  // namespace
+}  // namespace curtail::report

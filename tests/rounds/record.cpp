@@ -1,0 +1,151 @@
+#include "rounds/record.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::small_run;
+using testing::HasSubstr;
+
+Commit a_commit()
+{
+    Commit c;
+    c.run = {"test"};
+    c.number = {8};
+    c.parent = sha256("parent");
+    c.kind = Commit::Kind::merge;
+    c.round = {4};
+    c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
+    c.outer = OuterRef{Outer::Kind::nesterov, {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
+    c.totals = {128, 16};
+    c.done = {{0, 14}, {16, 18}};
+    c.members = {{test::member("A", 2), {"A"}, {3}, {{19, 20}, {28, 34}}, 2'500'000, {1}, 1, from_unix_ms(1'700'000'000'123)}};
+    c.decided = {{test::member("A", 2), {3}, {}, sha256("h"), {{16, 18}}, 16, 2, 1, 0.123F, 0.5, false},
+                 {test::member("B", 3), {1}, Refusal::stale, sha256("i"), {{8, 11}}, 24, 3, 3, 0, 1.5, false},
+                 {test::member("B", 3), {2}, {}, {}, {{11, 14}}, 24, 3, 0, 0.25F, 0.25, true}};
+    c.removed = {{test::member("C", 5), Removal::silent}};
+    c.outer_step = true;
+    c.norms = {0.5, 0.25};
+    c.recent = {{{3}, {6}}, {{4}, {8}}};
+    c.by = {test::member("B", 3), 2};
+    c.time = from_unix_ms(1'700'000'001'000);
+    return c;
+}
+
+Header a_header()
+{
+    Header h;
+    h.run = {"test"};
+    h.member = test::member("A", 2);
+    h.seq = {3};
+    h.base_round = {2};
+    h.leaving = true;
+    h.ranges = {{4, 8}};
+    h.tokens = 32;
+    h.steps = 4;
+    h.parts = {{test::part("d0", delta_name({2}, h.member, h.seq, "d0")), 0.75, 0}};
+    h.rate = 1'000'000;
+    h.time = from_unix_ms(5);
+    return h;
+}
+
+TEST(Record, ReadsBackAsItWasWritten)
+{
+    auto const run = small_run();
+    auto const run_bytes = encode(run).bytes;
+    ASSERT_TRUE(decode_run(run_bytes)) << decode_run(run_bytes).error().message();
+    EXPECT_EQ(*decode_run(run_bytes), run);
+
+    auto const commit = a_commit();
+    auto const bytes = encode(commit);
+    auto const read = decode_commit(bytes.bytes, commit_name({8}));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, commit);
+    EXPECT_EQ(encode(*read).bytes, bytes.bytes);
+    EXPECT_EQ(bytes.sha256, sha256(bytes.bytes));
+
+    auto const header = a_header();
+    EXPECT_EQ(*decode_header(encode(header).bytes, header_name(header.member, {3})), header);
+    Lease const lease{header.member, 2, Millis{5'000}, from_unix_ms(9)};
+    EXPECT_EQ(*decode_lease(encode(lease).bytes, lease_name({4}, 2)), lease);
+}
+
+TEST(Record, AnyFlippedBitIsNoticed)
+{
+    std::vector<std::pair<std::string, std::function<bool(std::string const&)>>> const records{
+        {encode(small_run()).bytes, [](std::string const& b) { return decode_run(b).has_value(); }},
+        {encode(a_commit()).bytes, [](std::string const& b) { return decode_commit(b, commit_name({8})).has_value(); }},
+        {encode(a_header()).bytes, [](std::string const& b) { return decode_header(b, header_name(a_header().member, {3})).has_value(); }}};
+    for (auto const& [bytes, good] : records) {
+        ASSERT_TRUE(good(bytes));
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            for (int bit = 0; bit < 8; ++bit) {
+                auto broken = bytes;
+                broken[i] = static_cast<char>(broken[i] ^ (1 << bit));
+                ASSERT_FALSE(good(broken)) << "byte " << i << " bit " << bit << " of " << bytes;
+            }
+        EXPECT_FALSE(good(bytes + " "));
+        EXPECT_FALSE(good(bytes.substr(0, bytes.size() - 1)));
+    }
+}
+
+TEST(Record, UnderAnotherNameIsRefused)
+{
+    auto const bytes = encode(a_commit()).bytes;
+    auto const read = decode_commit(bytes, commit_name({9}));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ExitCode::protocol);
+    EXPECT_THAT(read.error().message(), HasSubstr("belongs under commits/00000008.json"));
+    EXPECT_FALSE(decode_header(encode(a_header()).bytes, header_name(a_header().member, {4})));
+}
+
+TEST(Record, OfAnotherFormatIsRefusedEvenIfItsDigestIsRight)
+{
+    auto bytes = encode(a_commit()).bytes;
+    auto object = *json::parse(bytes, "t")->as_object();
+    object.set("format", 2);
+    object.erase("self");
+    object.erase("sig");
+    object.set("self", sha256(json::canonical(object)).hex());
+    object.set("sig", nullptr);
+    auto const read = decode_commit(json::canonical(object), commit_name({8}));
+    ASSERT_FALSE(read);
+    EXPECT_THAT(read.error().message(), HasSubstr("another version"));
+}
+
+TEST(Record, LongerThanTheLimitIsRefused)
+{
+    std::string const long_text(record_bytes_limit + 1, ' ');
+    EXPECT_THAT(decode_commit(long_text, commit_name({1})).error().message(), HasSubstr("longer than"));
+}
+
+TEST(Record, ExactNumbersKeepTheirBits)
+{
+    for (double const v : {0.0, 1.0, 0.1, 1e300, 5e-324}) EXPECT_EQ(double_from_exact(exact(v)), v);
+    EXPECT_EQ(float_from_exact(exact(0.1F)), 0.1F);
+    EXPECT_FALSE(double_from_exact("3ff"));
+    EXPECT_FALSE(double_from_exact("3FF0000000000000"));
+}
+
+TEST(Record, AnotherConfigurationIsNamedByItsKey)
+{
+    auto const run = small_run();
+    auto other = run;
+    EXPECT_FALSE(difference(run, other));
+    other.sites = {{"A"}};
+    EXPECT_FALSE(difference(run, other));
+    other.params.round_time = Seconds{4};
+    EXPECT_THAT(difference(run, other)->message(), HasSubstr("params.round_time_ms"));
+    EXPECT_EQ(difference(run, other)->code, ExitCode::config);
+    other = run;
+    other.seed = 2;
+    EXPECT_THAT(difference(run, other)->message(), HasSubstr("seed"));
+}
+
+}  // namespace
+}  // namespace curtail::rounds

@@ -1,0 +1,300 @@
+#include "rounds/site.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.hpp"
+#include "simulator.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::Simulator;
+using test::small_run;
+using testing::HasSubstr;
+
+Result<ChainSummary> summary_of(Simulator& s) { return verify(s.store().source()); }
+
+TEST(Site, AloneCommitsItsOwnWeightsWithoutLeaseAndHeaders)
+{
+    Simulator s(small_run(60, {{"A"}}), 1, {});
+    s.start(0);
+    ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.complete(); }));
+    auto const v = summary_of(s);
+    ASSERT_TRUE(v) << v.error().message();
+    EXPECT_EQ(v->lone, v->merges);
+    EXPECT_GE(v->merges, 3);
+    for (auto const& entry : s.store().small())
+        EXPECT_FALSE(entry.first.rfind("merge/", 0) == 0 || entry.first.rfind("contrib/", 0) == 0) << entry.first;
+}
+
+TEST(Site, SeveralAverageInEveryRound)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}, {"C"}}), 2, {});
+    for (std::size_t i = 0; i < 3; ++i) s.start(i);
+    s.run_until(Seconds{90}, [] { return false; });
+    auto const v = summary_of(s);
+    ASSERT_TRUE(v) << v.error().message();
+    EXPECT_GE(v->averaged, 14) << "a round is 3 s and a merge";
+    EXPECT_LE(v->merges - v->averaged, 2);
+    auto const& last = s.store().chain();
+    int with_all = 0, merges = 0;
+    for (auto const& c : last) {
+        if (c.kind != Commit::Kind::merge || c.round.value < 5) continue;
+        std::set<SiteId> fresh;
+        for (auto const& d : c.decided)
+            if (d.staleness == 0) fresh.insert(member_parts(d.member).process.site);
+        ++merges;
+        if (fresh.size() == 3) ++with_all;
+    }
+    EXPECT_EQ(with_all, merges) << "live members are included fresh in each round";
+}
+
+TEST(Site, AJoinerBesideALoneSiteBeginsFromItsNextCommit)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 3, {});
+    s.start(0);
+    s.run_until(Seconds{10}, [] { return false; });
+    s.start(1);
+    auto const began = s.now();
+    auto const trains = [&] { return s.site_of(1) != nullptr && s.site_of(1)->status().state == State::run; };
+    ASSERT_TRUE(s.run_until(Seconds{60}, trains));
+    EXPECT_LT(s.now() - began, Seconds{4});
+    EXPECT_EQ(s.site_of(1)->status().base, s.store().chain().back().round);
+    EXPECT_TRUE(s.store().chain().back().decided.at(0).inlined);
+}
+
+TEST(Site, AskedToStopItContributesAndExits)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 4, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const id = *s.site_of(0)->status().member;
+    s.stop(0, Seconds{10});
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{5}, [&] { return s.site_of(0) == nullptr; }));
+    s.run_until(s.now() + Seconds{10}, [] { return false; });
+    bool left = false;
+    for (auto const& c : s.store().chain())
+        for (auto const& r : c.removed) left = left || (r.member == id && r.reason == Removal::left);
+    EXPECT_TRUE(left);
+    EXPECT_EQ(summary_of(s)->refused, 0);
+}
+
+TEST(Site, AfterAllHaveLeftAStarterFoldsTheirWorkBeforeItTrains)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 5, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const trains = [&](std::size_t site) {
+        auto const status = s.site_of(site)->status();
+        return status.state == State::run && !status.since.empty();
+    };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{10}, [&] { return trains(0) && trains(1); }));
+    s.stop(0, Seconds{10});
+    s.stop(1, Seconds{10});
+    s.run_until(s.now() + Seconds{10}, [] { return false; });
+    ASSERT_EQ(s.living_count(), 0U);
+    auto const before = s.store().chain().back();
+    ASSERT_EQ(before.members.size(), 2U) << "their contributions are pending";
+    s.run_until(s.now() + std::chrono::hours{48}, [] { return false; });
+    s.start(1);
+    auto const joined = [&] { return s.store().chain().size() >= static_cast<std::size_t>(before.number.value) + 2; };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{10}, joined));
+    auto const& fold = s.store().chain().at(static_cast<std::size_t>(before.number.value));
+    EXPECT_EQ(fold.kind, Commit::Kind::merge);
+    EXPECT_EQ(fold.decided.size(), 2U);
+    EXPECT_TRUE(fold.members.empty());
+    EXPECT_EQ(member_parts(fold.by.member).admitted, CommitNumber{0}) << "by a process that is no member";
+    EXPECT_EQ(s.store().chain().back().members.size(), 1U);
+}
+
+TEST(Site, AKilledSitesBlocksAreTrainedByTheOther)
+{
+    Simulator s(small_run(60, {{"A"}, {"B"}}), 6, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{6}, [] { return false; });
+    s.kill(0);
+    ASSERT_TRUE(s.run_until(Seconds{200}, [&] { return s.complete(); }));
+    bool silent = false;
+    for (auto const& c : s.store().chain())
+        for (auto const& r : c.removed) silent = silent || r.reason == Removal::silent;
+    EXPECT_TRUE(silent);
+}
+
+TEST(Site, ANewLifeTakesThePlaceOfTheOldAtOnce)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 7, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const old = *s.site_of(0)->status().member;
+    s.start(0);
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{30}, [&] { return s.living_count() == 2; })) << "the older life exits";
+    auto const succeeded = [&] {
+        for (auto const& c : s.store().chain())
+            for (auto const& r : c.removed)
+                if (r.member == old && (r.reason == Removal::succeeded || r.reason == Removal::left)) return true;
+        return false;
+    };
+    EXPECT_TRUE(s.run_until(s.now() + Seconds{30}, succeeded));
+}
+
+/// One machine, driven by hand against a store of names.
+class ByHand : public testing::Test {
+  protected:
+    explicit ByHand(RunSpec spec = small_run()) : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0}) {}
+    /// Answers questions to the store until the machine asks something else, waits or exits; answers its last outputs.
+    std::vector<Output> serve(Input input)
+    {
+        for (int i = 0; i < 10'000; ++i) {
+            now += Millis{10};
+            auto outputs = site.on(now, input);
+            std::optional<Input> answer;
+            for (auto const& output : outputs) {
+                if (auto const* get = std::get_if<Get>(&output)) answer = got(*get);
+                if (auto const* create = std::get_if<Create>(&output)) answer = created(*create);
+                if (auto const* make = std::get_if<MakeInitial>(&output))
+                    answer = Stored{make->op, {test::part(make->parts[0].part, make->parts[0].name)}};
+                if (std::holds_alternative<Exit>(output)) return outputs;
+            }
+            if (!answer) {
+                bool const asks =
+                    std::any_of(outputs.begin(), outputs.end(), [](Output const& o) { return std::holds_alternative<LoadModel>(o); });
+                if (asks || !site.wake()) return outputs;
+                now = std::max(now, *site.wake());
+                answer = Tick{};
+            }
+            input = *answer;
+        }
+        return {};
+    }
+    Input got(Get const& get)
+    {
+        auto const it = objects.find(get.name);
+        if (it == objects.end()) return Missing{get.op};
+        return Got{get.op, it->second};
+    }
+    virtual Input created(Create const& create)
+    {
+        if (!objects.emplace(create.name, create.bytes).second && !lies) return Exists{create.op};
+        return Created{create.op, from_unix_ms(1'700'000'000'000)};
+    }
+    static Error exit_error(std::vector<Output> const& outputs)
+    {
+        auto const* exit = outputs.empty() ? nullptr : std::get_if<Exit>(&outputs.back());
+        return exit != nullptr && exit->error ? *exit->error : Error{ExitCode::ok, "no error", "", ""};
+    }
+    RunSpec run;
+    MonoTime now{Seconds{1}};
+    std::map<std::string, std::string> objects;
+    bool lies{false};
+    Site site;
+};
+
+TEST_F(ByHand, AStoreThatMakesANameTwiceIsNotUsed)
+{
+    lies = true;
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr("creates only if absent"));
+    EXPECT_FALSE(objects.contains("run.json"));
+}
+
+TEST_F(ByHand, AnotherConfigurationIsRefused)
+{
+    auto other = run;
+    other.seed = 99;
+    objects["run.json"] = encode(other).bytes;
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::config);
+    EXPECT_THAT(error.message(), HasSubstr("seed"));
+}
+
+TEST_F(ByHand, TheFirstMakesTheRunAndJoinsIt)
+{
+    auto const outputs = serve(Tick{});
+    ASSERT_TRUE(std::holds_alternative<LoadModel>(outputs.back()));
+    EXPECT_TRUE(objects.contains("run.json"));
+    EXPECT_TRUE(objects.contains("commits/00000002.json"));
+    EXPECT_EQ(site.status().state, State::base);
+    EXPECT_EQ(site.status().member, (MemberId{"A.00000011.2"}));
+    EXPECT_EQ(site.status().held.count(), 1) << "rate not known: one quantum";
+}
+
+TEST_F(ByHand, AnEditedRecordStopsItWithNumberAndRule)
+{
+    (void)serve(Tick{});
+    auto const bytes = objects.at("commits/00000002.json");
+    auto commit = *decode_commit(bytes, "commits/00000002.json");
+    commit.number = {3};
+    commit.parent = sha256(bytes);
+    commit.done += Ranges::between(20, 21);
+    objects["commits/00000003.json"] = encode(commit).bytes;
+    Site other({{{"B"}, 0x22}, run, 0});
+    site = other;
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr("refused commit 3"));
+    EXPECT_THAT(error.message(), HasSubstr("done must grow by the included ranges"));
+}
+
+TEST_F(ByHand, AModelThatTheStoreLostIsAnErrorThatNamesTheCommit)
+{
+    auto outputs = serve(Tick{});
+    for (int i = 0; i < 100 && !site.exited(); ++i) {
+        auto const* load = std::get_if<LoadModel>(&outputs.back());
+        ASSERT_NE(load, nullptr);
+        outputs = serve(Corrupt{load->op, load->model.parts[0].name, "there is no such object"});
+    }
+    auto const error = exit_error(outputs);
+    EXPECT_EQ(error.code, ExitCode::data);
+    EXPECT_THAT(error.message(), HasSubstr("model of commit 2"));
+}
+
+TEST_F(ByHand, AnAnswerToNothingIsADefect)
+{
+    EXPECT_THROW((void)site.on(now, Missing{7}), std::logic_error);
+    auto const outputs = site.on(now, Tick{});
+    auto const op = std::get<Create>(outputs.back()).op;
+    EXPECT_THROW((void)site.on(now, Missing{op}), std::logic_error) << "a create is not answered so";
+}
+
+TEST_F(ByHand, StoppedBeforeItJoinedItJustExits)
+{
+    (void)site.on(now, Tick{});
+    EXPECT_TRUE(site.on(now, StopRequested{now + Seconds{5}}).empty());
+    EXPECT_FALSE(site.exited()) << "a question is open";
+    auto const last = site.on(now, Unknown{1, "lost"});
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::ok);
+}
+
+TEST_F(ByHand, WorkThatIsNotFiniteIsAnnouncedWithoutPayloadAndRefused)
+{
+    auto outputs = serve(Tick{});
+    outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
+    auto const held = std::get<Train>(outputs.back()).held;
+    outputs = site.on(now, StopRequested{now + Seconds{60}});
+    auto const cut = std::get<Cut>(outputs.back());
+    EXPECT_TRUE(cut.leaving);
+    EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty()) << "the step in progress is finished first";
+    outputs = serve(CutReady{cut.op, held, 1, {1.0}, {3}});
+    ASSERT_TRUE(site.exited());
+    auto const name = header_name(MemberId{"A.00000011.2"}, {1});
+    ASSERT_TRUE(objects.contains(name));
+    auto const header = *decode_header(objects.at(name), name);
+    EXPECT_EQ(header.nonfinite, 3);
+    EXPECT_TRUE(header.parts.empty());
+    auto const parent_name = commit_name(site.tip()->number);
+    auto const digest = sha256(objects.at(parent_name));
+    Found const found{header, sha256(objects.at(name)), {}};
+    auto const decided = next(run, *site.tip(), digest, {header.member, 1}, from_unix_ms(1'700'000'100'000), std::vector<Found>{found}, {});
+    ASSERT_TRUE(decided);
+    EXPECT_EQ(decided->decided.at(0).refused, Refusal::nan);
+}
+
+}  // namespace
+}  // namespace curtail::rounds

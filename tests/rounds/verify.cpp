@@ -1,0 +1,122 @@
+#include "rounds/verify.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixtures.hpp"
+#include "simulator.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::Simulator;
+using test::small_run;
+using testing::HasSubstr;
+
+/// A finished run of two sites, with averaged and lone merges and a site that left.
+class FinishedRun : public testing::Test {
+  protected:
+    FinishedRun()
+    {
+        auto run = small_run(120, {{"A"}, {"B"}});
+        run.params.keep_models = 2;
+        s = std::make_unique<Simulator>(run, 5, test::Chaos{});
+        s->start(0);
+        s->run_until(Seconds{5}, [] { return false; });
+        s->start(1);
+        s->run_until(Seconds{25}, [] { return false; });
+        s->stop(1, Seconds{10});
+        s->run_until(Seconds{300}, [&] { return s->complete(); });
+        s->run_until(s->now() + Seconds{10}, [] { return false; });
+    }
+    std::unique_ptr<Simulator> s;
+};
+
+TEST_F(FinishedRun, IsSummedUp)
+{
+    auto const v = verify(s->store().source());
+    ASSERT_TRUE(v) << v.error().message();
+    EXPECT_EQ(v->commits, static_cast<std::int64_t>(s->store().chain().size()));
+    EXPECT_EQ(v->commits, 1 + v->merges + v->rosters);
+    EXPECT_EQ(v->tip.round.value, 1 + v->merges);
+    EXPECT_GE(v->averaged, 2);
+    EXPECT_GE(v->lone, 2);
+    EXPECT_EQ(v->members, 2);
+    EXPECT_EQ(v->refused, 0);
+    EXPECT_EQ(v->sites.at({"A"}).tokens + v->sites.at({"B"}).tokens, 120 * 8);
+    EXPECT_EQ(v->tip.totals.tokens, 120 * 8);
+    EXPECT_GE(v->payloads, 2);
+    auto const chain = read_chain(s->store().source());
+    ASSERT_TRUE(chain);
+    EXPECT_EQ(chain->back(), v->tip);
+}
+
+TEST_F(FinishedRun, OldModelsAndDeltasAreGone)
+{
+    auto const newest = s->store().chain().back().round.value;
+    int models = 0;
+    for (auto const& [name, content] : s->store().payloads()) {
+        if (name.rfind("models/", 0) == 0) ++models;
+        for (auto const* folder : {"models/", "deltas/"})
+            if (name.rfind(folder, 0) == 0) { EXPECT_GE(std::stoll(name.substr(7)), newest - 3) << name; }
+    }
+    EXPECT_LE(models, 3) << "the two that are kept and one whose turn comes with the next merge";
+}
+
+TEST_F(FinishedRun, AnyFlippedByteOfARecordFailsIt)
+{
+    std::mt19937_64 random(1);
+    for (auto& [name, bytes] : s->store().small()) {
+        if (name.rfind("probe/", 0) == 0 || name.rfind("merge/", 0) == 0) continue;
+        auto const at = static_cast<std::size_t>(random() % bytes.size());
+        auto const bit = static_cast<char>(1 << (random() % 8));
+        bytes[at] = static_cast<char>(bytes[at] ^ bit);
+        auto const v = verify(s->store().source());
+        ASSERT_FALSE(v) << name << " byte " << at;
+        EXPECT_EQ(v.error().code, ExitCode::protocol);
+        bytes[at] = static_cast<char>(bytes[at] ^ bit);
+    }
+    EXPECT_TRUE(verify(s->store().source()));
+}
+
+TEST_F(FinishedRun, AnyOtherPayloadFailsIt)
+{
+    std::vector<std::string> names;
+    for (auto const& entry : s->store().payloads()) names.push_back(entry.first);
+    ASSERT_GE(names.size(), 2U);
+    for (auto const& name : names) {
+        s->store().spoil(name);
+        auto const v = verify(s->store().source());
+        ASSERT_FALSE(v) << name;
+        EXPECT_THAT(v.error().message(), HasSubstr(name));
+        s->store().heal();
+    }
+    EXPECT_TRUE(verify(s->store().source()));
+}
+
+TEST_F(FinishedRun, MissingModelOrHeaderFailsIt)
+{
+    auto& small = s->store().small();
+    auto const header = std::find_if(small.begin(), small.end(), [](auto const& e) { return e.first.rfind("contrib/", 0) == 0; });
+    ASSERT_NE(header, small.end());
+    auto const kept = *header;
+    small.erase(header);
+    EXPECT_THAT(verify(s->store().source()).error().message(), HasSubstr(kept.first));
+    small.insert(kept);
+    auto source = s->store().source();
+    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> { return std::nullopt; };
+    EXPECT_THAT(verify(source).error().message(), HasSubstr("is not there"));
+    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> { return fail(ExitCode::io, "cannot read", "disk"); };
+    EXPECT_EQ(verify(source).error().code, ExitCode::io);
+}
+
+TEST(Verify, AnEmptyStoreIsNotARun)
+{
+    test::SimStore const store(small_run());
+    auto const v = verify(store.source());
+    ASSERT_FALSE(v);
+    EXPECT_THAT(v.error().message(), HasSubstr("run.json"));
+}
+
+}  // namespace
+}  // namespace curtail::rounds
