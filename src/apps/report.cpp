@@ -4,7 +4,7 @@
 #include "core/files.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
-#include "report/reference_figures.hpp"
+#include "report/reference_account.hpp"
 #include "report/run_account.hpp"
 #include "report/tables.hpp"
 #include "report/trace.hpp"
@@ -14,21 +14,6 @@ namespace {
 using namespace curtail;
 
 std::filesystem::path const checkout{CURTAIL_SOURCE_DIR};
-
-Result<void> print_reference(apps::Arguments const& arguments, apps::Console const& console)
-{
-    auto const trace = signals::read_trace(arguments.has("trace") ? std::filesystem::path(arguments.text("trace"))
-                                                                  : checkout / "signals/mci_2026-01-11.csv");
-    if (!trace) return tl::unexpected(trace.error());
-    auto const logs = report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
-    if (!logs) return tl::unexpected(logs.error());
-    auto const history = report::history_of(*logs);
-    if (!history) return tl::unexpected(history.error());
-    auto const figures = report::reference_figures(*logs, *history);
-    if (console.json) console.print_json(report::figures_json(figures));
-    else console.print(report::figures_text(figures));
-    return {};
-}
 
 /// Writes page and document beside each other; answers where the page is.
 Result<std::filesystem::path> write_report(report::Account const& account, json::Object const& document, std::filesystem::path const& html,
@@ -47,6 +32,28 @@ Result<std::filesystem::path> write_report(report::Account const& account, json:
         return tl::unexpected(written.error());
     if (auto written = write_file(json_file, json::to_string(document) + "\n"); !written) return tl::unexpected(written.error());
     return html;
+}
+
+Result<void> print_reference(apps::Arguments const& arguments, apps::Console const& console)
+{
+    auto const trace = signals::read_trace(arguments.has("trace") ? std::filesystem::path(arguments.text("trace"))
+                                                                  : checkout / "signals/mci_2026-01-11.csv");
+    if (!trace) return tl::unexpected(trace.error());
+    auto const logs = report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
+    if (!logs) return tl::unexpected(logs.error());
+    auto const history = report::history_of(*logs);
+    if (!history) return tl::unexpected(history.error());
+    auto const figures = report::reference_figures(*logs, *history);
+    if (arguments.has("out")) {
+        auto const account = report::reference_account(*logs, *history);
+        auto const written =
+            write_report(account, report::document(account, SystemClock{}.now()), arguments.text("out"), arguments.text("plotly"));
+        if (!written) return tl::unexpected(written.error());
+        console.log.info("report: " + written->string());
+    }
+    if (console.json) console.print_json(report::figures_json(figures));
+    else console.print(report::figures_text(figures));
+    return {};
 }
 
 Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
@@ -87,7 +94,7 @@ int main(int argc, char** argv)
            {"trace", apps::Kind::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed; with --reference: that of the checkout's signals/"},
            {"out", apps::Kind::text, "FILE", "",
-            "Page to write; the document goes beside it as .json; without: report.html in the run's folder"},
+            "Page to write; the document goes beside it as .json; without: report.html in the run's folder, and no page with --reference"},
            {"plotly", apps::Kind::text, "FILE", (checkout / ".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, which is put into the page"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json.", false}},

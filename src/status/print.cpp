@@ -62,20 +62,21 @@ std::string chain_text(ChainView const& chain, Time now)
     return text;
 }
 
+std::string for_how_long(Time since, Time now) { return " for " + format_duration(std::max(Millis{0}, now - since)); }
+
 std::string job_text(JobView const& job, Time now)
 {
-    auto text = "job " + job.id +
-                (job.running_since ? " running for " + format_duration(std::max(Millis{0}, now - *job.running_since)) : " queued");
+    auto const text = "job " + job.id + (job.running_since ? " running" + for_how_long(*job.running_since, now) : " queued");
     return job.leaving ? text + ", leaving" : text;
 }
 
 std::string site_text(SiteView const& site, Time now)
 {
-    auto text = fmt::format("{:<16} window {:<8}", site.site.value, site.window.empty() ? "unknown" : site.window);
+    auto text = fmt::format("{:<16} window {}", site.site.value, site.window.empty() ? "unknown" : site.window);
     if (site.closing_since) text += " since " + format_time(*site.closing_since);
     for (auto const& job : site.jobs) text += "; " + job_text(job, now);
     if (site.submitting) text += "; a job is being submitted";
-    if (!site.trainer.empty()) text += "; trainer " + site.trainer + (site.trainer_since ? ", since " + ago(*site.trainer_since, now) : "");
+    if (!site.trainer.empty()) text += "; trainer " + site.trainer + (site.trainer_since ? for_how_long(*site.trainer_since, now) : "");
     if (site.failures > 0)
         text += fmt::format("; {} failed: {}", site.failures == 1 ? "last job" : std::to_string(site.failures) + " jobs", site.failure);
     if (site.retry_at && *site.retry_at > now) text += "; next try in " + format_duration(*site.retry_at - now);

@@ -6,7 +6,7 @@ page_test.py BUILD_FOLDER [--keep FOLDER]     exit 77 (skipped) where there is n
 """
 import base64, json, os, shutil, subprocess, sys, tempfile, time
 
-KINDS = ["demo", "empty", "open", "gaps", "hostile"]
+KINDS = ["demo", "empty", "open", "gaps", "hostile", "reference"]
 DEADLINE_S = 30
 
 
@@ -116,6 +116,11 @@ def rows_of(browser, selector):
     return browser.evaluate(f"[...document.querySelectorAll({json.dumps(selector + ' tbody tr')})].map(r => [...r.cells].map(c => c.textContent))")
 
 
+def carbon_of(scenario):
+    if "kg_range" in scenario: return "–".join(number(kg, 2) for kg in scenario["kg_range"])
+    return number(scenario["kg"], 3 if scenario["id"] == "run" else 2)
+
+
 def check_figures(browser, doc, checks):
     """Every headline, window, comparison and round figure, after the rounding the page states."""
     head = doc.get("headline")
@@ -131,12 +136,12 @@ def check_figures(browser, doc, checks):
         checks.equal("always on", [a.split(" kg")[0] for a in always], [number(a["kg"], 2) for a in head["always_on"]])
         compared = rows_of(browser, "#compare")
         checks.equal("scenarios", [(r[0], r[4], r[7]) for r in compared],
-                     [(c["label"], number(c["kwh"], 2), number(c["kg"], 3 if c["id"] == "run" else 2)) for c in doc["comparison"]])
+                     [(c["label"], number(c["kwh"], 2), carbon_of(c)) for c in doc["comparison"]])
     label = {s["id"]: s["label"] for s in doc["sites"]}
     checks.equal("windows", [(r[0], r[5], r[6], r[7], r[9]) for r in rows_of(browser, "#windows")],
                  [(label[w["site"]], number(w["startup_s"], 1), number(w["steps"]), number(w["kwh"], 2), number(w["gco2"], 1)) for w in doc["windows"]])
     rounds = [r for r in rows_of(browser, "#rounds")]
-    checks.equal("rounds", [(r[0], r[2], r[-2], r[-1]) for r in rounds],
+    checks.equal("rounds", [(r[0].rstrip("abcdefghijklmnopqrstuvwxyz"), r[2], r[-2], r[-1]) for r in rounds],
                  [(number(k["number"]), k["mode"], number(k["kwh"], 2), number(k["gco2"], 1)) for k in doc["rounds"]])
     if doc["events"]: checks.equal("events", text_of(browser, "#events .count"), [f"{len(doc['events'])} of {len(doc['events'])}"])
 
@@ -162,6 +167,28 @@ def check_zoom(browser, checks):
     checks.true("charts of time show different ranges after a zoom", all(r == after[0] for r in after))
 
 
+def check_controls(browser, checks):
+    """Every switch, the pointer over a chart, the keyboard's cursor, sorting and filtering; complaints show afterwards."""
+    browser.evaluate("document.querySelectorAll('.seg input').forEach(i => i.click())")
+    browser.evaluate("['losxtokens', 'losyloss', 'losrfull'].forEach(i => document.getElementById(i).click())")
+    browser.evaluate("document.querySelector('#loss .plot').scrollIntoView({block: 'center'})")
+    box = browser.evaluate("(r => [r.x + r.width * 0.6, r.y + r.height * 0.4])(document.querySelector('#loss .plot').getBoundingClientRect())")
+    for shift in (0, 5): browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + shift, y=box[1])
+    until = time.monotonic() + DEADLINE_S
+    while not browser.evaluate("!!document.querySelector('#loss .hoverlayer *')") and time.monotonic() < until: pass
+    checks.true("the pointer shows no values on the loss chart", browser.evaluate("!!document.querySelector('#loss .hoverlayer *')"))
+    browser.evaluate("document.querySelector('#timeline .plot').focus()")
+    for _ in range(40): browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowRight", code="ArrowRight")
+    spoken = browser.evaluate("document.querySelector('#timeline .plot').getAttribute('aria-valuetext')")
+    checks.true(f"the keyboard's cursor says {spoken!r}", "UTC" in spoken and "kWh" in spoken)
+    browser.evaluate("document.querySelectorAll('#rounds th button')[4].click()")
+    tokens = [float(r[4].replace(",", "")) for r in rows_of(browser, "#rounds")]
+    checks.true("rounds are not sorted by tokens", tokens == sorted(tokens))
+    browser.evaluate("(i => { i.value = 'NEM_SA'; i.dispatchEvent(new Event('input')) })(document.querySelector('#events input'))")
+    shown = rows_of(browser, "#events")
+    checks.true("events are not filtered", shown and all("NEM_SA" in " ".join(r) for r in shown))
+
+
 def check_kind(browser, kind, folder, checks):
     url = "file://" + os.path.join(folder, "report.html")
     with open(os.path.join(folder, "report.json"), encoding="utf-8") as f: doc = json.load(f)
@@ -182,7 +209,10 @@ def check_kind(browser, kind, folder, checks):
         checks.equal("percentages although intensity is not known", [a["ratio"] for a in doc["headline"]["always_on"]], [None] * 4)
         checks.true("the page does not say why percentages are missing", "energy is not known" in text_of(browser, "#headline")[0])
     if kind == "hostile": checks.true("foreign text is not shown as it is", "</script><script>alert(1)</script>&<b>" in text_of(browser, "#facts")[0])
-    if kind == "demo": check_zoom(browser, checks)
+    if kind in ("demo", "reference"):
+        check_zoom(browser, checks)
+        check_controls(browser, checks)
+        for complaint in browser.complaints(url): checks.true(complaint, False)
     check_layout(browser, url, checks)
     for complaint in browser.complaints(url): checks.true(complaint, False)
     if kind == "demo":
@@ -200,6 +230,15 @@ def keep_pictures(browser, kind, folder, keep):
         browser.screenshot(os.path.join(keep, f"{kind}-{name}.png"))
 
 
+def make_report(build, kind, folder):
+    """Runs curtail-report for a synthetic run, or for the reference experiment; answers the finished process."""
+    program = [os.path.join(build, "bin/curtail-report"), "--quiet"]
+    if kind == "reference":
+        return subprocess.run(program + ["--reference", "--out", os.path.join(folder, "report.html")], capture_output=True, text=True)
+    subprocess.run([os.path.join(build, "tests/make_run"), kind, folder], check=True)
+    return subprocess.run(program + [os.path.join(folder, "run.json"), "--trace", os.path.join(folder, "trace.csv")], capture_output=True, text=True)
+
+
 def main():
     build = os.path.abspath(sys.argv[1])
     keep = os.path.abspath(sys.argv[sys.argv.index("--keep") + 1]) if "--keep" in sys.argv else None
@@ -215,9 +254,7 @@ def main():
         for kind in KINDS:
             folder = os.path.join(work, kind)
             os.mkdir(folder)
-            subprocess.run([os.path.join(build, "tests/make_run"), kind, folder], check=True)
-            made = subprocess.run([os.path.join(build, "bin/curtail-report"), os.path.join(folder, "run.json"), "--quiet", "--trace", os.path.join(folder, "trace.csv")],
-                                  capture_output=True, text=True)
+            made = make_report(build, kind, folder)
             if made.returncode != 0:
                 failures.append(f"{kind}: curtail-report: {made.stderr}"); continue
             checks = Checks()

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "report/reference_figures.hpp"
+#include "report/document.hpp"
+#include "report/reference_account.hpp"
 #include "report/trace.hpp"
 
 namespace curtail::report {
@@ -22,6 +23,7 @@ class Reference : public testing::Test {
         auto const history = history_of(*logs);
         ASSERT_TRUE(history) << history.error().message();
         figures_ = reference_figures(*logs, *history);
+        account_ = reference_account(*logs, *history);
     }
     static double figure(std::string const& key)
     {
@@ -31,8 +33,10 @@ class Reference : public testing::Test {
         return NAN;
     }
     static std::vector<Figure> figures_;
+    static Account account_;
 };
 std::vector<Figure> Reference::figures_;
+Account Reference::account_;
 
 struct Published {
     char const* key;
@@ -88,6 +92,35 @@ TEST_F(Reference, TextShowsAtLeastNineDigits)
     auto const text = figures_text(figures_);
     for (char const* digits : {"1.37949707", "27.0691131", "12.0954268", "37.7219333", "0.96993614", "14.6375054"})
         EXPECT_NE(text.find(digits), std::string::npos) << digits << " is not in\n" << text;
+}
+
+TEST_F(Reference, AccountAddsUpToThePublishedFigures)
+{
+    EXPECT_NEAR(account_.total().carbon.value / 1000, figure("co2_kg"), 1e-9);
+    EXPECT_NEAR(account_.total().energy.value / 1000, figure("energy_kwh"), 1e-9);
+    energy::Tally states, rounds, windows;
+    for (auto const& site : account_.sites) {
+        for (auto const& [state, tally] : site.ledger.by_state) states += tally;
+        EXPECT_NEAR(site.cumulative.back().carbon.value, site.ledger.total.carbon.value, 1e-6) << site.label;
+    }
+    for (auto const& round : account_.rounds) rounds += round.tally;
+    for (auto const& window : account_.windows) windows += window.tally;
+    EXPECT_NEAR(states.energy.value, account_.total().energy.value, 1e-6);
+    EXPECT_NEAR(rounds.energy.value, account_.total().energy.value, 1e-6);
+    EXPECT_NEAR(windows.carbon.value, account_.total().carbon.value, 1e-6);
+    for (auto const& scenario : account_.always_on)
+        EXPECT_NEAR(100 * *account_.ratio_to(scenario.range[0], account_.total().carbon), figure("ratio_percent." + scenario.region), 1e-9);
+}
+
+TEST_F(Reference, AccountTellsTheStoryOfTheExperiment)
+{
+    EXPECT_EQ(account_.rounds.size(), 38U);
+    EXPECT_EQ(account_.commits.joint, 36);
+    EXPECT_EQ(account_.windows.size(), 4U);
+    EXPECT_NEAR(static_cast<double>(account_.tokens), 12.34e9, 0.01e9);
+    EXPECT_NEAR(account_.training_s() / account_.allocated_s(), 0.840, 0.001);
+    EXPECT_EQ(account_.other_scenarios.at(0).range.size(), 3U) << "pairs of regions";
+    EXPECT_NE(document(account_, std::nullopt).find("headline"), nullptr);
 }
 
 TEST(LeastSmoothed, StartsAtTheFirstValue)

@@ -134,18 +134,6 @@ TEST_F(Verify, AGapInTheChainIsNamed)
     EXPECT_THAT(finding(), HasSubstr("commits/00000003.json: there is no such object, but commits/00000004.json is there"));
 }
 
-TEST_F(Verify, ARecordUnderAnotherNameIsRefusedWithoutACrash)
-{
-    // Kinds of records that share keys: each decoder meets values that its own writer would never leave out.
-    for (auto const* name : {"run.json", "commits/00000002.json"})
-        for (auto const* bytes : {"{\"data\":{}}", "{\"data\":{\"epochs\":0}}", "{\"format\":1}", "[]", "null", ""}) {
-            auto const good = content(name);
-            put(name, bytes);
-            EXPECT_NE(finding(), "") << name << " " << bytes;
-            put(name, good);
-        }
-}
-
 TEST_F(Verify, AnotherRunsRecordsAreFound)
 {
     test::SmallRun other(objects, {"other"});

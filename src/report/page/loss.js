@@ -119,8 +119,12 @@ panel(
                 if (diff) {
                     const D0 = L.difference, yr = Math.max(.06, ...D0.curves.flatMap(q => q.d.slice(2).map(Math.abs))) * 1.05,
                           yt = yr > .1 ? .1 : .05;
-                    lay.yaxis3 =
-                        axis({domain: [0, .2], range: [-Math.min(yr, .14), Math.min(yr, .14)], tickvals: [-yt, 0, yt], tickformat: '+.2f'});
+                    lay.yaxis3 = axis({
+                        domain: [0, .2],
+                        range: [-Math.min(yr, .14), Math.min(yr, .14)],
+                        tickvals: [-yt, 0, yt],
+                        ticktext: [-yt, 0, yt].map(v => S(v, 2))
+                    });
                     lay.shapes.push({
                         type: 'line',
                         xref: 'paper',
@@ -148,7 +152,8 @@ panel(
                                 width: 0,
                                 color: q.id === 'run' ? rgba(cc, .4) : 'rgba(0,0,0,0)'
                             },
-                            hovertemplate: 'Δ %{y:+.3f}<extra>' + (q.id === 'run' ? 'this run' : 'two sites') + ' − one site</extra>'
+                            text: q.d.map(v => S(v, 3)),
+                            hovertemplate: 'Δ %{text}<extra>' + (q.id === 'run' ? 'this run' : 'two sites') + ' − one site</extra>'
                         })
                     }
                     lay.annotations.push({
