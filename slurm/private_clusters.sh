@@ -238,15 +238,24 @@ stop_all() {
 
 # ---- jobs
 
+has_controller() { # SITE: without one Slurm's commands only wait for their time-out
+    local name pid started
+    while read -r name pid started; do
+        if [[ $name == "slurmctld-$1" ]] && is_alive "$pid" "$started"; then return 0; fi
+    done <"$root/processes"
+    return 1
+}
+
 cancel_jobs() {
     local conf i
+    local -a confs=()
+    [[ -f $root/processes ]] || return 0
     for conf in "$root"/*/slurm.conf; do
-        [[ -f $conf ]] || continue
-        SLURM_CONF=$conf timeout 5 scancel -u "$user" 2>/dev/null &
+        if [[ -f $conf ]] && has_controller "$(basename "${conf%/slurm.conf}")"; then confs+=("$conf"); fi
     done
+    for conf in "${confs[@]}"; do SLURM_CONF=$conf timeout 5 scancel -u "$user" 2>/dev/null & done
     wait
-    for conf in "$root"/*/slurm.conf; do
-        [[ -f $conf ]] || continue
+    for conf in "${confs[@]}"; do
         for ((i = 0; i < (${CURTAIL_CLUSTER_KILL_WAIT:-10} + 10) * 10; ++i)); do
             # An error ends the wait too: a controller that does not answer will not.
             [[ -n $(SLURM_CONF=$conf timeout 5 squeue -h 2>/dev/null || true) ]] || break
@@ -341,8 +350,8 @@ command_down() {
     make_root
     take_lock
     cancel_jobs
-    stop_all
     end_leftover_steps
+    stop_all
     [[ ! -L $link ]] || rm -f "$link"
     remove_root
 }

@@ -46,6 +46,8 @@ read -r site site_ranks <<<"$line"
 ranks=${SLURM_NTASKS:-$site_ranks}
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# Ranks beside ranks: threads of their own would only wait for each other's cores.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 # Several sites may share this machine's cores: a waiting rank gives its core away.
 export OMPI_MCA_mpi_yield_when_idle=1
 if ((${SLURM_JOB_NUM_NODES:-1} == 1)); then

@@ -1,11 +1,8 @@
 #include "model/gpt.hpp"
 
-#include <ATen/ops/addcmul.h>
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/embedding_dense_backward.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/zeros_like.h>
@@ -18,7 +15,7 @@ namespace curtail::model {
 /// What the forward pass of one block leaves for its derivative. N = B T tokens, C width, J = H + K heads of q and k together.
 struct Gpt::Block {
     at::Tensor x_in;  ///< (N, C): before a x + b x0
-    Normed normed;    ///< (N, C): input of attention
+    Normed attn_in;   ///< (N, C)
     Normed qk;        ///< (B, T, J, D): rotated and normalised
     Attention attention;
     Normed mlp_in;     ///< (N, C)
@@ -35,7 +32,7 @@ struct Gpt::Tape {
 namespace {
 
 /// a += dy^T x for y = x W^T.
-void add_weight_gradient(at::Tensor const& gradient, at::Tensor const& dy, at::Tensor const& x) { gradient.addmm_(dy.t(), x); }
+void add_weight_gradient(at::Tensor const& gradient, at::Tensor const& dy, at::Tensor const& x) { gradient.add_(at::mm(dy.t(), x)); }
 
 void check(bool good, char const* rule)
 {
@@ -77,24 +74,24 @@ Gpt::Gpt(Parameters weights)
 
 void Gpt::zero_gradients() { gradients_.flat().zero_(); }
 
-void Gpt::block_forward(std::int64_t layer, at::Tensor& x, at::Tensor const& x0, at::IntArrayRef batch, Block* kept) const
+at::Tensor Gpt::block_forward(std::int64_t layer, at::Tensor const& x, at::Tensor const& x0, at::IntArrayRef batch, Block* kept) const
 {
     auto const& m = shape();
     auto const& w = weights_.block(layer);
     std::int64_t const joint = m.heads + m.kv_heads;
     Block b;
     b.x_in = x;
-    x = at::mul(x, weights_.resid_lambdas()[layer]).addcmul_(x0, weights_.x0_lambdas()[layer]);
-    b.normed = rms_norm(x);
-    auto const qkv = at::mm(b.normed.y, w.qkv.t()).view({batch[0], batch[1], joint + m.kv_heads, m.head_size()});
+    b.attn_in = rms_norm(at::mul(x, weights_.resid_lambdas()[layer]).add_(at::mul(x0, weights_.x0_lambdas()[layer])));
+    auto const qkv = at::mm(b.attn_in.y, w.qkv.t()).view({batch[0], batch[1], joint + m.kv_heads, m.head_size()});
     b.qk = rms_norm(rotary_.rotate(qkv.narrow(2, 0, joint)));
     b.attention = attend(b.qk.y.narrow(2, 0, m.heads), b.qk.y.narrow(2, m.heads, m.kv_heads), qkv.narrow(2, joint, m.kv_heads));
-    x.add_(at::mm(b.attention.y.transpose(1, 2).reshape({-1, m.width}), w.attn_out.t()));
-    b.mlp_in = rms_norm(x);
+    auto const y = b.attention.y.transpose(1, 2).reshape({-1, m.width});
+    b.mlp_in = rms_norm(at::mm(y, w.attn_out.t()).add_(b.attn_in.x));
     b.relu = at::mm(b.mlp_in.y, w.fc.t()).relu_();
     b.relu2 = at::mul(b.relu, b.relu);
-    x.add_(at::mm(b.relu2, w.mlp_out.t()));
+    auto out = at::mm(b.relu2, w.mlp_out.t()).add_(b.mlp_in.x);
     if (kept != nullptr) *kept = std::move(b);
+    return out;
 }
 
 at::Tensor Gpt::forward(at::Tensor const& input, Tape* tape) const
@@ -103,7 +100,7 @@ at::Tensor Gpt::forward(at::Tensor const& input, Tape* tape) const
     at::Tensor x = x0.y;
     if (tape != nullptr) tape->blocks.resize(static_cast<std::size_t>(shape().layers));
     for (std::int64_t layer = 0; layer < shape().layers; ++layer)
-        block_forward(layer, x, x0.y, input.sizes(), tape != nullptr ? &tape->blocks[static_cast<std::size_t>(layer)] : nullptr);
+        x = block_forward(layer, x, x0.y, input.sizes(), tape != nullptr ? &tape->blocks[static_cast<std::size_t>(layer)] : nullptr);
     auto last = rms_norm(x);
     if (tape == nullptr) return last.y;
     tape->x0 = x0;
@@ -118,16 +115,20 @@ at::Tensor Gpt::attention_backward(std::int64_t layer, at::Tensor const& du, Blo
     auto const& g = gradients_.block(layer);
     auto const batch = b.qk.y.sizes();
     std::int64_t const joint = m.heads + m.kv_heads;
-    auto const& y = b.attention.y;
-    add_weight_gradient(g.attn_out, du, y.transpose(1, 2).reshape({-1, m.width}));
+    add_weight_gradient(g.attn_out, du, b.attention.y.transpose(1, 2).reshape({-1, m.width}));
     auto const dy = at::mm(du, w.attn_out).view({batch[0], batch[1], m.heads, m.head_size()}).transpose(1, 2);
-    auto const dqk = at::empty(batch, du.options());  // (B, T, J, D)
-    auto const dqkv = at::empty({batch[0], batch[1], joint + m.kv_heads, m.head_size()}, du.options());
+    auto const dqk = at::empty(batch, du.options());                                                     // (B, T, J, D)
+    auto const dqkv = at::empty({batch[0], batch[1], joint + m.kv_heads, m.head_size()}, du.options());  // (B, T, J + K, D)
     attend_backward(dy, b.attention, dqk.narrow(2, 0, m.heads), dqk.narrow(2, m.heads, m.kv_heads), dqkv.narrow(2, joint, m.kv_heads));
     rotary_.rotate_back(rms_norm_backward(dqk, b.qk), dqkv.narrow(2, 0, joint));
     auto const rows = dqkv.view({du.size(0), -1});
-    add_weight_gradient(g.qkv, rows, b.normed.y);
-    return rms_norm_backward(at::mm(rows, w.qkv), b.normed);
+    add_weight_gradient(g.qkv, rows, b.attn_in.y);
+    // One product for q, k and v would round otherwise than the reference's three.
+    std::int64_t const kv = m.kv_heads * m.head_size();
+    auto dh = at::mm(rows.narrow(1, m.width + kv, kv), w.qkv.narrow(0, m.width + kv, kv));
+    dh.add_(at::mm(rows.narrow(1, m.width, kv), w.qkv.narrow(0, m.width, kv)));
+    dh.add_(at::mm(rows.narrow(1, 0, m.width), w.qkv.narrow(0, 0, m.width)));
+    return rms_norm_backward(dh, b.attn_in, du);
 }
 
 at::Tensor Gpt::block_backward(std::int64_t layer, at::Tensor const& dx, at::Tensor const& dx0, Tape const& tape)
@@ -137,16 +138,14 @@ at::Tensor Gpt::block_backward(std::int64_t layer, at::Tensor const& dx, at::Ten
     auto const& g = gradients_.block(layer);
     add_weight_gradient(g.mlp_out, dx, b.relu2);
     // relu(z)^2 has the derivative 2 relu(z).
-    auto dfc = at::empty_like(b.relu);
-    at::addmm_out(dfc, dfc, dx, w.mlp_out, 0, 2);
-    dfc.mul_(b.relu);
+    auto const dfc = at::mm(dx, w.mlp_out).mul_(b.relu).mul_(2);
     add_weight_gradient(g.fc, dfc, b.mlp_in.y);
-    auto ds = rms_norm_backward(at::mm(dfc, w.fc), b.mlp_in).add_(dx);
-    ds.add_(attention_backward(layer, ds, b));
-    gradients_.resid_lambdas()[layer].add_(ds.view({-1}).dot(b.x_in.view({-1})));
-    gradients_.x0_lambdas()[layer].add_(ds.view({-1}).dot(tape.x0.y.view({-1})));
-    dx0.addcmul_(ds, weights_.x0_lambdas()[layer]);
-    return ds.mul_(weights_.resid_lambdas()[layer]);
+    auto const du = rms_norm_backward(at::mm(dfc, w.fc), b.mlp_in, dx);
+    auto const ds = attention_backward(layer, du, b);
+    gradients_.resid_lambdas()[layer].add_(at::mul(ds, b.x_in).sum());
+    gradients_.x0_lambdas()[layer].add_(at::mul(ds, tape.x0.y).sum());
+    dx0.add_(at::mul(ds, weights_.x0_lambdas()[layer]));
+    return at::mul(ds, weights_.resid_lambdas()[layer]);
 }
 
 LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)

@@ -44,7 +44,8 @@ class Gpt {
     struct Block;
     struct Tape;
     [[nodiscard]] at::Tensor forward(at::Tensor const& input, Tape* tape) const;  ///< (N, C): rms of the last block's output
-    void block_forward(std::int64_t layer, at::Tensor& x, at::Tensor const& x0, at::IntArrayRef batch, Block* kept) const;
+    [[nodiscard]] at::Tensor block_forward(std::int64_t layer, at::Tensor const& x, at::Tensor const& x0, at::IntArrayRef batch,
+                                           Block* kept) const;
     [[nodiscard]] at::Tensor block_backward(std::int64_t layer, at::Tensor const& dx, at::Tensor const& dx0, Tape const& tape);
     [[nodiscard]] at::Tensor attention_backward(std::int64_t layer, at::Tensor const& du, Block const& kept);
 

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
-#include <ATen/ops/addcmul.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mul.h>
@@ -39,14 +38,17 @@ void heads_last(at::Tensor const& dy, at::Tensor const& out)
 Normed rms_norm(at::Tensor const& x)
 {
     auto const factor = at::mul(x, x).mean({-1}, true).add_(machine_epsilon(x.scalar_type())).rsqrt_();
-    return {at::mul(x, factor), factor};
+    return {x, at::mul(x, factor), factor};
 }
 
-at::Tensor rms_norm_backward(at::Tensor const& dy, Normed const& normed)
+at::Tensor rms_norm_backward(at::Tensor const& dy, Normed const& normed, at::Tensor const& other)
 {
     auto const c = static_cast<double>(dy.size(-1));
-    auto const along = at::mul(dy, normed.y).sum({-1}, true);
-    return at::addcmul(dy, normed.y, along, -1 / c).mul_(normed.factor);
+    // d factor = -1/2 factor^3 d mean(x^2), d mean(x^2) = 2 x dx / c; the factors 1/2 and 2 cancel exactly.
+    auto const along = at::mul(dy, normed.x).sum({-1}, true).neg_().mul_(at::pow(normed.factor, 3)).div_(c);
+    auto dx = at::mul(dy, normed.factor);
+    if (other.defined()) dx.add_(other);
+    return dx.add_(at::mul(normed.x, along));
 }
 
 Rotary::Rotary(std::int64_t sequence, std::int64_t head_size, at::ScalarType type)
@@ -69,9 +71,9 @@ at::Tensor Rotary::rotate(at::Tensor const& x) const
     auto y1 = y.narrow(3, 0, half);
     auto y2 = y.narrow(3, half, half);
     at::mul_out(y1, x1, cos);
-    y1.addcmul_(x2, sin);
+    y1.add_(at::mul(x2, sin));
     at::mul_out(y2, x2, cos);
-    y2.addcmul_(x1, sin, -1);
+    y2.sub_(at::mul(x1, sin));
     return y;
 }
 
@@ -85,9 +87,9 @@ void Rotary::rotate_back(at::Tensor const& dy, at::Tensor const& dx) const
     auto dx1 = dx.narrow(3, 0, half);
     auto dx2 = dx.narrow(3, half, half);
     at::mul_out(dx1, dy1, cos);
-    dx1.addcmul_(dy2, sin, -1);
+    dx1.sub_(at::mul(dy2, sin));
     at::mul_out(dx2, dy2, cos);
-    dx2.addcmul_(dy1, sin);
+    dx2.add_(at::mul(dy1, sin));
 }
 
 Attention attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v)

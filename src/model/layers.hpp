@@ -4,18 +4,21 @@
 #include <cstdint>
 
 /// The parts of the GPT that are not a matrix product, each with its derivative (docs/model.md has the formulas). No autograd:
-/// what a derivative needs is returned by the forward part and handed to the backward part.
+/// what a derivative needs is returned by the forward part and handed to the backward part. Operations and their order are those
+/// of the reference and of PyTorch's derivatives of it: on the same kind of processor all results are the same to the bit, except
+/// where a sum over tokens is taken in slices.
 /// Letters: N tokens (B T), C width, H query heads, K key/value heads, D head size, V vocabulary.
 namespace curtail::model {
 
 /// rms(x) = x / sqrt(mean(x^2) + eps) over the last dimension, eps being the machine epsilon of x's type.
 struct Normed {
+    at::Tensor x;
     at::Tensor y;       ///< shape of x
     at::Tensor factor;  ///< (..., 1): y = x factor
 };
 [[nodiscard]] Normed rms_norm(at::Tensor const& x);
-/// dL/dx from dL/dy: factor (dy - y mean(dy y)).
-[[nodiscard]] at::Tensor rms_norm_backward(at::Tensor const& dy, Normed const& normed);
+/// dL/dx = factor dy - x factor^3 mean(dy x), plus `other`, what x receives by other ways.
+[[nodiscard]] at::Tensor rms_norm_backward(at::Tensor const& dy, Normed const& normed, at::Tensor const& other = {});
 
 /// Rotary position embedding, base 10000, halves: (x1 cos + x2 sin, -x1 sin + x2 cos). Tables rounded to bfloat16 as the reference's.
 class Rotary {

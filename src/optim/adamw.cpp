@@ -1,6 +1,6 @@
 #include "optim/adamw.hpp"
 
-#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
@@ -16,8 +16,8 @@ void AdamW::step(at::Tensor const& weight, at::Tensor const& gradient, double ra
 {
     c10::InferenceMode const no_autograd;
     auto const at_step = at::scalar_tensor(count, at::TensorOptions(at::kFloat));
-    at::_fused_adam_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {at_step}, rate, settings_.beta1, settings_.beta2, 0.0,
-                     settings_.eps, false, false);
+    at::_fused_adamw_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {at_step}, rate, settings_.beta1, settings_.beta2, 0.0,
+                      settings_.eps, false, false);
 }
 
 }  // namespace curtail::optim

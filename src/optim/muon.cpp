@@ -23,6 +23,7 @@ constexpr std::array<Polynomial, 5> polynomials{{{8.156554524902461, -22.4832929
                                                  {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
                                                  {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
                                                  {2.3465413258596377, -1.7097828382687081, 0.42323551169305323}}};
+constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in a stack
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
 
@@ -31,9 +32,9 @@ constexpr double tiny = 1e-10;
 at::Tensor polar_express(at::Tensor const& given, at::ScalarType products)
 {
     bool const tall = given.size(1) > given.size(2);
-    auto x = (tall ? given.transpose(1, 2) : given).to(products).contiguous();  // (K, r, c), r <= c
+    auto x = (tall ? given.transpose(1, 2) : given).to(products);  // (K, r, c), r <= c
     // Not mul_ here and below: in bfloat16 it rounds its factor too, which mul does not, nor the reference.
-    x = x.div(at::mul(at::linalg_vector_norm(x, 2, at::IntArrayRef{1, 2}, true), 1.02).add_(1e-6));
+    x = x.div(at::mul(at::linalg_vector_norm(x, 2, sides, true), 1.02).add_(1e-6));
     auto gram = at::empty({x.size(0), x.size(1), x.size(1)}, x.options());
     auto square = at::empty(gram.sizes(), x.options());
     auto product = at::empty(x.sizes(), x.options());
@@ -59,11 +60,11 @@ void Muon::reduce_variance(at::Tensor& x)
 {
     bool const by_row = second_.size(2) == 1;
     auto const longer = static_cast<double>(by_row ? x.size(2) : x.size(1));
-    auto const v = at::mul(x, x).sum(at::IntArrayRef{by_row ? 2 : 1}, true).div_(longer);
+    auto const v = at::mul(x, x).mean(at::IntArrayRef{by_row ? 2 : 1}, true);
     second_.lerp_(v, 1 - second_beta);
     auto const scale = second_.clamp_min(tiny).rsqrt_();
-    auto const before = v.sum(at::IntArrayRef{1, 2}, true).mul_(longer).sqrt_();  // (K, 1, 1)
-    auto const after = at::mul(v, scale).mul_(scale).sum(at::IntArrayRef{1, 2}, true).mul_(longer).sqrt_();
+    auto const before = v.sum(sides, true).mul_(longer).sqrt_();  // (K, 1, 1)
+    auto const after = at::mul(v, longer).mul_(at::mul(scale, scale)).sum(sides, true).sqrt_();
     x.mul_(at::mul(scale, before.div_(after.clamp_min_(tiny))));
 }
 
@@ -83,9 +84,10 @@ void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const>
     for (std::size_t k = 0; k < weights.size(); ++k) {
         auto const& w = weights[k];
         auto const step = x[static_cast<std::int64_t>(k)];
+        auto const change = at::mul(step, rate);
         // Cautious decay: only where the step shrinks the weight too. Zero counts, so that a matrix at rest decays.
-        if (rates.decay != 0) w.add_(at::mul(step, w).ge_(0).mul_(w), -rate * rates.decay);
-        w.add_(step, -rate);
+        if (rates.decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * rates.decay)));
+        w.sub_(change);
     }
 }
 

@@ -35,14 +35,14 @@ double muon_weight_decay(Progress at, double base, std::int64_t layers)
 Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings, std::int64_t batch_tokens)
 {
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
-    double const scale = factor * settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
+    double const scale = settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
     double const width = 1 / std::sqrt(static_cast<double>(shape.width) / 768);
     return {.factor = factor,
-            .muon = 0.02 * scale,
-            .head = 0.004 * width * scale,
-            .embedding = 0.3 * width * scale,
-            .resid = 0.5 * 0.01 * scale,
-            .x0 = 0.5 * scale,
+            .muon = 0.02 * scale * factor,
+            .head = 0.004 * width * scale * factor,
+            .embedding = 0.3 * width * scale * factor,
+            .resid = 0.5 * 0.01 * scale * factor,
+            .x0 = 0.5 * scale * factor,
             .momentum = muon_momentum(at),
             .decay = muon_weight_decay(at, settings.weight_decay, shape.layers)};
 }

@@ -119,16 +119,28 @@ struct Live {
     Job::State shown;
 };
 
-/// The one that stays of those that nobody asked to stop: a running one before a pending one, then the older one.
-Live const* pick_keeper(std::vector<Live> const& live)
+/// A job whose comment cannot be read may be of any window.
+bool is_of(Tracked const& job, WindowId const& window) { return job.window == window || job.window.value.empty(); }
+
+/// The one that stays of those that nobody asked to stop: a running one before a pending one, then the older one. A job of an earlier
+/// window goes, even where nobody looked between that one's end and the next one's beginning: what happens must not depend on load.
+Live const* pick_keeper(std::vector<Live> const& live, WindowId const& window)
 {
     Live const* keeper = nullptr;
     for (auto const& candidate : live) {
-        if (candidate.tracked->asked_since || candidate.shown == Job::State::ending) continue;
+        if (candidate.tracked->asked_since || candidate.shown == Job::State::ending || !is_of(*candidate.tracked, window)) continue;
         bool const runs = candidate.shown == Job::State::running;
         if (keeper == nullptr || (runs && keeper->shown != Job::State::running)) keeper = &candidate;
     }
     return keeper;
+}
+
+std::string reason_to_go(Tracked const& job, Wish const& wish, Live const* keeper)
+{
+    if (!wish.job) return wish.why;
+    if (!is_of(job, wish.window)) return "its window, of " + job.window.value + ", is over";
+    if (keeper != nullptr) return "job " + keeper->tracked->id.value + " is there already";
+    return "it was asked to go; the next job starts when it is gone";
 }
 
 Action start(SiteState const& state, Wish const& wish, Time now)
@@ -225,13 +237,10 @@ std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector
     std::vector<Live> live;
     for (auto const& tracked : state.jobs)
         if (auto const* job = find(jobs, tracked.id)) live.push_back({&tracked, job->state});
-    auto const* keeper = wish.job ? pick_keeper(live) : nullptr;
+    auto const* keeper = wish.job ? pick_keeper(live, wish.window) : nullptr;
     std::vector<Action> actions;
-    auto const why = !wish.job           ? wish.why
-                     : keeper != nullptr ? "job " + keeper->tracked->id.value + " is there already"
-                                         : "it was asked to go; the next job starts when it is gone";
     for (auto const& one : live)
-        if (&one != keeper) actions.push_back(stop(*one.tracked, one.shown, why, now, rules));
+        if (&one != keeper) actions.push_back(stop(*one.tracked, one.shown, reason_to_go(*one.tracked, wish, keeper), now, rules));
     if (keeper != nullptr) {
         auto const word = keeper->shown == Job::State::running ? " is running" : " is in the queue";
         actions.push_back(

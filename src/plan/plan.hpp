@@ -81,6 +81,7 @@ struct Observed {
 /// What to do now. At least one action; `wait` says for what.
 ///
 /// - A job runs while the wish says so; otherwise it is drained, drained again, and after `grace` cancelled.
+/// - A job belongs to its window: when that is over it goes, also where the next window has already begun.
 /// - A site whose job is on its way out gets its next one when that one is gone: never two, never none.
 /// - Of two jobs the older one stays.
 /// - After a failure the next job waits for the backoff.

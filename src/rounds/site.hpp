@@ -222,6 +222,7 @@ class Site {
     void begin_commit(Mode mode);
     [[nodiscard]] std::optional<Commit> build() const;
     bool act_commit_create();
+    bool set_draft(Commit commit);  ///< false: readers would refuse it, and the process has given up
     [[nodiscard]] bool lone_valid(Commit const& next) const;
     void answered_commit_read(Input const& input);
     void landed();

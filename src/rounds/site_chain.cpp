@@ -100,11 +100,24 @@ bool Site::act_commit_create()
             payloads_.back().sent = commit->number;
             payloads_.back().settled = false;
         }
-        auto encoded = encode(*commit);
-        if (mode_ == Mode::lone) lone_sent_ = encoded.sha256;
-        draft_ = Draft{std::move(*commit), std::move(encoded)};
+        if (!set_draft(std::move(*commit))) return true;
+        if (mode_ == Mode::lone) lone_sent_ = draft_->encoded.sha256;
     }
     create(commit_name(draft_->commit.number), draft_->encoded.bytes);
+    return true;
+}
+
+/// A record that readers would refuse must never stand in the chain, where nothing could follow it.
+bool Site::set_draft(Commit commit)
+{
+    auto encoded = encode(commit);
+    auto const read = decode_commit(encoded.bytes, commit_name(commit.number));
+    auto const error = read ? check(run_, *tip_, tip_sha256_, *read) : read.error();
+    if (error) {
+        finish(ExitCode::software, error->within("cannot make the next commit"));
+        return false;
+    }
+    draft_ = Draft{std::move(commit), std::move(encoded)};
     return true;
 }
 

@@ -239,8 +239,7 @@ bool Site::act_join()
         auto const id = member_id(config_.process, tip_->number.next());
         auto commit = next(run_, *tip_, tip_sha256_, {id, ++attempt_}, store_now(), {}, intents_);
         if (!commit) throw std::logic_error("a join that changes nothing");
-        auto encoded = encode(*commit);
-        draft_ = Draft{std::move(*commit), std::move(encoded)};
+        if (!set_draft(std::move(*commit))) return true;
     }
     create(commit_name(draft_->commit.number), draft_->encoded.bytes);
     return true;

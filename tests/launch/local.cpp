@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +105,19 @@ TEST_F(Local, CancelEndsAllProcessesOfTheJob)
     EXPECT_EQ(only_job(launcher).exit_code, 128 + SIGTERM);
 }
 
+TEST_F(Local, CancelAsksAllProcessesBeforeItKills)
+{
+    auto launcher =
+        with_script("(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' TERM\nwait\necho over; exit 4");
+    auto const job = launcher.submit({"w1"}, {"i1"}).value();
+    auto const log = [&] { return read_file(folder_ / "site/job-i1.log").value_or(""); };
+    ASSERT_TRUE(eventually([&] { return log() == "ready\n"; }));
+    ASSERT_TRUE(launcher.cancel(job, false));
+    ASSERT_TRUE(ends(launcher));
+    EXPECT_THAT(log(), testing::EndsWith("asked\nover\n"));
+    EXPECT_EQ(only_job(launcher).exit_code, 4);
+}
+
 TEST_F(Local, JobOutlivesAPollerThatIsKilled)
 {
     auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
@@ -145,6 +159,22 @@ TEST_F(Local, PollerKilledAtAnyMomentStartsAJobThatIsOnRecordOrNone)
         return std::all_of(jobs.begin(), jobs.end(), [](auto const& job) { return job.state == State::ended; }) &&
                started() == static_cast<long>(jobs.size());
     }));
+}
+
+TEST_F(Local, KeeperThatCannotMakeItsRecordStartsNothing)
+{
+    auto launcher = with_script("mkdir \"$PWD/started\"");
+    pid_t const poller = fork();
+    if (poller == 0) {
+        rlimit const no_bytes{0, 0};  // the keeper dies of SIGXFSZ as it writes
+        setrlimit(RLIMIT_FSIZE, &no_bytes);
+        _exit(launcher.submit({"w1"}, {"i1"}) ? 1 : 0);
+    }
+    int status = 0;
+    waitpid(poller, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the submission must fail";
+    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/started"); }, std::chrono::milliseconds(300)));
+    EXPECT_TRUE(launcher.jobs().value().empty());
 }
 
 TEST_F(Local, StaleRecordIsNotTakenForAnotherProcess)

@@ -138,6 +138,22 @@ TEST(Plan, ReopenedWindowWaitsForTheDrainingJobThenGetsItsOwn)
     EXPECT_EQ(gone.state.failures, 0);
 }
 
+TEST(Plan, JobOfAWindowThatIsOverMakesRoomEvenIfNobodyLookedInBetween)
+{
+    Wish const next{true, {"w2"}, "the window is open"};
+    std::vector<Job> const running{job("7", Job::State::running)};
+    auto state = tracking(running);
+    auto const l = look(state, next, running, 1);
+    ASSERT_THAT(l.actions, SizeIs(1));
+    EXPECT_EQ(l.actions[0].kind, Kind::drain);
+    EXPECT_THAT(l.actions[0].why, HasSubstr("its window, of w1, is over"));
+    state = done(state, l.actions[0], 1);
+    EXPECT_EQ(look(state, next, {ended("7", 2, 0)}, 3).actions[0].kind, Kind::submit);
+    auto unknown = running;
+    unknown[0].window = {};
+    EXPECT_EQ(look(tracking(unknown), next, unknown, 1).actions[0].kind, Kind::wait) << "a job of an unknown window may stay";
+}
+
 TEST(Plan, PendingJobOfAClosedWindowLeavesTheQueue)
 {
     std::vector<Job> const pending{job("7", Job::State::pending)};

@@ -11,10 +11,11 @@
 namespace curtail::plan {
 namespace {
 
-/// A Slurm of one site: starts jobs after a while, loses signals and answers, can swallow a submission and bring it up much later.
+/// A Slurm of one site: starts jobs after a while, loses signals and answers, and may show a submission whose answer was lost up to
+/// `latest` seconds later. It ignores singleton: what the plan does wrong becomes visible.
 class Cluster {
   public:
-    Cluster(std::mt19937_64& random, bool ghosts) : random_(random), ghosts_(ghosts) {}
+    Cluster(std::mt19937_64& random, int latest) : random_(random), latest_(latest) {}
 
     Outcome submit(Action const& action, Time now)
     {
@@ -22,9 +23,9 @@ class Cluster {
         bool const answered = chance(0.85);
         bool const arrives = answered || chance(0.5);
         if (arrives) {
-            bool const late = !answered && ghosts_ && chance(0.5);
+            auto const delay = answered ? 0 : static_cast<int>(random_() % static_cast<unsigned>(latest_ + 1));
             jobs_.push_back({{{std::to_string(++last_)}, action.window, action.intent, Job::State::pending, "", {}, {}, {}},
-                             late ? now + Seconds(static_cast<int>(random_() % 60)) : now,
+                             now + Seconds(delay),
                              false});
         }
         if (!answered) return {Outcome::Kind::unknown, {}, "timed out"};
@@ -46,7 +47,7 @@ class Cluster {
     {
         for (auto& one : jobs_) {
             if (one.visible > now || one.job.state == Job::State::ended) continue;
-            if (one.job.state == Job::State::pending && chance(0.5) && running() == 0) {
+            if (one.job.state == Job::State::pending && chance(0.5)) {
                 one.job.state = Job::State::running;
                 one.job.started = now;
             } else if (one.job.state == Job::State::running) {
@@ -63,15 +64,10 @@ class Cluster {
             if (one.visible <= now) list.push_back(one.job);
         return list;
     }
-    /// Jobs that could run side by side if singleton did not hold them.
-    long live(Time now) const
+    /// Jobs that run or may still run, also those that are not shown yet.
+    long live() const
     {
-        return std::count_if(jobs_.begin(), jobs_.end(),
-                             [&](One const& one) { return one.visible <= now && one.job.state != Job::State::ended; });
-    }
-    long running() const
-    {
-        return std::count_if(jobs_.begin(), jobs_.end(), [](One const& one) { return one.job.state == Job::State::running; });
+        return std::count_if(jobs_.begin(), jobs_.end(), [](One const& one) { return one.job.state != Job::State::ended; });
     }
 
   private:
@@ -90,37 +86,41 @@ class Cluster {
     bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
 
     std::mt19937_64& random_;
-    bool ghosts_;
+    int latest_;
     std::vector<One> jobs_;
     int last_{0};
 };
 
 struct History {
     long most_live{0};
+    int longest_double{0};   ///< seconds in a row with more than one job
     int longest_without{0};  ///< seconds in a row with a window but no job, less announced backoff
     int submissions{0};
 };
 
 /// `memory` is what the journal has made durable: begin() before an act, finish() after it. A crash forgets the rest.
-History play(std::uint64_t seed, bool ghosts)
+History play(std::uint64_t seed, int latest)
 {
     std::mt19937_64 random(seed);
     auto const chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random) < p; };
-    Cluster cluster(random, ghosts);
+    Cluster cluster(random, latest);
     Rules rules;
     rules.grace = Millis(15'000);
     SiteState memory;
     Wish wish{false, {}, "closed"};
     History history;
     int without = 0;
+    int doubled = 0;
     int window = 0;
     for (int second = 0; second < 1500; ++second) {
         Time const now = from_unix_ms(1'768'151'100'000) + Seconds(second);
         if (chance(0.02)) wish = wish.job ? Wish{false, {}, "closed"} : Wish{true, {"w" + std::to_string(++window)}, "open"};
         cluster.tick(now);
-        history.most_live = std::max(history.most_live, cluster.live(now));
+        history.most_live = std::max(history.most_live, cluster.live());
+        doubled = cluster.live() > 1 ? doubled + 1 : 0;
+        history.longest_double = std::max(history.longest_double, doubled);
         bool const excused = memory.retry_at && now < *memory.retry_at;
-        without = wish.job && !excused && cluster.live(now) == 0 ? without + 1 : 0;
+        without = wish.job && !excused && cluster.live() == 0 ? without + 1 : 0;
         history.longest_without = std::max(history.longest_without, without);
         if (chance(0.1)) continue;  // Slurm does not answer
         auto const jobs = cluster.shown(now);
@@ -143,25 +143,37 @@ History play(std::uint64_t seed, bool ghosts)
     return history;
 }
 
-void check(bool ghosts, long most_allowed)
+/// Plays many histories; `judge` says what must hold for each.
+template <class Judge>
+void check(int latest, Judge judge)
 {
     char const* fixed = std::getenv("CURTAIL_SEED");
     std::uint64_t const first = fixed != nullptr ? std::strtoull(fixed, nullptr, 10) : 1;
     std::uint64_t const last = fixed != nullptr ? first : 150;
     int submissions = 0;
-    for (auto seed = first; seed <= last; ++seed) {
-        auto const history = play(seed, ghosts);
+    for (auto seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE("replay with CURTAIL_SEED=" + std::to_string(seed));
+        auto const history = play(seed, latest);
         submissions += history.submissions;
-        EXPECT_LE(history.most_live, most_allowed) << "replay with CURTAIL_SEED=" << seed;
-        EXPECT_LE(history.longest_without, 60) << "replay with CURTAIL_SEED=" << seed;
-        if (testing::Test::HasFailure()) return;
+        judge(history);
+        EXPECT_LE(history.longest_without, 60);
     }
     EXPECT_GT(submissions, 10 * static_cast<int>(last - first + 1));
 }
 
-TEST(PlanProperty, NeverTwoJobsAndNoWindowWithoutOneForEver) { check(false, 1); }
+TEST(PlanProperty, NeverTwoJobsAndNoWindowWithoutOneForEver)
+{
+    // Whatever surfaces within the time that an intent settles is waited for.
+    check(4, [](History const& history) { EXPECT_EQ(history.most_live, 1); });
+}
 
-TEST(PlanProperty, SubmissionThatSurfacesLateIsADuplicateThatGoesAway) { check(true, 3); }
+TEST(PlanProperty, SubmissionThatSurfacesTooLateIsADuplicateThatGoesAway)
+{
+    check(60, [](History const& history) {
+        EXPECT_LE(history.most_live, 4);
+        EXPECT_LE(history.longest_double, 120);
+    });
+}
 
 }  // namespace
 }  // namespace curtail::plan

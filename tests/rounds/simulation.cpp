@@ -82,7 +82,7 @@ std::int64_t count_from_environment(char const* name, std::int64_t fallback)
 TEST(RoundsSimulation, NothingIsLostOrCountedTwiceWhateverHappens)
 {
     auto const only = count_from_environment("CURTAIL_SEED", -1);
-    auto const seeds = only >= 0 ? 1 : count_from_environment("CURTAIL_SOAK_SEEDS", 150);
+    auto const seeds = only >= 0 ? 1 : count_from_environment("CURTAIL_SOAK_SEEDS", 120);
     auto const began = std::chrono::steady_clock::now();
     std::int64_t events = 0;
     std::int64_t commits = 0;

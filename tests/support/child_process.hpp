@@ -1,0 +1,67 @@
+#pragma once
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/eventually.hpp"
+
+namespace curtail::test {
+
+/// A program that a test starts, watches and may kill. Killed when this goes, if it still runs.
+class ChildProcess {
+  public:
+    /// stdout and stderr are appended to `log`.
+    ChildProcess(std::vector<std::string> arguments, std::filesystem::path const& log)
+    {
+        std::vector<char*> pointers;
+        for (auto& argument : arguments) pointers.push_back(argument.data());
+        pointers.push_back(nullptr);
+        pid_ = fork();
+        if (pid_ != 0) return;
+        int const fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+        dup2(fd, STDOUT_FILENO);
+        dup2(fd, STDERR_FILENO);
+        execv(pointers[0], pointers.data());
+        _exit(127);
+    }
+    ~ChildProcess()
+    {
+        if (exit_code_) return;
+        ::kill(pid_, SIGKILL);
+        waitpid(pid_, nullptr, 0);
+    }
+    ChildProcess(ChildProcess const&) = delete;
+    ChildProcess& operator=(ChildProcess const&) = delete;
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    void kill(int signal)
+    {
+        if (!ended()) ::kill(pid_, signal);
+    }
+    /// The exit code, 128 + n after signal n, once it has ended.
+    [[nodiscard]] std::optional<int> ended()
+    {
+        int status = 0;
+        if (!exit_code_ && waitpid(pid_, &status, WNOHANG) == pid_)
+            exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        return exit_code_;
+    }
+    /// The same, waiting for it; nothing after `limit`.
+    [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds limit)
+    {
+        (void)eventually([&] { return ended().has_value(); }, limit);
+        return exit_code_;
+    }
+
+  private:
+    pid_t pid_;
+    std::optional<int> exit_code_;
+};
+
+}  // namespace curtail::test

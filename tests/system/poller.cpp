@@ -1,0 +1,313 @@
+// curtail-poll on real Slurm clusters of this machine, with a script in place of training. The clusters are private to this test.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+#include <tuple>
+
+#include "core/clock.hpp"
+#include "core/events.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "launch/command.hpp"
+#include "launch/process.hpp"
+#include "support/child_process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail {
+namespace {
+
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+std::string const poller = CURTAIL_BIN_DIR "/curtail-poll";
+std::string const source = CURTAIL_SOURCE_DIR;
+std::vector<std::string> const all_sites{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
+
+/// In place of site_train.sh: notes when it ran and stops when asked.
+char const* const obedient = R"(#!/bin/bash
+trap 'echo "stop $SLURM_JOB_ID" >> ran.log; exit 0' USR1 TERM
+echo "start $SLURM_JOB_ID" >> ran.log
+while :; do sleep 0.05; done
+)";
+
+class Poller : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        auto const up = clusters({"up"});
+        ASSERT_EQ(up.exit_code, 0) << up.errors;
+    }
+    void TearDown() override
+    {
+        auto const down = clusters({"down"});
+        EXPECT_EQ(down.exit_code, 0) << down.errors;
+    }
+
+    launch::Finished run(std::vector<std::string> arguments, Millis deadline = seconds(60))
+    {
+        auto environment = launch::plain_environment();
+        environment.emplace_back("CURTAIL_CLUSTERS", clusters_.path().string());
+        auto const done = launch::run_command({std::move(arguments), std::move(environment), deadline});
+        EXPECT_TRUE(done) << (done ? "" : done.error().message());
+        return done.value_or(launch::Finished{-1, "", ""});
+    }
+    launch::Finished clusters(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), source + "/slurm/private_clusters.sh");
+        return run(std::move(arguments));
+    }
+
+    /// A run of these sites whose jobs are `script`; answers its file.
+    std::filesystem::path make_run(std::string const& name, std::string const& script, std::vector<std::string> const& sites)
+    {
+        auto const base = folder_ / name;
+        std::filesystem::create_directories(base);
+        EXPECT_TRUE(write_file(base / "job.sh", script, 0755));
+        std::string files;
+        for (auto const& site : sites) {
+            auto const text = fmt::format(
+                R"({{"site": "{0}", "launcher": {{"slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh", "command_deadline_s": 4, "grace_s": 5}}}})",
+                site, clusters_.path().string());
+            EXPECT_TRUE(write_file(base / (site + ".json"), text));
+            files += fmt::format("{}\"{}.json\"", files.empty() ? "" : ", ", site);
+        }
+        auto const text = fmt::format(
+            R"({{"run": "{}", "folder": "out", "store": "file:out/store", "model": "{}/inputs/models/demo.json",
+                 "data": {{"folder": "out/data"}}, "training": {{"batch_tokens": 65536}}, "sites": [{}]}})",
+            name, source, files);
+        EXPECT_TRUE(write_file(base / "run.json", text));
+        return base / "run.json";
+    }
+    std::filesystem::path out(std::string const& name) { return folder_ / name / "out"; }
+    std::vector<Event> events(std::string const& name)
+    {
+        return read_events(out(name) / "poller/events.jsonl").value_or(EventFile{}).events;
+    }
+    /// A trace of one intensity for all sites, `length` seconds long.
+    std::string flat_trace(double intensity, int length)
+    {
+        auto const path = folder_ / ("flat-" + std::to_string(length) + ".csv");
+        std::string text = "point_time,CAISO_NORTH,SPP_TX,NEM_SA\n";
+        for (int second : {0, length}) {
+            text += format_time(from_unix_ms(1'768'151'100'000) + seconds(second));
+            for (int i = 0; i < 3; ++i) text += "," + std::to_string(intensity);
+            text += "\n";
+        }
+        EXPECT_TRUE(write_file(path, text));
+        return path.string();
+    }
+    static std::string text_of(Event const& event, char const* key)
+    {
+        auto const* value = event.details.find(key);
+        return value != nullptr && value->as_text() != nullptr ? *value->as_text() : "";
+    }
+    /// (site, seconds of trace, open or closed) of each decision that begins or ends a window.
+    std::multiset<std::tuple<std::string, long, std::string>> decisions(std::string const& name)
+    {
+        auto const origin = parse_time("2026-01-11T17:00:00Z").value();
+        std::multiset<std::tuple<std::string, long, std::string>> found;
+        for (auto const& event : events(name)) {
+            if (event.type != "window-open" && event.type != "window-close") continue;
+            auto const at = parse_time(text_of(event, "signal_time")).value();
+            found.emplace(event.site, static_cast<long>(seconds_between(origin, at)), event.type);
+        }
+        return found;
+    }
+    std::map<std::string, int> submissions_by_window(std::string const& name)
+    {
+        std::map<std::string, int> count;
+        for (auto const& event : events(name)) {
+            if (event.type == "window-open") count.try_emplace(event.site + " " + text_of(event, "window"));
+            if (event.type == "job-submitted") ++count[event.site + " " + text_of(event, "window")];
+        }
+        return count;
+    }
+    /// What the jobs themselves noted: one after the other, each until it was asked to stop. Answers how many ran.
+    int expect_one_after_the_other(std::string const& name)
+    {
+        int ran = 0;
+        for (auto const& site : all_sites) {
+            auto const log = read_file_if_there(out(name) / "sites" / site / "ran.log").value().value_or("");
+            std::string running;
+            for (auto const line : split(log, '\n')) {
+                if (line.empty()) continue;
+                auto const space = line.find(' ');
+                std::string const job(line.substr(space + 1));
+                if (line.substr(0, space) == "start") {
+                    EXPECT_EQ(running, "") << site << ": two jobs at once in run " << name << "\n" << log;
+                    running = job;
+                    ++ran;
+                } else {
+                    EXPECT_EQ(running, job) << log;
+                    running.clear();
+                }
+            }
+            EXPECT_EQ(running, "") << site << ": a job of run " << name << " was never asked to stop\n" << log;
+        }
+        return ran;
+    }
+    void expect_nothing_left(std::string const& name)
+    {
+        for (auto const& site : all_sites)
+            EXPECT_EQ(run({"env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string(), "squeue", "-h", "-o", "%i %j %T",
+                           "--name=curtail-" + name + "-" + site})
+                          .output,
+                      "");
+    }
+
+    void kill_controller(std::string const& site)
+    {
+        auto const processes = read_file(clusters_ / "processes").value();
+        pid_t controller = 0;
+        for (auto const line : split(processes, '\n'))
+            if (auto const words = split(line, ' '); words[0] == "slurmctld-" + site) controller = std::stoi(std::string(words[1]));
+        ASSERT_GT(controller, 1);
+        kill(controller, SIGKILL);
+        ASSERT_TRUE(test::eventually([&] {
+            auto const stat = launch::read_process_stat(controller);
+            return !stat || stat->state == 'Z';
+        }));
+    }
+
+    test::TemporaryFolder folder_;
+    test::TemporaryFolder clusters_;
+};
+
+TEST_F(Poller, ClustersThatAreUpAreNotStartedAgain)
+{
+    auto const again = clusters({"up"});
+    EXPECT_EQ(again.exit_code, 75);
+    EXPECT_THAT(again.errors, HasSubstr("already up"));
+    EXPECT_EQ(clusters({"up", "--if-needed"}).exit_code, 0);
+    EXPECT_EQ(clusters({"up", "OTHER"}).exit_code, 75);
+    EXPECT_EQ(clusters({"env", "NEM_SA"}).output, "export SLURM_CONF=" + (clusters_ / "NEM_SA/slurm.conf").string() + "\n");
+}
+
+TEST_F(Poller, OneLookAtThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
+{
+    auto const libraries = run({"ldd", poller}).output;
+    EXPECT_THAT(libraries, HasSubstr("libc.so"));
+    for (auto const* heavy : {"torch", "libmpi", "libhdf5"}) EXPECT_THAT(libraries, testing::Not(HasSubstr(heavy)));
+    auto const file = make_run("once", obedient, all_sites);
+    std::vector<double> took;
+    for (int i = 0; i < 5; ++i) {
+        auto const begun = mono_now();
+        auto const done = run({poller, file.string(), "--trace", flat_trace(500, 3600), "--json"});
+        took.push_back(FractionalSeconds(mono_now() - begun).count());
+        EXPECT_EQ(done.exit_code, 0) << done.errors;
+        EXPECT_THAT(done.output, HasSubstr("\"phase\": \"closed\""));
+    }
+    std::sort(took.begin(), took.end());
+    EXPECT_LT(took[2], 0.5);
+    RecordProperty("median_ms", static_cast<int>(1000 * took[2]));
+}
+
+/// The recorded day at 2500 times real speed, once in peace and once with a poller that is killed again and again; beside them a
+/// run whose jobs fail at once. All on the same clusters at the same time.
+TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePoller)
+{
+    char const* given = std::getenv("CURTAIL_SEED");
+    auto const seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+    SCOPED_TRACE("replay with CURTAIL_SEED=" + std::to_string(seed));
+    auto const trace = source + "/signals/mci_2026-01-11.csv";
+    auto const command = [&](std::string const& name) {
+        return std::vector<std::string>{poller, (folder_ / name / "run.json").string(), "--watch", "--trace", trace, "--speed", "2500"};
+    };
+    auto const log = [&](std::string const& name) { return folder_ / (name + ".log"); };
+    make_run("steady", obedient, all_sites);
+    make_run("killed", obedient, all_sites);
+    auto const failing = make_run("failing", "#!/bin/bash\nexit 3\n", {"SPP_TX"});
+    test::ChildProcess steady(command("steady"), log("steady"));
+    test::ChildProcess failer({poller, failing.string(), "--watch", "--trace", flat_trace(50, 24), "--speed", "1"}, log("failing"));
+
+    std::mt19937_64 random(seed);
+    int kills = 0;
+    bool second_was_turned_away = false;
+    for (bool ended = false; !ended;) {
+        test::ChildProcess victim(command("killed"), log("killed"));
+        auto const life = std::chrono::milliseconds(50 + random() % 1500);
+        if (auto const code = victim.wait(life)) {
+            EXPECT_EQ(*code, 0) << read_file(log("killed")).value();
+            ended = true;
+        } else {
+            victim.kill(SIGKILL);
+            ++kills;
+        }
+        if (kills == 3 && !second_was_turned_away) {
+            auto const second = run({poller, (folder_ / "steady/run.json").string(), "--trace", trace});
+            EXPECT_EQ(second.exit_code, 75);
+            EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " holds it"));
+            second_was_turned_away = true;
+        }
+        ASSERT_LT(kills, 200) << read_file(log("killed")).value();
+    }
+    EXPECT_EQ(steady.wait(seconds(30)), 0) << read_file(log("steady")).value();
+    EXPECT_EQ(failer.wait(seconds(20)), 0) << read_file(log("failing")).value();
+    EXPECT_GE(kills, 10);
+    EXPECT_TRUE(second_was_turned_away);
+
+    auto const eight = decisions("steady");
+    std::vector<long> openings;
+    std::vector<long> closings;
+    for (auto const& [site, at, type] : eight) (type == "window-open" ? openings : closings).push_back(at);
+    std::sort(openings.begin(), openings.end());
+    std::sort(closings.begin(), closings.end());
+    EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
+    EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
+    EXPECT_EQ(decisions("killed"), eight) << "none lost and none twice, however often the poller died";
+
+    for (auto const& [window, jobs] : submissions_by_window("steady")) EXPECT_EQ(jobs, 1) << window;
+    for (auto const& [window, jobs] : submissions_by_window("killed")) EXPECT_LE(jobs, 1) << window;
+    EXPECT_GE(expect_one_after_the_other("steady"), 3);
+    EXPECT_GE(expect_one_after_the_other("killed"), 2);
+    for (auto const* name : {"steady", "killed", "failing"}) expect_nothing_left(name);
+
+    std::vector<double> pauses;
+    for (auto const& event : events("failing"))
+        if (event.type == "job-failed") pauses.push_back(event.details.find("retry_after_s")->as_number().value());
+    EXPECT_THAT(pauses, testing::ElementsAre(10, 20)) << "24 seconds are two tries, not a loop";
+}
+
+TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
+{
+    kill_controller("SPP_TX");
+    auto const file = make_run("down", obedient, all_sites);
+    auto const begun = mono_now();
+    auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
+    EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
+    EXPECT_EQ(done.exit_code, 75);
+    EXPECT_THAT(done.errors, HasSubstr("cannot look at SPP_TX"));
+    std::set<std::string> submitted;
+    for (auto const& event : events("down"))
+        if (event.type == "job-submitted") submitted.insert(event.site);
+    EXPECT_THAT(submitted, testing::ElementsAre("CAISO_NORTH", "NEM_SA"));
+    EXPECT_THAT(done.output, HasSubstr("trouble cannot list jobs curtail-down-SPP_TX"));
+}
+
+TEST_F(Poller, DownLeavesNothingRunning)
+{
+    auto const file = make_run("left", obedient, all_sites);
+    EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
+    for (auto const& site : all_sites)
+        ASSERT_TRUE(test::eventually([&] { return std::filesystem::exists(out("left") / "sites" / site / "ran.log"); })) << site;
+    kill_controller("NEM_SA");
+    ASSERT_EQ(clusters({"down"}).exit_code, 0);
+    EXPECT_EQ(clusters({"status"}).exit_code, 69);
+    EXPECT_EQ(clusters({"down"}).exit_code, 0) << "twice is fine";
+    auto const here = folder_.path().string();
+    for (auto const& entry : std::filesystem::directory_iterator("/proc")) {
+        auto const command = read_file(entry.path() / "cmdline").value_or("");
+        EXPECT_THAT(command, testing::Not(HasSubstr(clusters_.path().string()))) << entry.path();
+        std::error_code error;
+        EXPECT_THAT(std::filesystem::read_symlink(entry.path() / "cwd", error).string(), testing::Not(HasSubstr(here))) << command;
+    }
+}
+
+}  // namespace
+}  // namespace curtail

@@ -1,0 +1,125 @@
+// slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that takes its time to load.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/files.hpp"
+#include "core/text.hpp"
+#include "support/child_process.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+std::string const script = CURTAIL_SOURCE_DIR "/slurm/site_train.sh";
+std::string const demo = CURTAIL_SOURCE_DIR "/inputs/runs/demo.json";
+
+/// Says `loading`, loads for a while, and only then can listen, as a program with large libraries does.
+char const* const slow_trainer = R"(#!/usr/bin/env python3
+import os, signal, sys, time
+def stop(*_):
+    os.write(1, b"drained\n")
+    sys.exit(0)
+os.write(1, ("loading %s\n" % " ".join(sys.argv[1:])).encode())
+time.sleep(0.7)
+signal.signal(signal.SIGUSR1, stop)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+while True: time.sleep(0.05)
+)";
+
+class SiteTrain : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        ASSERT_TRUE(make_folder(folder_ / "bin"));
+        std::filesystem::create_symlink(CURTAIL_BIN_DIR "/curtail-poll", folder_ / "bin/curtail-poll");
+        ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
+        setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
+        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR"}) unsetenv(name);
+    }
+    [[nodiscard]] std::string log() const { return read_file(folder_ / "log").value_or(""); }
+    [[nodiscard]] long count(std::string_view word) const
+    {
+        auto const text = log();
+        auto const lines = split(text, '\n');
+        return std::count_if(lines.begin(), lines.end(), [&](auto line) { return line.substr(0, word.size()) == word; });
+    }
+    int run(std::vector<std::string> arguments)
+    {
+        arguments.insert(arguments.begin(), script);
+        test::ChildProcess child(std::move(arguments), folder_ / "log");
+        return child.wait(seconds(20)).value_or(-1);
+    }
+    test::TemporaryFolder folder_;
+};
+
+TEST_F(SiteTrain, DrainThatComesWhileRanksStillLoadReachesEachOnce)
+{
+    setenv("SLURM_CLUSTER_NAME", "nem_sa", 1);  // as Slurm writes it
+    setenv("SLURM_JOB_ID", "77", 1);
+    test::ChildProcess job({script, demo}, folder_ / "log");
+    ASSERT_TRUE(test::eventually([&] { return count("loading") == 2; }, seconds(20))) << log();
+    EXPECT_THAT(log(), HasSubstr("loading " + demo + " --site NEM_SA --job 77\n"));
+    job.kill(SIGUSR1);
+    EXPECT_EQ(job.wait(seconds(20)), 0) << log();
+    EXPECT_EQ(count("drained"), 2) << log();
+    unsetenv("SLURM_CLUSTER_NAME");
+    unsetenv("SLURM_JOB_ID");
+}
+
+TEST_F(SiteTrain, DrainAtAnyEarlierMomentEndsItToo)
+{
+    for (int wait = 0; wait <= 120; wait += 15) {
+        test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
+        (void)job.wait(milliseconds(wait));
+        job.kill(SIGUSR1);
+        // A signal may meet a process that just becomes another one; the poller repeats it, and so does this test.
+        bool const ended = test::eventually(
+            [&] {
+                if (job.wait(milliseconds(1500))) return true;
+                job.kill(SIGUSR1);
+                return false;
+            },
+            seconds(15));
+        EXPECT_TRUE(ended) << "drained after " << wait << " ms\n" << log();
+    }
+}
+
+TEST_F(SiteTrain, RanksAreThoseOfTheJob)
+{
+    setenv("SLURM_NTASKS", "1", 1);
+    test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
+    ASSERT_TRUE(test::eventually([&] { return count("loading") == 1; }, seconds(20))) << log();
+    job.kill(SIGUSR1);
+    EXPECT_EQ(job.wait(seconds(20)), 0) << log();
+    EXPECT_EQ(count("loading"), 1) << log();
+    unsetenv("SLURM_NTASKS");
+}
+
+TEST_F(SiteTrain, WrongUseIsAClearError)
+{
+    EXPECT_EQ(run({}), 64);
+    EXPECT_EQ(run({"none.json"}), 66);
+    EXPECT_THAT(log(), HasSubstr("cannot read run none.json"));
+    EXPECT_EQ(run({demo}), 64);
+    EXPECT_THAT(log(), HasSubstr("which site?"));
+    EXPECT_EQ(run({demo, "SPP_TEXAS"}), 64);
+    EXPECT_THAT(log(), HasSubstr("no site \"SPP_TEXAS\" in run demo"));
+    // Slurm runs a copy of the script, from which no build can be found.
+    std::filesystem::remove(folder_ / "bin/curtail-train");
+    std::filesystem::copy_file(script, folder_ / "slurm_script");
+    setenv("SLURM_SUBMIT_DIR", "/", 1);
+    test::ChildProcess copy({(folder_ / "slurm_script").string(), demo, "SPP_TX"}, folder_ / "log");
+    EXPECT_EQ(copy.wait(seconds(20)), 69);
+    EXPECT_THAT(log(), HasSubstr("set CURTAIL_BUILD to the folder with their bin/"));
+    unsetenv("SLURM_SUBMIT_DIR");
+}
+
+}  // namespace
+}  // namespace curtail
