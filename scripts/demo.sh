@@ -20,7 +20,7 @@ while [ $# -gt 0 ]; do
         *) echo "demo.sh: unknown option $1; see demo.sh --help" >&2; exit 64 ;;
     esac
 done
-bin=${CURTAIL_BUILD:-build/release/bin}
+bin=${CURTAIL_BUILD:-build/release}/bin
 name=$(basename "$run" .json)
 out=results/$name
 seed=1

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 SOURCE = Path(os.environ.get("CURTAIL_SOURCE_DIR", Path(__file__).resolve().parents[2]))
-PROGRAMS = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release/bin"))
+BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -19,7 +19,7 @@ MPI_ENVIRONMENT = {
     "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_oob_tcp_if_include": "lo",
     "OMP_NUM_THREADS": "1",
-    "CURTAIL_BUILD": str(PROGRAMS),
+    "CURTAIL_BUILD": str(BUILD),
 }
 
 # Enough English for a tokenizer of 300 tokens and some hundred blocks; the golden corpus is part of the source.
@@ -51,7 +51,7 @@ def expect(condition, message):
 
 
 def program(name):
-    return str(PROGRAMS / name)
+    return str(BUILD / "bin" / name)
 
 
 def execute(*words, code=0, timeout=60, **options):
