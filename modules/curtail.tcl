@@ -6,7 +6,7 @@ proc ModulesHelp { } {
 module-whatis "Curtail: carbon-aware pre-training across Slurm sites"
 
 if { [info exists ::env(CURTAIL_ROOT)] } { set root $::env(CURTAIL_ROOT) } else { set root /opt/curtail }
-prepend-path PATH $root/build/release
+prepend-path PATH $root/build/release/bin
 setenv CURTAIL_ROOT $root
 setenv CURTAIL_BUILD $root/build/release
 # One thread per rank: ranks share the node's cores.
