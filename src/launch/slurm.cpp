@@ -133,8 +133,7 @@ Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments) const
     char const* inherited = std::getenv("SLURM_CONF");
     if (!order_.how.slurm_conf.empty()) command.environment.emplace_back("SLURM_CONF", order_.how.slurm_conf.string());
     else if (inherited != nullptr) command.environment.emplace_back("SLURM_CONF", inherited);
-    command.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
-    command.environment.emplace_back("TZ", "UTC");
+    if (command.arguments.front() == "squeue") command.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
     if (!order_.build.empty()) command.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
     return run_command(command);
 }
@@ -143,18 +142,15 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
 {
     auto const what = "cannot submit " + job_name(order_);
     if (auto made = make_folder(order_.folder); !made) return tl::unexpected(made.error().within(what));
-    std::vector<std::string> arguments{"sbatch",
-                                       "--parsable",
-                                       "--job-name=" + job_name(order_),
-                                       "--comment=" + comment_text(order_, {window, intent}),
-                                       "--dependency=singleton",
+    std::vector<std::string> arguments{"sbatch", "--parsable", "--job-name=" + job_name(order_),
+                                       "--comment=" + comment_text(order_, {window, intent}), "--dependency=singleton",
                                        "--no-requeue",  // the poller decides what runs again
-                                       "--open-mode=append",
-                                       "--output=" + escape_percent(order_.folder.string()) + "/job-%j.log",
-                                       "--chdir=" + order_.folder.string(),
-                                       "--ntasks=" + std::to_string(order_.ranks),
+                                       "--open-mode=append", "--output=" + escape_percent(order_.folder.string()) + "/job-%j.log",
+                                       "--chdir=" + order_.folder.string(), "--ntasks=" + std::to_string(order_.ranks),
                                        "--time=" + order_.how.time_limit,
-                                       "--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD"};
+                                       // All of sbatch's environment, which is a written list. A list here would make slurmd run the
+                                       // user's login shell for the rest: a second lost, and whatever its profile exports.
+                                       "--export=ALL"};
     if (!order_.how.partition.empty()) arguments.push_back("--partition=" + order_.how.partition);
     for (auto const& last : {order_.how.script.string(), order_.run_file.string(), order_.site.value}) arguments.push_back(last);
     auto const finished = run(std::move(arguments));

@@ -27,9 +27,11 @@ std::string explain(std::vector<SiteReport> const& sites, bool dry)
         for (auto const& job : site.jobs) text += fmt::format("  job     {} {}\n", job.id.value, job.word);
         if (site.jobs.empty() && site.job_trouble.empty()) text += "  job     none\n";
         if (!site.job_trouble.empty()) text += "  trouble " + site.job_trouble + "\n";
-        for (auto const& action : site.actions)
+        for (auto const& action : site.actions) {
+            bool const names_job = action.kind != plan::Action::Kind::wait && !action.job.value.empty();
             text += fmt::format("  {} {}{}: {}\n", dry ? "would  " : "action ", plan::to_text(action.kind),
-                                action.job.value.empty() ? "" : " job " + action.job.value, action.why);
+                                names_job ? " job " + action.job.value : "", action.why);
+        }
     }
     return text;
 }

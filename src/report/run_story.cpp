@@ -67,6 +67,14 @@ std::vector<JobStory> lives(std::vector<Event> const& events)
     return jobs;
 }
 
+/// The life that was going on at a moment, if any.
+JobStory* life_at(std::vector<JobStory>& jobs, Time time)
+{
+    for (auto& job : jobs)
+        if (job.begin <= time && (!job.end || time < *job.end)) return &job;
+    return nullptr;
+}
+
 /// What the poller saw of a site's jobs: an earlier beginning, and the end of those who could not say it themselves.
 void add_poller(std::vector<JobStory>& jobs, std::vector<Event> const& poller, std::string const& site)
 {
@@ -77,8 +85,9 @@ void add_poller(std::vector<JobStory>& jobs, std::vector<Event> const& poller, s
         if (job.empty() || (event.type != "job-started" && !ends)) continue;
         auto const first = std::find_if(jobs.begin(), jobs.end(), [&](JobStory const& j) { return j.job == job; });
         if (event.type == "job-started") {
-            if (first == jobs.end()) jobs.push_back({job, event.time, {}, {}, {}});
-            else first->begin = std::min(first->begin, event.time);
+            if (first != jobs.end()) first->begin = std::min(first->begin, event.time);
+            else if (auto* same = life_at(jobs, event.time)) same->job = job;  // the trainer knows itself under another number, or none
+            else jobs.push_back({job, event.time, {}, {}, {}});
             continue;
         }
         for (auto& j : jobs)

@@ -112,7 +112,7 @@ TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
          {std::string("--job-name=curtail-demo-SPP_TX\n"), "--comment=" + comment + "\n", std::string("--dependency=singleton\n"),
           std::string("100%%_site/job-%j.log\n"), std::string("--ntasks=2\n"), std::string("--partition=train\n"),
           std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"), std::string("SLURM_CONF=/dev/null\n"),
-          std::string("--export=PATH,HOME,USER,LOGNAME,LC_ALL,CURTAIL_BUILD\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
+          std::string("--export=ALL\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
         EXPECT_THAT(seen, HasSubstr(word));
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));
 }

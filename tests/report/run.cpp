@@ -218,6 +218,22 @@ TEST(Run, AKilledTrainerEndsWhenThePollerSeesItsJobEnd)
     EXPECT_NEAR(account.sites[1].states.back().when.to_s, 62'100 + 1.3 * 300, 1);
 }
 
+TEST(Run, ATrainerThatDoesNotKnowItsJobNumberIsStillOneJob)
+{
+    TemporaryFolder const folder;
+    auto const expected = account_in(folder, {}).sites[1].ledger.total.energy;
+    auto const path = folder / "sites/SPP_TX/events.jsonl";
+    auto const events = read_events(path).value().events;
+    ASSERT_TRUE(write_file(path, ""));
+    for (auto event : events) {
+        event.details.erase("job");
+        ASSERT_TRUE(EventLog(path).append(event));
+    }
+    auto const files = load_run(folder / "run.json", folder / "trace.csv");
+    ASSERT_TRUE(files);
+    EXPECT_EQ(account_of(*files).sites[1].ledger.total.energy, expected);
+}
+
 TEST(Run, ADamagedChainIsAnError)
 {
     TemporaryFolder const folder;

@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr double factor = 300;
 constexpr double end_of_trace = 64'800;
-constexpr double step_s = 0.28;
+constexpr Millis lone_step{280};
+constexpr Millis shared_step{400};  ///< two sites share the machine
 constexpr double round_s = 3;
 constexpr double exchange_s = 0.3;
 constexpr std::int64_t step_tokens = 2048;
@@ -195,7 +196,7 @@ class Maker {
         jobs_.push_back({w.site, open + Millis{2000}, stop, member});
     }
 
-    void step(std::size_t site, Time end, std::int64_t number)
+    void step(std::size_t site, Time end, std::int64_t number, Millis took)
     {
         progress_ += step_tokens;
         double const loss = 4.6 + 3.0 * std::exp(-static_cast<double>(progress_) / 2.5e5) + noise_(random_);
@@ -207,7 +208,7 @@ class Maker {
                                                        {"progress_tokens", progress_ - step_tokens},
                                                        {"loss", loss},
                                                        {"lr_scale", 1.0},
-                                                       {"step_s", step_s}}) +
+                                                       {"step_s", FractionalSeconds(took).count()}}) +
                           "\n";
     }
 
@@ -225,15 +226,16 @@ class Maker {
             }
             Time end = t + std::chrono::round<Millis>(FractionalSeconds(round_s));
             for (auto const* job : open) end = std::min(end, job->stop);
+            Millis const pace = open.size() > 1 ? shared_step : lone_step;
             std::vector<rounds::Decided> decided;
             for (auto* job : open) {
                 auto& mine = steps[job->member];
                 auto const before = mine;
                 std::string const job_number(1, job->member[names[job->site].size() + 8]);
                 events_[job->site].push_back({t, "state", names[job->site], {{"state", "training"}, {"job", job_number}}});
-                for (Time at = t + Millis{280}; at <= end; at += Millis{280}) {
+                for (Time at = t + pace; at <= end; at += pace) {
                     if (mine == 0) events_[job->site].push_back({at, "first-step", names[job->site], {{"round", round_}}});
-                    step(job->site, at, ++mine);
+                    step(job->site, at, ++mine, pace);
                 }
                 ++job->seq;
                 auto const made = mine - before;
