@@ -219,7 +219,7 @@ struct Discard {};
 struct Delete {
     std::string name;
 };
-/// For events.jsonl: joined, cut, contributed, merged, adopted, left (docs/formats.md).
+/// For events.jsonl: joined, cut, contributed, merged, adopted, left.
 struct Note {
     std::string type;
     json::Object details;

@@ -129,6 +129,11 @@ class SimStore {
                                                               bytes_of(*model) + "but ledger " + commit->done.to_string());
         for (auto const& d : commit->decided)
             if (d.header) hold(get(header_name(d.member, d.seq)).has_value(), "decided contribution without header");
+        for (auto const& d : commit->decided) last_[d.member] = d.seq;
+        for (auto const& r : commit->removed)
+            if (r.reason == Removal::left)
+                hold(!headers_.contains({r.member, last_[r.member].next()}),
+                     "S3: " + r.member.value + " left with an undecided contribution");
         for (auto const& m : commit->members) {
             bool const fresh = member_parts(m.id).admitted == commit->number;
             if (fresh) hold(ever_.insert({m.id, commit->number}).second, "I3: id admitted twice: " + m.id.value);
@@ -186,6 +191,7 @@ class SimStore {
     std::vector<Commit> chain_;
     std::vector<Digest> digests_;
     std::map<std::pair<MemberId, Seq>, Header> headers_;
+    std::map<MemberId, Seq> last_;           ///< decided
     std::map<MemberId, CommitNumber> ever_;  ///< ids that were admitted
 };
 

@@ -183,6 +183,8 @@ class Simulator {
         bool const member = std::find(status.members.begin(), status.members.end(), status.member) != status.members.end();
         if (!member) return;
         hold(status.since == p->trainer->since(), "I5: machine and trainer differ about work since the cut");
+        if (status.state == State::run)
+            hold(status.undecided == p->trainer->undecided(), "I5: refused or decided work stays in the weights");
         auto all = status.since;
         for (auto const& own : status.undecided) all += own;
         hold(status.held.contains(all), "I5: own work outside what the member holds");
