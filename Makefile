@@ -30,7 +30,7 @@ test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L unit
 
 bench: build ## measure; prints ratios and keeps them in results/bench
-	@scripts/bench.sh
+	@scripts/bench.py
 
 soak: build ## long repetitions of the fault tests, resumable, result in results/soak
 	@scripts/soak.sh

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Measures whole commands and prints ratios of two things measured in the same run, since absolute times of a shared machine mean little.
+Writes results/bench/<time>-<commit>.json with what produced it. Needs a demo's data (results/demo/data); makes it if it is not there."""
+import hashlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
+DATA = SOURCE / "results/demo/data"
+TEXT = SOURCE / "results/demo/text"
+ROUNDS = 3
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
+
+
+def program(name):
+    return str(BUILD / "bin" / name)
+
+
+def seconds(*words, **options):
+    started = time.perf_counter()
+    subprocess.run([str(w) for w in words], check=True, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    return time.perf_counter() - started
+
+
+def prepare_data():
+    if not (DATA / "manifest.json").exists():
+        subprocess.run([SOURCE / "scripts/demo_text.sh", TEXT], check=True)
+        subprocess.run([program("curtail-data"), "prepare", TEXT, "--out", DATA, "--vocabulary", "2048", "--held-out", "0.05", "--seed", "1"], check=True)
+
+
+def training_rate(ranks, steps=30):
+    """Tokens per second of steps alone, without starting up, of the demo's model at so many ranks."""
+    with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
+        folder = Path(folder)
+        config = json.loads("\n".join(line for line in (SOURCE / "inputs/runs/demo.json").read_text().splitlines() if not line.startswith("//")))
+        config.update(folder=str(folder / "out"), store=f"file:{folder}/store", model=str(SOURCE / "inputs/models/demo.json"),
+                      sites=[str(SOURCE / "inputs/sites/caiso_north.json")])
+        config["data"]["folder"] = str(DATA)
+        config["training"]["steps"] = steps
+        (folder / "run.json").write_text(json.dumps(config))
+        seconds("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks, program("curtail-train"), folder / "run.json", "--site", "CAISO_NORTH", "--alone")
+        lines = [json.loads(line) for line in (folder / "out/sites/CAISO_NORTH/metrics.jsonl").read_text().splitlines()][5:]
+        return lines[0]["tokens"] / statistics.median(line["step_s"] for line in lines)
+
+
+def measure_training():
+    one = [training_rate(1) for _ in range(ROUNDS)]
+    two = [training_rate(2) for _ in range(ROUNDS)]
+    return {"what": "training, tokens/s: 2 ranks / 1 rank", "unit": "tokens/s", "a": two, "b": one}
+
+
+def measure_encoding():
+    with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
+        big = Path(folder) / "text.txt"
+        big.write_bytes(b"\n".join(p.read_bytes() for p in sorted(TEXT.rglob("*.txt"))))
+        size = big.stat().st_size / 1e6
+        encode = [size / seconds(program("curtail-data"), "prepare", big, "--out", Path(folder) / f"out{i}", "--vocabulary", 2048, "--held-out", 0.05, "--seed", i)
+                  for i in range(ROUNDS)]
+        digest = []
+        for _ in range(ROUNDS):
+            started = time.perf_counter()
+            hashlib.sha256(big.read_bytes()).digest()
+            digest.append(size / (time.perf_counter() - started))
+        return {"what": "curtail-data prepare (train tokenizer, encode, write) / SHA-256 of the same bytes", "unit": "MB/s", "a": encode, "b": digest}
+
+
+def measure_poll():
+    """curtail-poll --once with three local sites against a process that does nothing."""
+    with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
+        folder = Path(folder)
+        shutil.copytree(SOURCE / "inputs", folder / "inputs")
+        words = (program("curtail-poll"), folder / "inputs/runs/demo.json", "--once", "--dry-run", "--trace", SOURCE / "signals/mci_2026-01-11.csv", "--speed", "1")
+        return {"what": "curtail-poll --once, three sites whose clusters are down / true", "unit": "s", "a": [seconds(*words) for _ in range(10)],
+                "b": [seconds("true") for _ in range(10)]}
+
+
+def main():
+    prepare_data()
+    results = []
+    for measure in (measure_training, measure_encoding, measure_poll):
+        row = measure()
+        row["ratio"] = statistics.median(row["a"]) / statistics.median(row["b"])
+        results.append(row)
+        print(f"{row['what']}: {statistics.median(row['a']):.4g} / {statistics.median(row['b']):.4g} {row['unit']} = {row['ratio']:.3g}", flush=True)
+    version = subprocess.run([program("curtail-data"), "--version"], capture_output=True, text=True, check=True).stdout
+    commit = next(line.split()[1] for line in version.splitlines() if line.startswith("commit"))
+    now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    out = SOURCE / "results/bench" / f"{now}-{commit}.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps({"time": now, "build": version.splitlines(), "system": {"machine": platform.platform(), "cores": os.cpu_count(), "load": os.getloadavg()},
+                               "results": results}, indent=1) + "\n")
+    print(f"kept in {out.relative_to(SOURCE)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
