@@ -74,12 +74,14 @@ def measure_encoding():
 
 
 def measure_poll():
-    """curtail-poll --once with three local sites against a process that does nothing."""
+    """curtail-poll --once with three sites that have no jobs, against starting a process that does nothing."""
     with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
         folder = Path(folder)
         shutil.copytree(SOURCE / "inputs", folder / "inputs")
+        for path in (folder / "inputs/sites").glob("*.json"):
+            path.write_text(path.read_text().replace('"kind": "slurm"', '"kind": "local"'))
         words = (program("curtail-poll"), folder / "inputs/runs/demo.json", "--once", "--dry-run", "--trace", SOURCE / "signals/mci_2026-01-11.csv", "--speed", "1")
-        return {"what": "curtail-poll --once, three sites whose clusters are down / true", "unit": "s", "a": [seconds(*words) for _ in range(10)],
+        return {"what": "curtail-poll --once, three local sites / true", "unit": "s", "a": [seconds(*words) for _ in range(10)],
                 "b": [seconds("true") for _ in range(10)]}
 
 
