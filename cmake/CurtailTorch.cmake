@@ -15,6 +15,11 @@ endif()
 add_library(curtail_torch INTERFACE)
 target_include_directories(curtail_torch SYSTEM INTERFACE
     ${CURTAIL_TORCH_ROOT}/include ${CURTAIL_TORCH_ROOT}/include/torch/csrc/api/include)
+# LibTorch brings headers of another fmt than the system's, which would win; this folder comes before them.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/system)
+get_target_property(_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+file(CREATE_LINK ${_fmt}/fmt ${PROJECT_BINARY_DIR}/generated/system/fmt SYMBOLIC)
+target_include_directories(curtail_torch SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/generated/system)
 target_compile_definitions(curtail_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 target_link_libraries(curtail_torch INTERFACE ${CURTAIL_TORCH_ROOT}/lib/libtorch_cpu.so ${CURTAIL_TORCH_ROOT}/lib/libc10.so)
 get_filename_component(_site ${CURTAIL_TORCH_ROOT} DIRECTORY)

@@ -31,7 +31,7 @@ struct Gpt::Tape {
 
 namespace {
 
-/// a += dy^T x for y = x W^T.
+/// gradient += dy^T x for y = x W^T.
 void add_weight_gradient(at::Tensor const& gradient, at::Tensor const& dy, at::Tensor const& x) { gradient.add_(at::mm(dy.t(), x)); }
 
 void check(bool good, char const* rule)

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double cap = 15;
 /// Tokens whose logits are worked on at a time: few enough to stay in a core's cache, enough for an efficient matrix product.
-constexpr std::int64_t slice_tokens = 128;
+constexpr std::int64_t slice_tokens = 256;
 /// Derivatives of logits that are kept for one product with their inputs; bounds memory.
 constexpr std::int64_t block_elements = std::int64_t{1} << 26;
 

@@ -168,10 +168,10 @@ Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
         auto const* found = object->find(key);
         return found != nullptr ? found->as_number() : std::nullopt;
     };
-    auto const loss = number("loss");
-    auto const entropy = number("unigram_entropy");
+    auto const loss = number("held_out_loss_nats");
+    auto const entropy = number("unigram_entropy_nats");
     if (!loss || !entropy)
-        return fail(ExitCode::data, path.string(), "it has no number \"loss\" or \"unigram_entropy\"",
+        return fail(ExitCode::data, path.string(), "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
                     "run `curtail-model evaluate` again");
     HeldOut const held{static_cast<std::int64_t>(number("commit").value_or(0)), *loss, *entropy,
                        static_cast<std::int64_t>(number("tokens").value_or(0)), number("bits_per_byte")};

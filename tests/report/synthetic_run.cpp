@@ -95,7 +95,8 @@ class Maker {
         }
         if (how_.evaluated)
             put(folder_ / "evaluation.json",
-                json::to_string(json::Object{{"commit", number_}, {"loss", 4.875}, {"unigram_entropy", 6.75}, {"tokens", 40'960}}));
+                json::to_string(
+                    json::Object{{"commit", number_}, {"held_out_loss_nats", 4.875}, {"unigram_entropy_nats", 6.75}, {"tokens", 40'960}}));
     }
 
   private:

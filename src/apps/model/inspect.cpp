@@ -1,0 +1,29 @@
+#include "commands.hpp"
+#include "evaluate/contents.hpp"
+
+namespace curtail::apps::model {
+namespace {
+
+Result<void> inspect(Arguments const& arguments, Console const& console)
+{
+    std::filesystem::path const file = arguments.text("WHAT");
+    auto const description =
+        file.extension() == ".h5"
+            ? evaluate::describe_file(file)
+            : open_model(file.string(), arguments).map([](Opened const& opened) { return evaluate::describe_commit(opened.model); });
+    if (!description) return tl::unexpected(description.error());
+    if (console.json) console.print_json(*description);
+    else console.print(evaluate::contents_text(*description));
+    return {};
+}
+
+}  // namespace
+
+Command inspect_command()
+{
+    return {"inspect",         "What a checkpoint, snapshot or shard holds, or the model of a run",
+            {commit_option()}, {{"WHAT", "A tensor file (.h5) or a run's file (.json)"}},
+            inspect,           true};
+}
+
+}  // namespace curtail::apps::model

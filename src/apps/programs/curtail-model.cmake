@@ -1,0 +1,1 @@
+curtail_program(curtail-model DEPENDS apps config data evaluate)

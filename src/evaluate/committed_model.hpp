@@ -1,0 +1,23 @@
+#pragma once
+#include <optional>
+
+#include "config/run.hpp"
+#include "model/parameters.hpp"
+#include "rounds/record.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::evaluate {
+
+/// A commit of a run and the model that it names.
+struct CommittedModel {
+    rounds::Commit commit;
+    model::Parameters weights;
+};
+
+/// Reads the chain of a run's store and the weights of commit `wanted`, or of the newest. Failures: `no_input` (no such commit, or no
+/// commit yet), `unavailable` (its weights are no longer kept), `protocol` (broken chain, or a payload that differs from its digest),
+/// `config` (the run's file says another model than the run in the store).
+[[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore& objects,
+                                                    std::optional<CommitNumber> wanted);
+
+}  // namespace curtail::evaluate

@@ -1,0 +1,78 @@
+#include "evaluate/sample.hpp"
+
+#include <ATen/ops/from_blob.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/text.hpp"
+
+namespace curtail::evaluate {
+namespace {
+
+/// Logits of what follows `ids`, from as many of the last of them as the model sees.
+std::vector<float> next_logits(model::Gpt const& gpt, std::vector<std::int64_t>& ids)
+{
+    auto const seen = std::min(static_cast<std::int64_t>(ids.size()), gpt.shape().sequence);
+    auto const input = at::from_blob(ids.data() + (static_cast<std::int64_t>(ids.size()) - seen), {1, seen}, at::TensorOptions(at::kLong));
+    auto const logits = gpt.last_logits(input).contiguous();
+    auto const* values = logits.const_data_ptr<float>();
+    return {values, values + logits.numel()};
+}
+
+std::string safe_text(std::string_view text)
+{
+    std::string out;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        auto const end = std::min(text.find_first_of("\n\t", begin), text.size());
+        out += printable(text.substr(begin, end - begin));
+        if (end < text.size()) out += text[end];
+        begin = end + 1;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::size_t draw(std::vector<float> const& logits, double temperature, double uniform)
+{
+    auto const greatest = std::max_element(logits.begin(), logits.end());
+    if (temperature <= 0) return static_cast<std::size_t>(greatest - logits.begin());
+    std::vector<double> weights;
+    double sum = 0;
+    for (float z : logits) sum += weights.emplace_back(std::exp((z - *greatest) / temperature));
+    double left = uniform * sum;
+    std::size_t i = 0;
+    while (i + 1 < weights.size() && left >= weights[i]) left -= weights[i++];
+    return i;
+}
+
+Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& tokenizer, std::string const& prompt,
+                                SampleSettings const& settings, data::Report const& report)
+{
+    if (tokenizer.vocabulary() > gpt.shape().vocabulary)
+        return fail(
+            ExitCode::data, "cannot sample from the model",
+            "the tokenizer has " + std::to_string(tokenizer.vocabulary()) + " tokens, the model " + std::to_string(gpt.shape().vocabulary),
+            "use the data that the run was trained on");
+    auto const encoded = data::Encoder(tokenizer).encode(prompt);
+    if (!encoded) return tl::unexpected(encoded.error());
+    std::vector<std::int64_t> ids{tokenizer.bos()};
+    ids.insert(ids.end(), encoded->begin(), encoded->end());
+    auto const count = static_cast<std::size_t>(tokenizer.vocabulary());
+    std::mt19937_64 random(settings.seed);
+    for (std::int64_t n = 0; n < settings.tokens; ++n) {
+        auto logits = next_logits(gpt, ids);
+        logits.resize(count);  // a model may have a larger vocabulary than its tokenizer
+        auto const next = draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
+        if (next == tokenizer.bos()) break;
+        ids.push_back(static_cast<std::int64_t>(next));
+        if (report) report(static_cast<double>(n + 1), static_cast<double>(settings.tokens));
+    }
+    std::vector<data::Token> tokens;
+    for (std::size_t i = 1; i < ids.size(); ++i) tokens.push_back(static_cast<data::Token>(ids[i]));
+    return tokenizer.decode(tokens).map(safe_text);
+}
+
+}  // namespace curtail::evaluate

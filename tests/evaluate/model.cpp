@@ -1,0 +1,212 @@
+// A run's model from its store, its held-out loss, what it writes, what its files hold.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#include "data/prepare.hpp"
+#include "evaluate/committed_model.hpp"
+#include "evaluate/contents.hpp"
+#include "evaluate/held_out.hpp"
+#include "evaluate/sample.hpp"
+#include "model/initialize.hpp"
+#include "rounds/next.hpp"
+#include "status/run_objects.hpp"
+#include "store/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+#include "tensors/tensor_file.hpp"
+#include "train/payload.hpp"
+#include "train/run_spec.hpp"
+
+namespace curtail::evaluate {
+namespace {
+
+using testing::HasSubstr;
+
+config::Model small_shape() { return {"small", 2, 32, 2, 2, 16, 320}; }
+
+/// A run of one commit, in memory.
+class StoredRun : public testing::Test {
+  protected:
+    StoredRun()
+    {
+        run.run = {"small"};
+        run.store = "memory";
+        run.model = small_shape();
+        run.sites.emplace_back().site = {"A"};
+        auto const places = model::parameter_places(run.model);
+        std::vector<std::string> names;
+        for (auto const& place : places) names.push_back(place.name);
+        auto const spec = train::make_run_spec(run, sha256("manifest"), 100, names);
+        auto const encoded_run = rounds::encode(spec);
+        put(rounds::run_name, encoded_run.bytes);
+        MemberId const writer{"A.00000001.0"};
+        payload = rounds::model_name({1}, writer, 1, "w0");
+        auto const bytes = train::encode_payload({run.run, places}, "w0", std::as_const(weights).values()).value();
+        put(payload, bytes);
+        auto const genesis = rounds::genesis(spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
+                                             {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256(bytes)}});
+        put(rounds::commit_name({1}), rounds::encode(genesis).bytes);
+    }
+    void put(std::string const& name, std::string const& bytes)
+    {
+        ASSERT_TRUE(objects.put(*status::object_of(run.run, name), store::bytes_of(bytes)));
+    }
+    Error error_of(std::optional<CommitNumber> wanted = {}) { return load_committed(run, objects, wanted).error(); }
+
+    store::MemoryStore objects;
+    config::Run run;
+    model::Parameters weights{model::initial_parameters(small_shape(), 5)};
+    std::string payload;
+};
+
+TEST_F(StoredRun, ItsNewestModelIsLoaded)
+{
+    for (auto const wanted : {std::optional<CommitNumber>{}, std::optional(CommitNumber{1})}) {
+        auto const loaded = load_committed(run, objects, wanted);
+        ASSERT_TRUE(loaded) << loaded.error().message();
+        EXPECT_EQ(loaded->commit.number, CommitNumber{1});
+        EXPECT_TRUE(at::equal(loaded->weights.flat(), weights.flat()));
+    }
+    EXPECT_EQ(error_of(CommitNumber{2}).code, ExitCode::no_input);
+}
+
+TEST_F(StoredRun, APayloadThatIsGoneOrDamagedIsSaid)
+{
+    auto const name = *status::object_of(run.run, payload);
+    auto bytes = **objects.get(name, Bytes{1 << 24});
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    put(payload, std::string(store::text_of(bytes)));
+    EXPECT_EQ(error_of().code, ExitCode::protocol);
+    EXPECT_THAT(error_of().message(), HasSubstr("sha256"));
+    ASSERT_TRUE(objects.remove(name));
+    EXPECT_EQ(error_of().code, ExitCode::unavailable);
+    EXPECT_THAT(error_of().message(), HasSubstr(payload + " is not in the store"));
+}
+
+TEST_F(StoredRun, AnotherShapeThanTheRunsIsRefused)
+{
+    run.model.heads = run.model.kv_heads = 4;  // the weights have the same shapes
+    EXPECT_EQ(error_of().code, ExitCode::config);
+    run.run = {"other"};
+    EXPECT_EQ(error_of().code, ExitCode::no_input);
+}
+
+TEST_F(StoredRun, ItsModelIsDescribed)
+{
+    auto const text = contents_text(describe_commit(*load_committed(run, objects, {})));
+    EXPECT_THAT(text, HasSubstr("genesis"));
+    EXPECT_THAT(text, HasSubstr(payload));
+    EXPECT_THAT(text, testing::ContainsRegex("lm_head.weight +float32 +320 x 32  rms 0.001"));
+}
+
+/// Text whose words repeat, prepared as a run's data.
+class PreparedText : public testing::Test {
+  protected:
+    PreparedText()
+    {
+        std::filesystem::create_directory(folder / "text");
+        for (int i = 0; i < 40; ++i) {
+            std::ofstream out(folder / "text" / (std::to_string(i) + ".txt"));
+            for (int n = 0; n < 30; ++n) out << "the wind blows over plain number " << (i * n) % 17 << " and the sun shines\n";
+        }
+        data::PrepareOptions options;
+        options.text = {folder / "text"};
+        options.out = folder / "data";
+        options.vocabulary = 300;
+        options.held_out = 0.2;
+        auto const prepared = data::prepare(options);
+        EXPECT_TRUE(prepared) << prepared.error().message();
+    }
+    data::TokenStream stream() { return data::TokenStream::open(folder / "data", data::Part::held_out).value(); }
+
+    test::TemporaryFolder folder;
+};
+
+TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensButTheFirst)
+{
+    auto held = stream();
+    auto weights = model::initial_parameters(small_shape(), 5);
+    weights.head().mul_(500);  // far from uniform
+    model::Gpt const gpt(std::move(weights));
+    auto const found = held_out_loss(gpt, held);
+    ASSERT_TRUE(found) << found.error().message();
+
+    std::vector<data::Token> tokens(static_cast<std::size_t>(held.tokens()));
+    ASSERT_TRUE(held.read(0, tokens));
+    ASSERT_NE((tokens.size() - 1) % 16, 0U) << "the last row is to be a short one";
+    model::LossSum sum;
+    for (std::size_t first = 0; first + 1 < tokens.size(); first += 16) {
+        auto const n = static_cast<std::int64_t>(std::min<std::size_t>(16, tokens.size() - 1 - first));
+        auto ids = at::empty({n + 1}, at::TensorOptions(at::kLong));
+        std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(first), n + 1, ids.mutable_data_ptr<std::int64_t>());
+        sum += gpt.loss(ids.narrow(0, 0, n).unsqueeze(0), ids.narrow(0, 1, n).unsqueeze(0).contiguous());
+    }
+    EXPECT_EQ(found->tokens, sum.count);
+    EXPECT_NEAR(found->loss, sum.mean(), 1e-5);
+    EXPECT_GT(found->standard_error, 0);
+    auto const& part = held.manifest().held_out;
+    EXPECT_NEAR(found->bits_per_byte, found->loss / std::log(2.0) * static_cast<double>(part.tokens) / static_cast<double>(part.text_bytes),
+                1e-9);
+    EXPECT_NEAR(found->unigram_entropy, *data::unigram_entropy(held), 1e-12);
+}
+
+TEST_F(PreparedText, DataOfALargerVocabularyIsRefused)
+{
+    auto shape = small_shape();
+    shape.vocabulary = 290;
+    auto held = stream();
+    auto const refused = held_out_loss(model::Gpt(model::Parameters(shape)), held);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("vocabulary is 300, the model's 290"));
+}
+
+TEST_F(PreparedText, TheSameSeedWritesTheSameText)
+{
+    auto const tokenizer = data::Tokenizer::read(folder / "data" / data::tokenizer_file).value();
+    model::Gpt const gpt(model::initial_parameters(small_shape(), 5));
+    SampleSettings settings{.tokens = 40, .temperature = 1, .seed = 3};
+    auto const first = sample_text(gpt, tokenizer, "the wind", settings).value();
+    EXPECT_EQ(first.rfind("the wind", 0), 0U);
+    EXPECT_GT(first.size(), 20U);
+    EXPECT_EQ(sample_text(gpt, tokenizer, "the wind", settings).value(), first);
+    settings.seed = 4;
+    EXPECT_NE(sample_text(gpt, tokenizer, "the wind", settings).value(), first);
+    EXPECT_EQ(sample_text(gpt, tokenizer, "\xff", settings).error().code, ExitCode::data);
+}
+
+TEST(Draw, FollowsTheProbabilitiesAtItsTemperature)
+{
+    std::vector<float> const logits{0, static_cast<float>(std::log(3.0)), -1e30F};
+    EXPECT_EQ(draw(logits, 0, 0.99), 1U);
+    EXPECT_EQ(draw(logits, 1, 0.24), 0U);
+    EXPECT_EQ(draw(logits, 1, 0.26), 1U);
+    EXPECT_EQ(draw(logits, 0.5, 0.11), 1U);  // 1 : 9
+    EXPECT_EQ(draw(logits, 0.5, 0.09), 0U);
+    EXPECT_EQ(draw({5, 5}, 0, 0.99), 0U);
+}
+
+TEST(Contents, ValuesThatAreNotFiniteAreCounted)
+{
+    test::TemporaryFolder folder;
+    std::vector<float> const values{3, -4, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+    std::vector<std::int64_t> const numbers{1, 2};
+    tensors::TensorWriter writer;
+    writer.attribute("format", "test");
+    writer.add<float>("w", {2, 2}, values);
+    writer.add<std::int64_t>("n", {2}, numbers);
+    ASSERT_TRUE(writer.write(folder / "x.h5"));
+    auto const description = describe_file(folder / "x.h5");
+    ASSERT_TRUE(description) << description.error().message();
+    auto const text = contents_text(*description);
+    EXPECT_THAT(text, testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +greatest 4 +2 NOT FINITE"));
+    EXPECT_THAT(text, testing::ContainsRegex("n +int64 +2"));
+    EXPECT_EQ(describe_file(folder / "none.h5").error().code, ExitCode::no_input);
+}
+
+}  // namespace
+}  // namespace curtail::evaluate
