@@ -48,7 +48,7 @@ if [ -z "$text" ]; then
     text=$out/text
     [ -e "$text/.complete" ] || { say "extracting English prose from Debian's perl-doc"; scripts/demo_text.sh "$text" && touch "$text/.complete"; }
 fi
-"$bin/curtail-data" prepare "$text" --out "$out/data" --vocabulary 2048 --held-out 0.05 --seed $seed
+"$bin/curtail-data" prepare "$text" --out "$out/data" --vocabulary 2048 --held-out 0.05 --seed $seed --replace
 
 clusters=no
 finish() {
