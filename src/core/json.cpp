@@ -21,7 +21,6 @@ namespace {
 class Builder {
   public:
     explicit Builder(int depth_limit) : depth_limit_(depth_limit) {}
-    // NOLINTBEGIN(readability-identifier-naming): RapidJSON calls its handler by these names
     bool Null() { return add(nullptr); }
     bool Bool(bool b) { return add(b); }
     bool Int(int i) { return add(std::int64_t{i}); }
@@ -43,7 +42,6 @@ class Builder {
     bool StartArray() { return push(false); }
     bool EndObject(rapidjson::SizeType) { return pop(); }
     bool EndArray(rapidjson::SizeType) { return pop(); }
-    // NOLINTEND(readability-identifier-naming)
 
     Value root;
     [[nodiscard]] std::string const& refusal() const { return refusal_; }
@@ -132,7 +130,7 @@ void write(Writer& out, Value const& value, bool canonical_form)
 
 }  // namespace
 
-Object::Object(std::initializer_list<Member> members)
+Object::Object(std::initializer_list<std::pair<std::string, Value>> members)
 {
     for (auto const& [key, value] : members) set(key, value);
 }

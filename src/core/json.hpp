@@ -16,19 +16,18 @@
 namespace curtail::json {
 
 class Value;
-struct Member;
 using Array = std::vector<Value>;
 
 /// Members in the order in which they were written.
 class Object {
   public:
     Object() = default;
-    Object(std::initializer_list<Member> members);
+    Object(std::initializer_list<std::pair<std::string, Value>> members);
     [[nodiscard]] Value const* find(std::string_view key) const;
     Object& set(std::string key, Value value);  ///< replaces a member of that name
     void erase(std::string_view key);
-    [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const;
-    [[nodiscard]] bool empty() const;
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const { return members_; }
+    [[nodiscard]] bool empty() const { return members_.empty(); }
     friend bool operator==(Object const&, Object const&);
 
   private:
@@ -71,22 +70,13 @@ class Value {
     Variant v_;
 };
 
-/// How a member is written in braces: `Object{{"rounds", 3}, {"name", "demo"}}`.
-struct Member {
-    std::string key;
-    Value value;
-};
-
-inline std::vector<std::pair<std::string, Value>> const& Object::members() const { return members_; }
-inline bool Object::empty() const { return members_.empty(); }
-
 struct Limits {
-    std::size_t bytes{std::size_t{256} * 1024};
+    std::size_t bytes{256 * 1024};
     int depth{32};
 };
-inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
-inline constexpr Limits answer_limits{std::size_t{8} * 1024 * 1024, 32};
-inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
+inline constexpr Limits record_limits{256 * 1024, 32};
+inline constexpr Limits answer_limits{8 * 1024 * 1024, 32};
+inline constexpr Limits document_limits{64 * 1024 * 1024, 32};
 
 enum class Dialect {
     strict,   ///< RFC 8259
