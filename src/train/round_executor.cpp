@@ -82,7 +82,7 @@ RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds
 {
     auto stored = put(targets.at(0), values);
     if (!stored) {
-        parts_.log.warning(stored.error().within("cannot store " + targets[0].name).message());
+        parts_.log.warning(stored.error().message());
         return rounds::Unavailable{op, stored.error().message()};
     }
     return rounds::Stored{op, {*stored}};
