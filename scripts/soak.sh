@@ -7,6 +7,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+[ -z "$(git status --porcelain --untracked-files=no 2>/dev/null)" ] || commit=$commit-changed
 out=results/soak/$commit
 seeds=20
 
@@ -41,6 +42,7 @@ item() {
     [ $status = 0 ] || { failed=1; echo "soak: $name failed, see $out/$name.log"; }
 }
 
+item build make --no-print-directory build
 for seed in $(seq $seeds); do item "kill-$seed" python3 tests/system/kill_test.py --seed "$seed"; done
 item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 build/release/tests/test_rounds_simulation
 item unit-asan make --no-print-directory test-asan

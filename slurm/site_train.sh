@@ -63,4 +63,4 @@ echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s
 # exec, so that a signal to the batch script is one to mpirun. env keeps USR1 pending while a rank loads its libraries;
 # curtail-train unblocks it once it can listen.
 exec mpirun -n "$ranks" --bind-to none --oversubscribe \
-    env --block-signal=USR1 "$build/curtail-train" "$run" --site "$site" --job "$job"
+    env --block-signal=USR1 "$build/curtail-train" "$run" --site "$site" --job "$job" --threads "${OMP_NUM_THREADS%%,*}"

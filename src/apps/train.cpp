@@ -11,6 +11,8 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     train::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
+    if (arguments.integer("threads") < 1 || arguments.integer("threads") > 1024)
+        return fail(ExitCode::usage, "--threads " + arguments.text("threads"), "must be 1 to 1024");
     train::SiteTraining const how{arguments.text("RUN"), *site, arguments.text("job"), arguments.flag("alone"),
                                   static_cast<int>(arguments.integer("threads"))};
     if (!comm::started_by_launcher()) return train::train_site(how, *comm::single(), stop, console.log);
@@ -37,6 +39,7 @@ int main(int argc, char** argv)
                          {"threads", Kind::integer, "N", "1", "CPU threads of each rank"}},
                         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
                         train_this_site}},
-                      "SIGUSR1 or SIGTERM: finish the step, contribute what was trained, exit 0.\n"},
+                      "SIGUSR1: finish the step, contribute what was trained, exit 0. SIGTERM likewise where it reaches the program;\n"
+                      "mpirun kills its ranks within 2 s of a SIGTERM of its own.\n"},
                      argc, argv);
 }

@@ -14,11 +14,11 @@ namespace curtail::train {
 struct LoadWeights {
     rounds::Op op{};
     Values theta;
+    std::int64_t round{};  ///< of the model, for metrics
 };
 struct MakeCut {
     rounds::Op op{};
     Seq seq;
-    bool leaving{};
 };
 struct TakeOver {
     rounds::Op op{};

@@ -9,7 +9,7 @@
 namespace curtail::train {
 namespace {
 
-constexpr Bytes small_object_limit{64 * 1024 * 1024};
+constexpr Bytes small_object_limit{rounds::record_bytes_limit};
 
 bool all_finite(std::vector<float> const& values)
 {
@@ -20,7 +20,19 @@ bool all_finite(std::vector<float> const& values)
 
 std::optional<rounds::Input> RoundExecutor::carry_out(rounds::Output const& output)
 {
-    return std::visit([this](auto const& what) { return act(what); }, output);
+    auto answer = std::visit([this](auto const& what) { return act(what); }, output);
+    if (answer) complain(*answer);
+    return answer;
+}
+
+void RoundExecutor::complain(rounds::Input const& answer)
+{
+    std::string const* why = nullptr;
+    if (auto const* unknown = std::get_if<rounds::Unknown>(&answer)) why = &unknown->why;
+    if (auto const* unavailable = std::get_if<rounds::Unavailable>(&answer)) why = &unavailable->why;
+    if (why == nullptr || *why == last_complaint_) return;
+    last_complaint_ = *why;
+    parts_.log.warning(*why + "; will be tried again");
 }
 
 rounds::Input RoundExecutor::translate(Report report)
@@ -48,10 +60,11 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
     auto const name = object(get.name);
     if (!name) return rounds::Unknown{get.op, name.error().message()};
     auto content = parts_.store.get(*name, small_object_limit);
+    // Too long for a record, whatever it says: the protocol refuses it by its length.
+    if (!content && content.error().code == ExitCode::data) return rounds::Got{get.op, std::string(rounds::record_bytes_limit + 1, ' ')};
     if (!content) return rounds::Unknown{get.op, content.error().message()};
     if (!*content) return rounds::Missing{get.op};
-    auto bytes = store::text_of(**content).substr(0, rounds::record_bytes_limit + 1);
-    return rounds::Got{get.op, std::string(bytes)};
+    return rounds::Got{get.op, std::string(store::text_of(**content))};
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
@@ -81,10 +94,7 @@ Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target, std::sp
 RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values)
 {
     auto stored = put(targets.at(0), values);
-    if (!stored) {
-        parts_.log.warning(stored.error().message());
-        return rounds::Unavailable{op, stored.error().message()};
-    }
+    if (!stored) return rounds::Unavailable{op, stored.error().message()};
     return rounds::Stored{op, {*stored}};
 }
 
@@ -167,13 +177,13 @@ RoundExecutor::Answer RoundExecutor::act(rounds::LoadModel const& load)
     auto theta = fetch(load.op, load.model.parts.at(0));
     if (!theta) return theta.error();
     deltas_.clear();
-    parts_.order(LoadWeights{load.op, *theta});
+    parts_.order(LoadWeights{load.op, *theta, load.model.round.value});
     return std::nullopt;
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::Cut const& cut)
 {
-    parts_.order(MakeCut{cut.op, cut.seq, cut.leaving});
+    parts_.order(MakeCut{cut.op, cut.seq});
     return std::nullopt;
 }
 

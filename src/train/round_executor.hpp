@@ -51,6 +51,8 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
+    /// Says why the store did not do as asked, once for each reason in a row.
+    void complain(rounds::Input const& answer);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
     Answer store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values);
     Result<rounds::PartRef> put(rounds::Target const& target, std::span<float const> values);
@@ -60,6 +62,7 @@ class RoundExecutor {
     Parts parts_;
     std::map<Seq, Values> deltas_;  ///< of cuts that are not decided yet
     Values anchor_;                 ///< x at the last cut
+    std::string last_complaint_;
     bool finished_{false};
 };
 

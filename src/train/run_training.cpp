@@ -42,9 +42,10 @@ class MemberLoop {
     {
         if (stop_reported_ || !(crew_.stop().raised() || stop_seen_)) return;
         stop_reported_ = true;
-        context_.recorder.event("stop-requested");
+        if (!failure_) context_.recorder.event("stop-requested");
         context_.recorder.state(PowerState::draining);
-        thread_.post(rounds::StopRequested{mono_now() + context_.site.launcher.grace});
+        // The poller cancels `grace` after its signal, which is a little older than this look at the flag.
+        thread_.post(rounds::StopRequested{mono_now() + context_.site.launcher.grace * 4 / 5});
     }
 
     void train_a_step()
@@ -81,6 +82,7 @@ class MemberLoop {
 
     void carry_out(LoadWeights const& load)
     {
+        round_ = load.round;
         work_.begin(load.theta);
         crew_.share_weights(*load.theta);
         thread_.post(rounds::Loaded{load.op});
@@ -113,11 +115,8 @@ class MemberLoop {
     }
     void carry_out(Leave const&) {}
 
-    /// A site that was asked to stop stays `draining` whatever it still does.
-    void state(PowerState now)
-    {
-        if (!stop_reported_ || now == PowerState::training) context_.recorder.state(now);
-    }
+    /// A site that was asked to stop is `draining` whenever it does not train.
+    void state(PowerState now) { context_.recorder.state(stop_reported_ && now != PowerState::training ? PowerState::draining : now); }
     void save()
     {
         auto const saved =

@@ -70,6 +70,10 @@ Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recor
     auto snapshot = load_snapshot(context.snapshot, run.run, run.model);
     if (!snapshot) return tl::unexpected(snapshot.error());
     if (*snapshot) {
+        // Tried here first: the ranks can only share a state that fits.
+        if (auto fits = crew.engine().optimizer().restore((*snapshot)->optimizer); !fits)
+            return fail(ExitCode::data, "cannot use snapshot " + context.snapshot.string(), fits.error().message(),
+                        "remove it to go on without it (only the optimizer's state is lost to a run)");
         context.start = (*snapshot)->position;
         crew.share_optimizer((*snapshot)->optimizer);
         if (how.alone) crew.share_weights((*snapshot)->weights.values());

@@ -87,7 +87,8 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, 
 
 Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path, RunId const& run, config::Model const& shape)
 {
-    if (!std::filesystem::exists(path)) return std::optional<Snapshot>{};
+    std::error_code unknown;
+    if (std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found) return std::optional<Snapshot>{};
     auto const explain = [&](Error const& error) {
         auto explained = error.within("cannot use snapshot " + path.string());
         explained.code = ExitCode::data;

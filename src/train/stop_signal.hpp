@@ -1,7 +1,4 @@
 #pragma once
-#include <csignal>
-#include <vector>
-
 namespace curtail::train {
 
 /// While it lives, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only raise a flag. Unblocks them first: the job script
@@ -9,19 +6,12 @@ namespace curtail::train {
 class StopSignal {
   public:
     StopSignal();
-    ~StopSignal();
+    ~StopSignal();  ///< leaves the signals ignored: a drain that is repeated must not kill a rank on its way out
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;
 
     /// True once a stop was asked for. Safe from any thread.
     [[nodiscard]] bool raised() const;
-
-  private:
-    struct Previous {
-        int number;
-        struct sigaction action;
-    };
-    std::vector<Previous> previous_;
 };
 
 }  // namespace curtail::train

@@ -82,6 +82,14 @@ def alive(pid):
     return state not in "ZX"
 
 
+def started_at(pid):
+    """Start time of a process in clock ticks since boot, as in field 22 of /proc/PID/stat; nothing if it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    except OSError:
+        return None
+
+
 def descendants(pid):
     """All living processes below `pid`, the parents first."""
     children = {}
@@ -219,7 +227,16 @@ class SmallRun:
                 for pid in [process.pid, *descendants(process.pid)]:
                     kill(pid)
                 process.wait()
+        self.end_jobs()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end_jobs(self):
+        """Local jobs outlive a killed poller by design: end those of this run that are left."""
+        for record in self.out.glob("sites/*/jobs/*.json"):
+            script = json.loads(record.read_text())["script"]
+            if not record.with_suffix(".exit").exists() and started_at(script["pid"]) == script["started"]:
+                for pid in [*reversed(descendants(script["pid"])), script["pid"]]:
+                    kill(pid)
 
     def __enter__(self):
         return self

@@ -6,10 +6,11 @@
 import argparse
 import json
 import random
-import signal
+import sys
 import time
+from datetime import datetime
 
-from harness import SOURCE, Failure, SmallRun, alive, descendants, execute, expect, is_mpirun, is_rank, kill, main, program, wait_for
+from harness import Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main, program, wait_for
 
 SPEED = 150  # trace seconds per real second: a sample every 2 s
 CLEAN, DIRTY = 20.0, 400.0
@@ -70,7 +71,8 @@ class Scene:
         return tree if kind == "merger" else [self.rng.choice(tree)]
 
     def over(self):
-        return self.poller.poll() == 0
+        expect(self.poller.poll() in (None, 0), f"the poller left with {self.poller.returncode}")
+        return self.poller.returncode == 0
 
     def strike(self, kind):
         """Waits for a victim of that kind, or for the end of the day, and kills it."""
@@ -104,8 +106,6 @@ def check_jobs(scene):
 
 
 def time_of(text):
-    from datetime import datetime
-
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
@@ -142,8 +142,6 @@ def three_seeds():
 parser = argparse.ArgumentParser()
 parser.add_argument("--seed", type=int)
 arguments = parser.parse_args()
-import sys
-
 sys.argv[1:] = []
 if arguments.seed is not None:
 

@@ -65,7 +65,7 @@ TEST_F(SiteTrain, DrainThatComesWhileRanksStillLoadReachesEachOnce)
     setenv("SLURM_JOB_ID", "77", 1);
     test::ChildProcess job({script, demo}, folder_ / "log");
     ASSERT_TRUE(test::eventually([&] { return count("loading") == 2; }, seconds(20))) << log();
-    EXPECT_THAT(log(), HasSubstr("loading " + demo + " --site NEM_SA --job 77\n"));
+    EXPECT_THAT(log(), HasSubstr("loading " + demo + " --site NEM_SA --job 77 --threads 1\n"));
     job.kill(SIGUSR1);
     EXPECT_EQ(job.wait(seconds(20)), 0) << log();
     EXPECT_EQ(count("drained"), 2) << log();
