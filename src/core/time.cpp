@@ -75,10 +75,11 @@ Result<Time> parse_time(std::string_view text)
     if (!scan.accept('Z')) {
         bool const plus = scan.accept('+');
         if (!plus && !scan.accept('-')) return bad("it has no time zone", "add Z or an offset such as +00:00");
-        offset_minutes = scan.digits(2) * 60;
+        int const offset_hour = scan.digits(2);
         scan.accept(':');
-        offset_minutes += scan.digits(2);
-        if (!plus) offset_minutes = -offset_minutes;
+        int const offset_minute = scan.digits(2);
+        if (offset_hour > 14 || offset_minute > 59) return bad("no such time zone", "offsets are -14:00 to +14:00");
+        offset_minutes = (plus ? 1 : -1) * (offset_hour * 60 + offset_minute);
     }
     if (!scan.good() || !scan.at_end()) return bad("not an ISO 8601 time");
     using namespace std::chrono;

@@ -24,7 +24,8 @@ TEST(Time, ReadsIsoTimesWithAnyZoneAndRefusesNone)
     EXPECT_EQ(format_time(*parse_time("2026-01-12T00:30:05.25+09:30")), "2026-01-11T15:00:05.250Z");
     EXPECT_EQ(parse_time("2026-01-11 14:20").error().message(),
               "bad time \"2026-01-11 14:20\": it has no time zone; add Z or an offset such as +00:00");
-    for (auto const* bad : {"", "2026-02-30T00:00Z", "2026-01-11T24:00Z", "2026-01-11T14:20Zx", "today"})
+    for (auto const* bad : {"", "2026-02-30T00:00Z", "2026-01-11T24:00Z", "2026-01-11T14:20Zx", "2026-01-11T14:20+99:99",
+                            "2026-01-11T14:20+15:00", "2026-01-11T14:20-05:60", "today"})
         EXPECT_FALSE(parse_time(bad)) << bad;
 }
 
