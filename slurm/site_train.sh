@@ -1,6 +1,6 @@
 #!/bin/bash
 #SBATCH --job-name=curtail-train
-#SBATCH --signal=B:USR1@60
+#SBATCH --signal=B:USR1@120
 #SBATCH --open-mode=append
 #SBATCH --requeue
 # The job of one site: trains a run under mpirun until it is asked to stop.
@@ -8,7 +8,7 @@
 #   sbatch slurm/site_train.sh inputs/runs/demo.json [SITE]
 #
 # SITE is the second argument, else the entry of the run that is called as this cluster (SLURM_CLUSTER_NAME).
-# Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 60 s before the time limit. See docs/slurm.md.
+# Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 120 s before the time limit. See docs/slurm.md.
 #
 #   CURTAIL_BUILD   folder with the programs in its bin/ [build/release of the checkout that was submitted from]
 set -euo pipefail
@@ -19,7 +19,18 @@ trap 'echo "site_train.sh: asked to stop before the start"; exit 0' USR1
 readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
 die() { local code=$1; shift; echo "site_train.sh: $*" >&2; exit "$code"; }
 
-(($# >= 1 && $# <= 2)) || die $EX_USAGE "usage: sbatch slurm/site_train.sh RUN.json [SITE]"
+readonly usage="usage: sbatch slurm/site_train.sh RUN.json [SITE]"
+case ${1:-} in
+-h | --help)
+    echo "$usage"
+    echo "Trains a run at one site under mpirun until it is asked to stop (scancel --batch --signal=USR1 JOB). SITE may be left out where"
+    echo "the cluster is called as the site. CURTAIL_BUILD: folder with the programs in its bin/ [build/release of the checkout that was"
+    echo "submitted from]. Exit codes: those of curtail-train; 64 wrong command line, 66 no such run, 69 a program is missing."
+    exit 0
+    ;;
+-*) die $EX_USAGE "unknown option $1; $usage" ;;
+esac
+(($# >= 1 && $# <= 2)) || die $EX_USAGE "$usage"
 run=$1
 site=${2:-}
 [[ -r $run ]] || die $EX_NOINPUT "cannot read run $run (from folder $PWD); give its path from where sbatch was called, or an absolute one"

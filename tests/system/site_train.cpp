@@ -105,6 +105,10 @@ TEST_F(SiteTrain, RanksAreThoseOfTheJob)
 TEST_F(SiteTrain, WrongUseIsAClearError)
 {
     EXPECT_EQ(run({}), 64);
+    EXPECT_EQ(run({"--help"}), 0);
+    EXPECT_THAT(log(), HasSubstr("Trains a run at one site"));
+    EXPECT_EQ(run({"--site", "SPP_TX"}), 64);
+    EXPECT_THAT(log(), HasSubstr("unknown option --site"));
     EXPECT_EQ(run({"none.json"}), 66);
     EXPECT_THAT(log(), HasSubstr("cannot read run none.json"));
     EXPECT_EQ(run({demo}), 64);
