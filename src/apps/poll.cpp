@@ -48,6 +48,24 @@ poll::SiteWatch::Parts parts_of(config::Run const& run, config::Site const& site
             signals_begin};
 }
 
+constexpr char const* other_run = "begin a new run, with a `run` and a `folder` of its own in its file";
+
+/// The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry`.
+Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, bool dry)
+{
+    auto const known = poll::read_clock(run.folder);
+    if (!known) return tl::unexpected(known.error());
+    if (*known) return **known;
+    auto const state = run.poller_folder() / "state.json";
+    std::error_code error;
+    if (std::filesystem::exists(state, error))
+        return fail(ExitCode::config, "cannot replay a trace for run " + run.run.value,
+                    "it was begun with a live signal, in real time (" + state.string() + ")", other_run);
+    if (dry) return wanted;
+    if (auto made = make_folder(run.folder); !made) return tl::unexpected(made.error());
+    return poll::make_clock(run.folder, wanted);
+}
+
 Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites)
 {
     auto const trace = signals::read_trace(a.text("trace"));
@@ -59,24 +77,17 @@ Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<confi
     double const factor = has_speed ? a.number("speed") : 1;
     if (!(factor > 0 && factor <= 1e6)) return fail(ExitCode::usage, "--speed " + a.text("speed"), "must be more than 0 and at most 1e6");
     TimeScale const wanted{trace->rows().front().time, SystemClock{}.now(), factor};
-    auto scale = poll::read_clock(world.run.folder);
-    if (!scale) return tl::unexpected(scale.error());
-    if (!*scale && !a.flag("dry-run")) {
-        if (auto made = make_folder(world.run.folder); !made) return made;
-        auto made = poll::make_clock(world.run.folder, wanted);
-        if (!made) return tl::unexpected(made.error());
-        *scale = *made;
-    }
-    auto const clock = scale->value_or(wanted);
-    if (clock.origin != wanted.origin || (has_speed && clock.factor != factor))
+    auto const clock = replay_clock(world.run, wanted, a.flag("dry-run"));
+    if (!clock) return tl::unexpected(clock.error());
+    if (clock->origin != wanted.origin || (has_speed && clock->factor != factor))
         return fail(ExitCode::config, "cannot replay " + a.text("trace"),
-                    (world.run.folder / "clock.json").string() + " belongs to another replay (from " + format_time(clock.origin) + ", " +
-                        std::to_string(clock.factor) + " times real speed)",
+                    (world.run.folder / "clock.json").string() + " belongs to another replay (from " + format_time(clock->origin) + ", " +
+                        std::to_string(clock->factor) + " times real speed)",
                     "finish that one, or begin a new run");
-    world.clock = std::make_shared<ScaledClock>(clock);
+    world.clock = std::make_shared<ScaledClock>(*clock);
     world.trace_end = trace->rows().back().time;
     for (auto const* site : sites)
-        world.sites.push_back(parts_of(world.run, *site, std::make_unique<signals::TraceProvider>(*trace), clock.origin));
+        world.sites.push_back(parts_of(world.run, *site, std::make_unique<signals::TraceProvider>(*trace), clock->origin));
     return {};
 }
 
@@ -85,9 +96,18 @@ Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<co
     if (!a.has("credentials"))
         return fail(ExitCode::usage, "--watttime", "needs an account",
                     "pass --credentials FILE with {\"username\": ..., \"password\": ...}, mode 0600");
+    auto const replay = poll::read_clock(world.run.folder);
+    if (!replay) return tl::unexpected(replay.error());
+    if (*replay)
+        return fail(ExitCode::config, "cannot use a live signal for run " + world.run.run.value,
+                    "it was begun as a replay, on a clock of its own (" + (world.run.folder / "clock.json").string() + ")", other_run);
     auto const folder = world.run.poller_folder() / "watttime";
-    if (auto made = make_folder(world.run.poller_folder()); !made) return made;
-    if (auto made = signals::ensure_private_folder(folder); !made) return made;
+    bool const dry = a.flag("dry-run");
+    if (!dry) {
+        if (auto made = signals::ensure_private_folder(world.run.poller_folder()); !made) return made;
+        if (auto made = signals::ensure_private_folder(folder); !made) return made;
+    }
+    if (auto guarded = signals::guard_memory(); !guarded) return guarded;
     auto const clock = std::make_shared<SystemClock>();
     for (auto const* site : sites) {
         // An account, client and connection per site: a slow answer for one does not delay the others.
@@ -97,16 +117,28 @@ Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<co
         options.base_url = a.text("watttime-url");
         options.ca_file = a.text("ca-file");
         options.state_folder = folder;
+        options.writes = !dry;
         options.log = world.log;
         signals::watttime::Client client(std::move(*credentials), std::move(options), *clock);
-        world.sites.push_back(
-            parts_of(world.run, *site, std::make_unique<signals::WattTimeProvider>(std::move(client), folder, world.log), std::nullopt));
+        world.sites.push_back(parts_of(world.run, *site, std::make_unique<signals::WattTimeProvider>(std::move(client)), std::nullopt));
     }
     world.clock = clock;
     return {};
 }
 
-/// Turns SIGINT and SIGTERM into stop requests. To be made before any other thread, which inherit the blocked signals.
+/// Windows as they were left, for a look without a signal.
+Result<void> add_nothing(poll::World& world, std::vector<config::Site const*> const& sites)
+{
+    auto const replay = poll::read_clock(world.run.folder);
+    if (!replay) return tl::unexpected(replay.error());
+    if (*replay) world.clock = std::make_shared<ScaledClock>(**replay);
+    else world.clock = std::make_shared<SystemClock>();
+    for (auto const* site : sites) world.sites.push_back(parts_of(world.run, *site, nullptr, std::nullopt));
+    return {};
+}
+
+/// Turns SIGINT, SIGTERM and SIGHUP, unless that is ignored (nohup), into stop requests. To be made before any other thread, which inherit
+/// the blocked signals.
 class Signals {
   public:
     Signals()
@@ -114,6 +146,8 @@ class Signals {
         sigemptyset(&set_);
         sigaddset(&set_, SIGINT);
         sigaddset(&set_, SIGTERM);
+        struct sigaction hangup {};
+        if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) sigaddset(&set_, SIGHUP);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
         listener_ = std::jthread([this](std::stop_token const& stop) {
             timespec const pause{0, 100'000'000};
@@ -143,9 +177,23 @@ Result<void> print_job_line(config::Run const& run, std::string const& name, Con
                 suggest_name(name, known) + " (a job script takes the site as its second argument)");
 }
 
-Result<poll::Answer> poll_as_asked(poll::World world, Arguments const& a)
+/// Whether nothing shall be done, only looked at. Without a signal there is nothing else that can be done.
+Result<bool> is_dry(Arguments const& a)
 {
-    if (!a.flag("watch")) return poll::poll_once(std::move(world), a.flag("dry-run"));
+    if (a.flag("once") && a.flag("watch")) return fail(ExitCode::usage, "--once and --watch", "are two ways to run", "choose one");
+    if (a.flag("watch") && a.flag("dry-run"))
+        return fail(ExitCode::usage, "--watch --dry-run", "a dry run looks once", "leave --watch out");
+    if (a.flag("watttime") && a.has("trace"))
+        return fail(ExitCode::usage, "--watttime and --trace", "are two signals", "windows follow one: choose one");
+    if (a.flag("watttime") || a.has("trace") || a.flag("dry-run")) return a.flag("dry-run");
+    if (a.flag("explain") && !a.flag("watch")) return true;
+    return fail(ExitCode::usage, "no signal", "windows follow one",
+                "pass either --watttime --credentials FILE or --trace FILE, or --explain to see how things stand");
+}
+
+Result<poll::Answer> poll_as_asked(poll::World world, Arguments const& a, bool dry)
+{
+    if (!a.flag("watch")) return poll::poll_once(std::move(world), dry);
     Signals const signals;
     poll::WatchOptions options;
     options.drain_on_exit = world.trace_end.has_value() || a.flag("drain-on-exit");
@@ -156,24 +204,23 @@ Result<poll::Answer> poll_as_asked(poll::World world, Arguments const& a)
 
 Result<void> run_poll(Arguments const& a, Console const& console)
 {
-    if (a.flag("once") && a.flag("watch")) return fail(ExitCode::usage, "--once and --watch", "are two ways to run", "choose one");
-    if (a.flag("watch") && a.flag("dry-run"))
-        return fail(ExitCode::usage, "--watch --dry-run", "a dry run looks once", "leave --watch out");
     auto const run = config::read_run(a.text("RUN"));
     if (!run) return tl::unexpected(run.error());
     if (a.has("job-line")) return print_job_line(*run, a.text("job-line"), console);
-    if (a.flag("watttime") == a.has("trace"))
-        return fail(ExitCode::usage, a.has("trace") ? "--watttime and --trace" : "no signal",
-                    a.has("trace") ? "are two signals" : "windows follow one", "pass either --watttime --credentials FILE or --trace FILE");
+    auto const dry = is_dry(a);
+    if (!dry) return tl::unexpected(dry.error());
     auto const sites = chosen_sites(*run, a.all("site"));
     if (!sites) return tl::unexpected(sites.error());
     poll::World world{*run, {}, {}, {}, console.log};
-    if (auto added = a.has("trace") ? add_trace(world, a, *sites) : add_watttime(world, a, *sites); !added) return added;
-    auto const answer = poll_as_asked(std::move(world), a);
+    auto const added = a.has("trace")       ? add_trace(world, a, *sites)
+                       : a.flag("watttime") ? add_watttime(world, a, *sites)
+                                            : add_nothing(world, *sites);
+    if (!added) return added;
+    auto const answer = poll_as_asked(std::move(world), a, *dry);
     if (!answer) return tl::unexpected(answer.error());
     if (console.json) console.print_json(poll::to_json(answer->sites));
-    else if (a.flag("explain")) console.print(poll::explain(answer->sites, a.flag("dry-run")));
-    if (answer->silent.empty() || a.flag("watch")) return {};
+    else if (a.flag("explain") || *dry) console.print(poll::explain(answer->sites, *dry));
+    if (answer->silent.empty() || a.flag("watch") || *dry) return {};
     std::string names;
     for (auto const& site : answer->silent) names += (names.empty() ? "" : ", ") + site.value;
     return fail(ExitCode::temporary, "cannot look at " + names, "no list of jobs, see the warnings above", "other sites were looked after");
@@ -188,8 +235,9 @@ Program program()
           "",
           {{"once", Kind::flag, "", "", "Look once and exit (default; for cron)"},
            {"watch", Kind::flag, "", "", "Go on until stopped, or until the trace is over"},
-           {"dry-run", Kind::flag, "", "", "Say what would be done, and do nothing"},
-           {"explain", Kind::flag, "", "", "Print for each site signal, window, job and next action, with reasons"},
+           {"dry-run", Kind::flag, "", "", "Say what would be done, as --explain does, and do nothing"},
+           {"explain", Kind::flag, "", "",
+            "Print for each site signal, window, job and next action, with reasons; without a signal: how they were left"},
            {"watttime", Kind::flag, "", "", "Signals from WattTime; needs --credentials"},
            {"credentials", Kind::text, "FILE", "", "WattTime account as JSON, username and password, mode 0600"},
            {"watttime-url", Kind::text, "URL", "https://api.watttime.org", "Where WattTime answers"},

@@ -113,6 +113,8 @@ Result<std::vector<plan::Job>> parse_squeue(JobOrder const& order, std::string_v
         if (job.state != State::pending) job.started = moment(field[3]);
         if (job.state == State::ended) {
             job.ended = moment(field[4]);
+            // Cancelled in the queue: shown as if it had begun at its end.
+            if (job.started == job.ended && field[1] == "CANCELLED") job.started.reset();
             if (auto const status = number<int>(field[2])) job.exit_code = exit_code_of(*status);
         }
         jobs.push_back(std::move(job));

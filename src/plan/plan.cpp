@@ -30,7 +30,7 @@ void track(Observed& seen, JobId const& id, WindowId const& window, IntentId con
     job.window = window;
     job.intent = intent;
     seen.state.jobs.push_back(std::move(job));
-    seen.happenings.push_back({Happening::Kind::submitted, id, window, {}, {}, {}});
+    seen.happenings.push_back({Happening::Kind::submitted, id, window, {}, {}, {}, {}});
 }
 
 Millis count_failure(SiteState& state, std::string why, Time now, Rules const& rules)
@@ -72,23 +72,23 @@ void note_start(Observed& seen, Tracked& tracked, Job const* job, Time now)
     if (tracked.running_since || job == nullptr || job->state == Job::State::pending) return;
     if (job->state == Job::State::ended && !job->started) return;  // cancelled in the queue
     tracked.running_since = std::min(job->started.value_or(now), now);
-    seen.happenings.push_back({Happening::Kind::started, tracked.id, tracked.window, {}, {}, {}});
+    seen.happenings.push_back({Happening::Kind::started, tracked.id, tracked.window, {}, {}, {}, job->started});
 }
 
 void note_end(Observed& seen, Tracked const& tracked, Job const* job, Time now, Rules const& rules)
 {
     auto const word = job == nullptr ? std::string("GONE") : job->word;
     auto const exit_code = job == nullptr ? std::nullopt : job->exit_code;
-    seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, word, exit_code, {}});
-    auto const end = job != nullptr && job->ended ? *job->ended : now;
-    bool const at_once = !tracked.running_since || end - *tracked.running_since < rules.at_once;
+    auto const known_end = job == nullptr ? std::nullopt : job->ended;
+    seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, word, exit_code, {}, known_end});
+    bool const at_once = !tracked.running_since || known_end.value_or(now) - *tracked.running_since < rules.at_once;
     // Who was asked to stop has not failed. Who ended so soon unasked has, even with exit code 0: its successor would do the same.
     if (tracked.asked_since) return;
     if (!at_once) return forget_failures(seen.state);
     auto text = "job " + tracked.id.value + " ended at once (" + word;
     if (exit_code) text += ", exit code " + std::to_string(*exit_code);
     auto const pause = count_failure(seen.state, text + ")", now, rules);
-    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, word, exit_code, pause});
+    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, word, exit_code, pause, known_end});
 }
 
 bool is_due(std::optional<Time> const& last, Millis period, Time now) { return !last || now - *last >= period; }
@@ -173,7 +173,7 @@ Observed finish_submission(SiteState before, Action const& action, Outcome const
     auto const pause = count_failure(state, "submission failed (" + outcome.why + ")", now, rules);
     if (outcome.kind == Outcome::Kind::refused) {
         state.intent.reset();
-        seen.happenings.push_back({Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause});
+        seen.happenings.push_back({Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
     } else if (state.intent) {
         state.intent->since = now;
         state.intent->in_doubt = true;
@@ -278,7 +278,7 @@ Observed finish(SiteState before, Action const& action, Outcome const& outcome, 
     bool& arrived = drains ? job->drain_arrived : job->cancel_arrived;
     if (!arrived)
         seen.happenings.push_back(
-            {drains ? Happening::Kind::drained : Happening::Kind::cancelled, job->id, job->window, action.why, {}, {}});
+            {drains ? Happening::Kind::drained : Happening::Kind::cancelled, job->id, job->window, action.why, {}, {}, {}});
     arrived = true;
     return seen;
 }

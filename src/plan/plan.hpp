@@ -67,6 +67,7 @@ struct Happening {
     std::string word;                   ///< ended, failed: state; drained, cancelled: why
     std::optional<int> exit_code;       ///< ended
     std::optional<Millis> retry_after;  ///< failed
+    std::optional<Time> when;           ///< started, ended, failed: the launcher's own time of it, where it is known
 };
 
 struct Observed {

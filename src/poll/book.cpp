@@ -1,5 +1,7 @@
 #include "poll/book.hpp"
 
+#include "signals/private_file.hpp"
+
 namespace curtail::poll {
 namespace {
 
@@ -39,14 +41,20 @@ Event job_event(SiteId const& site, plan::Happening const& happening, Time real_
     static constexpr char const* types[] = {"job-submitted", "job-started", "job-drained", "job-cancelled", "job-ended", "job-failed"};
     json::Object details{{"window", happening.window.value}, {"job", happening.job.value}};
     if (happening.kind == Kind::drained || happening.kind == Kind::cancelled) details.set("why", happening.word);
-    if (happening.kind == Kind::ended || happening.kind == Kind::failed) details.set("state", happening.word);
+    bool const ends = happening.kind == Kind::ended || happening.kind == Kind::failed;
+    if (ends) details.set("state", happening.word);
+    if (happening.when) details.set(ends ? "ended" : "started", format_time(*happening.when));
     if (happening.exit_code) details.set("exit_code", *happening.exit_code);
     if (happening.retry_after) details.set("retry_after_s", FractionalSeconds(*happening.retry_after).count());
     return {real_now, types[static_cast<int>(happening.kind)], site.value, std::move(details)};
 }
 
 Book::Book(std::filesystem::path folder, Mode mode)
-    : folder_(std::move(folder)), mode_(mode), journal_(folder_ / "journal.jsonl"), event_log_(folder_ / "events.jsonl")
+    : folder_(std::move(folder)),
+      mode_(mode),
+      journal_(folder_ / "journal.jsonl"),
+      event_log_(folder_ / "events.jsonl"),
+      signals_(folder_ / "signals.jsonl")
 {
 }
 
@@ -54,7 +62,7 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
 {
     std::unique_ptr<Book> book(new Book(run.poller_folder(), mode));
     if (mode == Mode::write) {
-        if (auto made = make_folder(book->folder_); !made) return tl::unexpected(made.error());
+        if (auto made = signals::ensure_private_folder(book->folder_); !made) return tl::unexpected(made.error());
         auto lock = FileLock::take(book->folder_ / "lock");
         if (!lock) return tl::unexpected(lock.error().within("another poller is at work on run " + run.run.value));
         book->lock_ = std::move(*lock);
@@ -63,6 +71,7 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
     for (auto const& site : run.sites) book->sites_.try_emplace(site.site);
     if (auto replayed = book->replay_journal(now); !replayed) return tl::unexpected(replayed.error());
     if (mode == Mode::look) return book;
+    if (auto recalled = book->signals_.recall(); !recalled) return tl::unexpected(recalled.error());
     if (auto sent = book->resend_events(); !sent) return tl::unexpected(sent.error());
     if (auto saved = book->save(); !saved) return tl::unexpected(saved.error());
     if (auto rotated = book->journal_.rotate(); !rotated) return tl::unexpected(rotated.error());
@@ -192,6 +201,13 @@ Result<void> Book::conclude(SiteId const& site, plan::Action const& action, plan
     bool const can_wait = written && events.empty();
     add(site, std::move(events));
     return can_wait ? Result<void>{} : save_locked();
+}
+
+Result<void> Book::record(RegionId const& region, std::span<signals::Sample const> samples)
+{
+    if (mode_ == Mode::look) return {};
+    std::lock_guard const guard(mutex_);
+    return signals_.add(region, samples);
 }
 
 Result<void> Book::save()

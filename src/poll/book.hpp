@@ -9,6 +9,7 @@
 #include "core/events.hpp"
 #include "core/files.hpp"
 #include "poll/journal.hpp"
+#include "poll/signal_record.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::poll {
@@ -22,7 +23,7 @@ struct SiteRecord {
     friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
 };
 
-/// The poller's memory on disk, in `<run folder>/poller/`: lock, state.json, journal.jsonl, events.jsonl.
+/// The poller's memory on disk, in `<run folder>/poller/` (mode 0700): lock, state.json, journal.jsonl, events.jsonl, signals.jsonl.
 ///
 /// A poller killed at any moment loses nothing: intents and outcomes that state.json does not hold yet are replayed from the journal, and
 /// each event reaches events.jsonl once (they are numbered, and state.json holds those that may not have arrived).
@@ -33,7 +34,7 @@ class Book {
         write,
         look  ///< nothing on disk changes and no lock is taken
     };
-    /// `temporary` if another poller holds the lock; the error names it.
+    /// `temporary` if another poller holds the lock, which the error names; `permission` if others may read the folder.
     [[nodiscard]] static Result<std::unique_ptr<Book>> open(config::Run const& run, Mode mode, Time now);
 
     [[nodiscard]] SiteRecord site(SiteId const& site) const;
@@ -46,6 +47,8 @@ class Book {
     /// After an act.
     [[nodiscard]] Result<void> conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,
                                         plan::Rules const& rules);
+    /// Before anything is decided by these samples, in order of time: they are on disk when this returns without error.
+    [[nodiscard]] Result<void> record(RegionId const& region, std::span<signals::Sample const> samples);
     /// Writes what waits.
     [[nodiscard]] Result<void> save();
 
@@ -67,6 +70,7 @@ class Book {
     std::optional<FileLock> lock_;
     Journal journal_;
     EventLog event_log_;
+    SignalRecord signals_;
     mutable std::mutex mutex_;
     std::map<SiteId, SiteRecord> sites_;
     std::int64_t last_entry_{0};   ///< newest journal entry in sites_

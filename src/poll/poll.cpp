@@ -58,7 +58,7 @@ class Patrol {
         window_thread_.request_stop();
         window_thread_.join();
         // A replay's last sample counts, however late its end was noticed.
-        if (auto const changed = site_.evaluate(signal_now(world_)); !changed) complain(changed.error());
+        complain(site_.evaluate(signal_now(world_)), window_trouble_);
         std::lock_guard const guard(mutex_);
         halt_ = why;
         looked_since_halt_ = false;
@@ -94,8 +94,8 @@ class Patrol {
         std::condition_variable_any pause;
         while (!stop.stop_requested()) {
             auto const changed = site_.evaluate(signal_now(world_));
-            if (!changed) complain(changed.error());
-            else if (*changed) wake();
+            complain(changed, window_trouble_);
+            if (changed && *changed) wake();
             pause.wait_for(lock, stop, options_.evaluate_every, [] { return false; });
         }
     }
@@ -108,12 +108,19 @@ class Patrol {
             lock.unlock();
             auto const looked = site_.tend(halt, false);
             lock.lock();
-            if (!looked) complain(looked.error());
-            else if (*looked && halt == halt_) looked_since_halt_ = halt != Halt::no;
+            complain(looked, job_trouble_);
+            if (looked && *looked && halt == halt_) looked_since_halt_ = halt != Halt::no;
             changed_.wait_for(lock, stop, options_.look_every, [this] { return look_now_; });
         }
     }
-    void complain(Error const& error) const { world_.log.error(site_.id().value + ": " + error.message()); }
+    /// Says a trouble when it begins or changes, not each time.
+    void complain(Result<bool> const& done, std::string& known) const
+    {
+        auto const trouble = done ? std::string() : done.error().message();
+        if (trouble == known) return;
+        known = trouble;
+        if (!done) world_.log.error(site_.id().value + ": " + trouble);
+    }
 
     SiteWatch& site_;
     World const& world_;
@@ -123,6 +130,8 @@ class Patrol {
     Halt halt_{Halt::no};
     bool looked_since_halt_{false};
     bool look_now_{false};
+    std::string window_trouble_;  ///< of the window's thread alone, and of halt() after it
+    std::string job_trouble_;     ///< of the jobs' thread alone
     std::jthread window_thread_;
     std::jthread job_thread_;
 };

@@ -9,6 +9,7 @@ namespace {
 
 std::string signal_text(SiteReport const& site)
 {
+    if (!site.asked) return "not asked for";
     if (!site.sample_time) return "no signal";
     auto const age = format_duration(site.signal_time - *site.sample_time);
     if (!site.intensity) return fmt::format("no fresh signal (the last sample of {} is {} old)", site.provider, age);

@@ -84,10 +84,15 @@ void SiteWatch::tell(std::string& known, std::string const& trouble, char const*
 Result<bool> SiteWatch::evaluate(Time signal_now)
 {
     auto const before = book_.site(id());
+    if (!parts_.provider) {
+        show_stored(before, signal_now);
+        return false;
+    }
     auto const until = before.evaluated_until.value_or(parts_.signals_begin.value_or(signal_now));
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
     auto const answer = parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
     tell(report_.signal_trouble, answer.trouble ? answer.trouble->message() : "", "the signal's provider");
+    if (auto recorded = book_.record(parts_.site.region, answer.samples); !recorded) return tl::unexpected(recorded.error());
     auto const replay = windows::replay(before.window, until, readings_of(answer.samples), rule, signal_now);
     {
         std::lock_guard const guard(mutex_);
@@ -116,6 +121,15 @@ Result<bool> SiteWatch::evaluate(Time signal_now)
     return !replay.changes.empty();
 }
 
+void SiteWatch::show_stored(SiteRecord const& record, Time signal_now)
+{
+    std::lock_guard const guard(mutex_);
+    report_.asked = false;
+    report_.signal_time = record.evaluated_until.value_or(signal_now);
+    report_.phase = record.window.phase;
+    report_.why = record.evaluated_until ? "as it was left then" : "it was never evaluated";
+}
+
 plan::Wish SiteWatch::wish(SiteRecord const& record, Halt halt) const
 {
     if (halt == Halt::trace_over) return {false, {}, "the trace is over"};
@@ -125,12 +139,26 @@ plan::Wish SiteWatch::wish(SiteRecord const& record, Halt halt) const
     return {true, *record.open_window, "the window is open since " + record.open_window->value};
 }
 
+void SiteWatch::show_undecided(Halt halt)
+{
+    auto const record = book_.site(id());
+    auto const wanted = wish(record, halt);
+    std::lock_guard const guard(mutex_);
+    report_.window = record.open_window;
+    report_.jobs.clear();
+    report_.actions = {
+        {plan::Action::Kind::wait, {}, wanted.window, {}, "nothing is done about jobs until they can be listed; " + wanted.why}};
+}
+
 Result<bool> SiteWatch::tend(Halt halt, bool dry)
 {
     auto const now = real_now();
     auto const listed = parts_.launcher->jobs();
     tell(report_.job_trouble, listed ? "" : listed.error().message(), "the launcher");
-    if (!listed) return false;
+    if (!listed) {
+        show_undecided(halt);
+        return false;
+    }
     auto const observed = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
         auto seen = plan::observe(record.jobs, *listed, now, rules());
         record.jobs = std::move(seen.state);

@@ -17,6 +17,7 @@ namespace curtail::poll {
 struct SiteReport {
     SiteId site;
     RegionId region;
+    bool asked{true};                      ///< false: nobody asked for a signal; window and moment are those of the last evaluation
     Time signal_time;                      ///< the moment of the evaluation, on the signals' clock
     std::optional<GramsPerKwh> intensity;  ///< the fresh one
     std::optional<Time> sample_time;       ///< of the newest sample, fresh or not
@@ -42,8 +43,8 @@ class SiteWatch {
   public:
     struct Parts {
         config::Site const& site;
-        std::filesystem::path complete_mark;  ///< a run for which this file exists gets no more jobs
-        std::unique_ptr<signals::Provider> provider;
+        std::filesystem::path complete_mark;          ///< a run for which this file exists gets no more jobs
+        std::unique_ptr<signals::Provider> provider;  ///< nothing: the window stays as it was left, for a look without a signal
         std::unique_ptr<launch::Launcher> launcher;
         plan::Rules rules;
         std::optional<Time> signals_begin;  ///< of a replay: its window is evaluated from there on, however late the first look comes
@@ -53,7 +54,8 @@ class SiteWatch {
 
     /// Applies every sample up to `signal_now`, each at its own time. True if the phase changed.
     [[nodiscard]] Result<bool> evaluate(Time signal_now);
-    /// Looks at the jobs, decides and, unless `dry`, acts. False if the launcher did not answer (see report()).
+    /// Looks at the jobs, decides and, unless `dry`, acts. False if the launcher did not answer (see report());
+    /// then nothing is decided about jobs.
     [[nodiscard]] Result<bool> tend(Halt halt, bool dry);
     /// Nothing runs, waits or may still appear.
     [[nodiscard]] bool is_quiet() const;
@@ -65,6 +67,8 @@ class SiteWatch {
   private:
     [[nodiscard]] plan::Wish wish(SiteRecord const& record, Halt halt) const;
     [[nodiscard]] Result<void> act(plan::Action const& action);
+    void show_stored(SiteRecord const& record, Time signal_now);
+    void show_undecided(Halt halt);
     void tell(std::string& known, std::string const& trouble, char const* what);
     [[nodiscard]] plan::Rules rules() const;
 

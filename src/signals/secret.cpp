@@ -1,7 +1,10 @@
 #include "signals/secret.hpp"
 
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
+#include <cerrno>
 #include <ostream>
 
 namespace curtail::signals {
@@ -29,6 +32,14 @@ bool operator==(Secret const& a, Secret const& b)
 }
 
 std::ostream& operator<<(std::ostream& out, Secret const&) { return out << "***"; }
+
+Result<void> guard_memory()
+{
+    rlimit const none{0, 0};
+    // The limit does not hold where core_pattern names a program; the second does.
+    if (setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0) return {};
+    return fail(ExitCode::os_error, "cannot protect secrets in memory", errno_text(errno));
+}
 
 void wipe(std::string& text)
 {

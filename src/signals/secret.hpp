@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/result.hpp"
+
 namespace curtail::signals {
 
 /// A password or token. Not copied, printed as `***`, compared in constant time, overwritten when it goes.
@@ -30,6 +32,10 @@ class Secret {
 };
 
 std::ostream& operator<<(std::ostream& out, Secret const&);
+
+/// Before a secret is read: no core file will hold this process's memory, and the user's other processes cannot read it.
+/// Programs that it starts are as before, but for core files.
+[[nodiscard]] Result<void> guard_memory();
 
 /// Overwrites a text that held a secret, so that it does not stay behind in freed memory.
 void wipe(std::string& text);

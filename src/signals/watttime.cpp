@@ -147,7 +147,7 @@ Result<void> Client::log_in(Question& question)
     if (!token) return tl::unexpected(token.error());
     token_ = Token{std::move(*token), asked};
     question.logged_in = true;
-    keep_token();
+    if (options_.writes) keep_token();
     return {};
 }
 
@@ -159,6 +159,7 @@ Result<HttpResponse> Client::get(HttpRequest request, Question& question)
             return fail(ExitCode::temporary, "cannot ask " + options_.base_url,
                         "no whole answer within " + format_duration(options_.deadline), "it will be asked again");
         auto response = http_.get(request);
+        asked_rest_ = response ? response->retry_after.value_or(Seconds{0}) : Seconds{0};
         bool const busy = response ? response->status == 429 || response->status >= 500 : response.error().code == ExitCode::temporary;
         if (!busy || question.waited) return response;
         Millis const wait = response && response->retry_after ? Millis(*response->retry_after) : usual_wait();
@@ -180,7 +181,8 @@ bool Client::token_counts() const
 Result<void> Client::recall_token()
 {
     if (recalled_) return {};
-    if (auto checked = ensure_private_folder(options_.state_folder); !checked) return checked;
+    if (options_.writes)
+        if (auto checked = ensure_private_folder(options_.state_folder); !checked) return checked;
     auto content = read_private_file(token_file());
     if (!content) return tl::unexpected(content.error());
     recalled_ = true;

@@ -25,6 +25,7 @@ struct Options {
     std::string base_url{"https://api.watttime.org"};
     std::filesystem::path ca_file;       ///< certificates to trust instead of the system's
     std::filesystem::path state_folder;  ///< mode 0700; keeps the token, so that a run each minute does not log in each minute
+    bool writes{true};                   ///< false, for a dry run: what lies in state_folder is used, and nothing is made or changed
     Millis deadline{10'000};             ///< for one question in all: login, waiting and asking again included
     std::function<void(Millis)> pause;   ///< how to wait before asking again; empty: sleep
     Log log;                             ///< what went wrong without doing harm
@@ -45,6 +46,10 @@ class Client {
     [[nodiscard]] Result<Points> live(RegionId const& region);
     /// Measured values in [from, to], asked in pieces of at most 32 days; each piece has the whole deadline.
     [[nodiscard]] Result<Points> history(RegionId const& region, Time from, Time to);
+
+    /// How long the server asked to be left alone, in its last answer.
+    [[nodiscard]] Seconds asked_rest() const { return asked_rest_; }
+    [[nodiscard]] Options const& options() const { return options_; }
 
   private:
     struct Question;
@@ -68,6 +73,7 @@ class Client {
     HttpClient http_;
     std::optional<Token> token_;
     bool recalled_{false};
+    Seconds asked_rest_{0};
 };
 
 }  // namespace curtail::signals::watttime

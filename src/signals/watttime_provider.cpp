@@ -11,7 +11,10 @@ namespace {
 
 constexpr std::size_t kept_samples = 288;  // a day of five minutes
 constexpr Seconds first_rest{30};
+constexpr int most_failures = 4;  // that count: 30 s, doubled so often, is more than the longest rest
 constexpr Seconds longest_rest{300};
+/// More than this is not believed, of a server or of a file: a slip of a clock must not silence a region for days.
+constexpr Seconds longest_asked_rest{3600};
 
 json::Value to_json(Sample const& sample)
 {
@@ -51,15 +54,14 @@ bool covers(std::vector<Sample> const& samples, Time now)
 
 }  // namespace
 
-WattTimeProvider::WattTimeProvider(watttime::Client client, std::filesystem::path state_folder, Log log)
-    : client_(std::move(client)), state_folder_(std::move(state_folder)), log_(std::move(log))
-{
-}
-
 Answer WattTimeProvider::samples(RegionId const& region, Time from, Time to)
 {
     auto& known = recall(region);
-    if (!covers(known.samples, to) && (!known.not_before || mono_now() >= *known.not_before)) ask(region, known, to);
+    bool const rests = known.not_before && to < *known.not_before && *known.not_before <= to + longest_asked_rest;
+    if (!covers(known.samples, to) && !rests) {
+        ask(region, known, to);
+        keep(region, known);
+    }
     Answer answer{{}, known.trouble};
     for (auto const& sample : known.samples)
         if (sample.time >= from && sample.time <= to) answer.samples.push_back(sample);
@@ -70,16 +72,16 @@ void WattTimeProvider::ask(RegionId const& id, Region& region, Time now)
 {
     auto live = client_.live(id);
     if (!live) {
-        Seconds const rest = std::min(longest_rest, first_rest * (1 << std::min(region.failures, 4)));
-        ++region.failures;
-        region.not_before = mono_now() + rest;
+        Seconds const own_rest = std::min(longest_rest, first_rest * (1 << region.failures));
+        region.failures = std::min(region.failures + 1, most_failures);
+        region.not_before = now + std::max(own_rest, std::min(client_.asked_rest(), longest_asked_rest));
         region.trouble = live.error();
         return;
     }
     region.failures = 0;
-    region.not_before = mono_now() + first_rest;  // a server that is late with its next value is not asked without pause
+    region.not_before = now + first_rest;  // a server that is late with its next value is not asked without pause
     region.trouble.reset();
-    for (auto const& warning : live->warnings) log_.warning("WattTime about " + id.value + ": " + warning);
+    for (auto const& warning : live->warnings) options().log.warning("WattTime about " + id.value + ": " + warning);
     Time const time = live->samples.front().time;
     if (time > now + watttime::data_period) {
         region.trouble = Error{ExitCode::data, "cannot use WattTime's value for " + id.value,
@@ -87,12 +89,11 @@ void WattTimeProvider::ask(RegionId const& id, Region& region, Time now)
         return;
     }
     insert(region.samples, std::move(live->samples.front()));
-    keep(id, region);
 }
 
 std::filesystem::path WattTimeProvider::file_of(RegionId const& region) const
 {
-    return state_folder_ / ("watttime-" + region.value + ".json");
+    return options().state_folder / ("watttime-" + region.value + ".json");
 }
 
 WattTimeProvider::Region& WattTimeProvider::recall(RegionId const& id)
@@ -100,28 +101,37 @@ WattTimeProvider::Region& WattTimeProvider::recall(RegionId const& id)
     auto const [place, is_new] = regions_.try_emplace(id);
     auto& region = place->second;
     // What others could have written is not believed; the client says so when it is asked.
-    if (!is_new || !is_plain_name(id.value) || !ensure_private_folder(state_folder_)) return region;
-    auto const text = read_file_if_there(file_of(id), static_cast<std::int64_t>(json::record_limits.bytes));
+    if (!is_new || !is_plain_name(id.value)) return region;
+    auto const text = read_private_file(file_of(id), static_cast<std::int64_t>(json::record_limits.bytes));
     if (!text || !*text) return region;
     auto const value = json::parse(**text, file_of(id).string(), json::Dialect::strict, json::record_limits);
     if (!value) {
-        log_.warning(value.error().message() + "; earlier values are forgotten");
+        options().log.warning(value.error().message() + "; earlier values are forgotten");
         return region;
     }
     json::ObjectReader r(*value, file_of(id).string());
     r.each("samples", [&](json::ObjectReader& o) {
         if (auto sample = sample_of(o)) insert(region.samples, std::move(*sample));
     });
-    if (auto const error = r.finish()) log_.warning(error->message() + "; earlier values may be forgotten");
+    region.failures = static_cast<int>(std::clamp<std::int64_t>(r.optional_integer("failures").value_or(0), 0, most_failures));
+    if (auto const text_of_time = r.optional_text("not_before"))
+        if (auto const time = parse_time(*text_of_time)) region.not_before = *time;
+    if (auto const trouble = r.optional_text("trouble")) region.trouble = Error{ExitCode::temporary, *trouble, "", ""};
+    if (auto const error = r.finish()) options().log.warning(error->message() + "; earlier values may be forgotten");
     return region;
 }
 
 void WattTimeProvider::keep(RegionId const& id, Region const& region) const
 {
+    // Into a folder that is not ours alone nothing is written; the client says so.
+    if (!options().writes || !is_plain_name(id.value) || !ensure_private_folder(options().state_folder)) return;
     json::Array samples;
     for (auto const& sample : region.samples) samples.push_back(to_json(sample));
-    auto const text = json::to_string(json::Object{{"samples", std::move(samples)}}) + "\n";
-    if (auto written = write_file(file_of(id), text, 0600); !written) log_.warning(written.error().message());
+    json::Object content{{"samples", std::move(samples)}, {"failures", region.failures}};
+    if (region.not_before) content.set("not_before", format_time(*region.not_before));
+    if (region.trouble) content.set("trouble", region.trouble->message());
+    if (auto written = write_file(file_of(id), json::to_string(content) + "\n", 0600); !written)
+        options().log.warning(written.error().message());
 }
 
 }  // namespace curtail::signals

@@ -13,10 +13,10 @@ namespace curtail::signals {
 /// take away what is known. Gaps in which nobody asked stay gaps: later corrections would claim a knowledge that nobody had.
 class WattTimeProvider final : public Provider {
   public:
-    /// `client` and this share `state_folder`. Warnings of the provider go to `log`.
-    WattTimeProvider(watttime::Client client, std::filesystem::path state_folder, Log log = {});
-    /// Asks WattTime unless a known value covers `to`, which is the present. After a failure it waits, 30 s at first and up to 5 min,
-    /// before it asks again, and answers the same trouble meanwhile.
+    /// Shares `client`'s state folder and log.
+    explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
+    /// Asks WattTime unless a known value covers `to`, which is the present. After a failure it waits, 30 s at first and up to 5 min, or
+    /// as long as the server asks for (an hour at most), before it or another process asks again, and answers the same trouble meanwhile.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:
@@ -24,16 +24,16 @@ class WattTimeProvider final : public Provider {
         std::vector<Sample> samples;
         std::optional<Error> trouble;
         int failures{0};
-        std::optional<MonoTime> not_before;
+        std::optional<Time> not_before;  ///< nobody asks until then
     };
     Region& recall(RegionId const& region);
     void ask(RegionId const& id, Region& region, Time now);
     void keep(RegionId const& id, Region const& region) const;
     [[nodiscard]] std::filesystem::path file_of(RegionId const& region) const;
 
+    [[nodiscard]] watttime::Options const& options() const { return client_.options(); }
+
     watttime::Client client_;
-    std::filesystem::path state_folder_;
-    Log log_;
     std::map<RegionId, Region> regions_;
 };
 

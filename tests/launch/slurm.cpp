@@ -43,7 +43,7 @@ TEST(Squeue, EachStateIsOneOfFour)
                                                    "7|COMPLETED|0|1795273001|1795273061|(null)\n"
                                                    "8|FAILED|256|1795273001|1795273061|{\"a|b\":1}\n"
                                                    "10|COMPLETING|0|1795273001|1795273061|x\n"
-                                                   "11|CANCELLED|15|N/A|1795273061|x\n");
+                                                   "11|CANCELLED|15|1795273061|1795273061|x\n");
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 6U);
     EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";

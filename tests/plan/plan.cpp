@@ -85,7 +85,9 @@ TEST(Plan, IntentWhoseJobRanAndEndedMeanwhileIsNotSubmittedAgain)
     auto const l = look(begin({}, submit, at(0)), closed, {gone}, 40);
     EXPECT_FALSE(l.state.intent);
     ASSERT_THAT(l.happenings, SizeIs(3));
+    EXPECT_EQ(l.happenings[1].when, at(0)) << "the launcher's time, not that of the look";
     EXPECT_EQ(l.happenings[2].kind, Happening::Kind::ended);
+    EXPECT_EQ(l.happenings[2].when, at(30));
     EXPECT_EQ(l.happenings[2].exit_code, 0);
 }
 

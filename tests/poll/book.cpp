@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "core/text.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::poll {
@@ -40,6 +43,15 @@ class BookTest : public testing::Test {
     std::string content(std::string const& name) { return read_file(run_.poller_folder() / name).value_or("none"); }
     /// A poller that is killed leaves its files as they are at that moment.
     void restore(std::string const& name, std::string const& text) { ASSERT_TRUE(write_file(run_.poller_folder() / name, text)); }
+
+    /// Samples of every 300 s from `first` on.
+    static std::vector<signals::Sample> samples(int first, int count)
+    {
+        std::vector<signals::Sample> made;
+        for (int i = first; i < first + count; ++i)
+            made.push_back({at(300 * i), GramsPerKwh{100.0 + i}, "trace", signals::Kind::marginal, {}, {}});
+        return made;
+    }
 
     test::TemporaryFolder folder_;
     config::Run run_;
@@ -144,6 +156,60 @@ TEST_F(BookTest, LineCutShortInTheJournalIsSkipped)
     EXPECT_EQ(open()->site(a).jobs.jobs.at(0).id.value, "7");
 }
 
+TEST_F(BookTest, EachSampleIsRecordedOnceWhereverThePollerDies)
+{
+    auto book = open();
+    ASSERT_TRUE(book->record({"R"}, samples(0, 3)));
+    ASSERT_TRUE(book->record({"S"}, samples(0, 1)));
+    ASSERT_TRUE(book->record({"R"}, samples(1, 3)));
+    auto const whole = content("signals.jsonl");
+    auto const line = [](char const* region, int second, int grams) {
+        return "{\"region\":\"" + std::string(region) + "\",\"time\":\"" + format_time(at(second)) +
+               "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) + ".0,\"provider\":\"trace\"}\n";
+    };
+    EXPECT_EQ(whole, line("R", 0, 100) + line("R", 300, 101) + line("R", 600, 102) + line("S", 0, 100) + line("R", 900, 103));
+    for (auto const kept : {whole.size(), whole.size() - 1, whole.size() - 20, whole.size() / 2}) {
+        book.reset();
+        restore("signals.jsonl", whole.substr(0, kept));
+        book = open();
+        ASSERT_TRUE(book->record({"R"}, samples(0, 4)));
+        ASSERT_TRUE(book->record({"S"}, samples(0, 1)));
+        std::multiset<std::string> lines;
+        auto const text = content("signals.jsonl");
+        for (auto const one : split(text, '\n'))
+            if (one.ends_with('}')) lines.insert(std::string(one) + "\n");
+        EXPECT_EQ(lines, (std::multiset<std::string>{line("R", 0, 100), line("R", 300, 101), line("R", 600, 102), line("R", 900, 103),
+                                                     line("S", 0, 100)}))
+            << "killed at byte " << kept << ":\n"
+            << text;
+    }
+}
+
+TEST_F(BookTest, SampleWithoutAValueIsRecordedAsSuchAndALongRecordIsStillContinued)
+{
+    auto book = open();
+    ASSERT_TRUE(book->record({"R"}, std::vector{signals::Sample{at(0), {}, "watttime", signals::Kind::marginal, {}, {}}}));
+    EXPECT_THAT(content("signals.jsonl"), HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
+    ASSERT_TRUE(book->record({"R"}, samples(1, 5000)));
+    book.reset();
+    auto const size = content("signals.jsonl").size();
+    book = open();
+    ASSERT_TRUE(book->record({"R"}, samples(4990, 11)));
+    EXPECT_EQ(content("signals.jsonl").size(), size);
+}
+
+TEST_F(BookTest, FolderIsItsOwnersAlone)
+{
+    open().reset();
+    using std::filesystem::perms;
+    EXPECT_EQ(std::filesystem::status(run_.poller_folder()).permissions(), perms::owner_all);
+    std::filesystem::permissions(run_.poller_folder(), perms::group_all, std::filesystem::perm_options::add);
+    auto const book = Book::open(run_, Book::Mode::write, at(0));
+    ASSERT_FALSE(book);
+    EXPECT_EQ(book.error().code, ExitCode::permission);
+    EXPECT_THAT(book.error().message(), HasSubstr("chmod 700"));
+}
+
 TEST_F(BookTest, LongJournalIsPutAside)
 {
     Journal const journal(folder_ / "journal.jsonl");
@@ -163,6 +229,7 @@ TEST_F(BookTest, LookingWritesNothing)
             record.evaluated_until = at(1);
             events.push_back({at(1), "decision", "", {}});
         }));
+        ASSERT_TRUE(book->record({"R"}, samples(0, 1)));
         ASSERT_TRUE(book->save());
     }
     EXPECT_FALSE(std::filesystem::exists(run_.poller_folder()));

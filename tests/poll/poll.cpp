@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "core/text.hpp"
 #include "poll/report.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
@@ -186,6 +187,58 @@ TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
         if (event.site == "A" && event.type == "decision") times.push_back(*event.details.find("signal_time")->as_text());
     EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)), format_time(at(1200)), format_time(at(1500))));
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "a window that is over needs no job";
+}
+
+TEST_F(Poll, JobEventsCarryTheLaunchersTimes)
+{
+    once(0, {50});
+    {
+        std::lock_guard const guard(slurm_["A"].mutex);
+        auto& job = slurm_["A"].jobs[0];
+        job.state = State::ended;
+        job.word = "NODE_FAIL";
+        job.started = at(5);
+        job.ended = at(15);
+    }
+    once(60, {50});
+    std::map<std::string, std::string> told;
+    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    for (auto const& event : file.events)
+        for (auto const* key : {"started", "ended"})
+            if (auto const* time = event.details.find(key); event.site == "A" && time != nullptr)
+                told[event.type + " " + key] = *time->as_text();
+    EXPECT_THAT(told, ElementsAre(std::pair("job-ended ended", format_time(at(15))), std::pair("job-failed ended", format_time(at(15))),
+                                  std::pair("job-started started", format_time(at(5)))));
+}
+
+TEST_F(Poll, SamplesThatDecideAreRecorded)
+{
+    once(400, {50, 60, 70});
+    once(700, {50, 60, 70});
+    std::vector<std::string> times;
+    auto const text = read_file(run_.poller_folder() / "signals.jsonl").value();
+    for (auto const line : split(text, '\n'))
+        if (!line.empty()) times.push_back(*json::parse(line, "line").value().as_object()->find("time")->as_text());
+    EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600)))) << "sites of one region share them";
+}
+
+TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)
+{
+    once(400, {50, 60});
+    auto world = make_world(std::make_shared<FixedClock>(at(9'000)), {});
+    for (auto& parts : world.sites) parts.provider.reset();
+    auto const answer = poll_once(std::move(world), true);
+    ASSERT_TRUE(answer);
+    auto const text = explain(answer->sites, true);
+    EXPECT_THAT(text, HasSubstr("A (" + format_time(at(400)) + ")\n  signal  not asked for\n  window  open since"));
+    EXPECT_THAT(text, HasSubstr("job     1 RUNNING\n  would   wait: job 1 is running"));
+}
+
+TEST_F(Poll, DryRunSaysWhatTheWindowWantsThoughSlurmIsSilent)
+{
+    slurm_["A"].answers = false;
+    EXPECT_THAT(explain(once(0, {50}, true).sites, true),
+                HasSubstr("would   wait: nothing is done about jobs until they can be listed; the window is open since"));
 }
 
 TEST_F(Poll, DryRunChangesNothing)

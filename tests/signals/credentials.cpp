@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "core/files.hpp"
 #include "signals/private_file.hpp"
@@ -110,6 +114,16 @@ TEST_F(Credentials, WrongContentIsNamedButNeverShown)
         EXPECT_EQ(error.code, ExitCode::config) << content;
         EXPECT_THAT(error.message(), Not(HasSubstr("hunter2")));
     }
+}
+
+TEST(GuardMemory, LeavesNoCoreAndNoReader)
+{
+    auto const guard = [] {
+        rlimit limit{};
+        bool const good = guard_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 && prctl(PR_GET_DUMPABLE) == 0;
+        std::_Exit(good ? 0 : 1);
+    };
+    EXPECT_EXIT(guard(), testing::ExitedWithCode(0), "");
 }
 
 TEST(PrivateFolder, IsMadeForItsOwnerAlone)

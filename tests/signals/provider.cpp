@@ -38,9 +38,9 @@ class Live : public testing::Test {
         options.base_url = server_.url();
         options.state_folder = folder_ / "state";
         options.pause = [](Millis) {};
-        Log log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; }, Level::debug);
-        options.log = log;
-        return {watttime::Client({"alice", Secret(password)}, std::move(options), clock_), folder_ / "state", log};
+        options.writes = writes_;
+        options.log = Log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; }, Level::debug);
+        return WattTimeProvider(watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
     }
     /// Server and machine agree on the time.
     void set_time(char const* clock_time)
@@ -56,6 +56,7 @@ class Live : public testing::Test {
     TemporaryFolder folder_;
     ManualClock clock_;
     std::string log_;
+    bool writes_{true};
 };
 
 TEST_F(Live, ValueIsAskedForOncePerFiveMinutes)
@@ -110,6 +111,77 @@ TEST_F(Live, FailingServerIsLeftAloneForAWhile)
     auto const asked = questions();
     EXPECT_EQ(ask(one).trouble, first.trouble);
     EXPECT_EQ(questions(), asked);
+}
+
+TEST_F(Live, FailingServerIsLeftAloneByTheNextProcessToo)
+{
+    set_time("12:02");
+    server_.control("fault=status503&times=99&endpoint=forecast");
+    auto one = provider();
+    auto const first = ask(one);
+    ASSERT_TRUE(first.trouble);
+    auto const asked = questions();
+    set_time("12:02:29");
+    auto second = provider();
+    auto const answer = ask(second);
+    ASSERT_TRUE(answer.trouble);
+    EXPECT_EQ(answer.trouble->message(), first.trouble->message());
+    EXPECT_EQ(questions(), asked);
+    set_time("12:02:31");
+    auto third = provider();
+    (void)ask(third);
+    EXPECT_GT(questions(), asked);
+    auto const then = questions();
+    set_time("12:03:20");
+    auto fourth = provider();
+    (void)ask(fourth);
+    EXPECT_EQ(questions(), then) << "the second rest is longer";
+}
+
+TEST_F(Live, ServerThatAsksForARestGetsIt)
+{
+    set_time("12:02");
+    server_.control("fault=status429&times=99&retry_after=900");
+    auto one = provider();
+    ASSERT_TRUE(ask(one).trouble);
+    auto const asked = server_.requests().size();
+    set_time("12:16");
+    auto second = provider();
+    EXPECT_TRUE(ask(second).trouble);
+    EXPECT_EQ(server_.requests().size(), asked);
+    server_.control("no_faults");
+    set_time("12:18");
+    auto third = provider();
+    EXPECT_FALSE(ask(third).trouble);
+    server_.control("fault=status429&times=99&retry_after=999999");
+    set_time("12:25");
+    auto fourth = provider();
+    EXPECT_TRUE(ask(fourth).trouble);
+    server_.control("no_faults");
+    set_time("13:26");
+    auto fifth = provider();
+    EXPECT_FALSE(ask(fifth).trouble) << "an hour at most";
+    set_time("11:00");
+    clock_.time = at("11:00");
+    auto sixth = provider();
+    EXPECT_FALSE(ask(sixth).trouble) << "a clock that was wrong does not silence a region";
+}
+
+TEST_F(Live, DryRunUsesWhatIsThereAndWritesNothing)
+{
+    set_time("12:02");
+    writes_ = false;
+    auto one = provider();
+    EXPECT_THAT(ask(one).samples, SizeIs(1));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "state"));
+    writes_ = true;
+    auto two = provider();
+    EXPECT_THAT(ask(two).samples, SizeIs(1));
+    auto const requests = server_.requests().size();
+    writes_ = false;
+    auto three = provider();
+    EXPECT_THAT(ask(three).samples, SizeIs(1));
+    EXPECT_EQ(server_.requests().size(), requests);
 }
 
 TEST_F(Live, SamplesOutsideTheIntervalAreNotAnswered)
@@ -181,6 +253,7 @@ TEST_F(Live, NoSecretShowsInArgumentsLogsErrorsOrOutput)
     std::string said;
     for (auto const* fault : {"", "status503", "html", "truncated", "percentile", "oversize", "redirect", "status403", "cut_off"}) {
         server_.control(std::string("no_faults&forget_tokens&times=99&fault=") + fault);
+        std::filesystem::remove(folder_ / "state/watttime-CAISO_NORTH.json");
         auto one = provider();
         if (auto const answer = ask(one); answer.trouble) said += answer.trouble->message() + "\n";
         auto with_wrong_password = provider("correct-horse-battery");

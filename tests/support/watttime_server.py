@@ -37,6 +37,7 @@ class State:
         self.lbs = {"CAISO_NORTH": 870.0, "SPP_TX": 1300.0}
         self.now = None
         self.faults = []  # [name, times left, endpoint]
+        self.retry_after = 2
         self.requests = []
 
     def clock(self):
@@ -190,7 +191,7 @@ class Handler(BaseHTTPRequestHandler):
     def fail(self, fault):
         """Answers a fault that does not depend on the question; False for one that does."""
         if fault.startswith("status"):
-            headers = {"Retry-After": "2"} if fault == "status429" else {}
+            headers = {"Retry-After": str(self.state.retry_after)} if fault == "status429" else {}
             self.reply(int(fault[6:]), {"error": "told to"}, headers=headers)
         elif fault == "slow":
             self.state.release.wait(20)
@@ -256,6 +257,8 @@ class Handler(BaseHTTPRequestHandler):
             state.tokens.clear()
         if "token_life_s" in query:
             state.token_life_s = float(query["token_life_s"])
+        if "retry_after" in query:
+            state.retry_after = int(query["retry_after"])
         if "region" in query:
             state.regions.add(query["region"])
         if "lbs" in query:

@@ -8,6 +8,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "launch/command.hpp"
+#include "support/child_process.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watttime_server.hpp"
@@ -40,23 +41,25 @@ class LivePoller : public testing::Test {
     /// Whatever a test started ends.
     void TearDown() override
     {
+        ASSERT_TRUE(make_folder(folder_ / "out"));
         ASSERT_TRUE(write_file(folder_ / "out/complete.json", "{}"));
         EXPECT_TRUE(test::eventually([&] { return poll({"--json"}).output.find("\"jobs\": []") != std::string::npos; }));
     }
     launch::Finished poll(std::vector<std::string> more)
     {
-        std::vector<std::string> arguments{CURTAIL_BIN_DIR "/curtail-poll",
-                                           (folder_ / "run.json").string(),
-                                           "--watttime",
-                                           "--credentials",
-                                           (folder_ / "account.json").string(),
-                                           "--watttime-url",
-                                           server_.url()};
+        more.insert(more.end(), {"--watttime", "--credentials", (folder_ / "account.json").string(), "--watttime-url", server_.url()});
+        return run(std::move(more));
+    }
+    launch::Finished run(std::vector<std::string> more)
+    {
+        std::vector<std::string> arguments{CURTAIL_BIN_DIR "/curtail-poll", (folder_ / "run.json").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
         auto const done = launch::run_command({std::move(arguments), launch::plain_environment(), Millis(20'000)});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
         return done.value_or(launch::Finished{-1, "", ""});
     }
+
+    bool second_poller_is_refused() { return poll({}).exit_code == 75; }
 
     test::TemporaryFolder folder_;
     test::WattTimeServer server_;
@@ -77,6 +80,66 @@ TEST_F(LivePoller, CleanSignalStartsAJobThatKnowsNoSecretAndPollsAskSeldom)
         if (!entry.is_regular_file()) continue;
         EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(test::WattTimeServer::password))) << entry.path();
     }
+}
+
+TEST_F(LivePoller, DryRunWritesNothingAndSaysWhatWouldBeDone)
+{
+    auto const dry = poll({"--dry-run"});
+    EXPECT_EQ(dry.exit_code, 0) << dry.errors;
+    EXPECT_THAT(dry.output, HasSubstr("45.4 gCO2/kWh"));
+    EXPECT_THAT(dry.output, HasSubstr("would   submit"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(LivePoller, RunBelongsToOneClock)
+{
+    ASSERT_TRUE(write_file(folder_ / "trace.csv", "point_time,CAISO_NORTH\n2026-01-11T17:00Z,500\n2026-01-11T23:00Z,500\n"));
+    std::vector<std::string> const replay{"--trace", (folder_ / "trace.csv").string()};
+    EXPECT_EQ(poll({}).exit_code, 0);
+    auto const late_replay = run(replay);
+    EXPECT_EQ(late_replay.exit_code, 78);
+    EXPECT_THAT(late_replay.errors, HasSubstr("it was begun with a live signal"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out/clock.json"));
+    std::filesystem::rename(folder_ / "out/poller", folder_ / "live");
+    EXPECT_EQ(run(replay).exit_code, 0);
+    auto const late_live = poll({});
+    EXPECT_EQ(late_live.exit_code, 78);
+    EXPECT_THAT(late_live.errors, HasSubstr("it was begun as a replay"));
+    std::filesystem::remove_all(folder_ / "out/poller");
+    std::filesystem::remove(folder_ / "out/clock.json");
+    std::filesystem::rename(folder_ / "live", folder_ / "out/poller");
+}
+
+TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
+{
+    EXPECT_THAT(run({"--dry-run"}).output, HasSubstr("window  closed: it was never evaluated\n  job     none"));
+    EXPECT_EQ(poll({}).exit_code, 0);
+    auto const left = run({"--explain"});
+    EXPECT_EQ(left.exit_code, 0) << left.errors;
+    EXPECT_THAT(left.output, HasSubstr("signal  not asked for\n  window  open since"));
+    EXPECT_THAT(left.output, HasSubstr("RUNNING\n  would   wait: job i"));
+    EXPECT_EQ(run({}).exit_code, 64);
+}
+
+TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
+{
+    auto const command = CURTAIL_BIN_DIR "/curtail-poll " + (folder_ / "run.json").string() + " --watch --watttime --credentials " +
+                         (folder_ / "account.json").string() + " --watttime-url " + server_.url();
+    auto const is_watching = [&] { return read_file(folder_ / "log").value_or("").find("submit job") != std::string::npos; };
+    {
+        test::ChildProcess poller({"/bin/bash", "-c", "exec " + command}, folder_ / "log");
+        ASSERT_TRUE(test::eventually(is_watching)) << read_file(folder_ / "log").value_or("");
+        auto const limits = read_file("/proc/" + std::to_string(poller.pid()) + "/limits").value_or("");
+        EXPECT_THAT(limits, testing::ContainsRegex("Max core file size +0 +0"));
+        poller.kill(SIGHUP);
+        EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
+    }
+    test::ChildProcess poller({"/bin/bash", "-c", "trap '' HUP; exec " + command}, folder_ / "second");
+    ASSERT_TRUE(test::eventually([&] { return second_poller_is_refused(); }));
+    poller.kill(SIGHUP);
+    EXPECT_FALSE(poller.wait(std::chrono::milliseconds(500)));
+    poller.kill(SIGTERM);
+    EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
 }
 
 TEST_F(LivePoller, CredentialsThatOthersCanReadAreRefused)

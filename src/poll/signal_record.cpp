@@ -1,0 +1,87 @@
+#include "poll/signal_record.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/files.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+
+namespace curtail::poll {
+namespace {
+
+/// What is asked for again after a restart is much younger than what so many bytes of the record go back.
+constexpr off_t recalled_bytes = 256 * 1024;
+
+/// The last lines of a file; a first one that is not whole is left out. A file that does not exist has none.
+Result<std::string> read_tail(std::filesystem::path const& path)
+{
+    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::string();
+    auto const failed = [&] { return fail(ExitCode::io, "cannot read " + path.string(), errno_text(errno)); };
+    if (!fd) return failed();
+    off_t const size = lseek(fd.get(), 0, SEEK_END);
+    if (size < 0) return failed();
+    off_t const begin = std::max<off_t>(0, size - recalled_bytes);
+    std::string text(static_cast<std::size_t>(size - begin), '\0');
+    for (std::size_t have = 0; have < text.size();) {
+        ssize_t const n = pread(fd.get(), text.data() + have, text.size() - have, begin + static_cast<off_t>(have));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed();
+        if (n == 0) text.resize(have);
+        have += static_cast<std::size_t>(n);
+    }
+    if (begin > 0) text.erase(0, text.find('\n'));
+    return text;
+}
+
+std::string line_of(RegionId const& region, signals::Sample const& sample)
+{
+    json::Value intensity;
+    if (auto const value = signals::accepted(sample, signals::Kind::marginal)) intensity = value->value;
+    return json::to_string(json::Object{{"region", region.value},
+                                        {"time", format_time(sample.time)},
+                                        {"intensity_gco2_per_kwh", intensity},
+                                        {"provider", sample.provider}});
+}
+
+}  // namespace
+
+Result<void> SignalRecord::recall()
+{
+    auto const text = read_tail(path_);
+    if (!text) return tl::unexpected(text.error());
+    for (auto const line : split(*text, '\n')) {
+        auto const value = json::parse(line, path_.string(), json::Dialect::strict, json::record_limits);
+        if (!value) continue;  // cut short
+        json::ObjectReader r(*value, path_.string());
+        RegionId const region{r.text("region")};
+        auto const time = parse_time(r.text("time"));
+        if (!r.good() || !time) continue;
+        auto const known = newest_.try_emplace(region, *time).first;
+        known->second = std::max(known->second, *time);
+    }
+    return {};
+}
+
+Result<void> SignalRecord::add(RegionId const& region, std::span<signals::Sample const> samples)
+{
+    auto const known = newest_.find(region);
+    std::string lines;
+    for (auto const& sample : samples) {
+        if (known != newest_.end() && sample.time <= known->second) continue;
+        lines += (lines.empty() ? "" : "\n") + line_of(region, sample);
+    }
+    if (lines.empty()) return {};
+    if (auto written = append_line(path_, lines, true); !written) {
+        (void)recall();  // some of them may be there
+        return written;
+    }
+    newest_[region] = samples.back().time;
+    return {};
+}
+
+}  // namespace curtail::poll
