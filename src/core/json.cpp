@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "core/files.hpp"
@@ -17,10 +18,11 @@
 namespace curtail::json {
 namespace {
 
-/// Builds a Value from RapidJSON's events; counts depth itself and refuses duplicate keys.
+/// Builds a Value from RapidJSON's events; counts depth itself, refuses duplicate keys and half surrogate pairs, which RapidJSON lets pass.
 class Builder {
   public:
     explicit Builder(int depth_limit) : depth_limit_(depth_limit) {}
+    // NOLINTBEGIN(readability-identifier-naming): the names of RapidJSON's handler
     bool Null() { return add(nullptr); }
     bool Bool(bool b) { return add(b); }
     bool Int(int i) { return add(std::int64_t{i}); }
@@ -29,19 +31,20 @@ class Builder {
     bool Uint64(std::uint64_t i) { return i <= INT64_MAX ? add(static_cast<std::int64_t>(i)) : add(static_cast<double>(i)); }
     bool Double(double d) { return add(d); }
     bool RawNumber(char const*, rapidjson::SizeType, bool) { return false; }
-    bool String(char const* s, rapidjson::SizeType n, bool) { return add(std::string(s, n)); }
+    bool String(char const* s, rapidjson::SizeType n, bool) { return is_text({s, n}) && add(std::string(s, n)); }
     bool Key(char const* s, rapidjson::SizeType n, bool)
     {
+        if (!is_text({s, n})) return false;
         auto& open = open_.back();
         open.key.assign(s, n);
-        if (open.object.find(open.key) == nullptr) return true;
-        refusal_ = "key \"" + printable(open.key) + "\" stands twice in one object";
-        return false;
+        if (open.keys.insert(open.key).second) return true;
+        return refuse("key \"" + printable(open.key) + "\" stands twice in one object");
     }
     bool StartObject() { return push(true); }
     bool StartArray() { return push(false); }
     bool EndObject(rapidjson::SizeType) { return pop(); }
     bool EndArray(rapidjson::SizeType) { return pop(); }
+    // NOLINTEND(readability-identifier-naming)
 
     Value root;
     [[nodiscard]] std::string const& refusal() const { return refusal_; }
@@ -49,29 +52,33 @@ class Builder {
   private:
     struct Open {
         bool is_object;
-        Object object;
+        std::vector<std::pair<std::string, Value>> members;
+        std::set<std::string> keys;  ///< of `members`; a tree, since no choice of keys can make it slow
         Array array;
         std::string key;
     };
+    bool refuse(std::string why)
+    {
+        refusal_ = std::move(why);
+        return false;
+    }
+    bool is_text(std::string_view text) { return !find_invalid_utf8(text) || refuse("half of a surrogate pair stands alone"); }
     bool push(bool is_object)
     {
-        if (static_cast<int>(open_.size()) >= depth_limit_) {
-            refusal_ = "nested deeper than " + std::to_string(depth_limit_) + " levels";
-            return false;
-        }
-        open_.push_back({is_object, {}, {}, {}});
+        if (static_cast<int>(open_.size()) >= depth_limit_) return refuse("nested deeper than " + std::to_string(depth_limit_) + " levels");
+        open_.push_back({is_object, {}, {}, {}, {}});
         return true;
     }
     bool pop()
     {
         Open closed = std::move(open_.back());
         open_.pop_back();
-        return closed.is_object ? add(std::move(closed.object)) : add(std::move(closed.array));
+        return closed.is_object ? add(Object::of_distinct(std::move(closed.members))) : add(std::move(closed.array));
     }
     bool add(Value value)
     {
         if (open_.empty()) root = std::move(value);
-        else if (open_.back().is_object) open_.back().object.set(std::move(open_.back().key), std::move(value));
+        else if (open_.back().is_object) open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
         else open_.back().array.push_back(std::move(value));
         return true;
     }
@@ -135,6 +142,13 @@ Object::Object(std::initializer_list<std::pair<std::string, Value>> members)
     for (auto const& [key, value] : members) set(key, value);
 }
 
+Object Object::of_distinct(std::vector<std::pair<std::string, Value>> members)
+{
+    Object object;
+    object.members_ = std::move(members);
+    return object;
+}
+
 Value const* Object::find(std::string_view key) const
 {
     auto const it = std::find_if(members_.begin(), members_.end(), [&](auto const& member) { return member.first == key; });
@@ -175,6 +189,7 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     if (text.size() > limits.bytes)
         return bad("it has " + std::to_string(text.size()) + " bytes, the limit is " + std::to_string(limits.bytes));
     if (auto const at = find_invalid_utf8(text)) return bad("not UTF-8 at " + place_of(text, *at));
+    if (auto const at = text.find('\0'); at != std::string_view::npos) return bad(place_of(text, at) + ": a NUL byte");
     rapidjson::MemoryStream stream(text.data(), text.size());
     rapidjson::Reader reader;
     Builder builder(limits.depth);

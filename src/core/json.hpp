@@ -23,11 +23,13 @@ class Object {
   public:
     Object() = default;
     Object(std::initializer_list<std::pair<std::string, Value>> members);
+    /// Members whose names the caller knows to be distinct: nothing is searched.
+    [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     [[nodiscard]] Value const* find(std::string_view key) const;
     Object& set(std::string key, Value value);  ///< replaces a member of that name
     void erase(std::string_view key);
-    [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const { return members_; }
-    [[nodiscard]] bool empty() const { return members_.empty(); }
+    [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const;
+    [[nodiscard]] bool empty() const;
     friend bool operator==(Object const&, Object const&);
 
   private:
@@ -70,20 +72,23 @@ class Value {
     Variant v_;
 };
 
+inline std::vector<std::pair<std::string, Value>> const& Object::members() const { return members_; }
+inline bool Object::empty() const { return members_.empty(); }
+
 struct Limits {
-    std::size_t bytes{256 * 1024};
+    std::size_t bytes{std::size_t{256} * 1024};
     int depth{32};
 };
-inline constexpr Limits record_limits{256 * 1024, 32};
-inline constexpr Limits answer_limits{8 * 1024 * 1024, 32};
-inline constexpr Limits document_limits{64 * 1024 * 1024, 32};
+inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
+inline constexpr Limits answer_limits{std::size_t{8} * 1024 * 1024, 32};
+inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
 enum class Dialect {
     strict,   ///< RFC 8259
     comments  ///< for files that people write: // and /* */ comments, trailing commas
 };
 
-/// Parses one text. Refuses: broken UTF-8, duplicate keys, NaN, more depth or bytes than `limits`.
+/// Parses one text. Refuses: broken UTF-8 (half a surrogate pair too), a NUL byte, duplicate keys, NaN, more depth or bytes than `limits`.
 /// `source` names it in errors, which carry line and column. Code `data`.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source, Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);

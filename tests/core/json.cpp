@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 namespace curtail::json {
 namespace {
 
@@ -32,6 +34,34 @@ TEST(Json, RefusesWhatIsNotJson)
     EXPECT_THAT(error_of("{} {}"), HasSubstr("line 1"));
     EXPECT_THAT(error_of("// c\n{}"), HasSubstr("line 1"));
     EXPECT_EQ(error_of("// c\n{\"a\":[1,],}", document_limits, Dialect::comments), "");
+}
+
+TEST(Json, NothingHidesBehindANulByte)
+{
+    using namespace std::string_view_literals;
+    EXPECT_THAT(error_of("{\"a\":1}\n\0{\"a\":2}"sv), HasSubstr("line 2, column 1: a NUL byte"));
+    EXPECT_THAT(error_of("\"a\0b\""sv), HasSubstr("a NUL byte"));
+    EXPECT_EQ(*parse(R"("a\u0000b")", "x")->as_text(), "a\0b"sv) << "written out it is a character like any other";
+}
+
+TEST(Json, HalfASurrogatePairIsNoText)
+{
+    for (auto const* text : {R"("\udc00")", R"("x\udfffy")", R"({"\udc00": 1})", R"("\ud800")", R"(["\ud800\u0041"])"})
+        EXPECT_THAT(error_of(text), HasSubstr("line 1")) << text;
+    EXPECT_EQ(*parse(R"("\ud83d\ude00")", "x")->as_text(), "\xF0\x9F\x98\x80");
+}
+
+TEST(Json, TimeGrowsWithTheTextAlsoInOneWideObject)
+{
+    constexpr int keys = 200'000;
+    std::string text = "{";
+    for (int i = 0; i < keys; ++i) text += (i == 0 ? "\"k" : ",\"k") + std::to_string(i) + "\":1";
+    auto const before = std::clock();
+    auto const parsed = parse(text + "}", "x");
+    ASSERT_TRUE(parsed) << parsed.error().message();
+    EXPECT_EQ(parsed->as_object()->members().size(), std::size_t{keys});
+    EXPECT_THAT(error_of(text + ",\"k7\":2}"), HasSubstr("key \"k7\" stands twice"));
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 10) << "seconds of processor";
 }
 
 TEST(Json, HoldsItsLimitsToTheByteAndLevel)

@@ -3,6 +3,7 @@
 #include "core/clock.hpp"
 #include "core/digest.hpp"
 #include "core/ids.hpp"
+#include "core/log.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -35,6 +36,14 @@ TEST(TimeScale, MapsThereAndBack)
     auto const real = scale.real_origin + Millis{1000};
     EXPECT_EQ(scale.from_real(real), scale.origin + Seconds{300});
     EXPECT_EQ(scale.to_real(scale.origin + Seconds{300}), real);
+}
+
+TEST(Log, ForeignTextCannotSteerTheTerminal)
+{
+    testing::internal::CaptureStderr();
+    Log::to_stderr("test").info("file \x1b[2Jx\nforged line");
+    auto const line = testing::internal::GetCapturedStderr();
+    EXPECT_NE(line.find(" test file \\x1b[2Jx\\x0aforged line\n"), std::string::npos) << line;
 }
 
 TEST(Digest, KnowsTheStandardVector)
