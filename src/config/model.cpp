@@ -1,5 +1,6 @@
 #include "config/model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/read.hpp"
@@ -36,18 +37,19 @@ Result<Model> read_model(std::filesystem::path const& file)
     auto const json = config::read_file(file);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
-    auto const depth = r.integer("depth");
-    r.require(depth >= 1 && depth <= 256, "depth", "must be 1 to 256");
-    if (!r.good()) return tl::unexpected(*r.finish());
-    auto model = model_of_depth(depth, r.integer("sequence", 2048), r.integer("vocabulary", 65'536));
+    auto const stated = r.integer("depth");
+    r.require(stated >= 1 && stated <= 256, "depth", "must be 1 to 256");
+    // All keys are asked for, also when depth is wrong, so that finish() can tell unknown ones from those.
+    auto model = model_of_depth(std::clamp<std::int64_t>(stated, 1, 256));
+    model.sequence = read_integer(r, "sequence", 2048, 1, 1 << 20);
+    model.vocabulary = r.integer("vocabulary", 65'536);
     model.name = r.text("name", model.name);
     model.heads = r.integer("heads", model.heads);
     model.kv_heads = r.integer("kv_heads", model.heads);
-    r.require(model.sequence >= 1 && model.sequence <= 1 << 20, "sequence", "must be 1 to 1048576 tokens");
     r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary", "must be 2 to 65536 (token ids are stored in 16 bits)");
-    r.require(model.heads >= 1 && model.width % model.heads == 0 && model.width / std::max<std::int64_t>(1, model.heads) % 2 == 0, "heads",
+    r.require(model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0, "heads",
               "must divide the width " + std::to_string(model.width) + " into even parts");
-    r.require(model.kv_heads >= 1 && model.heads % std::max<std::int64_t>(1, model.kv_heads) == 0, "kv_heads", "must divide heads");
+    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads", "must divide heads");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return model;
 }

@@ -8,33 +8,33 @@
 namespace curtail::config {
 namespace {
 
+// Bounds are wide, but such that no product of two of these numbers overflows.
+constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
+constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
+constexpr std::int64_t max_count = 1 << 20;
+constexpr std::int64_t max_permille = 1'000'000;
+constexpr std::int64_t max_epochs = 1 << 13;  ///< of a text of at most 2^50 tokens
+
 Training read_training(json::ObjectReader& r)
 {
     Training t;
-    t.batch_tokens = r.integer("batch_tokens", t.batch_tokens);
-    t.device_batch_rows = r.integer("device_batch_rows", t.device_batch_rows);
-    t.snapshot_every_steps = r.integer("snapshot_every_steps", t.snapshot_every_steps);
-    t.steps = r.integer("steps", t.steps);
-    r.require(t.batch_tokens > 0, "batch_tokens", "must be positive");
-    r.require(t.device_batch_rows > 0, "device_batch_rows", "must be positive");
-    r.require(t.snapshot_every_steps >= 0, "snapshot_every_steps", "must not be negative");
-    r.require(t.steps >= 0, "steps", "must not be negative");
+    t.batch_tokens = read_integer(r, "batch_tokens", t.batch_tokens, 1, max_batch_tokens);
+    t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
+    t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
+    t.steps = read_integer(r, "steps", t.steps, 0);
     return t;
 }
 
 Optimizer read_optimizer(json::ObjectReader& r)
 {
     Optimizer o;
-    o.schedule = {r.integer("schedule_tokens", o.schedule.value)};
+    o.schedule = {read_integer(r, "schedule_tokens", o.schedule.value, 1)};
     o.lr_scale = r.optional_number("lr_scale");
-    o.weight_decay = r.number("weight_decay", o.weight_decay);
-    o.warmdown = r.number("warmdown", o.warmdown);
-    o.final_lr = r.number("final_lr", o.final_lr);
+    r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale", "must be more than 0 and at most 1000");
+    o.weight_decay = read_number(r, "weight_decay", o.weight_decay, 0, 10);
+    o.warmdown = read_number(r, "warmdown", o.warmdown, 0, 1);
+    o.final_lr = read_number(r, "final_lr", o.final_lr, 0, 1);
     o.muon_bfloat16 = r.one_of("muon_precision", {"float32", "bfloat16"}, 0) == 1;
-    r.require(o.schedule.value > 0, "schedule_tokens", "must be positive");
-    r.require(!o.lr_scale || *o.lr_scale > 0, "lr_scale", "must be positive");
-    r.require(o.warmdown >= 0 && o.warmdown <= 1, "warmdown", "must be 0 to 1");
-    r.require(o.final_lr >= 0 && o.final_lr <= 1, "final_lr", "must be 0 to 1");
     return o;
 }
 
@@ -44,7 +44,7 @@ rounds::Outer read_outer(json::ObjectReader& r)
     outer.kind = static_cast<rounds::Outer::Kind>(r.one_of("kind", {"average", "nesterov"}, 0));
     outer.eta = r.number("eta", outer.eta);
     outer.mu = r.number("mu", outer.mu);
-    r.require(outer.eta > 0, "eta", "must be positive");
+    r.require(outer.eta > 0 && outer.eta <= 10, "eta", "must be more than 0 and at most 10");
     r.require(outer.mu >= 0 && outer.mu < 1, "mu", "must be 0 or more and less than 1");
     return outer;
 }
@@ -52,10 +52,10 @@ rounds::Outer read_outer(json::ObjectReader& r)
 rounds::Params read_rounds(json::ObjectReader& r)
 {
     rounds::Params p;
-    p.block_tokens = r.integer("block_tokens", p.block_tokens);
-    p.grant_quantum = r.integer("grant_quantum_blocks", p.grant_quantum);
+    p.block_tokens = read_integer(r, "block_tokens", p.block_tokens, 1, max_block_tokens);
+    p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
     p.round_time = read_seconds(r, "round_time_s", p.round_time);
-    p.local_steps = r.integer("local_steps", p.local_steps);
+    p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
     p.checkpoint_interval = read_seconds(r, "checkpoint_interval_s", p.checkpoint_interval);
     p.gather_time = read_seconds(r, "gather_time_s", p.gather_time);
     p.lease = read_seconds(r, "lease_s", p.lease);
@@ -66,24 +66,23 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.poll_wait = read_seconds(r, "poll_wait_s", p.poll_wait);
     p.drop_after = read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
     p.skew = read_seconds(r, "skew_s", p.skew);
-    p.max_undecided = r.integer("max_undecided", p.max_undecided);
-    p.max_staleness = r.integer("max_staleness", p.max_staleness);
-    p.max_missed = r.integer("max_missed", p.max_missed);
-    p.keep_models = r.integer("keep_models", p.keep_models);
-    p.milestone_every = r.integer("milestone_every", p.milestone_every);
-    p.outer_min_permille = r.integer("outer_min_permille", p.outer_min_permille);
-    p.staleness_discount_permille = r.integer("staleness_discount_permille", p.staleness_discount_permille);
-    r.require(p.block_tokens > 0, "block_tokens", "must be positive");
-    r.require(p.grant_quantum > 0, "grant_quantum_blocks", "must be positive");
-    r.require(p.local_steps >= 0, "local_steps", "must not be negative");
-    r.require(p.max_undecided >= 1, "max_undecided", "must be at least 1");
-    r.require(p.max_staleness >= 0, "max_staleness", "must not be negative");
-    r.require(p.max_missed >= 1, "max_missed", "must be at least 1");
-    r.require(p.keep_models >= 1, "keep_models", "must be at least 1");
-    r.require(p.milestone_every >= 0, "milestone_every", "must not be negative");
-    r.require(p.outer_min_permille >= 0, "outer_min_permille", "must not be negative");
-    r.require(p.staleness_discount_permille >= 0, "staleness_discount_permille", "must not be negative");
+    p.max_undecided = read_integer(r, "max_undecided", p.max_undecided, 1, max_count);
+    p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
+    p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
+    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, max_count);
+    p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
+    p.outer_min_permille = read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
+    p.staleness_discount_permille = read_integer(r, "staleness_discount_permille", p.staleness_discount_permille, 0, max_permille);
     return p;
+}
+
+/// The store's folder as a URL.
+std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    auto const stated = r.text("store");
+    auto const scheme = stated.rfind("file://", 0) == 0 ? std::size_t{7} : std::size_t{5};
+    r.require(stated.rfind("file:", 0) == 0 && stated.size() > scheme, "store", "must be file: and the path of a shared folder");
+    return r.good() ? "file://" + resolve(file, stated.substr(scheme)).string() : "";
 }
 
 /// What no single section can see.
@@ -123,16 +122,13 @@ Result<Run> read_run(std::filesystem::path const& given)
     run.file = file;
     run.run = {r.text("run")};
     r.require(is_plain_name(run.run.value), "run", "must have 1 to 32 letters, digits, '_' or '-'");
-    run.folder = resolve(file, r.text("folder"));
-    auto const store = r.text("store");
-    if (store.rfind("file:", 0) == 0) run.store = "file://" + resolve(file, store.substr(store.rfind("file://", 0) == 0 ? 7 : 5)).string();
-    else r.require(false, "store", "must begin with file: (a shared folder)");
+    run.folder = read_path(r, file, "folder");
+    run.store = read_store(r, file);
     run.seed = r.integer("seed", run.seed);
-    auto const model = r.text("model");
+    auto const model = read_path(r, file, "model");
     r.object("data", [&](json::ObjectReader& o) {
-        run.data.folder = resolve(file, o.text("folder"));
-        run.data.epochs = o.integer("epochs", run.data.epochs);
-        o.require(run.data.epochs >= 1, "epochs", "must be at least 1");
+        run.data.folder = read_path(o, file, "folder");
+        run.data.epochs = read_integer(o, "epochs", run.data.epochs, 1, max_epochs);
     });
     r.object(
         "training", [&](json::ObjectReader& o) { run.training = read_training(o); }, false);
@@ -145,11 +141,12 @@ Result<Run> read_run(std::filesystem::path const& given)
     auto const& sites = r.list("sites");
     r.require(!sites.empty(), "sites", "must name at least one site file");
     if (auto error = r.finish()) return tl::unexpected(*error);
-    auto read = read_model(resolve(file, model));
+    auto read = read_model(model);
     if (!read) return tl::unexpected(read.error());
     run.model = *read;
     for (auto const& name : sites) {
-        if (name.as_text() == nullptr) return fail(ExitCode::config, given.string() + ": sites", "must be a list of file names");
+        if (name.as_text() == nullptr || name.as_text()->empty())
+            return fail(ExitCode::config, given.string() + ": sites", "must be a list of file names");
         auto site = read_site(resolve(file, *name.as_text()));
         if (!site) return tl::unexpected(site.error());
         run.sites.push_back(std::move(*site));

@@ -19,10 +19,13 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
     Launcher launcher;
     launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
-    if (auto const conf = r.optional_text("slurm_conf")) launcher.slurm_conf = resolve(file, *conf);
+    if (auto const conf = r.optional_text("slurm_conf")) {
+        r.require(!conf->empty(), "slurm_conf", "must not be empty");
+        launcher.slurm_conf = resolve(file, *conf);
+    }
     launcher.partition = r.text("partition", "");
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
-    launcher.script = resolve(file, r.text("script", "../../slurm/site_train.sh"));
+    launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
     launcher.grace = read_seconds(r, "grace_s", launcher.grace);
     return launcher;
@@ -41,17 +44,15 @@ Result<Site> read_site(std::filesystem::path const& file)
     site.region = {r.text("region", site.site.value)};
     site.label = r.text("label", site.site.value);
     site.devices = r.text("devices", "");
-    site.ranks = static_cast<int>(r.integer("ranks", 1));
-    r.require(site.ranks >= 1 && site.ranks <= 4096, "ranks", "must be 1 to 4096");
+    site.ranks = static_cast<int>(read_integer(r, "ranks", 1, 1, 4096));
     site.signal_max_age = read_seconds(r, "signal_max_age_s", site.signal_max_age);
     r.object(
         "window", [&](json::ObjectReader& o) { site.window = read_window(o); }, false);
     r.object(
         "power",
         [&](json::ObjectReader& o) {
-            site.power.idle = {1000 * o.number("idle_kw", site.power.idle.value / 1000)};
-            site.power.training = {1000 * o.number("training_kw", site.power.training.value / 1000)};
-            o.require(site.power.idle.value >= 0 && site.power.training.value >= 0, "training_kw", "power must not be negative");
+            site.power.idle = {1000 * read_number(o, "idle_kw", site.power.idle.value / 1000, 0, 1e6)};
+            site.power.training = {1000 * read_number(o, "training_kw", site.power.training.value / 1000, 0, 1e6)};
         },
         false);
     r.object(

@@ -43,17 +43,17 @@ TEST(Run, TheDemoIsReadWhole)
 
 class RunFile : public testing::Test {
   protected:
-    /// Message of reading the demo with one piece of text replaced by another.
-    std::string message_with(std::string const& from, std::string const& to)
+    /// Message of reading the demo with one piece of text in one of its files replaced by another.
+    std::string message_with(std::string const& from, std::string const& to, std::string const& changed = "inputs/runs/demo.json")
     {
-        auto text = *read_file(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs/runs/demo.json");
+        auto text = *read_file(std::filesystem::path(CURTAIL_SOURCE_DIR) / changed);
         auto const at = text.find(from);
-        EXPECT_NE(at, std::string::npos);
+        EXPECT_NE(at, std::string::npos) << from;
         text.replace(at, from.size(), to);
         std::filesystem::create_directories(folder / "inputs");
         std::filesystem::copy(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs", folder / "inputs",
                               std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
-        EXPECT_TRUE(write_file(folder / "inputs/runs/demo.json", text));
+        EXPECT_TRUE(write_file(folder / changed, text));
         auto const run = read_run(folder / "inputs/runs/demo.json");
         return run ? "" : run.error().message();
     }
@@ -71,9 +71,38 @@ TEST_F(RunFile, ContradictionsAreFound)
 {
     EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 3000"), HasSubstr("multiple of rounds.block_tokens"));
     EXPECT_THAT(message_with("\"../sites/spp_tx.json\"", "\"../sites/nem_sa.json\""), HasSubstr("NEM_SA is named twice"));
-    EXPECT_THAT(message_with("file:../../", "http://"), HasSubstr("store: must begin with file:"));
+    EXPECT_THAT(message_with("file:../../", "http://"), HasSubstr("store: must be file: and the path"));
     EXPECT_THAT(message_with("../models/demo.json", "../models/none.json"), HasSubstr("No such file"));
     EXPECT_THAT(message_with("\"round_time_s\": 3", "\"round_time_s\": -3"), HasSubstr("must be 0.001"));
+}
+
+TEST_F(RunFile, NumbersOutOfRangeAreRefusedBeforeTheyAreUsed)
+{
+    EXPECT_THAT(message_with("\"epochs\": 40", "\"epochs\": 4611686018427387904"), HasSubstr("data.epochs: must be 1 to 8192"));
+    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"lr_scale\": 1e308"), HasSubstr("optimizer.lr_scale: must be more than 0"));
+    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"weight_decay\": -5"), HasSubstr("optimizer.weight_decay: must be 0 to 10"));
+    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2000000000000"), HasSubstr("must be 1 to 1099511627776"));
+    EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"), HasSubstr("ranks: must be 1 to 4096"));
+}
+
+TEST_F(RunFile, AnEmptyPathIsNotTheFolderOfTheFile)
+{
+    for (auto const* store : {"file:", "file://"})
+        EXPECT_THAT(message_with("\"file:../../results/demo/store\"", "\"" + std::string(store) + "\""), HasSubstr("store: must be file:"));
+    EXPECT_THAT(message_with("\"folder\": \"../../results/demo/data\"", "\"folder\": \"\""), HasSubstr("data.folder: must not be empty"));
+    EXPECT_THAT(message_with("\"../models/demo.json\"", "\"\""), HasSubstr("model: must not be empty"));
+    EXPECT_THAT(message_with("\"../../build/clusters/NEM_SA/slurm.conf\"", "\"\"", "inputs/sites/nem_sa.json"),
+                HasSubstr("launcher.slurm_conf: must not be empty"));
+}
+
+TEST_F(RunFile, AModelOfWrongDepthIsSaidToBeThatAndAnUnknownKeyToBeUnknown)
+{
+    auto const model = "inputs/models/demo.json";
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 0", model), HasSubstr("depth: must be 1 to 256"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": \"2\"", model), HasSubstr("depth: must be an integer, found text"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"heads\": 2", model), HasSubstr("depth: is missing"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depht\": 2", model), HasSubstr("depht: no such key; did you mean \"depth\"?"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 2, \"heads\": 0", model), HasSubstr("heads: must divide the width 128"));
 }
 
 }  // namespace
