@@ -121,13 +121,16 @@ at::Tensor Gpt::attention_backward(std::int64_t layer, at::Tensor const& du, Blo
     auto const dqkv = at::empty({batch[0], batch[1], joint + m.kv_heads, m.head_size()}, du.options());  // (B, T, J + K, D)
     attend_backward(dy, b.attention, dqk.narrow(2, 0, m.heads), dqk.narrow(2, m.heads, m.kv_heads), dqkv.narrow(2, joint, m.kv_heads));
     rotary_.rotate_back(rms_norm_backward(dqk, b.qk), dqkv.narrow(2, 0, joint));
+    // One product for q, k and v, or products over strided rows, would round otherwise than the reference's three.
     auto const rows = dqkv.view({du.size(0), -1});
-    add_weight_gradient(g.qkv, rows, b.attn_in.y);
-    // One product for q, k and v would round otherwise than the reference's three.
     std::int64_t const kv = m.kv_heads * m.head_size();
-    auto dh = at::mm(rows.narrow(1, m.width + kv, kv), w.qkv.narrow(0, m.width + kv, kv));
-    dh.add_(at::mm(rows.narrow(1, m.width, kv), w.qkv.narrow(0, m.width, kv)));
-    dh.add_(at::mm(rows.narrow(1, 0, m.width), w.qkv.narrow(0, 0, m.width)));
+    at::Tensor dh;
+    for (auto const& [first, count] : {std::pair{m.width + kv, kv}, std::pair{m.width, kv}, std::pair{std::int64_t{0}, m.width}}) {
+        auto const dy_part = rows.narrow(1, first, count).contiguous();
+        add_weight_gradient(g.qkv.narrow(0, first, count), dy_part, b.attn_in.y);
+        auto const part = at::mm(dy_part, w.qkv.narrow(0, first, count));
+        dh = dh.defined() ? dh.add_(part) : part;
+    }
     return rms_norm_backward(dh, b.attn_in, du);
 }
 

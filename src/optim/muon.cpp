@@ -44,7 +44,7 @@ at::Tensor polar_express(at::Tensor const& given, at::ScalarType products)
         at::bmm_out(product, at::mul(gram, p.b).add_(at::mul(square, p.c)), x);
         x = at::mul(x, p.a).add_(product);
     }
-    return (tall ? x.transpose(1, 2) : x).to(at::kFloat);
+    return tall ? x.transpose(1, 2) : x;
 }
 
 Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products)
@@ -55,17 +55,21 @@ Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::Scal
 {
 }
 
-/// Divides rows (or columns) by their running root mean square, then restores each matrix's Frobenius norm.
-void Muon::reduce_variance(at::Tensor& x)
+/// Divides rows (or columns) by their running root mean square, then restores each matrix's Frobenius norm. Everything that the
+/// reference keeps in its products' precision is rounded to it here too: one rounding less turns a sign in the decay's mask.
+at::Tensor Muon::reduce_variance(at::Tensor const& x)
 {
     bool const by_row = second_.size(2) == 1;
     auto const longer = static_cast<double>(by_row ? x.size(2) : x.size(1));
-    auto const v = at::mul(x, x).mean(at::IntArrayRef{by_row ? 2 : 1}, true);
-    second_.lerp_(v, 1 - second_beta);
-    auto const scale = second_.clamp_min(tiny).rsqrt_();
+    auto const wide = x.to(at::kFloat);
+    auto const v = at::mul(wide, wide).mean(at::IntArrayRef{by_row ? 2 : 1}, true);
+    auto const second = second_.to(products_).lerp(v.to(products_), 1 - second_beta);
+    second_.copy_(second);
+    auto const scale = second.clamp_min(tiny).rsqrt();
+    auto const wide_scale = scale.to(at::kFloat);
     auto const before = v.sum(sides, true).mul_(longer).sqrt_();  // (K, 1, 1)
-    auto const after = at::mul(v, longer).mul_(at::mul(scale, scale)).sum(sides, true).sqrt_();
-    x.mul_(at::mul(scale, before.div_(after.clamp_min_(tiny))));
+    auto const after = at::mul(v, longer).mul_(at::mul(wide_scale, wide_scale)).sum(sides, true).sqrt_();
+    return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products_));
 }
 
 void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients, MuonRates rates)
@@ -77,14 +81,13 @@ void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const>
         buffer.lerp_(gradients[k], 1 - rates.momentum);
         at::lerp_out(update, gradients[k], buffer, rates.momentum);
     }
-    auto x = polar_express(update_, products_);
-    reduce_variance(x);
+    auto const x = reduce_variance(polar_express(update_, products_));
     double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
     double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
     for (std::size_t k = 0; k < weights.size(); ++k) {
         auto const& w = weights[k];
         auto const step = x[static_cast<std::int64_t>(k)];
-        auto const change = at::mul(step, rate);
+        auto const change = at::mul(step, rate).to(at::kFloat);
         // Cautious decay: only where the step shrinks the weight too. Zero counts, so that a matrix at rest decays.
         if (rates.decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * rates.decay)));
         w.sub_(change);

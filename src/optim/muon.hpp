@@ -7,7 +7,7 @@
 namespace curtail::optim {
 
 /// U V^T of each U S V^T, approximately: five Polar Express steps (arXiv:2505.16932), products in `products` (float32 or bfloat16).
-/// x (K, m, n) -> (K, m, n) in float32. Zero stays zero.
+/// x (K, m, n) -> (K, m, n) in `products`. Zero stays zero.
 [[nodiscard]] at::Tensor polar_express(at::Tensor const& x, at::ScalarType products);
 
 /// What a schedule says about one step of Muon.
@@ -26,11 +26,11 @@ class Muon {
     void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients, MuonRates rates);
 
     [[nodiscard]] at::Tensor const& momentum() const { return momentum_; }  ///< (K, m, n)
-    /// Running mean of squares over the longer side: (K, m, 1) where m >= n, else (K, 1, n).
+    /// Running mean of squares over the longer side: (K, m, 1) where m >= n, else (K, 1, n); float32 that holds numbers of `products`.
     [[nodiscard]] at::Tensor const& second_momentum() const { return second_; }
 
   private:
-    void reduce_variance(at::Tensor& x);
+    [[nodiscard]] at::Tensor reduce_variance(at::Tensor const& x);
 
     at::ScalarType products_;
     at::Tensor momentum_, second_, update_;
