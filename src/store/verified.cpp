@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 namespace curtail::store {
 namespace {
 
@@ -30,11 +32,14 @@ tl::expected<Content, ReadFailure> read_once(ObjectStore& store, ObjectName cons
 
 }  // namespace
 
-tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest)
+tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest, Millis pause)
 {
     constexpr int tries = 3;
-    for (int attempt = 1;; ++attempt)
-        if (auto content = read_once(store, name, size, digest); content || attempt == tries) return content;
+    for (int attempt = 1;; ++attempt) {
+        auto content = read_once(store, name, size, digest);
+        if (content || attempt == tries) return content;
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 }  // namespace curtail::store

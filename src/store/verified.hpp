@@ -1,5 +1,6 @@
 #pragma once
 #include "core/digest.hpp"
+#include "core/units.hpp"
 #include "store/object_store.hpp"
 
 namespace curtail::store {
@@ -15,9 +16,9 @@ struct ReadFailure {
     Error error;
 };
 
-/// The object `name` of exactly `size` bytes with digest `digest`, hashed while it streams in. Up to three tries, since a short or
-/// damaged read may be the transport's doing; the last try's finding counts.
-[[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name, Bytes size,
-                                                               Digest const& digest);
+/// The object `name` of exactly `size` bytes with digest `digest`, hashed while it streams in. Up to three tries with `pause` between
+/// them, since a short or damaged read may be the transport's doing; the last try's finding counts.
+[[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store, ObjectName const& name, Bytes size, Digest const& digest,
+                                                               Millis pause = Millis{100});
 
 }  // namespace curtail::store

@@ -153,14 +153,14 @@ TEST_P(Store, VerifiedReadTellsGoodFromCorruptFromMissing)
 {
     auto const content = random_content(100'000, 7);
     ASSERT_TRUE(store().put(payload, content));
-    auto const good = read_verified(store(), payload, {100'000}, sha256(content));
+    auto const good = read_verified(store(), payload, {100'000}, sha256(content), Millis{0});
     ASSERT_TRUE(good) << good.error().error.message();
     EXPECT_TRUE(*good == content);
 
-    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other")).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content)).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content)).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256("")).error().kind, ReadFailure::Kind::missing);
+    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other"), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256(""), Millis{0}).error().kind, ReadFailure::Kind::missing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Store,

@@ -59,7 +59,7 @@ TEST_F(Faulty, StaleAnswersAndRefusalsLieOnlyAboutTheMoment)
 TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
 {
     Content const content(5000, std::byte{1});
-    auto const read = [&] { return read_verified(faulty, commit(1), {5000}, sha256(content)); };
+    auto const read = [&] { return read_verified(faulty, commit(1), {5000}, sha256(content), Millis{0}); };
     ASSERT_TRUE(inner.put(commit(1), content));
     for (auto const& always : {Faults{.short_read = 1}, Faults{.corrupt_read = 1}}) {
         faulty.set_faults(always);
