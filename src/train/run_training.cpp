@@ -26,7 +26,8 @@ class MemberLoop {
             report_stop();
             auto order = busy() ? thread_.try_order() : thread_.order_until(mono_now() + idle_wait);
             if (!order) {
-                train_a_step();
+                // Whoever was asked to stop begins no further step: the window is closed.
+                if (!stop_reported_) train_a_step();
                 continue;
             }
             if (auto* leave = std::get_if<Leave>(&*order)) return failure_ ? Leave{failure_->code, failure_} : std::move(*leave);
@@ -36,11 +37,11 @@ class MemberLoop {
     [[nodiscard]] Position const& position() const { return position_; }
 
   private:
-    [[nodiscard]] bool busy() const { return blocks_ && !work_.next_blocks(blocks_->held, 1).empty(); }
+    [[nodiscard]] bool busy() const { return !stop_reported_ && blocks_ && !work_.next_blocks(blocks_->held, 1).empty(); }
 
     void report_stop()
     {
-        if (stop_reported_ || !(crew_.stop().raised() || stop_seen_)) return;
+        if (stop_reported_ || !(crew_.stop().raised() || must_stop_)) return;
         stop_reported_ = true;
         if (!failure_) context_.recorder.event("stop-requested");
         context_.recorder.state(PowerState::draining);
@@ -58,7 +59,7 @@ class MemberLoop {
         auto const made = crew_.step(blocks, progress);
         if (!made) return give_up(made.error());
         auto const& outcome = *made;
-        stop_seen_ |= outcome.stop_seen;
+        must_stop_ |= outcome.stop_seen;
         work_.stepped(blocks);
         position_.tokens += outcome.tokens;
         ++position_.steps;
@@ -76,7 +77,7 @@ class MemberLoop {
     {
         context_.log.error(error.message() + "; leaving the run with what was trained so far");
         failure_ = error;
-        stop_seen_ = true;
+        must_stop_ = true;
         blocks_.reset();
     }
 
@@ -133,8 +134,8 @@ class MemberLoop {
     std::int64_t steps_here_{0};
     std::int64_t round_{0};
     std::optional<Error> failure_;
-    bool stop_seen_{false};
-    bool stop_reported_{false};
+    bool must_stop_{false};      ///< some rank heard the signal, or the data cannot be read
+    bool stop_reported_{false};  ///< the protocol knows
 };
 
 }  // namespace

@@ -100,10 +100,18 @@ Result<void> lead_recorded(SiteTraining const& how, Prepared& prepared, Crew& cr
     Recorder recorder(folder, how.site.value, how.job, log);
     recorder.state(PowerState::starting);
     recorder.event("trainer-start", {{"job", how.job}, {"ranks", ranks}, {"build", build_json()}});
-    auto const done = lead(how, prepared, crew, recorder, log);
-    recorder.state(PowerState::ended);
-    recorder.event("trainer-exit", {{"code", done ? 0 : static_cast<int>(done.error().code)}});
-    return done;
+    auto const ended = [&](ExitCode code) {
+        recorder.state(PowerState::ended);
+        recorder.event("trainer-exit", {{"code", static_cast<int>(code)}});
+    };
+    try {
+        auto const done = lead(how, prepared, crew, recorder, log);
+        ended(done ? ExitCode::ok : done.error().code);
+        return done;
+    } catch (...) {
+        ended(ExitCode::software);
+        throw;
+    }
 }
 
 }  // namespace
