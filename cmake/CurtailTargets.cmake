@@ -32,6 +32,8 @@ function(curtail_program program)
     foreach(room ${ARG_DEPENDS})
         target_link_libraries(${program} PRIVATE curtail::${room})
     endforeach()
+    list(JOIN ARG_DEPENDS " " arrows)
+    set_property(GLOBAL APPEND_STRING PROPERTY CURTAIL_ARROWS "apps/${name}: ${arrows}\n")
 endfunction()
 
 # curtail_test(ROOM_WHAT [SOURCE file] [LINKS room...] [RANKS n...] [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
@@ -74,7 +76,7 @@ function(curtail_test name)
     endif()
 endfunction()
 
-# The allowed arrows as a file, one line per room, for the test that holds every #include against them.
+# The allowed arrows as a file, one line per room and program, for the test that holds every #include against them.
 function(curtail_write_arrows)
     get_property(arrows GLOBAL PROPERTY CURTAIL_ARROWS)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/arrows.txt CONTENT "${arrows}")

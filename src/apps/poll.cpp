@@ -167,10 +167,13 @@ class Signals {
 Result<void> print_job_line(config::Run const& run, std::string const& name, Console const& console)
 {
     std::vector<std::string> known;
+    auto const* found = run.find_site({name});
     for (auto const& site : run.sites) {
         known.push_back(site.site.value);
-        if (strcasecmp(site.site.value.c_str(), name.c_str()) != 0) continue;
-        console.print(site.site.value + " " + std::to_string(site.ranks) + "\n");
+        if (found == nullptr && strcasecmp(site.site.value.c_str(), name.c_str()) == 0) found = &site;
+    }
+    if (found != nullptr) {
+        console.print(found->site.value + " " + std::to_string(found->ranks) + "\n");
         return {};
     }
     return fail(ExitCode::usage, "no site \"" + printable(name) + "\" in run " + run.run.value, "",
@@ -185,6 +188,10 @@ Result<bool> is_dry(Arguments const& a)
         return fail(ExitCode::usage, "--watch --dry-run", "a dry run looks once", "leave --watch out");
     if (a.flag("watttime") && a.has("trace"))
         return fail(ExitCode::usage, "--watttime and --trace", "are two signals", "windows follow one: choose one");
+    if (a.has("speed") && !a.has("trace"))
+        return fail(ExitCode::usage, "--speed", "is that of a replay", "pass --trace FILE, or leave it out");
+    if (a.flag("drain-on-exit") && !a.flag("watch"))
+        return fail(ExitCode::usage, "--drain-on-exit", "is about the end of --watch", "pass --watch, or leave it out");
     if (a.flag("watttime") || a.has("trace") || a.flag("dry-run")) return a.flag("dry-run");
     if (a.flag("explain") && !a.flag("watch")) return true;
     return fail(ExitCode::usage, "no signal", "windows follow one",
@@ -212,18 +219,20 @@ Result<void> run_poll(Arguments const& a, Console const& console)
     auto const sites = chosen_sites(*run, a.all("site"));
     if (!sites) return tl::unexpected(sites.error());
     poll::World world{*run, {}, {}, {}, console.log};
-    auto const added = a.has("trace")       ? add_trace(world, a, *sites)
-                       : a.flag("watttime") ? add_watttime(world, a, *sites)
-                                            : add_nothing(world, *sites);
+    auto added = a.has("trace")       ? add_trace(world, a, *sites)
+                 : a.flag("watttime") ? add_watttime(world, a, *sites)
+                                      : add_nothing(world, *sites);
     if (!added) return added;
     auto const answer = poll_as_asked(std::move(world), a, *dry);
     if (!answer) return tl::unexpected(answer.error());
     if (console.json) console.print_json(poll::to_json(answer->sites));
     else if (a.flag("explain") || *dry) console.print(poll::explain(answer->sites, *dry));
-    if (answer->silent.empty() || a.flag("watch") || *dry) return {};
-    std::string names;
-    for (auto const& site : answer->silent) names += (names.empty() ? "" : ", ") + site.value;
-    return fail(ExitCode::temporary, "cannot look at " + names, "no list of jobs, see the warnings above", "other sites were looked after");
+    if (*dry) return {};
+    // What went wrong at a site while it was watched has been said, and may be over.
+    auto const& of_run = answer->troubles;
+    auto const trouble = !a.flag("watch") ? answer->trouble() : of_run.empty() ? std::nullopt : std::optional(of_run.front());
+    if (trouble) return tl::unexpected(*trouble);
+    return {};
 }
 
 Program program()
@@ -237,7 +246,8 @@ Program program()
            {"watch", Kind::flag, "", "", "Go on until stopped, or until the trace is over"},
            {"dry-run", Kind::flag, "", "", "Say what would be done, as --explain does, and do nothing"},
            {"explain", Kind::flag, "", "",
-            "Print for each site signal, window, job and next action, with reasons; without a signal: how they were left"},
+            "Print for each site signal, window, job and next action, with reasons (with --watch: at its end); without a signal: how they "
+            "were left"},
            {"watttime", Kind::flag, "", "", "Signals from WattTime; needs --credentials"},
            {"credentials", Kind::text, "FILE", "", "WattTime account as JSON, username and password, mode 0600"},
            {"watttime-url", Kind::text, "URL", "https://api.watttime.org", "Where WattTime answers"},

@@ -143,17 +143,19 @@ Result<void> sync_folder(fs::path const& folder)
 
 Result<FileLock> FileLock::take(fs::path const& path)
 {
-    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return cannot("open lock", path, errno, ExitCode::cannot_create);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
-        auto const holder = read_file(path, 64).value_or("");
+        auto const holder = read_file(path, 512).value_or("");
         std::string const who = holder.empty() ? "another process" : "process " + printable(trim(holder));
         return fail(ExitCode::temporary, "cannot lock " + path.string(), who + " holds it", "wait until it has finished");
     }
-    auto const pid = std::to_string(getpid()) + "\n";
-    if (ftruncate(fd.get(), 0) != 0 || pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
-        return cannot("write lock", path, errno, ExitCode::io);
+    // Who it is helps a person; a full disk may swallow it.
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    auto const holder = std::to_string(getpid()) + " on " + host + "\n";
+    if (ftruncate(fd.get(), 0) == 0) (void)!pwrite(fd.get(), holder.data(), holder.size(), 0);
     return FileLock(std::move(fd));
 }
 

@@ -73,7 +73,8 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
     if (mode == Mode::look) return book;
     if (auto recalled = book->signals_.recall(); !recalled) return tl::unexpected(recalled.error());
     if (auto sent = book->resend_events(); !sent) return tl::unexpected(sent.error());
-    if (auto saved = book->save(); !saved) return tl::unexpected(saved.error());
+    // A full disk must not keep jobs from being stopped: whoever saves next tries again and says so.
+    if (!book->save()) return book;
     if (auto rotated = book->journal_.rotate(); !rotated) return tl::unexpected(rotated.error());
     return book;
 }
@@ -152,6 +153,12 @@ SiteRecord Book::site(SiteId const& site) const
     return sites_.at(site);
 }
 
+std::map<SiteId, SiteRecord> Book::sites() const
+{
+    std::lock_guard const guard(mutex_);
+    return sites_;
+}
+
 void Book::add(SiteId const& site, std::vector<Event> events)
 {
     for (auto& event : events) {
@@ -178,12 +185,13 @@ Result<void> Book::change(SiteId const& site, Act const& act, bool lazily)
 Result<void> Book::intend(SiteId const& site, plan::Action const& action, Time now)
 {
     std::lock_guard const guard(mutex_);
-    if (auto written = journal_.append({last_entry_ + 1, now, site, action, {}}); !written) return written;
-    ++last_entry_;
+    auto const written = journal_.append({last_entry_ + 1, now, site, action, {}});
+    if (written) ++last_entry_;
+    else if (action.kind == plan::Action::Kind::submit) return written;
     auto& jobs = sites_.at(site).jobs;
     jobs = plan::begin(jobs, action, now);
     unsaved_ = true;
-    return {};
+    return written;
 }
 
 Result<void> Book::conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,
@@ -207,7 +215,8 @@ Result<void> Book::record(RegionId const& region, std::span<signals::Sample cons
 {
     if (mode_ == Mode::look) return {};
     std::lock_guard const guard(mutex_);
-    return signals_.add(region, samples);
+    signals_.add(region, samples);
+    return signals_.write();
 }
 
 Result<void> Book::save()
@@ -220,6 +229,8 @@ Result<void> Book::save()
 Result<void> Book::save_locked()
 {
     if (mode_ == Mode::look || !unsaved_) return {};
+    // Never ahead of the samples: those before `evaluated_until` may not be asked for again.
+    if (auto kept = signals_.write(); !kept) return kept;
     if (auto written = write_file(folder_ / "state.json", json::to_string(to_json()) + "\n"); !written) return written;
     unsaved_ = !outbox_.empty();
     while (!outbox_.empty()) {

@@ -38,11 +38,15 @@ class Book {
     [[nodiscard]] static Result<std::unique_ptr<Book>> open(config::Run const& run, Mode mode, Time now);
 
     [[nodiscard]] SiteRecord site(SiteId const& site) const;
+    /// All that are remembered, also those that are no longer in the run.
+    [[nodiscard]] std::map<SiteId, SiteRecord> sites() const;
     /// What `act` does to a site's record and the events that it adds become durable together. With `lazily` a change without an event
-    /// may wait for the next one: used where the same change can be computed again.
+    /// may wait for the next one: used where the same change can be computed again. After an error it holds in memory, and is written with
+    /// the next change.
     using Act = std::function<void(SiteRecord&, std::vector<Event>&)>;
     [[nodiscard]] Result<void> change(SiteId const& site, Act const& act, bool lazily = false);
-    /// Before an act: the intent is on disk when this returns without error. After an error the act must not happen.
+    /// Before an act: the intent is on disk when this returns without error. After an error a submission must not happen and is not
+    /// remembered; another act may, and is.
     [[nodiscard]] Result<void> intend(SiteId const& site, plan::Action const& action, Time now);
     /// After an act.
     [[nodiscard]] Result<void> conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,

@@ -23,13 +23,26 @@ void side_by_side(std::size_t n, One one)
     for (std::size_t i = 0; i < n; ++i) threads.emplace_back([&one, i] { one(i); });
 }
 
-Answer answer_of(Watches const& watches)
+/// Jobs of a site that the run's file does not name any more cannot be reached.
+std::vector<Error> find_abandoned(World const& world, Book const& book)
 {
-    Answer answer;
-    for (auto const& watch : watches) {
-        answer.sites.push_back(watch->report());
-        if (!answer.sites.back().job_trouble.empty()) answer.silent.push_back(watch->id());
+    std::vector<Error> found;
+    for (auto const& [site, record] : book.sites()) {
+        if (world.run.find_site(site) != nullptr || (record.jobs.jobs.empty() && !record.jobs.intent)) continue;
+        std::string jobs;
+        for (auto const& job : record.jobs.jobs) jobs += " " + job.id.value;
+        found.push_back({ExitCode::config, "site " + site.value + " is no longer in run " + world.run.run.value,
+                         jobs.empty() ? "a submission of its may still arrive" : "nobody looks after its job" + jobs,
+                         "put it back into `sites` until its job has ended"});
+        world.log.warning(found.back().message());
     }
+    return found;
+}
+
+Answer answer_of(Watches const& watches, std::vector<Error> troubles)
+{
+    Answer answer{{}, std::move(troubles)};
+    for (auto const& watch : watches) answer.sites.push_back(watch->report());
     return answer;
 }
 
@@ -58,7 +71,7 @@ class Patrol {
         window_thread_.request_stop();
         window_thread_.join();
         // A replay's last sample counts, however late its end was noticed.
-        complain(site_.evaluate(signal_now(world_)), window_trouble_);
+        complain(site_.evaluate(signal_now(world_)).written, window_trouble_);
         std::lock_guard const guard(mutex_);
         halt_ = why;
         looked_since_halt_ = false;
@@ -93,9 +106,9 @@ class Patrol {
         std::unique_lock lock(mutex);
         std::condition_variable_any pause;
         while (!stop.stop_requested()) {
-            auto const changed = site_.evaluate(signal_now(world_));
-            complain(changed, window_trouble_);
-            if (changed && *changed) wake();
+            auto const evaluated = site_.evaluate(signal_now(world_));
+            complain(evaluated.written, window_trouble_);
+            if (evaluated.good) wake();
             pause.wait_for(lock, stop, options_.evaluate_every, [] { return false; });
         }
     }
@@ -108,18 +121,18 @@ class Patrol {
             lock.unlock();
             auto const looked = site_.tend(halt, false);
             lock.lock();
-            complain(looked, job_trouble_);
-            if (looked && *looked && halt == halt_) looked_since_halt_ = halt != Halt::no;
+            complain(looked.written, job_trouble_);
+            if (looked.good && halt == halt_) looked_since_halt_ = halt != Halt::no;
             changed_.wait_for(lock, stop, options_.look_every, [this] { return look_now_; });
         }
     }
     /// Says a trouble when it begins or changes, not each time.
-    void complain(Result<bool> const& done, std::string& known) const
+    void complain(Result<void> const& written, std::string& known) const
     {
-        auto const trouble = done ? std::string() : done.error().message();
+        auto const trouble = written ? std::string() : written.error().message();
         if (trouble == known) return;
         known = trouble;
-        if (!done) world_.log.error(site_.id().value + ": " + trouble);
+        if (!written) world_.log.error(site_.id().value + ": " + trouble);
     }
 
     SiteWatch& site_;
@@ -180,27 +193,45 @@ Result<void> drain_all(Watches const& watches, Patrols const& patrols, World con
 
 }  // namespace
 
+std::optional<Error> Answer::trouble() const
+{
+    std::vector<Error> all = troubles;
+    std::string names;
+    for (auto const& site : sites) {
+        auto const here = site.troubles();
+        if (!here.empty()) names += (names.empty() ? "" : ", ") + site.site.value;
+        all.insert(all.end(), here.begin(), here.end());
+    }
+    if (all.empty()) return std::nullopt;
+    auto const lasting = std::find_if(all.begin(), all.end(), [](Error const& e) { return e.code != ExitCode::temporary; });
+    auto const& told = lasting == all.end() ? all.front() : *lasting;
+    return names.empty() ? told : told.within("not all went well at " + names);
+}
+
 Result<Answer> poll_once(World world, bool dry)
 {
     auto book = Book::open(world.run, dry ? Book::Mode::look : Book::Mode::write, SystemClock{}.now());
     if (!book) return tl::unexpected(book.error());
+    auto const abandoned = find_abandoned(world, **book);
     auto const watches = make_watches(world, **book);
     auto const halt = is_trace_over(world) ? Halt::trace_over : Halt::no;
-    std::vector<std::optional<Error>> errors(watches.size());
+    std::vector<Result<void>> written(watches.size());
     side_by_side(watches.size(), [&](std::size_t i) {
-        if (auto evaluated = watches[i]->evaluate(signal_now(world)); !evaluated) errors[i] = evaluated.error();
-        else if (auto tended = watches[i]->tend(halt, dry); !tended) errors[i] = tended.error();
+        auto const evaluated = watches[i]->evaluate(signal_now(world));
+        auto const tended = watches[i]->tend(halt, dry);
+        written[i] = evaluated.written ? tended.written : evaluated.written;
     });
     if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
     for (std::size_t i = 0; i < watches.size(); ++i)
-        if (errors[i]) return tl::unexpected(errors[i]->within("cannot poll site " + watches[i]->id().value));
-    return answer_of(watches);
+        if (!written[i]) return tl::unexpected(written[i].error().within("cannot write down everything of site " + watches[i]->id().value));
+    return answer_of(watches, abandoned);
 }
 
 Result<Answer> watch(World world, WatchOptions const& options, StopRequest const& stop)
 {
     auto book = Book::open(world.run, Book::Mode::write, SystemClock{}.now());
     if (!book) return tl::unexpected(book.error());
+    auto const abandoned = find_abandoned(world, **book);
     auto const watches = make_watches(world, **book);
     Patrols patrols;
     for (auto const& one : watches) patrols.push_back(std::make_unique<Patrol>(*one, world, options));
@@ -217,7 +248,7 @@ Result<Answer> watch(World world, WatchOptions const& options, StopRequest const
     if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
     if (!drained) return tl::unexpected(drained.error());
     if (stopped && world.trace_end) return fail(ExitCode::interrupted, "stopped before the trace was over", "", "");
-    return answer_of(watches);
+    return answer_of(watches, abandoned);
 }
 
 }  // namespace curtail::poll

@@ -21,10 +21,14 @@ struct World {
 
 struct Answer {
     std::vector<SiteReport> sites;
-    std::vector<SiteId> silent;  ///< their launchers did not answer
+    std::vector<Error> troubles;  ///< of the run as a whole
+
+    /// All that is wrong as one failure, for an exit code: that of the first trouble that does not pass by itself, else of the first.
+    [[nodiscard]] std::optional<Error> trouble() const;
 };
 
-/// Looks once at every site and acts. `temporary` if another poller is at work. In a dry run nothing changes anywhere.
+/// Looks once at every site and acts. `temporary` if another poller is at work. What could not be written is an error, but has kept no job
+/// from being stopped. In a dry run nothing changes anywhere.
 [[nodiscard]] Result<Answer> poll_once(World world, bool dry);
 
 /// How a person speaks to a running watch, from another thread.

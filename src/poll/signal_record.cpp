@@ -67,21 +67,26 @@ Result<void> SignalRecord::recall()
     return {};
 }
 
-Result<void> SignalRecord::add(RegionId const& region, std::span<signals::Sample const> samples)
+void SignalRecord::add(RegionId const& region, std::span<signals::Sample const> samples)
 {
-    auto const known = newest_.find(region);
-    std::string lines;
     for (auto const& sample : samples) {
+        auto const known = newest_.find(region);
         if (known != newest_.end() && sample.time <= known->second) continue;
-        lines += (lines.empty() ? "" : "\n") + line_of(region, sample);
+        lines_ += (lines_.empty() ? "" : "\n") + line_of(region, sample);
+        newest_[region] = sample.time;
     }
-    if (lines.empty()) return {};
-    if (auto written = append_line(path_, lines, true); !written) {
-        (void)recall();  // some of them may be there
-        return written;
-    }
-    newest_[region] = samples.back().time;
-    return {};
+}
+
+Result<void> SignalRecord::write()
+{
+    if (lines_.empty()) return {};
+    std::error_code error;
+    auto const size = std::filesystem::file_size(path_, error);
+    auto const written = append_line(path_, lines_, true);
+    if (written) lines_.clear();
+    else if (!error) std::filesystem::resize_file(path_, size, error);  // a full disk took some of them: all come again
+    else std::filesystem::remove(path_, error);
+    return written;
 }
 
 }  // namespace curtail::poll

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <map>
 #include <span>
+#include <string>
 
 #include "core/ids.hpp"
 #include "core/result.hpp"
@@ -19,12 +20,15 @@ class SignalRecord {
     explicit SignalRecord(std::filesystem::path path) : path_(std::move(path)) {}
     /// Finds out what is there already; once, before the first add().
     [[nodiscard]] Result<void> recall();
-    /// Appends those samples, which are in order of time, that are newer than the region's newest; on disk when this returns without error.
-    [[nodiscard]] Result<void> add(RegionId const& region, std::span<signals::Sample const> samples);
+    /// Takes those of the samples, which are in order of time, that are newer than the region's newest.
+    void add(RegionId const& region, std::span<signals::Sample const> samples);
+    /// Appends what was taken; on disk when this returns without error, else kept for the next time.
+    [[nodiscard]] Result<void> write();
 
   private:
     std::filesystem::path path_;
     std::map<RegionId, Time> newest_;
+    std::string lines_;  ///< taken and not written
 };
 
 }  // namespace curtail::poll

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/set_back.hpp"
 #include "windows/replay.hpp"
 
 namespace curtail::poll {
@@ -42,14 +43,25 @@ void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change
     if (!can) record.open_window.reset();
 }
 
-plan::Outcome outcome_of(Result<void> const& result)
+/// Two clocks of one site need not agree better than this.
+constexpr Seconds clock_tolerance{5};
+
+plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitted)
 {
-    if (result) return {};
+    if (result) return {plan::Outcome::Kind::done, submitted, {}};
     bool const silent = result.error().code == ExitCode::temporary;
     return {silent ? plan::Outcome::Kind::unknown : plan::Outcome::Kind::refused, {}, result.error().message()};
 }
 
 }  // namespace
+
+std::vector<Error> SiteReport::troubles() const
+{
+    std::vector<Error> all;
+    for (auto const& trouble : {signal_trouble, job_trouble, action_trouble})
+        if (trouble) all.push_back(*trouble);
+    return all;
+}
 
 SiteWatch::SiteWatch(Parts parts, Book& book, Log log) : parts_(std::move(parts)), book_(book), log_(std::move(log))
 {
@@ -72,27 +84,43 @@ void SiteWatch::hurry()
 }
 
 /// A trouble is told when it begins, changes or ends, not each time.
-void SiteWatch::tell(std::string& known, std::string const& trouble, char const* what)
+void SiteWatch::tell(std::optional<Error>& known, std::optional<Error> const& trouble, char const* what)
 {
     std::lock_guard const guard(mutex_);
     if (known == trouble) return;
     known = trouble;
-    if (trouble.empty()) log_.info(id().value + ": " + what + " answers again");
-    else log_.warning(id().value + ": " + trouble);
+    if (!trouble) log_.info(id().value + ": " + what + " answers again");
+    else log_.warning(id().value + ": " + trouble->message());
 }
 
-Result<bool> SiteWatch::evaluate(Time signal_now)
+/// A window that was evaluated up to a moment that is still to come would stand still until then. In real time it goes on from now; in a
+/// replay, where time comes back by itself and the same samples with it, it waits.
+std::optional<Error> SiteWatch::set_back(SiteRecord& record, Time signal_now) const
 {
-    auto const before = book_.site(id());
+    if (!record.evaluated_until || *record.evaluated_until <= signal_now + clock_tolerance) return std::nullopt;
+    bool const is_replay = parts_.signals_begin.has_value();
+    Error trouble{ExitCode::temporary, "the clock was set back",
+                  "the window was evaluated up to " + format_time(*record.evaluated_until) + ", and it is " + format_time(signal_now),
+                  is_replay ? "nothing is decided until then" : "it goes on from now; is this machine's clock right?"};
+    if (is_replay) return trouble;
+    record.evaluated_until = signal_now;
+    if (record.window.closing_since) record.window.closing_since = std::min(*record.window.closing_since, signal_now);
+    return trouble;
+}
+
+Look SiteWatch::evaluate(Time signal_now)
+{
+    auto before = book_.site(id());
     if (!parts_.provider) {
         show_stored(before, signal_now);
-        return false;
+        return {};
     }
+    auto const clock_trouble = set_back(before, signal_now);
     auto const until = before.evaluated_until.value_or(parts_.signals_begin.value_or(signal_now));
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
     auto const answer = parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
-    tell(report_.signal_trouble, answer.trouble ? answer.trouble->message() : "", "the signal's provider");
-    if (auto recorded = book_.record(parts_.site.region, answer.samples); !recorded) return tl::unexpected(recorded.error());
+    tell(report_.signal_trouble, clock_trouble ? clock_trouble : answer.trouble, "the signal's provider");
+    auto const recorded = book_.record(parts_.site.region, answer.samples);
     auto const replay = windows::replay(before.window, until, readings_of(answer.samples), rule, signal_now);
     {
         std::lock_guard const guard(mutex_);
@@ -117,8 +145,7 @@ Result<bool> SiteWatch::evaluate(Time signal_now)
             for (auto const& change : replay.changes) note_change(record, events, change, id());
         },
         true);
-    if (!changed) return tl::unexpected(changed.error());
-    return !replay.changes.empty();
+    return {!replay.changes.empty(), recorded ? changed : recorded};
 }
 
 void SiteWatch::show_stored(SiteRecord const& record, Time signal_now)
@@ -150,57 +177,66 @@ void SiteWatch::show_undecided(Halt halt)
         {plan::Action::Kind::wait, {}, wanted.window, {}, "nothing is done about jobs until they can be listed; " + wanted.why}};
 }
 
-Result<bool> SiteWatch::tend(Halt halt, bool dry)
+Look SiteWatch::tend(Halt halt, bool dry)
 {
     auto const now = real_now();
     auto const listed = parts_.launcher->jobs();
-    tell(report_.job_trouble, listed ? "" : listed.error().message(), "the launcher");
+    tell(report_.job_trouble, listed ? std::nullopt : std::optional(listed.error()), "the launcher");
     if (!listed) {
         show_undecided(halt);
-        return false;
+        return {};
     }
-    auto const observed = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
-        auto seen = plan::observe(record.jobs, *listed, now, rules());
+    auto written = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
+        auto seen = plan::observe(plan::set_back(record.jobs, now, rules()), *listed, now, rules());
         record.jobs = std::move(seen.state);
         for (auto const& happening : seen.happenings) events.push_back(job_event(id(), happening, real_now()));
     });
-    if (!observed) return tl::unexpected(observed.error());
     auto const record = book_.site(id());
     auto const actions = plan::decide(record.jobs, wish(record, halt), *listed, now, rules());
     {
         std::lock_guard const guard(mutex_);
         report_.window = record.open_window;
         report_.actions = actions;
+        report_.action_trouble.reset();
         report_.jobs.clear();
         for (auto const& job : *listed)
             if (job.state != plan::Job::State::ended) report_.jobs.push_back(job);
     }
     for (auto const& action : actions) {
         if (dry || action.kind == plan::Action::Kind::wait) continue;
-        if (auto done = act(action); !done) return tl::unexpected(done.error());
+        if (auto noted = act(action); !noted) written = noted;
     }
-    return true;
+    return {true, written};
 }
 
+/// A submission that nobody would remember is not made. Stopping a job twice does no harm.
 Result<void> SiteWatch::act(plan::Action const& action)
 {
     using Kind = plan::Action::Kind;
-    if (auto noted = book_.intend(id(), action, real_now()); !noted) return noted;
-    plan::Outcome outcome;
+    auto const noted = book_.intend(id(), action, real_now());
+    if (!noted && action.kind == Kind::submit) return noted;
+    plan::JobId submitted;
+    Result<void> done;
     if (action.kind == Kind::submit) {
         auto const job = parts_.launcher->submit(action.window, action.intent);
-        if (job) outcome.job = *job;
-        else outcome = outcome_of(tl::unexpected(job.error()));
+        if (job) submitted = *job;
+        else done = tl::unexpected(job.error());
     } else if (action.kind == Kind::drain) {
-        outcome = outcome_of(parts_.launcher->drain(action.job));
+        done = parts_.launcher->drain(action.job);
     } else {
-        outcome = outcome_of(parts_.launcher->cancel(action.job, action.kind == Kind::cancel_pending));
+        done = parts_.launcher->cancel(action.job, action.kind == Kind::cancel_pending);
     }
+    if (!done) {
+        std::lock_guard const guard(mutex_);
+        report_.action_trouble = done.error();
+    }
+    auto const outcome = outcome_of(done, submitted);
     auto const job = action.kind == Kind::submit ? outcome.job : action.job;
     auto const text = id().value + ": " + plan::to_text(action.kind) + (job.value.empty() ? "" : " job " + job.value) + ": " + action.why;
     if (outcome.kind == plan::Outcome::Kind::done) log_.info(text);
     else log_.warning(text + ": " + outcome.why);
-    return book_.conclude(id(), action, outcome, real_now(), rules());
+    auto const concluded = book_.conclude(id(), action, outcome, real_now(), rules());
+    return noted ? concluded : noted;
 }
 
 bool SiteWatch::is_quiet() const

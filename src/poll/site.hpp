@@ -27,8 +27,17 @@ struct SiteReport {
     std::string why;                    ///< the phase is what it is
     std::vector<plan::Job> jobs;        ///< that are there
     std::vector<plan::Action> actions;  ///< next ones; in a dry run not done
-    std::string signal_trouble;         ///< the provider's, in words
-    std::string job_trouble;            ///< the launcher's, in words
+    // What is wrong, if anything is.
+    std::optional<Error> signal_trouble;  ///< with the provider, or with this machine's clock
+    std::optional<Error> job_trouble;     ///< the launcher does not answer
+    std::optional<Error> action_trouble;  ///< the last action was not done, or nobody knows
+    [[nodiscard]] std::vector<Error> troubles() const;
+};
+
+/// What became of looking at one half of a site.
+struct Look {
+    bool good{false};      ///< the window's phase changed; the jobs could be listed
+    Result<void> written;  ///< what could not be written down. The look is good all the same: what is wrong with a disk stops no drain
 };
 
 /// Why no site shall have a job, whatever its window says.
@@ -52,11 +61,11 @@ class SiteWatch {
     /// `book` must outlive this.
     SiteWatch(Parts parts, Book& book, Log log);
 
-    /// Applies every sample up to `signal_now`, each at its own time. True if the phase changed.
-    [[nodiscard]] Result<bool> evaluate(Time signal_now);
-    /// Looks at the jobs, decides and, unless `dry`, acts. False if the launcher did not answer (see report());
-    /// then nothing is decided about jobs.
-    [[nodiscard]] Result<bool> tend(Halt halt, bool dry);
+    /// Applies every sample up to `signal_now`, each at its own time. Good if the phase changed.
+    [[nodiscard]] Look evaluate(Time signal_now);
+    /// Looks at the jobs, decides and, unless `dry`, acts. Not good if the launcher did not answer: then nothing is decided about jobs.
+    /// Nothing is submitted unless that can be written down first.
+    [[nodiscard]] Look tend(Halt halt, bool dry);
     /// Nothing runs, waits or may still appear.
     [[nodiscard]] bool is_quiet() const;
     /// From now on jobs that are asked to stop are cancelled as well.
@@ -69,7 +78,8 @@ class SiteWatch {
     [[nodiscard]] Result<void> act(plan::Action const& action);
     void show_stored(SiteRecord const& record, Time signal_now);
     void show_undecided(Halt halt);
-    void tell(std::string& known, std::string const& trouble, char const* what);
+    void tell(std::optional<Error>& known, std::optional<Error> const& trouble, char const* what);
+    [[nodiscard]] std::optional<Error> set_back(SiteRecord& record, Time signal_now) const;
     [[nodiscard]] plan::Rules rules() const;
 
     Parts parts_;

@@ -116,7 +116,12 @@ WattTimeProvider::Region& WattTimeProvider::recall(RegionId const& id)
     region.failures = static_cast<int>(std::clamp<std::int64_t>(r.optional_integer("failures").value_or(0), 0, most_failures));
     if (auto const text_of_time = r.optional_text("not_before"))
         if (auto const time = parse_time(*text_of_time)) region.not_before = *time;
-    if (auto const trouble = r.optional_text("trouble")) region.trouble = Error{ExitCode::temporary, *trouble, "", ""};
+    r.object(
+        "trouble",
+        [&](json::ObjectReader& o) {
+            region.trouble = Error{static_cast<ExitCode>(o.integer("code")), o.text("what"), o.text("why"), o.text("remedy")};
+        },
+        false);
     if (auto const error = r.finish()) options().log.warning(error->message() + "; earlier values may be forgotten");
     return region;
 }
@@ -129,7 +134,11 @@ void WattTimeProvider::keep(RegionId const& id, Region const& region) const
     for (auto const& sample : region.samples) samples.push_back(to_json(sample));
     json::Object content{{"samples", std::move(samples)}, {"failures", region.failures}};
     if (region.not_before) content.set("not_before", format_time(*region.not_before));
-    if (region.trouble) content.set("trouble", region.trouble->message());
+    if (auto const& trouble = region.trouble)
+        content.set(
+            "trouble",
+            json::Object{
+                {"code", static_cast<int>(trouble->code)}, {"what", trouble->what}, {"why", trouble->why}, {"remedy", trouble->remedy}});
     if (auto written = write_file(file_of(id), json::to_string(content) + "\n", 0600); !written)
         options().log.warning(written.error().message());
 }

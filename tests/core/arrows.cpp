@@ -15,6 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using Arrows = std::map<std::string, std::set<std::string>>;
 
+fs::path const source_folder = fs::path(CURTAIL_SOURCE_DIR) / "src";
+
 Arrows stated_arrows()
 {
     char const* path = std::getenv("CURTAIL_ARROWS");
@@ -55,19 +57,48 @@ std::vector<std::string> includes_of(fs::path const& file)
 template <class Visit>
 void each_source(Visit visit)
 {
-    for (auto const& entry : fs::recursive_directory_iterator(fs::path(CURTAIL_SOURCE_DIR) / "src")) {
+    for (auto const& entry : fs::recursive_directory_iterator(source_folder)) {
         auto const extension = entry.path().extension();
         if (extension == ".hpp" || extension == ".cpp") visit(entry.path());
     }
 }
 
-TEST(Arrows, NoRoomIncludesWhatItDoesNotState)
+/// The folder of src/ that a file lies in. In apps each program is a room of its own, `apps/poll`; what they share is `apps`.
+std::string room_of(fs::path const& file, Arrows const& arrows)
+{
+    auto const inside = fs::relative(file, source_folder);
+    auto const room = inside.begin()->string();
+    if (room != "apps") return room;
+    auto const program = "apps/" + std::next(inside.begin())->stem().string();
+    return arrows.count(program) ? program : room;
+}
+
+/// Every header that a file gets, by itself or through headers of ours, and the file that names it.
+std::map<std::string, fs::path> reached_from(fs::path const& file)
+{
+    std::map<std::string, fs::path> reached;
+    std::vector<fs::path> open{file};
+    while (!open.empty()) {
+        auto const at = open.back();
+        open.pop_back();
+        for (auto const& name : includes_of(at)) {
+            if (!reached.emplace(name, at).second) continue;
+            for (auto const& ours : {source_folder / name, at.parent_path() / name})
+                if (fs::exists(ours)) open.push_back(ours);
+        }
+    }
+    return reached;
+}
+
+TEST(Arrows, NoRoomAndNoProgramIncludesWhatItDoesNotState)
 {
     auto const arrows = stated_arrows();
     ASSERT_TRUE(arrows.count("core"));
+    ASSERT_TRUE(arrows.count("apps/poll"));
+    std::set<std::string> seen;
     each_source([&](fs::path const& file) {
-        auto const room = fs::relative(file, fs::path(CURTAIL_SOURCE_DIR) / "src").begin()->string();
-        if (room == "apps") return;
+        auto const room = room_of(file, arrows);
+        seen.insert(room);
         ASSERT_TRUE(arrows.count(room)) << room << " is a folder of src/ without curtail_library(" << room << " ...)";
         for (auto const& name : includes_of(file)) {
             auto const target = name.substr(0, name.find('/'));
@@ -75,6 +106,7 @@ TEST(Arrows, NoRoomIncludesWhatItDoesNotState)
             EXPECT_TRUE(arrows.at(room).count(target)) << file << " includes " << name << ", but " << room << " does not state " << target;
         }
     });
+    for (auto const& [room, targets] : arrows) EXPECT_TRUE(seen.count(room)) << room << " is stated, but has no source";
 }
 
 TEST(Arrows, NoRoomUsesItself)
@@ -82,17 +114,46 @@ TEST(Arrows, NoRoomUsesItself)
     for (auto const& [room, targets] : stated_arrows()) EXPECT_FALSE(targets.count(room)) << room << " is part of a cycle";
 }
 
-TEST(Arrows, PureRoomsKnowNoMpiTorchOrNetwork)
+/// Headers, by how their names begin, that some rooms must not get, not even through a header of another room.
+struct Ban {
+    std::string why;
+    std::set<std::string> rooms;
+    std::vector<std::string> headers;
+};
+
+std::vector<std::string> const computing{"mpi.h", "nccl.h", "cuda", "ATen", "torch/", "c10/", "hdf5.h", "H5"};
+std::vector<std::string> const network{"curl/", "sys/socket.h", "netdb.h", "netinet/", "arpa/"};
+std::vector<std::string> const effects{"core/files.hpp", "core/events.hpp",    "core/log.hpp", "core/clock.hpp", "thread",
+                                       "mutex",          "condition_variable", "fstream",      "iostream",       "unistd.h",
+                                       "fcntl.h",        "signal.h",           "sys/",         "random",         "cstdlib",
+                                       "ctime"};
+
+std::vector<Ban> const bans{
+    {"decisions are pure", {"windows", "plan", "rounds", "energy"}, effects},
+    {"what decides and what waits builds without an accelerator and starts at once",
+     {"core", "windows", "plan", "rounds", "energy", "config", "signals", "launch", "poll", "store", "status", "report", "apps",
+      "apps/poll", "apps/status", "apps/report"},
+     computing},
+    {"only providers of signals speak to the network",
+     {"core",   "windows",   "plan",        "rounds",      "energy",    "config",     "launch",    "poll",  "store",
+      "status", "report",    "comm",        "tensors",     "data",      "model",      "optim",     "train", "evaluate",
+      "apps",   "apps/poll", "apps/status", "apps/report", "apps/data", "apps/model", "apps/train"},
+     network},
+};
+
+TEST(Arrows, NoRoomGetsAHeaderThatItIsToBeFreeOf)
 {
-    std::set<std::string> const pure{"core", "windows", "plan", "rounds", "energy", "sim", "report"};
     auto const arrows = stated_arrows();
+    for (auto const& ban : bans)
+        for (auto const& room : ban.rooms) EXPECT_TRUE(arrows.count(room)) << room << " is banned from something and does not exist";
     each_source([&](fs::path const& file) {
-        auto const room = fs::relative(file, fs::path(CURTAIL_SOURCE_DIR) / "src").begin()->string();
-        for (auto const& name : includes_of(file)) {
-            EXPECT_NE(name, "torch/torch.h") << file;
-            if (!pure.count(room)) continue;
-            for (auto const* banned : {"mpi.h", "nccl.h", "cuda", "ATen", "torch/", "c10/", "curl/"})
-                EXPECT_NE(name.rfind(banned, 0), 0U) << file << " includes " << name;
+        auto const room = room_of(file, arrows);
+        for (auto const& [name, by] : reached_from(file)) {
+            EXPECT_NE(name, "torch/torch.h") << by;
+            for (auto const& ban : bans)
+                for (auto const& banned : ban.headers)
+                    EXPECT_FALSE(ban.rooms.count(room) && name.rfind(banned, 0) == 0)
+                        << file << " gets " << name << " through " << by << ": " << ban.why;
         }
     });
 }

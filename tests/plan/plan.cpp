@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plan/set_back.hpp"
+
 namespace curtail::plan {
 namespace {
 
@@ -232,6 +234,20 @@ TEST(Plan, RefusedSubmissionBacksOffAndLostAnswerStaysInDoubt)
     auto const unknown = finish(begun, submit, {Outcome::Kind::unknown, {}, "timed out"}, at(9), rules);
     EXPECT_TRUE(look(unknown.state, open, {}, 13).state.intent);
     EXPECT_FALSE(look(unknown.state, open, {}, 14).state.intent);
+}
+
+TEST(Plan, ClockThatWasSetBackHoldsNothingUp)
+{
+    auto state = tracking({job("7", Job::State::running)}, 4000);
+    state = done(state, {Kind::drain, {"7"}, {"w1"}, {}, ""}, 4001);
+    auto const drained = set_back(state, at(400), rules);
+    EXPECT_EQ(drained.jobs[0].last_drain, at(400));
+    EXPECT_EQ(look(drained, closed, {job("7", Job::State::running)}, 404).actions[0].kind, Kind::drain);
+    SiteState failed;
+    failed.failures = 1;
+    failed.retry_at = at(4000);
+    EXPECT_EQ(set_back(failed, at(0), rules).retry_at, at(600));
+    EXPECT_EQ(set_back(failed, at(3500), rules), failed);
 }
 
 TEST(Plan, StateSurvivesStorage)

@@ -59,8 +59,6 @@ class LivePoller : public testing::Test {
         return done.value_or(launch::Finished{-1, "", ""});
     }
 
-    bool second_poller_is_refused() { return poll({}).exit_code == 75; }
-
     test::TemporaryFolder folder_;
     test::WattTimeServer server_;
 };
@@ -110,6 +108,31 @@ TEST_F(LivePoller, RunBelongsToOneClock)
     std::filesystem::rename(folder_ / "live", folder_ / "out/poller");
 }
 
+TEST_F(LivePoller, WhatCronMustSeeIsAnExitCode)
+{
+    server_.control("fault=status503&times=99&endpoint=forecast");
+    auto const unreachable = poll({});
+    EXPECT_EQ(unreachable.exit_code, 75);
+    EXPECT_THAT(unreachable.errors, HasSubstr("not all went well at CAISO_NORTH: "));
+    std::filesystem::remove_all(folder_ / "out/poller");
+    server_.control("no_faults");
+    ASSERT_TRUE(write_file(folder_ / "account.json", R"({"username": "alice", "password": "wrong"})", 0600));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(poll({}).exit_code, 77) << "also while nobody asks again";
+}
+
+TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
+{
+    EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1\n");
+    ASSERT_TRUE(
+        write_file(folder_ / "other.json", R"({"site": "Caiso_North", "ranks": 3, "launcher": {"kind": "local", "script": "job.sh"}})"));
+    auto const text = read_file(folder_ / "run.json").value();
+    auto const end = text.find("\"site.json\"");
+    ASSERT_TRUE(write_file(folder_ / "run.json", text.substr(0, end) + "\"other.json\", " + text.substr(end)));
+    EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).output, "CAISO_NORTH 1\n");
+    EXPECT_EQ(run({"--job-line", "Caiso_North"}).output, "Caiso_North 3\n");
+    ASSERT_TRUE(write_file(folder_ / "run.json", text));
+}
+
 TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
 {
     EXPECT_THAT(run({"--dry-run"}).output, HasSubstr("window  closed: it was never evaluated\n  job     none"));
@@ -119,6 +142,8 @@ TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
     EXPECT_THAT(left.output, HasSubstr("signal  not asked for\n  window  open since"));
     EXPECT_THAT(left.output, HasSubstr("RUNNING\n  would   wait: job i"));
     EXPECT_EQ(run({}).exit_code, 64);
+    EXPECT_EQ(poll({"--speed", "2"}).exit_code, 64);
+    EXPECT_EQ(poll({"--drain-on-exit"}).exit_code, 64);
 }
 
 TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
@@ -135,7 +160,8 @@ TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
         EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
     }
     test::ChildProcess poller({"/bin/bash", "-c", "trap '' HUP; exec " + command}, folder_ / "second");
-    ASSERT_TRUE(test::eventually([&] { return second_poller_is_refused(); }));
+    auto const holder = std::to_string(poller.pid()) + " on ";
+    ASSERT_TRUE(test::eventually([&] { return read_file(folder_ / "out/poller/lock").value_or("").starts_with(holder); }));
     poller.kill(SIGHUP);
     EXPECT_FALSE(poller.wait(std::chrono::milliseconds(500)));
     poller.kill(SIGTERM);

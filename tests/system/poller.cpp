@@ -242,7 +242,7 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
         if (kills == 3 && !second_was_turned_away) {
             auto const second = run({poller, (folder_ / "steady/run.json").string(), "--trace", trace});
             EXPECT_EQ(second.exit_code, 75);
-            EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " holds it"));
+            EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " on "));
             second_was_turned_away = true;
         }
         ASSERT_LT(kills, 200) << read_file(log("killed")).value();
@@ -263,7 +263,11 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     EXPECT_EQ(decisions("killed"), eight) << "none lost and none twice, however often the poller died";
 
     for (auto const& [window, jobs] : submissions_by_window("steady")) EXPECT_EQ(jobs, 1) << window;
-    for (auto const& [window, jobs] : submissions_by_window("killed")) EXPECT_LE(jobs, 1) << window;
+    auto const by_window = submissions_by_window("killed");
+    for (auto const& [window, jobs] : by_window) EXPECT_LE(jobs, 1) << window;
+    // 15 s and 10 s of real time: longer than a submission stays in doubt, however often its poller dies.
+    EXPECT_EQ(by_window.at("NEM_SA 2026-01-11T21:40:00Z"), 1);
+    EXPECT_EQ(by_window.at("SPP_TX 2026-01-12T03:05:00Z"), 1);
     EXPECT_GE(expect_one_after_the_other("steady"), 3);
     EXPECT_GE(expect_one_after_the_other("killed"), 2);
     for (auto const* name : {"steady", "killed", "failing"}) expect_nothing_left(name);
@@ -282,7 +286,7 @@ TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
     auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
     EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
     EXPECT_EQ(done.exit_code, 75);
-    EXPECT_THAT(done.errors, HasSubstr("cannot look at SPP_TX"));
+    EXPECT_THAT(done.errors, HasSubstr("not all went well at SPP_TX: cannot list jobs curtail-down-SPP_TX"));
     std::set<std::string> submitted;
     for (auto const& event : events("down"))
         if (event.type == "job-submitted") submitted.insert(event.site);

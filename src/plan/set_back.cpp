@@ -1,0 +1,19 @@
+#include "plan/set_back.hpp"
+
+#include <algorithm>
+
+namespace curtail::plan {
+
+SiteState set_back(SiteState state, Time now, Rules const& rules)
+{
+    auto const limit = [](std::optional<Time>& time, Time latest) {
+        if (time) *time = std::min(*time, latest);
+    };
+    limit(state.retry_at, now + rules.longest_backoff);
+    if (state.intent) state.intent->since = std::min(state.intent->since, now);
+    for (auto& job : state.jobs)
+        for (auto* time : {&job.running_since, &job.asked_since, &job.first_drain, &job.last_drain, &job.last_cancel}) limit(*time, now);
+    return state;
+}
+
+}  // namespace curtail::plan

@@ -1,0 +1,173 @@
+#pragma once
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "poll/poll.hpp"
+#include "support/temporary_folder.hpp"
+
+/// A run of two sites with a signal and a Slurm that do as they are told.
+namespace curtail::poll {
+
+using State = plan::Job::State;
+
+inline Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
+
+/// A site's Slurm as seen by its launcher; outlives the launcher, as Slurm outlives the poller.
+struct FakeSlurm {
+    std::mutex mutex;
+    std::vector<plan::Job> jobs;
+    std::vector<std::string> calls;
+    int most_alive{0};
+    bool answers{true};
+    bool ignores_drain{false};
+    bool refuses{false};
+    std::function<void()> before_list;
+
+    std::vector<std::string> called()
+    {
+        std::lock_guard const guard(mutex);
+        return calls;
+    }
+};
+
+class FakeLauncher final : public launch::Launcher {
+  public:
+    explicit FakeLauncher(FakeSlurm& slurm) : slurm_(slurm) {}
+    Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        if (!slurm_.answers) return silence();
+        if (slurm_.refuses) return fail(ExitCode::unavailable, "cannot submit", "Invalid partition name specified");
+        slurm_.calls.push_back("submit");
+        plan::JobId const id{std::to_string(slurm_.jobs.size() + 1)};
+        slurm_.jobs.push_back({id, window, intent, State::running, "RUNNING", {}, SystemClock{}.now(), {}});
+        auto const alive =
+            std::count_if(slurm_.jobs.begin(), slurm_.jobs.end(), [](auto const& job) { return job.state == State::running; });
+        slurm_.most_alive = std::max(slurm_.most_alive, static_cast<int>(alive));
+        return id;
+    }
+    Result<std::vector<plan::Job>> jobs() override
+    {
+        if (slurm_.before_list) slurm_.before_list();
+        std::lock_guard const guard(slurm_.mutex);
+        if (!slurm_.answers) return silence();
+        return slurm_.jobs;
+    }
+    Result<void> drain(plan::JobId const& job) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        slurm_.calls.push_back("drain " + job.value);
+        if (!slurm_.ignores_drain) end(job, "COMPLETED");
+        return {};
+    }
+    Result<void> cancel(plan::JobId const& job, bool) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        slurm_.calls.push_back("cancel " + job.value);
+        end(job, "CANCELLED");
+        return {};
+    }
+
+  private:
+    static tl::unexpected<Error> silence() { return fail(ExitCode::temporary, "cannot list jobs", "Unable to contact slurm controller"); }
+    void end(plan::JobId const& id, char const* word)
+    {
+        for (auto& job : slurm_.jobs)
+            if (job.id == id) {
+                job.state = State::ended;
+                job.word = word;
+                job.exit_code = 0;
+                job.ended = SystemClock{}.now();
+            }
+    }
+    FakeSlurm& slurm_;
+};
+
+class FakeProvider final : public signals::Provider {
+  public:
+    explicit FakeProvider(std::vector<signals::Sample> samples) : samples_(std::move(samples)) {}
+    signals::Answer samples(RegionId const&, Time from, Time to) override
+    {
+        signals::Answer answer;
+        for (auto const& sample : samples_)
+            if (sample.time >= from && sample.time <= to) answer.samples.push_back(sample);
+        return answer;
+    }
+
+  private:
+    std::vector<signals::Sample> samples_;
+};
+
+class FixedClock final : public Clock {
+  public:
+    explicit FixedClock(Time now) : now_(now) {}
+    [[nodiscard]] Time now() const override { return now_; }
+    [[nodiscard]] double speed() const override { return 1; }
+
+  private:
+    Time now_;
+};
+
+class Poll : public testing::Test {
+  protected:
+    Poll()
+    {
+        run_.run = {"demo"};
+        run_.file = "/run.json";
+        run_.folder = folder_.path();
+        for (auto const* name : {"A", "B"}) {
+            config::Site site;
+            site.site = {name};
+            site.launcher.grace = Millis(200);
+            run_.sites.push_back(site);
+        }
+    }
+    /// Both sites see the same samples: every 300 s one of these intensities.
+    World make_world(std::shared_ptr<Clock const> clock, std::vector<double> const& intensities)
+    {
+        std::vector<signals::Sample> samples;
+        for (std::size_t i = 0; i < intensities.size(); ++i)
+            samples.push_back({at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}, "fake", signals::Kind::marginal, {}, {}});
+        World made{run_, {}, std::move(clock), {}, Log()};
+        plan::Rules rules;
+        rules.grace = Millis(200);
+        for (auto const& site : run_.sites)
+            made.sites.push_back({site, run_.folder / "complete.json", std::make_unique<FakeProvider>(samples),
+                                  std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
+        return made;
+    }
+    Answer once(int second, std::vector<double> const& intensities, bool dry = false)
+    {
+        auto answer = poll_once(make_world(std::make_shared<FixedClock>(at(second)), intensities), dry);
+        EXPECT_TRUE(answer) << (answer ? "" : answer.error().message());
+        return answer.value_or(Answer{});
+    }
+    std::vector<std::string> event_types(std::string const& site)
+    {
+        std::vector<std::string> types;
+        auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+        for (auto const& event : file.events)
+            if (event.site == site) types.push_back(event.type);
+        return types;
+    }
+
+    test::TemporaryFolder folder_;
+    config::Run run_;
+    std::map<std::string, FakeSlurm> slurm_;
+};
+
+inline WatchOptions quick()
+{
+    WatchOptions options;
+    options.drain_on_exit = true;
+    options.evaluate_every = Millis(5);
+    options.look_every = Millis(10);
+    options.patience = Millis(500);
+    return options;
+}
+
+}  // namespace curtail::poll
