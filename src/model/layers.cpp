@@ -17,22 +17,6 @@ double machine_epsilon(at::ScalarType type)
     return type == at::kDouble ? std::numeric_limits<double>::epsilon() : static_cast<double>(std::numeric_limits<float>::epsilon());
 }
 
-/// (B, T, K, D) as (B, H, T, D), each head H / K times.
-at::Tensor heads_first(at::Tensor const& x, std::int64_t heads)
-{
-    auto const y = x.transpose(1, 2);
-    return y.size(1) == heads ? y : y.repeat_interleave(heads / y.size(1), 1);
-}
-
-/// The derivative of heads_first, written into `out` (B, T, K, D).
-void heads_last(at::Tensor const& dy, at::Tensor const& out)
-{
-    auto const d = dy.transpose(1, 2);  // (B, T, H, D)
-    std::int64_t const kv = out.size(2);
-    if (kv == d.size(2)) out.copy_(d);
-    else out.copy_(d.unflatten(2, {kv, d.size(2) / kv}).sum(3));
-}
-
 }  // namespace
 
 Normed rms_norm(at::Tensor const& x)
@@ -94,8 +78,7 @@ void Rotary::rotate_back(at::Tensor const& dy, at::Tensor const& dx) const
 
 Attention attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v)
 {
-    std::int64_t const heads = q.size(2);
-    Attention a{q.transpose(1, 2), heads_first(k, heads), heads_first(v, heads), {}, {}};
+    Attention a{q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), {}, {}};
     std::tie(a.y, a.logsumexp) = at::_scaled_dot_product_flash_attention_for_cpu(a.q, a.k, a.v, 0.0, true);
     return a;
 }
@@ -103,9 +86,9 @@ Attention attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v)
 void attend_backward(at::Tensor const& dy, Attention const& a, at::Tensor const& dq, at::Tensor const& dk, at::Tensor const& dv)
 {
     auto const [gq, gk, gv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(dy, a.q, a.k, a.v, a.y, a.logsumexp, 0.0, true);
-    heads_last(gq, dq);
-    heads_last(gk, dk);
-    heads_last(gv, dv);
+    dq.copy_(gq.transpose(1, 2));
+    dk.copy_(gk.transpose(1, 2));
+    dv.copy_(gv.transpose(1, 2));
 }
 
 }  // namespace curtail::model

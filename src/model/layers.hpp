@@ -33,7 +33,7 @@ class Rotary {
 
 /// Causal softmax(q k^T / sqrt(D)) v. Query head h reads key/value head h K / H.
 struct Attention {
-    at::Tensor q, k, v;    ///< (B, H, T, D), key/value heads repeated up to H
+    at::Tensor q, k, v;    ///< (B, H, T, D), (B, K, T, D) twice
     at::Tensor y;          ///< (B, H, T, D); y.transpose(1, 2) is contiguous
     at::Tensor logsumexp;  ///< for the derivative
 };
