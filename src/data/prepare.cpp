@@ -1,8 +1,10 @@
 #include "data/prepare.hpp"
 
 #include <cmath>
+#include <regex>
 
 #include "core/files.hpp"
+#include "core/text.hpp"
 #include "data/corpus.hpp"
 #include "data/shards.hpp"
 
@@ -27,20 +29,40 @@ Digest digest_of(PrepareOptions const& options, Corpus const& corpus, std::optio
                                                {"shard_tokens", options.shard_tokens}}));
 }
 
+/// What tells that `folder` was not made by prepare, so that nothing in it may be deleted; empty: it was, whatever became of its shards.
+std::string foreign_thing(fs::path const& folder)
+{
+    auto const manifest = json::parse_file(folder / manifest_file, json::Dialect::strict);
+    if (!manifest) return manifest.error().code == ExitCode::no_input ? "it has no manifest.json" : "its manifest.json cannot be read";
+    auto const* object = manifest->as_object();
+    auto const* format = object == nullptr ? nullptr : object->find("format");
+    if (format == nullptr || *format != json::Value(manifest_format)) return "its manifest.json is not that of prepared text";
+    static std::regex const shard("(train|heldout)-[0-9]{5,}\\.h5");
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        auto const name = at->path().filename().string();
+        bool const known = name == manifest_file || name == tokenizer_file || std::regex_match(name, shard);
+        if (!known || at->symlink_status(error).type() != fs::file_type::regular) return "it holds \"" + printable(name) + "\" too";
+    }
+    return error ? errno_text(error.value()) : "";
+}
+
 /// The manifest of `out` if it already holds what `inputs` would give; nothing if there is something to do.
 Result<std::optional<Manifest>> find_earlier(PrepareOptions const& options, Digest const& inputs)
 {
     std::error_code error;
-    if (!fs::exists(options.out, error) || fs::is_empty(options.out, error)) return std::nullopt;
+    auto const status = fs::status(options.out, error);
+    if (!fs::exists(status) || (fs::is_directory(status) && fs::is_empty(options.out, error))) return std::nullopt;
     auto const taken = [&](std::string why, std::string remedy) {
         return fail(ExitCode::cannot_create, "cannot prepare " + options.out.string(), std::move(why), std::move(remedy));
     };
     auto const found = read_manifest(options.out);
-    if (!found && found.error().code == ExitCode::no_input)
-        return taken("it holds something else than prepared text", "name another folder");
-    if (found && found->inputs == inputs && verify(options.out)) return *found;
+    bool const same = found && found->inputs == inputs;
+    if (same && verify(options.out).map([](auto const& all) { return all.good(); }).value_or(false)) return *found;
+    if (auto const why = foreign_thing(options.out); !why.empty())
+        return taken("it holds something else than prepared text (" + why + ")", "name another folder");
     if (options.replace) return std::nullopt;
-    if (!found || found->inputs == inputs) return taken("it is damaged", "add --replace to prepare it again");
+    if (!found || same) return taken("it is damaged", "add --replace to prepare it again");
     return taken("it was prepared from other text or with other options", "add --replace or name another folder");
 }
 
@@ -91,19 +113,24 @@ Result<Manifest> write_all(PrepareOptions const& options, fs::path const& folder
     return manifest;
 }
 
-/// Puts `part` in the place of `out`. A crash between the two renames leaves `out` missing, and the next run makes it again.
+}  // namespace
+
 Result<void> put_in_place(fs::path const& part, fs::path const& out, fs::path const& old)
 {
     std::error_code error;
     fs::remove_all(old, error);
-    if (!error && fs::exists(out, error)) fs::rename(out, old, error);
+    bool const replaces = !error && fs::exists(out, error);
+    if (!error && replaces) fs::rename(out, old, error);
+    bool const moved = !error && replaces;
     if (!error) fs::rename(part, out, error);
-    if (error) return fail(ExitCode::cannot_create, "cannot put " + out.string() + " in place", errno_text(error.value()));
+    if (error) {
+        std::error_code ignored;
+        if (moved) fs::rename(old, out, ignored);
+        return fail(ExitCode::cannot_create, "cannot put " + out.string() + " in place", errno_text(error.value()));
+    }
     fs::remove_all(old, error);
     return sync_folder(out.parent_path());
 }
-
-}  // namespace
 
 Result<Prepared> prepare(PrepareOptions const& options, StageReport const& report)
 {

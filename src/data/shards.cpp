@@ -15,6 +15,11 @@ constexpr std::int64_t max_shard_bytes = std::int64_t{1} << 34;
 
 std::string short_hex(Digest const& digest) { return digest.hex().substr(0, 12) + ".."; }
 
+std::string differs(Digest const& expected, Digest const& found)
+{
+    return "digest differs (expected " + short_hex(expected) + ", found " + short_hex(found) + ")";
+}
+
 tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry const& entry, std::string why)
 {
     return fail(ExitCode::data, "cannot read shard " + (folder / entry.file).string(), std::move(why),
@@ -67,8 +72,7 @@ Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& 
 {
     auto bytes = read_file(folder / entry.file, max_shard_bytes);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (auto const found = sha256(*bytes); found != entry.sha256)
-        return bad_shard(folder, entry, "digest differs (expected " + short_hex(entry.sha256) + ", found " + short_hex(found) + ")");
+    if (auto const found = sha256(*bytes); found != entry.sha256) return bad_shard(folder, entry, differs(entry.sha256, found));
     auto const reader = tensors::TensorReader::from_bytes(std::move(*bytes), (folder / entry.file).string());
     if (!reader) return tl::unexpected(reader.error());
     auto tokens = reader->read<Token>("tokens");
@@ -113,24 +117,38 @@ Result<PartEntry> ShardWriter::finish()
     return std::move(done_);
 }
 
-Result<Manifest> verify(std::filesystem::path const& folder, Report const& report)
+namespace {
+
+/// Why the tokenizer's file is not the one that the manifest names; empty: it is.
+std::string tokenizer_fault(std::filesystem::path const& folder, Manifest const& manifest)
+{
+    auto const bytes = read_file(folder / tokenizer_file, max_tokenizer_bytes);
+    if (!bytes) return bytes.error().why;
+    if (auto const found = sha256(*bytes); found != manifest.tokenizer) return differs(manifest.tokenizer, found);
+    auto const tokenizer = Tokenizer::parse(*bytes, tokenizer_file);
+    if (!tokenizer) return tokenizer.error().why;
+    if (tokenizer->vocabulary() != manifest.vocabulary) return fmt::format("it has {} tokens", tokenizer->vocabulary());
+    return {};
+}
+
+}  // namespace
+
+Result<Verification> verify(std::filesystem::path const& folder, Report const& report)
 {
     auto manifest = read_manifest(folder);
-    if (!manifest) return manifest;
-    auto const tokenizer = Tokenizer::read(folder / tokenizer_file);
-    if (!tokenizer) return tl::unexpected(tokenizer.error());
-    if (tokenizer->digest() != manifest->tokenizer || tokenizer->vocabulary() != manifest->vocabulary)
-        return fail(ExitCode::data, "cannot use tokenizer " + (folder / tokenizer_file).string(),
-                    "it is not the one that the manifest names", "prepare the text again");
+    if (!manifest) return tl::unexpected(manifest.error());
+    Verification found{std::move(*manifest), {}};
+    auto const& names = found.manifest;
+    if (auto why = tokenizer_fault(folder, names); !why.empty()) found.bad.push_back({tokenizer_file, std::move(why)});
     double done = 0;
-    auto const whole = static_cast<double>(manifest->train.shards.size() + manifest->held_out.shards.size());
+    auto const whole = static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
     for (auto const part : {Part::train, Part::held_out})
-        for (auto const& entry : manifest->part(part).shards) {
-            if (auto shard = read_shard(folder, entry, {part, manifest->tokenizer, manifest->vocabulary}); !shard)
-                return tl::unexpected(shard.error());
+        for (auto const& entry : names.part(part).shards) {
+            if (auto const shard = read_shard(folder, entry, {part, names.tokenizer, names.vocabulary}); !shard)
+                found.bad.push_back({entry.file, shard.error().why});
             if (report) report(++done, whole);
         }
-    return manifest;
+    return found;
 }
 
 }  // namespace curtail::data

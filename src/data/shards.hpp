@@ -47,7 +47,22 @@ class ShardWriter {
     PartEntry done_;
 };
 
-/// Recomputes the digests of tokenizer and shards of a prepared folder and reads every shard. `report` counts shards.
-[[nodiscard]] Result<Manifest> verify(std::filesystem::path const& folder, Report const& report = {});
+/// A file of a prepared folder that is not what the manifest names.
+struct BadFile {
+    std::string file;
+    std::string why;
+    friend bool operator==(BadFile const&, BadFile const&) = default;
+};
+
+/// What a look at all files of a prepared folder found.
+struct Verification {
+    Manifest manifest;
+    std::vector<BadFile> bad;  ///< tokenizer first, then shards in stream order
+    [[nodiscard]] bool good() const { return bad.empty(); }
+};
+
+/// Compares tokenizer and every shard with their digests and reads them; goes on behind a bad one. `report` counts shards.
+/// Failure: there is no manifest, or none that can be read.
+[[nodiscard]] Result<Verification> verify(std::filesystem::path const& folder, Report const& report = {});
 
 }  // namespace curtail::data

@@ -11,8 +11,6 @@
 namespace curtail::data {
 namespace {
 
-constexpr std::int64_t max_file_bytes = 64 << 20;
-constexpr std::size_t max_token_bytes = 4'096;
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::string to_base64(std::string_view bytes)
@@ -123,7 +121,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
 
 Result<Tokenizer> Tokenizer::read(std::filesystem::path const& file)
 {
-    return read_file(file, max_file_bytes).and_then([&](std::string const& text) { return parse(text, file.string()); });
+    return read_file(file, max_tokenizer_bytes).and_then([&](std::string const& text) { return parse(text, file.string()); });
 }
 
 std::string Tokenizer::to_tiktoken() const

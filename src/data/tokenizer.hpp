@@ -19,6 +19,8 @@ namespace curtail::data {
 
 using Token = std::uint16_t;  ///< position in the vocabulary
 inline constexpr std::int64_t max_vocabulary = 65'536;
+inline constexpr std::size_t max_token_bytes = 4'096;
+inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;  ///< of a rank file
 /// At the end of the vocabulary, in this order. Text never encodes to them.
 inline constexpr std::array<std::string_view, 9> special_tokens{
     "<|bos|>",          "<|user_start|>", "<|user_end|>",     "<|assistant_start|>", "<|assistant_end|>",
@@ -83,7 +85,8 @@ class Encoder {
 };
 
 /// Learns a vocabulary of `vocabulary` tokens (with special ones): again and again the most frequent pair of neighbours inside the
-/// pieces becomes a token; of equally frequent ones the pair of smallest ids. Code `data` if the text has too few pairs or is not UTF-8.
+/// pieces becomes a token, unless it had more than max_token_bytes; of equally frequent ones the pair of smallest ids. Code `data` if the
+/// text has too few pairs or is not UTF-8.
 [[nodiscard]] Result<Tokenizer> train_tokenizer(std::span<std::string const> documents, std::int64_t vocabulary, Report const& report = {});
 
 }  // namespace curtail::data

@@ -50,6 +50,9 @@ class Trainer {
                 heap_.push({found->second.count, top.pair});
                 continue;
             }
+            auto const bytes = bytes_[top.pair >> 16] + bytes_[top.pair & 0xFFFF];
+            if (bytes > max_token_bytes) continue;
+            bytes_.push_back(bytes);
             merge(top.pair, static_cast<Token>(256 + chosen.size()));
             chosen.push_back(top.pair);
             if (report) report(static_cast<double>(chosen.size()), static_cast<double>(merges));
@@ -111,6 +114,7 @@ class Trainer {
     std::unordered_map<Pair, Occurrences> pairs_;
     std::priority_queue<Candidate> heap_;
     std::vector<Pair> born_;
+    std::vector<std::size_t> bytes_ = std::vector<std::size_t>(256, 1);  ///< of each token so far
 };
 
 Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)

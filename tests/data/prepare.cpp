@@ -65,7 +65,7 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     for (int i = 1; i <= 4; ++i)
         wanted.push_back(*read_file(CURTAIL_SOURCE_DIR "/tests/golden/corpus/prose-" + std::to_string(i) + ".txt"));
     EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
-    EXPECT_TRUE(verify(folder / "data"));
+    EXPECT_TRUE(verify(folder / "data")->good());
 }
 
 TEST(Prepare, TheSameTextAndOptionsGiveTheSameBytesAndAreFoundAgain)
@@ -100,11 +100,12 @@ TEST(Prepare, ADamagedFolderIsNotTakenForDone)
     test::TemporaryFolder const folder;
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
     ASSERT_TRUE(write_file(folder / "data" / "train-00000.h5", "x"));
-    EXPECT_THAT(prepare(golden_text(folder / "data")).error().message(), HasSubstr("it is damaged"));
+    fs::remove(folder / "data" / "train-00001.h5");
+    EXPECT_THAT(prepare(golden_text(folder / "data")).error().message(), HasSubstr("it is damaged; add --replace"));
     auto again = golden_text(folder / "data");
     again.replace = true;
     EXPECT_TRUE(prepare(again));
-    EXPECT_TRUE(verify(folder / "data"));
+    EXPECT_TRUE(verify(folder / "data")->good());
 }
 
 TEST(Prepare, FailureAndInterruptionLeaveNothingHalf)
@@ -132,11 +133,75 @@ TEST(Prepare, AFolderOfOtherThingsIsLeftAlone)
     EXPECT_TRUE(fs::exists(folder / "data" / "thesis.tex"));
 }
 
+TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(make_folder(folder / "web"));
+    ASSERT_TRUE(write_file(folder / "web" / "manifest.json", R"({"name": "a web page", "icons": []})"));
+    ASSERT_TRUE(write_file(folder / "web" / "precious.txt", "years of work"));
+    auto options = golden_text(folder / "web");
+    EXPECT_THAT(prepare(options).error().message(), testing::Not(HasSubstr("--replace"))) << "it does not invite to what it would refuse";
+    options.replace = true;
+    EXPECT_THAT(prepare(options).error().message(), HasSubstr("manifest.json is not that of prepared text"));
+    EXPECT_TRUE(fs::exists(folder / "web" / "precious.txt"));
+
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    auto other = golden_text(folder / "data");
+    other.seed = 2;
+    other.replace = true;
+    ASSERT_TRUE(write_file(folder / "data" / "notes.txt", "about this text"));
+    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it holds \"notes.txt\" too"));
+    EXPECT_TRUE(fs::exists(folder / "data" / "notes.txt"));
+    fs::remove(folder / "data" / "notes.txt");
+    fs::create_directory_symlink(folder / "web", folder / "data" / "train-99999.h5");
+    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it holds \"train-99999.h5\" too"));
+    fs::remove(folder / "data" / "train-99999.h5");
+    EXPECT_TRUE(prepare(other));
+}
+
+TEST(Prepare, AFileIsNotReplacedByAFolder)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "data", ""));
+    auto options = golden_text(folder / "data");
+    options.replace = true;
+    EXPECT_EQ(prepare(options).error().code, ExitCode::cannot_create);
+    EXPECT_TRUE(fs::is_regular_file(folder / "data"));
+}
+
+TEST(PutInPlace, WhenItFailsTheOldFolderIsBack)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(make_folder(folder / "data"));
+    ASSERT_TRUE(write_file(folder / "data" / "x", "old"));
+    EXPECT_EQ(put_in_place(folder / "none", folder / "data", folder / ".data.old").error().code, ExitCode::cannot_create);
+    EXPECT_EQ(*read_file(folder / "data" / "x"), "old");
+    EXPECT_THAT(names_in(folder.path()), testing::ElementsAre("data"));
+}
+
 TEST(Prepare, TwoAtOnceTheSecondIsToldToWait)
 {
     test::TemporaryFolder const folder;
     auto const lock = FileLock::take(folder / ".data.lock");
     EXPECT_EQ(prepare(golden_text(folder / "data")).error().code, ExitCode::temporary);
+}
+
+TEST(Verify, FindsEveryBadFileByName)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    ASSERT_TRUE(write_file(folder / "data" / "train-00000.h5", "x"));
+    fs::remove(folder / "data" / "heldout-00000.h5");
+    auto const tokenizer = *read_file(folder / "data" / tokenizer_file);
+    ASSERT_TRUE(write_file(folder / "data" / tokenizer_file, tokenizer + "\n")) << "the same tokenizer in other bytes";
+    auto const found = verify(folder / "data");
+    ASSERT_TRUE(found) << found.error().message();
+    using testing::Field;
+    EXPECT_THAT(found->bad, testing::ElementsAre(Field(&BadFile::file, "tokenizer.tiktoken"), Field(&BadFile::file, "train-00000.h5"),
+                                                 Field(&BadFile::file, "heldout-00000.h5")));
+    EXPECT_THAT(found->bad[0].why, HasSubstr("digest differs"));
+    EXPECT_THAT(found->bad[1].why, HasSubstr("digest differs"));
+    EXPECT_EQ(found->bad[2].why, "No such file or directory");
 }
 
 TEST(Prepare, NothingNeedBeHeldOut)

@@ -72,7 +72,13 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out, HasSubstr("\"unigram_entropy_nats\""));
     EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out, HasSubstr("tokens       uint16"));
     ASSERT_TRUE(write_file(shell.path("data/train-00000.h5"), "x"));
-    EXPECT_EQ(shell.run({"verify", shell.path("data")}).code, 65);
+    auto const damaged = shell.run({"verify", shell.path("data")});
+    EXPECT_EQ(damaged.code, 65);
+    EXPECT_THAT(damaged.out, testing::StartsWith("train-00000.h5: digest differs"));
+    EXPECT_THAT(damaged.err, HasSubstr("prepare the text again with --replace"));
+    auto const listed = json::parse(shell.run({"verify", shell.path("data"), "--json"}).out, "verify");
+    ASSERT_TRUE(listed);
+    EXPECT_EQ(listed->as_object()->find("bad")->as_array()->size(), 1U);
     EXPECT_EQ(shell.run({"inspect", shell.path("data/train-00000.h5")}).code, 65);
 }
 
@@ -119,12 +125,13 @@ TEST(CurtailData, KilledAnywhereItLeavesNothingHalfAndTheNextRunCompletes)
         waitpid(pid, nullptr, 0);
         if (std::filesystem::exists(shell.path("data"))) {
             auto const whole = verify(shell.path("data"));
-            EXPECT_TRUE(whole) << whole.error().message();
+            ASSERT_TRUE(whole) << whole.error().message();
+            EXPECT_TRUE(whole->good());
             std::filesystem::remove_all(shell.path("data"));
         }
     }
     EXPECT_EQ(shell.run(prepare).code, 0);
-    EXPECT_TRUE(verify(shell.path("data")));
+    EXPECT_TRUE(verify(shell.path("data"))->good());
     EXPECT_FALSE(std::filesystem::exists(shell.path(".data.part")));
 }
 

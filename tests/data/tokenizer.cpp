@@ -165,6 +165,18 @@ TEST(Tokenizer, TwoWaysToTheSameBytesLeaveOneToken)
     }
 }
 
+TEST(Tokenizer, MergesThatWouldBeTooLongAreNotChosen)
+{
+    // A run of one letter doubles its token with each merge: the thirteenth would have 8192 bytes.
+    std::vector<std::string> const text(3, repeat("a", 16'384) + " bcdefgh");
+    auto const tokenizer = train_tokenizer(text, min_vocabulary + 16);
+    ASSERT_TRUE(tokenizer) << tokenizer.error().message();
+    EXPECT_EQ(*tokenizer->decode(*Encoder(*tokenizer).encode(text[0])), text[0]);
+    std::size_t longest = 0;
+    for (Token id = 0; id < tokenizer->bos(); ++id) longest = std::max(longest, tokenizer->decode(std::span(&id, 1))->size());
+    EXPECT_EQ(longest, max_token_bytes);
+}
+
 TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
 {
     auto const good = small_tokenizer().to_tiktoken();
