@@ -17,30 +17,41 @@ struct MpiSession::State {
     std::array<int, 2> worst{};  ///< of all ranks
 
     /// Greatest exit code of all ranks in `worst`, with the lowest rank that has it. False: the others did not come within `grace`.
-    [[nodiscard]] bool agree(ExitCode mine, std::optional<Millis> grace)
-    {
-        own = {static_cast<int>(mine), end->rank()};
-        MPI_Request request = MPI_REQUEST_NULL;
-        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): await() tests the request until it is done
-        check(MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request), "end together");
-        return await(request, grace, "end together");
-    }
+    [[nodiscard]] Result<bool> agree(ExitCode mine, std::optional<Millis> grace);
 };
 
 namespace {
+
+tl::unexpected<Error> cannot_work_together(CommError const& broken)
+{
+    return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(), "another start goes on from the last commit");
+}
 
 Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
 {
     try {
         return body(ranks);
     } catch (CommError const& broken) {
-        return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(), "another start goes on from the last commit");
+        return cannot_work_together(broken);
     } catch (std::exception const& broken) {
         return fail(ExitCode::software, "internal error", broken.what(), "please report this with the command that led to it");
     }
 }
 
 }  // namespace
+
+Result<bool> MpiSession::State::agree(ExitCode mine, std::optional<Millis> grace)
+{
+    own = {static_cast<int>(mine), end->rank()};
+    MPI_Request request = MPI_REQUEST_NULL;
+    try {
+        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): await() tests the request until it is done
+        check(MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request), "end together");
+        return await(request, grace, "end together");
+    } catch (CommError const& broken) {
+        return cannot_work_together(broken);
+    }
+}
 
 bool started_by_launcher()
 {
@@ -83,15 +94,17 @@ Result<void> MpiSession::run(Body const& body, LastWords const& last_words, Mill
     auto const ranks = mpi_collectives();
     auto done = run_caught(body, *ranks);
     auto const mine = done ? ExitCode::ok : done.error().code;
-    if (!state_->agree(mine, done ? std::nullopt : std::optional(grace))) {
-        last_words(done.error());
-        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(mine));
-        std::_Exit(static_cast<int>(mine));
+    auto const met = state_->agree(mine, done ? std::nullopt : std::optional(grace));
+    if (!met || !*met) {
+        auto const error = done ? met.error() : done.error();
+        last_words(error);
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code));
+        std::_Exit(static_cast<int>(error.code));
     }
     auto const [code, failed] = state_->worst;
     if (code == 0 || size() == 1) return done;
     if (rank() == failed) last_words(done.error());
-    bool const heard = state_->agree(mine, grace);
+    bool const heard = state_->agree(mine, grace).value_or(false);
     return fail(static_cast<ExitCode>(code), "rank " + std::to_string(rank()) + " stops",
                 "rank " + std::to_string(failed) + " failed" + (heard ? ", and has said why" : ""));
 }

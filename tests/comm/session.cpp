@@ -78,4 +78,11 @@ TEST(MpiSession, AnExceptionInOneRankEndsThemAll)
     EXPECT_THAT(output, HasSubstr("rank 2: last words: internal error: a broken promise"));
 }
 
+TEST(MpiSession, WhenMpiItselfFailsAtTheEndAnotherStartMayHelp)
+{
+    auto const [code, output] = ranks_that("mpi-breaks-at-the-end");
+    EXPECT_EQ(code, 75) << output;
+    EXPECT_THAT(output, HasSubstr("rank 2: last words: the ranks cannot work together: cannot end together"));
+}
+
 }  // namespace

@@ -2,20 +2,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "data/tokenizer.hpp"
+#include "support/golden_folder.hpp"
 
 namespace curtail::data {
 namespace {
 
 std::filesystem::path golden(std::string const& name)
 {
-    char const* stated = std::getenv("CURTAIL_GOLDEN_DIR");
-    return std::filesystem::path(stated != nullptr ? stated : CURTAIL_SOURCE_DIR "/tests/golden") / name;
+    return test::golden_folder() / name;
 }
 
 json::Value golden_json(std::string const& name) { return json::parse_file(golden(name), json::Dialect::strict).value(); }

@@ -4,18 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <set>
 #include <stdexcept>
 
+#include "support/golden_folder.hpp"
+
 namespace curtail::test {
 namespace {
-
-std::filesystem::path golden_folder()
-{
-    char const* given = std::getenv("CURTAIL_GOLDEN_DIR");
-    return given != nullptr && *given != '\0' ? std::filesystem::path(given) : std::filesystem::path(CURTAIL_SOURCE_DIR) / "tests/golden";
-}
 
 template <class T>
 T need(Result<T> result)
@@ -42,7 +37,7 @@ tensors::TensorReader open_golden(std::string const& file)
 {
     tensors::ReadLimits limits;
     limits.compressed = true;
-    return need(tensors::TensorReader::open(golden_folder() / file, limits));
+    return need(tensors::TensorReader::open(test::golden_folder() / file, limits));
 }
 
 }  // namespace

@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 #include "rounds/merge.hpp"
+#include "support/golden_folder.hpp"
 #include "tensors/tensor_file.hpp"
 
 namespace curtail::rounds {
@@ -15,9 +14,7 @@ class GoldenOuter : public testing::Test {
   protected:
     GoldenOuter()
     {
-        char const* stated = std::getenv("CURTAIL_GOLDEN_DIR");
-        std::filesystem::path const folder = stated != nullptr ? stated : CURTAIL_SOURCE_DIR "/tests/golden";
-        auto opened = tensors::TensorReader::open(folder / "outer.h5", {.compressed = true});
+        auto opened = tensors::TensorReader::open(test::golden_folder() / "outer.h5", {.compressed = true});
         if (!opened) throw std::runtime_error(opened.error().message());
         file.emplace(std::move(*opened));
     }

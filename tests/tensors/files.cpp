@@ -8,6 +8,7 @@
 
 #include "core/digest.hpp"
 #include "core/files.hpp"
+#include "support/golden_folder.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
 
@@ -228,10 +229,8 @@ TEST(TensorFile, ThreadsTakeTurns)
 
 TEST(TensorFile, GoldenFilesAreReadable)
 {
-    char const* stated = std::getenv("CURTAIL_GOLDEN_DIR");
-    std::filesystem::path const folder = stated != nullptr ? stated : CURTAIL_SOURCE_DIR "/tests/golden";
     int files = 0;
-    for (auto const& entry : std::filesystem::directory_iterator(folder)) {
+    for (auto const& entry : std::filesystem::directory_iterator(test::golden_folder())) {
         if (entry.path().extension() != ".h5") continue;
         ++files;
         auto const reader = TensorReader::open(entry.path(), {.compressed = true});
