@@ -9,31 +9,34 @@ export CCACHE_BASEDIR := $(CURDIR)
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 setup: ## install missing Debian packages and the pinned wheels (dry run: scripts/setup.sh --dry-run)
 	@scripts/setup.sh
 
-build: setup ## build everything into build/release (PRESET=debug, asan, tsan: into build/<preset>)
-	@cmake --preset $(PRESET) > $(CURDIR)/.cmake.log 2>&1 || { cat .cmake.log; exit 1; }
-	@rm -f .cmake.log
+build: setup ## build everything into build/release (PRESET=debug, asan+ubsan, tsan: into build/<preset>; CURTAIL_TORCH_ROOT=path: another LibTorch)
+	@mkdir -p $(BUILD)
+	@cmake --preset $(PRESET) $${CURTAIL_TORCH_ROOT:+"-DCURTAIL_TORCH_ROOT=$$CURTAIL_TORCH_ROOT"} > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
+# What was built is what the scripts use.
+demo bench soak: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
+
 demo: build ## replay a real day on three private Slurm clusters; ends with a table, a report and a sample (TEXT=path: train on your own text)
-	@scripts/demo.sh $(if $(TEXT),--text "$(TEXT)")
+	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
-	@ctest --test-dir $(BUILD) --output-on-failure -j 2 -LE bench
+	@ctest --test-dir $(BUILD) --output-on-failure -j 2
 
 test-asan: ## unit tests under address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory build PRESET=asan
-	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L unit
+	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
+	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(JOBS) -L unit
 
 bench: build ## measure; prints ratios and keeps them in results/bench
-	@scripts/bench.py
+	@exec scripts/bench.py
 
 soak: build ## long repetitions of the fault tests, resumable, result in results/soak
-	@scripts/soak.sh
+	@exec scripts/soak.sh
 
 format: ## clang-format everything
 	@clang-format -i $(SOURCES)
@@ -45,6 +48,7 @@ tidy: build ## clang-tidy over all sources
 	@run-clang-tidy -quiet -p $(BUILD) '/(src|tests)/.*\.cpp$$'
 
 clean: ## remove what was built (results/ and .deps/ stay)
+	@[ ! -e build/clusters/sites ] || { echo "clusters may be up: make cluster-down first" >&2; exit 75; }
 	@rm -rf build
 
 cluster-up: ## start the private Slurm clusters of the demo

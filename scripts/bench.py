@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Measures whole commands and prints ratios of two things measured in the same run, since absolute times of a shared machine mean little.
 Writes results/bench/<time>-<commit>.json with what produced it. Needs a demo's data (results/demo/data); makes it if it is not there."""
+import argparse
 import hashlib
 import json
 import os
 import platform
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,16 +27,39 @@ def program(name):
     return str(BUILD / "bin" / name)
 
 
-def seconds(*words, **options):
+def execute(*words, **options):
+    """Runs a command to its end, in a session of its own; what it started ends with us, however we end."""
+    process = subprocess.Popen([str(w) for w in words], env=ENVIRONMENT, stdin=subprocess.DEVNULL, start_new_session=True, **options)
+    try:
+        if process.wait() != 0:
+            raise SystemExit(f"bench.py: exit code {process.returncode} of {' '.join(map(str, words))}")
+    finally:
+        if process.poll() is None:
+            end(process)
+
+
+def end(process):
+    """TERM, later KILL, to the whole session: mpirun answers TERM by ending its ranks."""
+    for number, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
+        os.killpg(process.pid, number)
+        try:
+            process.wait(patience)
+            return
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def seconds(*words):
     started = time.perf_counter()
-    subprocess.run([str(w) for w in words], check=True, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+    execute(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return time.perf_counter() - started
 
 
 def prepare_data():
+    if not TEXT.is_dir():
+        execute(SOURCE / "scripts/demo_text.sh", TEXT)
     if not (DATA / "manifest.json").exists():
-        subprocess.run([SOURCE / "scripts/demo_text.sh", TEXT], check=True)
-        subprocess.run([program("curtail-data"), "prepare", TEXT, "--out", DATA, "--vocabulary", "2048", "--held-out", "0.05", "--seed", "1"], check=True)
+        execute(program("curtail-data"), "prepare", TEXT, "--run", SOURCE / "inputs/runs/demo.json", "--held-out", 0.05, "--seed", 1)
 
 
 def training_rate(ranks, steps=30):
@@ -85,7 +110,22 @@ def measure_poll():
                 "b": [seconds("true") for _ in range(10)]}
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(64, f"bench.py: {message}; see bench.py --help\n")
+
+
+def end_on(number, _frame):
+    raise SystemExit(128 + number)
+
+
 def main():
+    Parser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_on)
+    if not os.access(program("curtail-train"), os.X_OK):
+        print(f"bench.py: {program('curtail-train')} is not there; run `make build` first", file=sys.stderr)
+        return 69
     prepare_data()
     results = []
     for measure in (measure_training, measure_encoding, measure_poll):
@@ -101,6 +141,7 @@ def main():
     out.write_text(json.dumps({"time": now, "build": version.splitlines(), "system": {"machine": platform.platform(), "cores": os.cpu_count(), "load": os.getloadavg()},
                                "results": results}, indent=1) + "\n")
     print(f"kept in {out.relative_to(SOURCE)}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -1,76 +1,135 @@
 #!/usr/bin/env bash
 # demo.sh [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
 # Replays a recorded day on three private Slurm clusters of this machine and trains a small model in its windows.
-# Ends with a table, results/<run>/report.html and a sample of text. Nothing is left running, also after Ctrl-C.
+# Ends with a table, report.html in the run's folder and a sample of text. Ctrl-C, TERM or a closed terminal: jobs are drained,
+# clusters go down, nothing is left running; a second signal cancels the jobs instead.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cd "$here"
+usage() { echo "demo.sh: $*; see demo.sh --help" >&2; exit 64; }
+
+caller=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+here=$PWD
+# Paths on the command line are the caller's; the defaults are the checkout's.
+absolute() { case $1 in /*) echo "$1" ;; *) echo "$caller/$1" ;; esac; }
 run=inputs/runs/demo.json
 trace=signals/mci_2026-01-11.csv
 speed=300
 text=
 while [ $# -gt 0 ]; do
     case $1 in
-        --run) run=$2; shift 2 ;;
-        --trace) trace=$2; shift 2 ;;
-        --speed) speed=$2; shift 2 ;;
-        --text) text=$2; shift 2 ;;
-        -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
-        *) echo "demo.sh: unknown option $1; see demo.sh --help" >&2; exit 64 ;;
+        -h | --help) sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        --run | --trace | --speed | --text) [ -n "${2-}" ] || usage "$1 wants a value" ;;
+        *) usage "unknown option $1" ;;
     esac
+    case $1 in
+        --run) run=$(absolute "$2") ;;
+        --trace) trace=$(absolute "$2") ;;
+        --speed) speed=$2 ;;
+        --text) text=$(absolute "$2") ;;
+    esac
+    shift 2
 done
-bin=${CURTAIL_BUILD:-build/release}/bin
-name=$(basename "$run" .json)
-out=results/$name
-seed=1
+bin=${CURTAIL_BUILD:-$here/build/release}/bin
 
-say() { echo "demo: $*" >&2; }
+# A terminal that is gone refuses words; that is no reason to stop half way.
+say() { echo "demo: $*" >&2 || true; }
 [ -x "$bin/curtail-poll" ] || { echo "demo.sh: $bin/curtail-poll is not there; run \`make build\` first" >&2; exit 69; }
 [ -z "$text" ] || [ -e "$text" ] || { echo "demo.sh: there is no text at $text; name a file or folder of UTF-8 text (TEXT=path)" >&2; exit 66; }
 
-mkdir -p results
-exec 9> "results/.$name.lock"
-flock -n 9 || { echo "demo.sh: another demo is running in $here (it holds results/.$name.lock); wait for it or stop it with Ctrl-C" >&2; exit 75; }
+child=   # the process that runs now
+group=no # whether a signal is for all of its session
+caught=  # exit code that the first signal asks for
+clusters=no
+
+tell_child() {
+    if [ $group = yes ] && kill -TERM -- "-$child" 2> /dev/null; then return; fi
+    kill -TERM "$child" 2> /dev/null || true
+}
+
+on_signal() { # CODE
+    [ "$1" != 129 ] || exec > /dev/null 2>&1
+    [ -n "$caught" ] || say "stopping"
+    caught=${caught:-$1}
+    [ -z "$child" ] || tell_child
+}
+
+# Runs a command in a session of its own, since a terminal would signal everybody at once, and beside this script, since bash looks at
+# a signal only when its foreground command has ended. A signal is passed on, and when the command has ended so does the demo.
+run_told() {
+    local status=0
+    [ -z "$caught" ] || exit "$caught"
+    setsid "$@" 9>&- &
+    child=$!
+    [ -z "$caught" ] || tell_child
+    wait "$child" || status=$?
+    # After a signal bash may lose the command's status; that it ends is enough then.
+    while [ -n "$caught" ] && kill -0 "$child" 2> /dev/null; do wait "$child" || sleep 0.05 || true; done
+    child=
+    [ -z "$caught" ] || exit "$caught"
+    return $status
+}
+# The command and all that it started are told.
+run_group() { group=yes; run_told "$@"; }
+# The command alone is told, and tells others as it sees fit.
+run_alone() { group=no; run_told "$@"; }
+# Nobody is told: it is short and must not stop half way. The demo ends after it.
+run_whole() {
+    [ -z "$caught" ] || exit "$caught"
+    setsid -w "$@" 9>&-
+}
+
+finish() {
+    local status=$?
+    trap '' INT TERM HUP
+    if [ $clusters = yes ] && ! setsid -w slurm/private_clusters.sh down 9>&-; then
+        say "the clusters did not go down; try \`make cluster-down\`"
+        [ $status != 0 ] || status=71
+    fi
+    exit $status
+}
+trap 'on_signal 130' INT
+trap 'on_signal 143' TERM
+trap 'on_signal 129' HUP
+trap '' PIPE # whoever read our words may be gone: the poller must drain all the same
+trap finish EXIT
+
+paths=$("$bin/curtail-status" "$run" --paths)
+out=$(sed -n 's/^folder *//p' <<< "$paths")
+mkdir -p "$out"
+lock=$(dirname "$out")/.$(basename "$out").lock
+exec 9> "$lock"
+flock -n 9 || { echo "demo.sh: another demo of $run is running (it holds $lock); wait for it or stop it with Ctrl-C" >&2; exit 75; }
 
 # A run is a chain of records that only grows: a new demo is a new run, and the last one is kept beside it.
-if [ -e "$out/clock.json" ] || [ -e "$out/store" ]; then
+mapfile -t last < <(find "$out" -mindepth 1 -maxdepth 1 ! -name data ! -name text)
+if [ ${#last[@]} -gt 0 ]; then
     rm -rf "$out.previous"
     mkdir "$out.previous"
-    for part in "$out"/*; do
-        case $part in */data | */text) ;; *) mv "$part" "$out.previous/" ;; esac
-    done
+    mv -- "${last[@]}" "$out.previous/"
     say "the last run is kept in $out.previous"
 fi
-mkdir -p "$out"
 
 if [ -z "$text" ]; then
     text=$out/text
-    [ -e "$text/.complete" ] || { say "extracting English prose from Debian's perl-doc"; scripts/demo_text.sh "$text" && touch "$text/.complete"; }
+    if [ ! -d "$text" ]; then
+        say "extracting English prose from Debian's perl-doc"
+        run_group scripts/demo_text.sh "$text"
+    fi
 fi
-"$bin/curtail-data" prepare "$text" --out "$out/data" --vocabulary 2048 --held-out 0.05 --seed $seed --replace
+run_group "$bin/curtail-data" prepare "$text" --run "$run" --held-out 0.05 --seed 1 --replace
 
-clusters=no
-finish() {
-    local status=$?
-    trap '' INT TERM
-    [ $clusters = no ] || slurm/private_clusters.sh down || true
-    exit $status
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
+run_whole slurm/private_clusters.sh up
 clusters=yes
-slurm/private_clusters.sh up || { clusters=no; exit 75; }
-
 say "replaying $trace at $speed times real speed; decisions follow"
-# Ctrl-C reaches the poller too: it drains what runs and leaves with 130 before this script goes on.
-"$bin/curtail-poll" "$run" --watch --trace "$trace" --speed "$speed"
-slurm/private_clusters.sh down
+# The poller drains what runs when it is told to stop, and leaves with 130 when everything is gone.
+run_alone "$bin/curtail-poll" "$run" --watch --trace "$trace" --speed "$speed"
+run_whole slurm/private_clusters.sh down
 clusters=no
 
-"$bin/curtail-model" evaluate "$run" --out "$out/evaluation.json" --quiet > /dev/null
-"$bin/curtail-status" "$run" --verify
-"$bin/curtail-report" "$run" --trace "$trace"
+run_group "$bin/curtail-model" evaluate "$run" --out "$out/evaluation.json" --quiet > /dev/null
+run_group "$bin/curtail-status" "$run" --verify
+run_group "$bin/curtail-report" "$run" --trace "$trace"
 say "a sample of what it learned:"
-"$bin/curtail-model" sample "$run" --prompt "The " --tokens 120 --temperature 0.8 --seed 1
+run_group "$bin/curtail-model" sample "$run" --prompt "The " --tokens 120 --temperature 0.8 --seed 1
 say "report: $out/report.html"

@@ -7,8 +7,9 @@ export LC_ALL=C
 
 case ${1-} in
     -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    "") echo "usage: demo_text.sh OUT" >&2; exit 64 ;;
+    -*) echo "demo_text.sh: unknown option $1; see demo_text.sh --help" >&2; exit 64 ;;
 esac
+if [ $# -ne 1 ] || [ -z "$1" ]; then echo "usage: demo_text.sh OUT" >&2; exit 64; fi
 out=$1
 [ ! -e "$out" ] || [ -z "$(ls -A "$out")" ] || { echo "demo_text.sh: $out is not empty; remove it or name another folder" >&2; exit 73; }
 if ! perl -MPod::Text -e 1 2> /dev/null; then

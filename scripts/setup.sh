@@ -1,79 +1,117 @@
 #!/usr/bin/env bash
 # setup.sh [--dry-run]   Installs what Curtail needs to build and run on Debian 12: the packages of scripts/setup-packages.txt
 # that are missing, and the pinned wheels of scripts/wheels.txt into .deps/site. May be run as often as you like.
-# Without root (or sudo) it changes no packages and prints the command that would.
+# Without root (or sudo) it changes no packages and prints the command that would. With CURTAIL_TORCH_ROOT (another LibTorch)
+# only the report's plotly.js is fetched.
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+here=$PWD
 site=$here/.deps/site
 stamp=$site/.wheels.sha256
+readonly WHEELS_MB=2000 # while the wheels are fetched and unpacked
 dry_run=no
-case ${1:-} in
-    "") ;;
-    --dry-run) dry_run=yes ;;
-    -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
-    *) echo "setup.sh: unknown option $1; did you mean --dry-run?" >&2; exit 64 ;;
-esac
+for word in "$@"; do
+    case $word in
+        --dry-run) dry_run=yes ;;
+        -h | --help) sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        *) echo "setup.sh: unknown option $word; did you mean --dry-run?" >&2; exit 64 ;;
+    esac
+done
 
 say() { echo "setup: $*" >&2; }
-fail() { echo "setup.sh: $*" >&2; exit 69; }
+fail() { local code=$1; shift; echo "setup.sh: $*" >&2; exit "$code"; }
 
 missing_packages() {
+    local package
     while read -r package; do
-        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
-    done < "$here/scripts/setup-packages.txt"
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+    done < scripts/setup-packages.txt
 }
 
-# Debian starts daemons as soon as they are installed. Ours are private to a run: none may start here.
+# Debian starts daemons as soon as they are installed. Ours are private to a run: none may start here. A policy of somebody else
+# stays as it is; ours is known by its second line, and goes whatever ends us.
+policy=${CURTAIL_POLICY_RC:-/usr/sbin/policy-rc.d}
+policy_mark='# made by scripts/setup.sh of Curtail while it installs packages'
+as_root=()
+remove_policy() {
+    [ "$(sed -n 2p "$policy" 2> /dev/null)" != "$policy_mark" ] || "${as_root[@]}" rm -f "$policy"
+}
 without_services() {
-    local policy=/usr/sbin/policy-rc.d made=no
-    if [ ! -e $policy ]; then
-        printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy > /dev/null
-        "${as_root[@]}" chmod 755 $policy
-        made=yes
-    fi
     local status=0
+    trap 'trap "" INT TERM HUP; remove_policy' EXIT
+    if [ ! -e "$policy" ]; then
+        printf '#!/bin/sh\n%s\nexit 101\n' "$policy_mark" | "${as_root[@]}" tee "$policy" > /dev/null || fail 73 "cannot write $policy"
+        "${as_root[@]}" chmod 755 "$policy"
+    fi
     "$@" || status=$?
-    [ $made = no ] || "${as_root[@]}" rm -f $policy
+    remove_policy
+    trap - EXIT
     return $status
 }
 
 install_packages() {
     local -a packages
+    command -v dpkg-query > /dev/null || fail 69 "dpkg-query is not there: this is not Debian; install the like of: $(tr '\n' ' ' < scripts/setup-packages.txt)"
     mapfile -t packages < <(missing_packages)
     if [ ${#packages[@]} -eq 0 ]; then say "all Debian packages are there"; return; fi
     say "Debian packages to install: ${packages[*]}"
     [ $dry_run = no ] || return 0
-    if [ "$(id -u)" -ne 0 ] && ! command -v sudo > /dev/null; then
-        fail "these packages are missing and this is neither root nor is there sudo; ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
+    local ask="ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo > /dev/null || fail 69 "these packages are missing and this is neither root nor is there sudo; $ask"
+        sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; } || fail 77 "these packages are missing and sudo refuses, or wants a password and there is no terminal; $ask"
+        as_root=(sudo)
     fi
-    local -a as_root=()
-    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-    "${as_root[@]}" apt-get update -qq || fail "apt-get update failed; is this machine online?"
-    without_services "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null < /dev/null ||
-        fail "apt-get could not install: ${packages[*]}"
+    # Both print what is wrong by themselves.
+    "${as_root[@]}" apt-get update -qq || fail 69 "apt-get update failed, see above: no network, a wrong sources.list, or another apt at work"
+    without_services "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null < /dev/null 9>&- ||
+        fail 69 "apt-get could not install, see above: ${packages[*]}"
+}
+
+wanted_wheels() {
+    if [ -n "${CURTAIL_TORCH_ROOT:-}" ]; then grep '^plotly==' scripts/wheels.txt; else cat scripts/wheels.txt; fi
+}
+
+check_room() {
+    [ -z "${CURTAIL_TORCH_ROOT:-}" ] || return 0
+    [ "$(uname -m)" = x86_64 ] || fail 69 "the pinned wheels are for x86-64, this machine is $(uname -m); build LibTorch 2.11.0 and set CURTAIL_TORCH_ROOT to it"
+    local free
+    free=$(df -Pm .deps | awk 'NR == 2 {print $4}')
+    [ "$free" -ge $WHEELS_MB ] || fail 73 "$here/.deps has $free MB of free space, the wheels need $WHEELS_MB; make room, or let .deps be a link to a folder on another disk"
 }
 
 # The wheels are those of Debian 12's Python, whichever Python runs pip: nothing of them is ever imported.
 install_wheels() {
-    local wanted
-    wanted=$(sha256sum < "$here/scripts/wheels.txt")
-    if [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then say "the wheels are in .deps/site"; return; fi
-    say "unpacking the wheels of scripts/wheels.txt into .deps/site (about 560 MB to fetch)"
+    local wanted there size python=python3 fresh=$here/.deps/site.new
+    wanted=$(wanted_wheels | sha256sum)
+    there=$(cat "$stamp" 2> /dev/null || true)
+    # All of them serve as well where plotly.js alone is wanted.
+    if [ "$there" = "$wanted" ] || [ "$there" = "$(sha256sum < scripts/wheels.txt)" ]; then say "the wheels are in .deps/site"; return; fi
+    size=$([ -n "${CURTAIL_TORCH_ROOT:-}" ] && echo 10 || echo 560)
+    say "unpacking into .deps/site, about $size MB to fetch: $(wanted_wheels | sed -n 's/ --hash.*//p' | tr '\n' ' ')"
     [ $dry_run = no ] || return 0
-    local python=python3
+    check_room
     $python -m pip --version > /dev/null 2>&1 || python=/usr/bin/python3
-    local fresh=$here/.deps/site.new
+    $python -m pip --version > /dev/null 2>&1 || fail 69 "there is no pip for python3; apt-get install python3-pip"
     rm -rf "$fresh"
     $python -m pip install --quiet --disable-pip-version-check --no-warn-script-location --root-user-action ignore --no-deps --no-compile --require-hashes \
         --only-binary :all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
         --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
-        --target "$fresh" -r "$here/scripts/wheels.txt" || fail "pip could not fetch the wheels; is this machine online?"
+        --target "$fresh" -r <(wanted_wheels) || fail 69 "pip could not install the wheels, see above: no network, no room in ${TMPDIR:-/tmp}, or another file than the pinned one"
     rm -rf "$site"
     mv "$fresh" "$site"
     echo "$wanted" > "$stamp"
 }
 
-[ "$(uname -m)" = x86_64 ] || fail "the pinned wheels are for x86-64, this machine is $(uname -m); build LibTorch 2.11.0 and pass -DCURTAIL_TORCH_ROOT=..."
+# bash waits for apt-get and pip before it acts on a signal; a terminal's Ctrl-C reaches them too.
+trap 'exit 130' INT
+trap 'exit 143' TERM
+trap 'exit 129' HUP
+if [ $dry_run = no ]; then
+    { mkdir -p .deps && [ -w .deps ]; } 2> /dev/null || fail 73 "cannot write in $here/.deps; is the checkout yours, and its disk writable?"
+    exec 9> .deps/.setup.lock
+    flock -n 9 || { say "another set-up of this checkout is at work, waiting for it"; flock 9; }
+fi
 install_packages
 install_wheels

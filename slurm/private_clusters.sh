@@ -20,7 +20,8 @@ usage: private_clusters.sh up [--if-needed] [SITE...]   start one cluster per si
        private_clusters.sh env SITE                     the line that points Slurm's commands at one: eval "\$(... env SITE)"
 
 Environment:
-  CURTAIL_CLUSTERS            working folder [\${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>, linked as build/clusters]
+  CURTAIL_CLUSTERS            working folder [the one that build/clusters links to while there is one, else
+                              \${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>]
   CURTAIL_CLUSTER_CPUS        CPUs of each cluster [number of cores, at least 4]
   CURTAIL_CLUSTER_KILL_WAIT   seconds between TERM and KILL of a cancelled job [10]
 
@@ -29,21 +30,26 @@ Exit codes: 0 done; 64 wrong command line; 69 a program is missing, or \`status\
 EOT
 }
 
-say() { echo "private_clusters.sh: $*" >&2; }
+# A terminal that is gone refuses words; that is no reason to stop half way.
+say() { echo "private_clusters.sh: $*" >&2 || true; }
 die() { local code=$1; shift; say "$*"; exit "$code"; }
 
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+marker=.curtail-clusters
 if [[ -n ${CURTAIL_CLUSTERS:-} ]]; then
     root=$CURTAIL_CLUSTERS
     link=
 else
-    hash=$(printf %s "$checkout" | sha256sum)
-    root=${TMPDIR:-/tmp}/curtail-${hash:0:8}-$(id -u)
     link=$checkout/build/clusters
+    root=$(readlink "$link" || true)
+    # TMPDIR may have been another one when they came up.
+    if [[ ! -f $root/$marker ]]; then
+        hash=$(printf %s "$checkout" | sha256sum)
+        root=${TMPDIR:-/tmp}/curtail-${hash:0:8}-$(id -u)
+    fi
 fi
 [[ $root == /* ]] || die $EX_USAGE "working folder $root: must be an absolute path; set CURTAIL_CLUSTERS or TMPDIR"
 socket=$root/munge/socket
-marker=.curtail-clusters
 user=$(id -un)
 host=$(hostname -s)
 
@@ -307,6 +313,7 @@ command_up() {
     local -a sites=("$@")
     ((${#sites[@]})) || sites=(CAISO_NORTH SPP_TX NEM_SA)
     for site in "${sites[@]}"; do
+        [[ $site != -* ]] || die $EX_USAGE "unknown option $site; see private_clusters.sh --help"
         [[ $site =~ ^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$ && $site != munge ]] ||
             die $EX_USAGE "bad site name \"$site\": 1 to 32 letters, digits, '_' or '-'"
     done
@@ -343,6 +350,7 @@ command_up() {
 }
 
 command_down() {
+    (($# == 0)) || die $EX_USAGE "down takes no words, but \"$1\""
     if [[ ! -d $root || -L $root ]]; then
         [[ ! -L $link ]] || rm -f "$link"
         return 0
@@ -358,6 +366,7 @@ command_down() {
 
 command_status() {
     local site alive
+    (($# == 0)) || die $EX_USAGE "status takes no words, but \"$1\""
     alive=$(count_alive)
     if ((alive == 0)); then
         echo "no clusters are up in $root"

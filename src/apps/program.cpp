@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "core/build_info.hpp"
@@ -23,10 +26,16 @@ constexpr char const* exit_code_page =
 struct Parsed {
     CLI::App* app{nullptr};
     Command const* command{nullptr};
+    std::vector<Option> options;  ///< the command's, and those of every command
     std::map<std::string, std::vector<std::string>> values;
-    std::map<std::string, bool> flags;
-    bool json{false};
+    std::map<std::string, std::optional<bool>> flags;  ///< nothing: not said so far
 };
+
+/// What every command has beside its own options.
+std::vector<Option> common_flags()
+{
+    return {{"verbose", Kind::flag, "", "", "Log details too"}, {"quiet", Kind::flag, "", "", "Log errors only"}};
+}
 
 std::string environment_name(std::string const& option)
 {
@@ -43,13 +52,22 @@ std::string help_line(Option const& option)
     return text;
 }
 
+/// An option of which nothing is said yet: "--name" sets it, and so does "--name=false".
+void add_flag(CLI::App& app, Option const& option, std::optional<bool>& value)
+{
+    app.add_flag_function(
+        "--" + option.name, [&value](std::int64_t count) { value = count > 0; }, option.help);
+}
+
 void declare(CLI::App& app, Command const& command, Parsed& parsed)
 {
     parsed.app = &app;
     parsed.command = &command;
-    for (auto const& option : command.options) {
+    parsed.options = command.options;
+    if (command.json) parsed.options.push_back({"json", Kind::flag, "", "", "Print one JSON document instead of text"});
+    for (auto const& option : parsed.options) {
         if (option.kind == Kind::flag) {
-            app.add_flag("--" + option.name, parsed.flags[option.name], option.help);
+            add_flag(app, option, parsed.flags[option.name]);
             continue;
         }
         auto* added = app.add_option("--" + option.name, parsed.values[option.name], help_line(option));
@@ -60,20 +78,20 @@ void declare(CLI::App& app, Command const& command, Parsed& parsed)
         auto* added = app.add_option(positional.name, parsed.values[positional.name], positional.help);
         added->type_name("")->required(positional.required)->expected(positional.repeated ? -1 : 1);
     }
-    if (command.json) app.add_flag("--json", parsed.json, "Print one JSON document instead of text");
 }
 
-Result<void> take_from_file(Command const& command, std::string const& path, Parsed& parsed)
+Result<void> take_from_file(std::string const& path, Parsed& parsed)
 {
     auto const file = json::parse_file(path);
     if (!file) return tl::unexpected(Error{ExitCode::config, file.error().what, file.error().why, file.error().remedy});
     json::ObjectReader reader(*file, path, ExitCode::config);
-    for (auto const& option : command.options) {
+    for (auto const& option : parsed.options) {
         auto const* value = reader.any(option.name);
         if (value == nullptr) continue;
         if (option.kind == Kind::flag) {
+            auto& flag = parsed.flags[option.name];
             if (value->as_bool() == nullptr) reader.reject({ExitCode::config, reader.place(option.name), "must be true or false", {}});
-            else if (!parsed.flags[option.name]) parsed.flags[option.name] = *value->as_bool();
+            else flag = flag.value_or(*value->as_bool());
             continue;
         }
         if (!parsed.values[option.name].empty()) continue;
@@ -86,29 +104,50 @@ Result<void> take_from_file(Command const& command, std::string const& path, Par
     return {};
 }
 
-Result<void> check_kind(Option const& option, std::string const& value)
+Result<void> take_from_environment(Parsed& parsed)
 {
-    char* end = nullptr;
-    if (option.kind == Kind::integer) (void)std::strtoll(value.c_str(), &end, 10);
-    else if (option.kind == Kind::number) (void)std::strtod(value.c_str(), &end);
-    else return {};
-    if (!value.empty() && *end == '\0') return {};
-    return fail(ExitCode::usage, "--" + option.name + " " + printable(value),
-                option.kind == Kind::integer ? "an integer is wanted" : "a number is wanted");
+    for (auto const& option : parsed.options) {
+        auto const name = environment_name(option.name);
+        char const* const found = std::getenv(name.c_str());
+        std::string_view const word = found != nullptr ? found : "";
+        if (word.empty()) continue;
+        if (option.kind != Kind::flag) {
+            if (parsed.values[option.name].empty()) parsed.values[option.name] = {std::string(word)};
+            continue;
+        }
+        bool const yes = word == "1" || word == "true" || word == "yes";
+        if (!yes && word != "0" && word != "false" && word != "no")
+            return fail(ExitCode::usage, name + "=" + printable(word), "true or false is wanted", "or yes, no, 1, 0");
+        auto& flag = parsed.flags[option.name];
+        flag = flag.value_or(yes);
+    }
+    return {};
 }
 
-Result<void> complete(Command const& command, std::string const& config, Parsed& parsed)
+template <class Number>
+bool is_number(std::string const& text)
 {
-    for (auto const& option : command.options) {
-        char const* from_environment = std::getenv(environment_name(option.name).c_str());
-        if (from_environment == nullptr) continue;
-        if (option.kind == Kind::flag)
-            parsed.flags[option.name] |= std::string_view(from_environment) == "1" || std::string_view(from_environment) == "true";
-        else if (parsed.values[option.name].empty()) parsed.values[option.name] = {from_environment};
-    }
+    Number number{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size()) return false;
+    if constexpr (std::is_floating_point_v<Number>) return std::isfinite(number);
+    return true;
+}
+
+Result<void> check_kind(Option const& option, std::string const& value)
+{
+    if (option.kind == Kind::text) return {};
+    if (option.kind == Kind::integer ? is_number<std::int64_t>(value) : is_number<double>(value)) return {};
+    return fail(ExitCode::usage, "--" + option.name + " " + printable(value),
+                option.kind == Kind::integer ? "an integer of at most 64 bits is wanted" : "a finite number is wanted");
+}
+
+Result<void> complete(std::string const& config, Parsed& parsed)
+{
+    if (auto taken = take_from_environment(parsed); !taken) return taken;
     if (!config.empty())
-        if (auto taken = take_from_file(command, config, parsed); !taken) return taken;
-    for (auto const& option : command.options) {
+        if (auto taken = take_from_file(config, parsed); !taken) return taken;
+    for (auto const& option : parsed.options) {
         if (option.kind == Kind::flag) continue;
         auto& values = parsed.values[option.name];
         if (values.empty() && !option.fallback.empty()) values = {option.fallback};
@@ -120,21 +159,23 @@ Result<void> complete(Command const& command, std::string const& config, Parsed&
 }
 
 /// CLI11 says which arguments it did not expect; the nearest known name is ours to add.
-std::string usage_message(CLI::Error const& error, std::vector<std::string> const& words, Command const* command, Program const& program)
+std::string usage_message(CLI::Error const& error, std::vector<std::string> const& words, Parsed const* chosen, Program const& program)
 {
     std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
-    if (command != nullptr)
-        for (auto const& option : command->options) known.push_back("--" + option.name);
+    if (chosen != nullptr)
+        for (auto const& option : chosen->options) known.push_back("--" + option.name);
     std::vector<std::string> names;
     for (auto const& c : program.commands) names.push_back(c.name);
     for (auto const& word : words) {
-        if (word.rfind("--", 0) == 0) {
-            auto const name = word.substr(0, word.find('='));
-            if (std::find(known.begin(), known.end(), name) == known.end() && name != "--json")
-                return "unknown option " + printable(name) + ": " + suggest_name(name, known);
-        }
+        if (word == "--") break;
+        bool const is_long = word.rfind("--", 0) == 0;
+        bool const is_short = !is_long && word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+        if (!is_long && (!is_short || word == "-h")) continue;
+        auto const name = word.substr(0, word.find('='));
+        if (std::find(known.begin(), known.end(), name) == known.end())
+            return "unknown option " + printable(name) + ": " + suggest_name(name, known);
     }
-    if (command == nullptr && !words.empty() && words[0].rfind("-", 0) != 0)
+    if (chosen == nullptr && !words.empty() && words[0].rfind('-', 0) != 0)
         return "unknown command " + printable(words[0]) + ": " + suggest_name(words[0], names);
     return printable(error.what());
 }
@@ -159,22 +200,56 @@ std::vector<std::string> Arguments::all(std::string const& name) const { return 
 
 void Console::print(std::string_view text) const
 {
-    // A closed pipe (`| head`) is the reader's choice, not a failure.
-    [[maybe_unused]] int const ignored = write_all(STDOUT_FILENO, text);
+    if (*trouble == 0) *trouble = write_all(STDOUT_FILENO, text);
 }
 void Console::print_json(json::Value const& document) const { print(json::to_pretty(document)); }
+
+namespace {
+
+/// Whether all of the product has reached stdout. A network file system may tell of a full disk only when a descriptor is closed.
+Result<void> finish_output(Console const& console)
+{
+    int error = *console.trouble;
+    if (error == 0) {
+        int const copy = dup(STDOUT_FILENO);
+        if (copy >= 0 && close(copy) != 0) error = errno;
+    }
+    // A closed pipe (`| head`) is the reader's choice, not a failure.
+    if (error == 0 || error == EPIPE) return {};
+    return fail(ExitCode::io, "cannot write to standard output", errno_text(error), "the rest is done; make room and ask again");
+}
+
+int print_page(Program const& program, std::string const& text)
+{
+    Console const console{Log::to_stderr(program.name, Level::info)};
+    console.print(text);
+    auto const done = finish_output(console);
+    return done ? 0 : report(program, done.error());
+}
+
+int run_command(Program const& program, Parsed& chosen, std::string const& config)
+{
+    if (auto ready = complete(config, chosen); !ready) return report(program, ready.error());
+    auto const is_set = [&](char const* name) { return chosen.flags[name].value_or(false); };
+    auto const level = is_set("verbose") ? Level::debug : is_set("quiet") ? Level::error : Level::info;
+    Console const console{Log::to_stderr(program.name, level), is_set("json")};
+    Arguments arguments{chosen.values};
+    for (auto const& [name, on] : chosen.flags) arguments.values[name] = {on.value_or(false) ? "1" : "0"};
+    auto const done = chosen.command->run(arguments, console).and_then([&] { return finish_output(console); });
+    return done ? 0 : report(program, done.error());
+}
+
+}  // namespace
 
 int run(Program const& program, int argc, char const* const* argv)
 {
     CLI::App app(program.summary, program.name);
     app.footer(program.notes + exit_code_page);
     bool version = false;
-    bool verbose = false;
-    bool quiet = false;
     std::string config;
+    std::map<std::string, std::optional<bool>> common;
     app.add_flag("--version", version, "Print version, commit, compiler and libraries");
-    app.add_flag("--verbose", verbose, "Log details too");
-    app.add_flag("--quiet", quiet, "Log errors only");
+    for (auto const& option : common_flags()) add_flag(app, option, common[option.name]);
     app.add_option("--config", config, "Read options from this JSON file (comments allowed)")->type_name("FILE");
     app.fallthrough();
     std::vector<Parsed> parsed(program.commands.size());
@@ -188,36 +263,28 @@ int run(Program const& program, int argc, char const* const* argv)
         for (auto& p : parsed)
             if (p.command->name.empty() || p.app->parsed()) chosen = &p;
     };
+    auto const refuse = [&](std::string const& what) {
+        return report(program, {ExitCode::usage, what, "", "see " + program.name + " --help"});
+    };
     try {
         app.parse(argc, argv);
     } catch (CLI::CallForHelp const&) {
         choose();
-        auto* page = chosen != nullptr ? chosen->app : &app;
-        Console{}.print(page->help());
-        return 0;
+        return print_page(program, (chosen != nullptr ? chosen->app : &app)->help());
     } catch (CLI::ParseError const& error) {
         choose();
-        if (!version)
-            return report(program, {ExitCode::usage, usage_message(error, words, chosen ? chosen->command : nullptr, program), "",
-                                    "see " + program.name + " --help"});
+        if (!version) return refuse(usage_message(error, words, chosen, program));
     }
-    if (version) {
-        Console{}.print(build_text(program.name));
-        return 0;
-    }
+    if (version) return print_page(program, build_text(program.name));
     choose();
     if (chosen == nullptr)
-        return report(program,
-                      {ExitCode::usage,
-                       words.empty() ? "a command is missing" : usage_message(CLI::Error("", "wrong command"), words, nullptr, program), "",
-                       "see " + program.name + " --help"});
+        return refuse(words.empty() ? "a command is missing" : usage_message(CLI::Error("", "wrong command"), words, nullptr, program));
+    for (auto const& option : common_flags()) {
+        chosen->flags[option.name] = common[option.name];
+        chosen->options.push_back(option);
+    }
     try {
-        if (auto ready = complete(*chosen->command, config, *chosen); !ready) return report(program, ready.error());
-        Arguments arguments{chosen->values};
-        for (auto const& [name, on] : chosen->flags) arguments.values[name] = {on ? "1" : "0"};
-        Console const console{Log::to_stderr(program.name, verbose ? Level::debug : quiet ? Level::error : Level::info), chosen->json};
-        auto const done = chosen->command->run(arguments, console);
-        return done ? 0 : report(program, done.error());
+        return run_command(program, *chosen, config);
     } catch (std::exception const& broken) {
         return report(program, {ExitCode::software, "internal error", printable(broken.what()),
                                 "please report this with the command that led to it"});

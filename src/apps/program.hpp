@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace curtail::apps {
 enum class Kind { flag, text, integer, number };
 
 /// One `--option`. Value from the flag, else the environment (CURTAIL_<NAME>), else the file of `--config`, else `fallback`.
+/// Flags are true, yes or 1, or false, no or 0, in the environment; --json, --verbose and --quiet may stand there and in the file too.
 struct Option {
     std::string name;  ///< without dashes: `close-delay`
     Kind kind{Kind::text};
@@ -46,10 +48,12 @@ class Arguments {
 
 /// Where a command puts its product and its words.
 struct Console {
-    Log log;                                  ///< to stderr
-    bool json{false};                         ///< `--json` was given: the product is one JSON document
-    void print(std::string_view text) const;  ///< the product, to stdout
+    Log log;           ///< to stderr
+    bool json{false};  ///< `--json` was given: the product is one JSON document
+    /// The product, to stdout. What cannot be written is remembered: the program ends with 74 then.
+    void print(std::string_view text) const;
     void print_json(json::Value const& document) const;
+    std::shared_ptr<int> trouble = std::make_shared<int>(0);  ///< errno of the first write that failed
 };
 
 struct Command {
@@ -69,7 +73,8 @@ struct Program {
 };
 
 /// Parses, runs one command, prints an error if there is one; answers the exit code. Every program has --help, --version,
-/// --config FILE, --verbose and --quiet. An exception of a broken contract becomes code 70.
+/// --config FILE, --verbose and --quiet. An exception of a broken contract becomes code 70, a stdout that takes no more (other than
+/// a pipe whose reader is gone) code 74.
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
 /// A progress line on a terminal for work that takes more than 2 s; silent elsewhere. Writes to stderr.

@@ -1,4 +1,6 @@
 // curtail-status: who is in a run, how far it is and who waits for what; and whether its store is sound.
+#include <fmt/format.h>
+
 #include "apps/program.hpp"
 #include "config/run.hpp"
 #include "core/clock.hpp"
@@ -36,10 +38,23 @@ Result<void> show(config::Run const& run, Result<std::unique_ptr<store::ObjectSt
     return {};
 }
 
+/// For scripts: where the run lies, with paths made absolute. Looks at no store.
+void print_paths(config::Run const& run, apps::Console const& console)
+{
+    json::Object paths;
+    paths.set("run", run.run.value).set("folder", run.folder.string()).set("data", run.data.folder.string()).set("store", run.store);
+    if (console.json) return console.print_json(paths);
+    for (auto const& [name, value] : paths.members()) console.print(fmt::format("{:<8}{}\n", name, *value.as_text()));
+}
+
 Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
 {
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
+    if (arguments.flag("paths")) {
+        print_paths(*run, console);
+        return {};
+    }
     auto const objects = store::open_store(run->store);
     if (!arguments.flag("verify")) return show(*run, objects, console);
     if (!objects) return tl::unexpected(objects.error());
@@ -57,7 +72,8 @@ int main(int argc, char** argv)
           "",
           {{"verify", apps::Kind::flag, "", "",
             "Recompute the run from its store: one unbroken chain, every digest right, every block in the model exactly once; exit 76 with "
-            "the object and the reason if not"}},
+            "the object and the reason if not"},
+           {"paths", apps::Kind::flag, "", "", "Print where the run, its data and its store lie, and look at nothing (for scripts)"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json."}},
           run_status,
           true}},

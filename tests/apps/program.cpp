@@ -1,6 +1,9 @@
 #include "apps/program.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -13,6 +16,19 @@ namespace {
 struct Seen {
     Arguments arguments;
     bool ran{false};
+    bool json{false};
+};
+
+/// A variable of the environment while this lives.
+class Variable {
+  public:
+    Variable(char const* name, char const* value) : name_(name) { setenv(name, value, 1); }
+    ~Variable() { unsetenv(name_); }
+    Variable(Variable const&) = delete;
+    Variable& operator=(Variable const&) = delete;
+
+  private:
+    char const* name_;
 };
 
 int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nullptr)
@@ -21,12 +37,17 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
                           "A test.",
                           {{"go",
                             "Goes.",
-                            {{"speed", Kind::number, "FACTOR", "1", "How fast."}, {"dry-run", Kind::flag, "", "", "Only say."}},
+                            {{"speed", Kind::number, "FACTOR", "1", "How fast."},
+                             {"steps", Kind::integer, "NUMBER", "", "How many."},
+                             {"dry-run", Kind::flag, "", "", "Only say."}},
                             {{"RUN", "The run.", false}},
-                            [&](Arguments const& a, Console const&) -> Result<void> {
-                                seen = {a, true};
+                            [&](Arguments const& a, Console const& console) -> Result<void> {
+                                seen = {a, true, console.json};
+                                console.print("product\n");
+                                console.print("more\n");
                                 return {};
-                            }}},
+                            },
+                            true}},
                           ""};
     words.insert(words.begin(), "curtail-x");
     testing::internal::CaptureStderr();
@@ -58,6 +79,104 @@ TEST(Program, FlagBeatsEnvironmentBeatsFileBeatsDefault)
     unsetenv("CURTAIL_SPEED");
 }
 
+TEST(Program, AFlagThatIsSaidBeatsEnvironmentBeatsFile)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "c.json", "{\"dry-run\": true, \"json\": true}"));
+    auto const config = (folder / "c.json").string();
+    Seen seen;
+    auto const with = [&](std::vector<char const*> words) {
+        EXPECT_EQ(run_with(seen, std::move(words)), 0);
+        return seen.arguments.flag("dry-run");
+    };
+    EXPECT_FALSE(with({"go"}));
+    EXPECT_FALSE(seen.json);
+    EXPECT_TRUE(with({"go", "--config", config.c_str()}));
+    EXPECT_TRUE(seen.json);
+    for (auto const* no : {"0", "false", "no"}) {
+        Variable const variable("CURTAIL_DRY_RUN", no);
+        EXPECT_FALSE(with({"go", "--config", config.c_str()})) << no;
+        EXPECT_TRUE(with({"go", "--dry-run"})) << no;
+    }
+    for (auto const* yes : {"1", "true", "yes"}) {
+        Variable const variable("CURTAIL_DRY_RUN", yes);
+        EXPECT_TRUE(with({"go"})) << yes;
+        EXPECT_FALSE(with({"go", "--dry-run=false"})) << yes;
+    }
+    Variable const json("CURTAIL_JSON", "1");
+    EXPECT_FALSE(with({"go"}));
+    EXPECT_TRUE(seen.json);
+}
+
+TEST(Program, OtherWordsForAFlagAreRefused)
+{
+    Variable const variable("CURTAIL_DRY_RUN", "maybe");
+    Seen seen;
+    std::string error;
+    EXPECT_EQ(run_with(seen, {"go"}, &error), 64);
+    EXPECT_NE(error.find("CURTAIL_DRY_RUN=maybe: true or false is wanted"), std::string::npos) << error;
+    EXPECT_FALSE(seen.ran);
+}
+
+TEST(Program, NumbersThatNoVariableHoldsAreRefused)
+{
+    Seen seen;
+    for (auto const* steps : {"99999999999999999999", "-99999999999999999999", "1.5", "", " 1", "0x10"})
+        EXPECT_EQ(run_with(seen, {"go", "--steps", steps}), 64) << steps;
+    for (auto const* speed : {"1e999", "nan", "inf", "1,5"}) EXPECT_EQ(run_with(seen, {"go", "--speed", speed}), 64) << speed;
+    EXPECT_FALSE(seen.ran);
+    EXPECT_EQ(run_with(seen, {"go", "--steps", "-9223372036854775808"}), 0);
+    EXPECT_EQ(seen.arguments.integer("steps"), std::numeric_limits<std::int64_t>::min());
+}
+
+/// The exit code of `words` with stdout at `path`.
+int code_with_output_at(char const* path, std::vector<char const*> words)
+{
+    Seen seen;
+    int const kept = dup(STDOUT_FILENO);
+    int const sink = open(path, O_WRONLY | O_CLOEXEC);
+    // gtest's own capture of stdout is left out: the product goes to the sink.
+    Program const program{"curtail-x",
+                          "A test.",
+                          {{"",
+                            "",
+                            {},
+                            {},
+                            [](Arguments const&, Console const& console) -> Result<void> {
+                                console.print("product\n");
+                                return {};
+                            }}},
+                          ""};
+    words.insert(words.begin(), "curtail-x");
+    dup2(sink, STDOUT_FILENO);
+    int const code = run(program, static_cast<int>(words.size()), words.data());
+    dup2(kept, STDOUT_FILENO);
+    close(sink);
+    close(kept);
+    return code;
+}
+
+TEST(Program, AProductThatCannotBeWrittenIsExit74)
+{
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(code_with_output_at("/dev/full", {}), 74);
+    EXPECT_EQ(code_with_output_at("/dev/full", {"--help"}), 74);
+    EXPECT_EQ(code_with_output_at("/dev/full", {"--version"}), 74);
+    EXPECT_EQ(code_with_output_at("/dev/null", {}), 0);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot write to standard output: No space left"), std::string::npos);
+}
+
+TEST(Program, AReaderThatLeftIsNoFailure)
+{
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    close(ends[0]);
+    auto* const before = signal(SIGPIPE, SIG_IGN);
+    EXPECT_EQ(code_with_output_at(("/proc/self/fd/" + std::to_string(ends[1])).c_str(), {}), 0);
+    signal(SIGPIPE, before);
+    close(ends[1]);
+}
+
 TEST(Program, WrongWordsAreUsageErrorsThatNameTheNearest)
 {
     Seen seen;
@@ -66,6 +185,12 @@ TEST(Program, WrongWordsAreUsageErrorsThatNameTheNearest)
     EXPECT_NE(error.find("did you mean \"--speed\"?"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"og"}, &error), 64);
     EXPECT_NE(error.find("did you mean \"go\"?"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"go", "--jsn"}, &error), 64);
+    EXPECT_NE(error.find("did you mean \"--json\"?"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"go", "-x"}, &error), 64);
+    EXPECT_NE(error.find("unknown option -x"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"go", "run.json", "--speed", "-2", "-x"}, &error), 64);
+    EXPECT_NE(error.find("unknown option -x"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"go", "--speed", "fast"}, &error), 64);
     EXPECT_EQ(run_with(seen, {}, &error), 64);
     EXPECT_FALSE(seen.ran);

@@ -13,7 +13,9 @@ namespace curtail::apps::data {
 
 /// Shows the stages of long work one after the other on a terminal.
 [[nodiscard]] curtail::data::StageReport progress_of_stages();
-/// Declares `--vocabulary`, shared by what trains a tokenizer.
+/// Of a vocabulary of which nobody says more.
+constexpr std::int64_t default_vocabulary = 2048;
+/// Declares `--vocabulary`, shared by what trains a tokenizer. Without a default: absent means `default_vocabulary`.
 [[nodiscard]] Option vocabulary_option();
 
 }  // namespace curtail::apps::data

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "config/run.hpp"
 #include "data/summary.hpp"
 
 namespace curtail::apps::data {
@@ -10,12 +11,30 @@ namespace {
 
 using curtail::data::PrepareOptions;
 
+/// Where to put what, as the command line or the run's file says.
+Result<void> take_target(Arguments const& arguments, PrepareOptions& options)
+{
+    if (arguments.has("out") == arguments.has("run"))
+        return fail(ExitCode::usage, arguments.has("out") ? "--out and --run" : "where to put it?",
+                    arguments.has("out") ? "both say where to put it" : "", "pass either --out FOLDER or --run RUN");
+    options.out = arguments.text("out");
+    options.vocabulary = arguments.has("vocabulary") ? arguments.integer("vocabulary") : default_vocabulary;
+    if (!arguments.has("run")) return {};
+    auto const run = config::read_run(arguments.text("run"));
+    if (!run) return tl::unexpected(run.error());
+    if (arguments.has("vocabulary") && options.vocabulary != run->model.vocabulary)
+        return fail(ExitCode::usage, "--vocabulary " + arguments.text("vocabulary"),
+                    fmt::format("the model of {} has {}", arguments.text("run"), run->model.vocabulary), "leave --vocabulary out");
+    options.out = run->data.folder;
+    options.vocabulary = run->model.vocabulary;
+    return {};
+}
+
 Result<void> prepare(Arguments const& arguments, Console const& console)
 {
     PrepareOptions options;
     for (auto const& text : arguments.all("TEXT")) options.text.emplace_back(text);
-    options.out = arguments.text("out");
-    options.vocabulary = arguments.integer("vocabulary");
+    if (auto taken = take_target(arguments, options); !taken) return taken;
     if (arguments.has("tokenizer")) options.tokenizer = arguments.text("tokenizer");
     options.held_out = arguments.number("held-out");
     options.seed = arguments.integer("seed");
@@ -49,14 +68,16 @@ curtail::data::StageReport progress_of_stages()
 
 Option vocabulary_option()
 {
-    return {"vocabulary", Kind::integer, "TOKENS", "2048", "Size of the vocabulary to learn, with 9 special tokens; 265 to 65536"};
+    return {"vocabulary", Kind::integer, "TOKENS", "",
+            fmt::format("Size of the vocabulary to learn, with 9 special tokens; 265 to 65536 [{}]", default_vocabulary)};
 }
 
 Command prepare_command()
 {
     return {"prepare",
             "Text -> tokenizer, token shards and manifest in a folder, which appears whole or not at all",
-            {{"out", Kind::text, "FOLDER", "", "Where to put them", true},
+            {{"out", Kind::text, "FOLDER", "", "Where to put them"},
+             {"run", Kind::text, "RUN", "", "Put them where this run's file wants its data, with its model's vocabulary"},
              vocabulary_option(),
              {"tokenizer", Kind::text, "FILE", "", "Use this tiktoken rank file instead of learning a vocabulary"},
              {"held-out", Kind::number, "SHARE", "0.05", "Share of the documents that is kept for evaluation"},

@@ -12,10 +12,14 @@ Result<void> learn(Arguments const& arguments, Console const& console)
     auto const corpus = curtail::data::read_corpus(sources);
     if (!corpus) return tl::unexpected(corpus.error());
     Progress progress("training the tokenizer", "merges");
-    return curtail::data::train_tokenizer(corpus->documents, arguments.integer("vocabulary"),
-                                          [&](double done, double whole) { progress.at(done, whole); })
-        .and_then([&](curtail::data::Tokenizer const& tokenizer) { return write_file(arguments.text("out"), tokenizer.to_tiktoken()); })
-        .map([&] { console.log.info("wrote " + arguments.text("out")); });
+    auto const out = arguments.text("out");
+    auto const vocabulary = arguments.has("vocabulary") ? arguments.integer("vocabulary") : default_vocabulary;
+    return curtail::data::train_tokenizer(corpus->documents, vocabulary, [&](double done, double whole) { progress.at(done, whole); })
+        .and_then([&](curtail::data::Tokenizer const& tokenizer) { return write_file(out, tokenizer.to_tiktoken()); })
+        .map([&] {
+            console.log.info("wrote " + out);
+            if (console.json) console.print_json(json::Object{}.set("file", out).set("vocabulary", vocabulary));
+        });
 }
 
 }  // namespace
@@ -26,7 +30,8 @@ Command tokenizer_command()
             "Learn a vocabulary from text and write it as a tiktoken rank file",
             {{"out", Kind::text, "FILE", "", "Where to write it", true}, vocabulary_option()},
             {{"TEXT", "UTF-8 files, or folders of .txt files", true, true}},
-            learn};
+            learn,
+            true};
 }
 
 }  // namespace curtail::apps::data

@@ -1,1 +1,0 @@
-curtail_program(curtail-data DEPENDS apps data)

@@ -1,1 +1,0 @@
-curtail_program(curtail-model DEPENDS apps config data evaluate)

@@ -1,1 +1,0 @@
-curtail_program(curtail-poll DEPENDS apps config signals poll)

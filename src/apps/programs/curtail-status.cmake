@@ -1,1 +1,0 @@
-curtail_program(curtail-status DEPENDS apps config status)

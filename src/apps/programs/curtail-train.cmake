@@ -1,1 +1,0 @@
-curtail_program(curtail-train DEPENDS apps train comm)

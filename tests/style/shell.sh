@@ -1,0 +1,4 @@
+#!/usr/bin/env bash
+# Every shell script passes shellcheck.
+set -euo pipefail
+find scripts slurm tests .ci -type f ! -name '*.py' -exec grep -lZE -m1 '^#!.*\b(ba)?sh$' {} + | xargs -0 shellcheck

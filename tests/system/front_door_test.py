@@ -1,0 +1,175 @@
+"""make and scripts/demo.sh as a person uses them: real scripts, stub programs, a real terminal; the checkout's path has a space."""
+import os
+import signal
+
+from harness import expect, kill, main, wait_for
+from stub_checkout import Checkout, exit_code
+
+PROGRAMS = ("curtail-data", "curtail-poll", "curtail-status", "curtail-report", "curtail-model")
+CLUSTERS = "slurm/private_clusters.sh"
+
+
+def demo_checkout():
+    checkout = Checkout(PROGRAMS)
+    checkout.stub(checkout.root / CLUSTERS)
+    (checkout.root / "results/demo/text").mkdir(parents=True)
+    return checkout
+
+
+def starts(checkout):
+    """What was started, in order, by name and first word."""
+    names = [line for line in checkout.log() if not line.endswith(" ends") and not line.split()[1].startswith("SIG")]
+    return [" ".join(line.split()[:2]) for line in names]
+
+
+def the_demo_takes_its_steps_in_order():
+    with demo_checkout() as checkout:
+        checkout.run("scripts/demo.sh")
+        run = "curtail-{} inputs/runs/demo.json"
+        expect(starts(checkout) == [run.format("status"), "curtail-data prepare", "private_clusters.sh up", run.format("poll"),
+                                    "private_clusters.sh down", "curtail-model evaluate", run.format("status"), run.format("report"),
+                                    "curtail-model sample"], checkout.log())
+        expect(not any("descriptor 9" in line for line in checkout.log()), "a step holds the lock of the demo")
+
+
+def a_last_run_is_kept_beside_the_new_one():
+    with demo_checkout() as checkout:
+        out = checkout.root / "results/demo"
+        (out / "poller").mkdir()
+        (out / "data").mkdir()
+        checkout.run("scripts/demo.sh")
+        expect((checkout.root / "results/demo.previous/poller").is_dir(), "the last run is not kept")
+        expect(sorted(p.name for p in out.iterdir()) == ["data", "text"], "text and data stay")
+
+
+def paths_are_those_of_the_caller():
+    with demo_checkout() as checkout:
+        caller = checkout.folder / "elsewhere"
+        caller.mkdir()
+        (caller / "my text").write_text("words")
+        checkout.run(checkout.root / "scripts/demo.sh", "--text", "my text", "--trace", "day.csv", "--run", "mine.json", "--speed", "3000", cwd=caller)
+        expect(f"curtail-data prepare {caller}/my text --run {caller}/mine.json --held-out 0.05 --seed 1 --replace" in checkout.log(), checkout.log())
+        expect(f"curtail-poll {caller}/mine.json --watch --trace {caller}/day.csv --speed 3000" in checkout.log(), checkout.log())
+
+
+def a_signal_while_the_poller_runs_drains_and_stops_the_clusters():
+    for how, code in (("ctrl-c", 130), ("TERM", 143), ("closed terminal", 129)):
+        with demo_checkout() as checkout:
+            checkout.hold("curtail-poll")
+            pid, terminal = checkout.in_terminal("scripts/demo.sh")
+            checkout.wait_for_line("curtail-poll")
+            if how == "ctrl-c":
+                os.write(terminal, b"\x03")
+            elif how == "TERM":
+                kill(pid, signal.SIGTERM)
+            else:
+                os.close(terminal)
+            found = exit_code(pid)
+            expect(found == code, f"{how}: exit code {found}")
+            at = checkout.log().index("curtail-poll SIGTERM")
+            expect(checkout.log()[at:] == ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh down", "private_clusters.sh ends"],
+                   f"{how}: {checkout.log()}")
+
+
+def a_second_ctrl_c_reaches_the_poller_but_not_the_clusters():
+    with demo_checkout() as checkout:
+        checkout.hold("curtail-poll", 2)
+        pid, terminal = checkout.in_terminal("scripts/demo.sh")
+        checkout.wait_for_line("curtail-poll")
+        os.write(terminal, b"\x03")
+        checkout.wait_for_line("curtail-poll SIGTERM")
+        checkout.hold("private_clusters.sh")
+        os.write(terminal, b"\x03")
+        checkout.wait_for_line("private_clusters.sh down")
+        os.write(terminal, b"\x03")
+        kill(pid, signal.SIGTERM)
+        checkout.release("private_clusters.sh")
+        expect(exit_code(pid) == 130, "exit code")
+        expect(checkout.log()[-4:] == ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh down", "private_clusters.sh ends"], checkout.log())
+
+
+def a_signal_ends_the_other_steps_too():
+    for name, last in (("curtail-data", "curtail-data ends"), ("curtail-report", "curtail-report ends")):
+        with demo_checkout() as checkout:
+            checkout.hold(name)
+            demo = checkout.start("scripts/demo.sh")
+            checkout.wait_for_line(name)
+            demo.terminate()
+            demo.communicate(timeout=15)
+            expect(demo.returncode == 143, f"{name}: exit code {demo.returncode}")
+            expect(checkout.log()[-1] == last, checkout.log())
+
+
+def clusters_that_are_coming_up_come_up_and_go_down():
+    with demo_checkout() as checkout:
+        checkout.hold("private_clusters.sh")
+        demo = checkout.start("scripts/demo.sh")
+        checkout.wait_for_line("private_clusters.sh up")
+        demo.send_signal(signal.SIGINT)
+        checkout.release("private_clusters.sh")
+        said = demo.communicate(timeout=15)[0]
+        expect(demo.returncode == 130, f"exit code {demo.returncode}: {said}")
+        expect(checkout.log()[-4:] == ["private_clusters.sh up", "private_clusters.sh ends", "private_clusters.sh down", "private_clusters.sh ends"],
+               checkout.log())
+
+
+def a_failure_ends_the_demo_with_its_own_code():
+    for name, code in (("private_clusters.sh", 71), ("curtail-data", 65), ("curtail-status", 66)):
+        with demo_checkout() as checkout:
+            checkout.fail(name, code)
+            checkout.run("scripts/demo.sh", code=code)
+            expect("private_clusters.sh down" not in checkout.log(), "clusters of somebody else went down")
+    with demo_checkout() as checkout:
+        (checkout.root / "results/demo/text").rmdir()
+        checkout.command("perl", "#!/bin/sh\nexit 2\n")
+        expect("Pod::Text" in checkout.run("scripts/demo.sh", code=69), "the reason is not said")
+        expect("curtail-data" not in " ".join(checkout.log()), checkout.log())
+
+
+def two_demos_do_not_meet():
+    with demo_checkout() as checkout:
+        checkout.hold("curtail-poll")
+        first = checkout.start("scripts/demo.sh")
+        checkout.wait_for_line("curtail-poll")
+        expect("another demo" in checkout.run("scripts/demo.sh", code=75), "the reason is not said")
+        first.terminate()
+        first.communicate(timeout=15)
+
+
+def words_that_nobody_knows_are_refused():
+    with demo_checkout() as checkout:
+        for words in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""], ["demo_text.sh", "--out"], ["demo_text.sh"], ["setup.sh", "--dry"],
+                      ["soak.sh", "-x"], ["soak.sh", "--status", "x"], ["bench.py", "--rounds"]):
+            checkout.run(f"scripts/{words[0]}", *words[1:], code=64)
+        for script in ("demo.sh", "demo_text.sh", "setup.sh", "soak.sh", "bench.py"):
+            expect(script in checkout.run(f"scripts/{script}", "--help"), f"{script} --help")
+        expect(checkout.log() == [], checkout.log())
+
+
+def make_builds_where_the_path_has_a_space():
+    with demo_checkout() as checkout:
+        checkout.stub(checkout.root / "scripts/setup.sh")
+        checkout.command("cmake")
+        before = sorted(checkout.folder.iterdir())
+        checkout.run("make", "build", "PRESET=debug", "JOBS=1", CURTAIL_TORCH_ROOT="/opt/my torch")
+        expect("cmake --preset debug -DCURTAIL_TORCH_ROOT=/opt/my torch" in checkout.log(), checkout.log())
+        expect((checkout.root / "build/debug/configure.log").exists(), "no log of the configuration")
+        expect(sorted(checkout.folder.iterdir()) == before, "something lies outside the checkout")
+        checkout.fail("cmake", 1)
+        checkout.run("make", "build", code=2)
+
+
+def make_hands_preset_and_text_to_the_demo():
+    with demo_checkout() as checkout:
+        checkout.stub(checkout.root / "scripts/setup.sh")
+        checkout.stub(checkout.root / "scripts/demo.sh", '#!/bin/sh\necho "uses $CURTAIL_BUILD: $@"\n')
+        checkout.command("cmake")
+        said = checkout.run("make", "demo", "PRESET=asan+ubsan", "TEXT=/tmp/it's mine")
+        expect(f"uses {checkout.root}/build/asan+ubsan: --text /tmp/it's mine" in said, said)
+
+
+if __name__ == "__main__":
+    main([the_demo_takes_its_steps_in_order, a_last_run_is_kept_beside_the_new_one, paths_are_those_of_the_caller,
+          a_signal_while_the_poller_runs_drains_and_stops_the_clusters, a_second_ctrl_c_reaches_the_poller_but_not_the_clusters,
+          a_signal_ends_the_other_steps_too, clusters_that_are_coming_up_come_up_and_go_down, a_failure_ends_the_demo_with_its_own_code,
+          two_demos_do_not_meet, words_that_nobody_knows_are_refused, make_builds_where_the_path_has_a_space, make_hands_preset_and_text_to_the_demo])
