@@ -1,20 +1,17 @@
 // How several ranks end, seen from outside: each case is an mpirun of curtail_test_ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "support/child_process.hpp"
+
 namespace {
 
+using curtail::test::Outcome;
+using curtail::test::run_program;
 using testing::HasSubstr;
-
-struct Outcome {
-    int code;
-    std::string output;
-};
 
 Outcome ranks_that(std::string const& way, int ranks = 3)
 {
@@ -22,15 +19,7 @@ Outcome ranks_that(std::string const& way, int ranks = 3)
                                       std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"}, std::pair{"OMPI_MCA_btl", "self,vader,tcp"},
                                       std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"}, std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
         setenv(name, value, 0);
-    auto const command =
-        "timeout 30 mpirun --bind-to none --oversubscribe -n " + std::to_string(ranks) + " " + CURTAIL_TEST_RANKS + " " + way + " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    Outcome outcome{};
-    char buffer[4096];
-    while (std::size_t const n = std::fread(buffer, 1, sizeof buffer, pipe)) outcome.output.append(buffer, n);
-    int const status = pclose(pipe);
-    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
+    return run_program({"mpirun", "--bind-to", "none", "--oversubscribe", "-n", std::to_string(ranks), CURTAIL_TEST_RANKS, way});
 }
 
 TEST(MpiSession, AllRanksEndWellTogether)

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "data/shards.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -80,6 +81,31 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     ASSERT_TRUE(listed);
     EXPECT_EQ(listed->as_object()->find("bad")->as_array()->size(), 1U);
     EXPECT_EQ(shell.run({"inspect", shell.path("data/train-00000.h5")}).code, 65);
+}
+
+TEST(CurtailData, PreparesWhatARunWants)
+{
+    Shell shell;
+    std::string const inputs = CURTAIL_SOURCE_DIR "/inputs";
+    ASSERT_TRUE(write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
+    ASSERT_TRUE(
+        write_file(shell.path("r.json"), R"({"run": "r", "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
+        "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
+                                             inputs + R"(/sites/spp_tx.json"]})"));
+    auto const run = shell.path("r.json");
+    auto const prepare = shell.run({"prepare", corpus, "--run", run, "--json"});
+    ASSERT_EQ(prepare.code, 0) << prepare.err;
+    EXPECT_THAT(shell.run({"inspect", shell.path("d")}).out, HasSubstr("vocabulary 300"));
+    auto const verified = json::parse(shell.run({"verify", shell.path("d"), "--json"}).out, "answer");
+    ASSERT_TRUE(verified);
+    EXPECT_EQ(*verified->as_object()->find("shards"), json::Value(2));
+    for (std::vector<std::string> const& both : {std::vector<std::string>{"--out", shell.path("x")}, {"--vocabulary", "400"}}) {
+        std::vector<std::string> words{"prepare", corpus, "--run", run};
+        words.insert(words.end(), both.begin(), both.end());
+        EXPECT_EQ(shell.run(words).code, 64);
+    }
+    EXPECT_EQ(shell.run({"prepare", corpus}).code, 64);
+    EXPECT_EQ(shell.run({"prepare", corpus, "--run", shell.path("none.json")}).code, 66);
 }
 
 TEST(CurtailData, TokensComeBackAsTextThroughPipes)

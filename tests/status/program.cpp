@@ -1,13 +1,12 @@
 // curtail-status as a person runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
 #include <fstream>
 
 #include "core/files.hpp"
 #include "small_run.hpp"
+#include "support/child_process.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::status {
@@ -15,11 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-struct Answer {
-    int code;
-    std::string text;
-};
 
 /// `curtail-status RUN.json <arguments>` on a run in a folder of its own.
 class StatusProgram : public testing::Test {
@@ -43,47 +37,51 @@ class StatusProgram : public testing::Test {
         test::SmallRun small(*objects);
         small.make();
     }
-    Answer ask(std::string const& arguments)
+    curtail::test::Outcome ask(std::vector<std::string> options)
     {
-        auto const command =
-            std::string(CURTAIL_BIN_DIR) + "/curtail-status " + (folder_ / "run.json").string() + " " + arguments + " 2>&1";
-        FILE* pipe = popen(command.c_str(), "r");
-        Answer answer{};
-        char buffer[4096];
-        while (std::size_t const n = std::fread(buffer, 1, sizeof buffer, pipe)) answer.text.append(buffer, n);
-        int const status = pclose(pipe);
-        answer.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        return answer;
+        options.insert(options.begin(), {CURTAIL_BIN_DIR "/curtail-status", (folder_ / "run.json").string()});
+        return curtail::test::run_program(std::move(options));
     }
     curtail::test::TemporaryFolder folder_;
 };
 
 TEST_F(StatusProgram, ShowsARunThatHasNotBegun)
 {
-    auto const [code, text] = ask("");
+    auto const [code, text] = ask({});
     EXPECT_EQ(code, 0) << text;
     EXPECT_THAT(text, HasSubstr("has not begun"));
     fs::remove(folder_ / "store");
-    EXPECT_EQ(ask("").code, 0);
-    EXPECT_EQ(ask("--verify").code, static_cast<int>(ExitCode::unavailable));
+    EXPECT_EQ(ask({}).code, 0);
+    EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));
 }
 
 TEST_F(StatusProgram, ShowsAndVerifiesARun)
 {
     make_run();
-    auto const shown = ask("");
-    EXPECT_EQ(shown.code, 0) << shown.text;
-    EXPECT_THAT(shown.text, HasSubstr("commit    8 (merge"));
-    auto const verified = ask("--verify");
-    EXPECT_EQ(verified.code, 0) << verified.text;
-    EXPECT_THAT(verified.text, HasSubstr("is sound"));
-    for (auto const* arguments : {"--json", "--verify --json"}) {
-        auto const answer = ask(arguments);
+    auto const shown = ask({});
+    EXPECT_EQ(shown.code, 0) << shown.output;
+    EXPECT_THAT(shown.output, HasSubstr("commit    8 (merge"));
+    auto const verified = ask({"--verify"});
+    EXPECT_EQ(verified.code, 0) << verified.output;
+    EXPECT_THAT(verified.output, HasSubstr("is sound"));
+    for (std::vector<std::string> const& options : {std::vector<std::string>{"--json"}, {"--verify", "--json"}}) {
+        auto const answer = ask(options);
         EXPECT_EQ(answer.code, 0);
-        auto const document = json::parse(answer.text, arguments);
-        ASSERT_TRUE(document) << document.error().message() << answer.text;
+        auto const document = json::parse(answer.output, "answer");
+        ASSERT_TRUE(document) << document.error().message() << answer.output;
         EXPECT_EQ(*document->as_object()->find("run"), json::Value("small"));
     }
+}
+
+TEST_F(StatusProgram, TellsScriptsWhereARunLiesAndLooksAtNothing)
+{
+    fs::remove(folder_ / "store");
+    auto const [code, text] = ask({"--paths"});
+    EXPECT_EQ(code, 0) << text;
+    auto const folder = folder_.path().string();
+    EXPECT_EQ(text, "run     small\nfolder  " + folder + "\ndata    " + folder + "/data\nstore   file://" + folder + "/store\n");
+    auto const document = json::parse(ask({"--paths", "--json"}).output, "answer").value();
+    EXPECT_EQ(*document.as_object()->find("folder"), json::Value(folder));
 }
 
 TEST_F(StatusProgram, ADamagedStoreIsExit76WithObjectAndReason)
@@ -94,13 +92,13 @@ TEST_F(StatusProgram, ADamagedStoreIsExit76WithObjectAndReason)
     auto bad = good;
     bad[100] = static_cast<char>(bad[100] ^ 1);
     std::ofstream(path) << bad;
-    auto const [code, text] = ask("--verify");
+    auto const [code, text] = ask({"--verify"});
     EXPECT_EQ(code, 76);
     EXPECT_THAT(text, HasSubstr("commits/00000004.json"));
     std::ofstream(path) << good;
-    EXPECT_EQ(ask("--verify").code, 0);
+    EXPECT_EQ(ask({"--verify"}).code, 0);
     fs::resize_file(folder_ / "store/runs/small/run.json", 300'000);
-    EXPECT_EQ(ask("--verify").code, 76);
+    EXPECT_EQ(ask({"--verify"}).code, 76);
 }
 
 }  // namespace

@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace curtail::test {
 
@@ -27,7 +31,7 @@ class ChildProcess {
         int const fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
         dup2(fd, STDOUT_FILENO);
         dup2(fd, STDERR_FILENO);
-        execv(pointers[0], pointers.data());
+        execvp(pointers[0], pointers.data());
         _exit(127);
     }
     ~ChildProcess()
@@ -63,5 +67,22 @@ class ChildProcess {
     pid_t pid_;
     std::optional<int> exit_code_;
 };
+
+struct Outcome {
+    int code;            ///< 128 + n after signal n
+    std::string output;  ///< stdout and stderr, as they came
+};
+
+/// Runs a program to its end, without a shell; throws if it has not ended by then.
+inline Outcome run_program(std::vector<std::string> words, std::chrono::milliseconds limit = std::chrono::seconds{30})
+{
+    TemporaryFolder const folder;
+    auto const log = folder / "output";
+    ChildProcess child(std::move(words), log);
+    auto const code = child.wait(limit);
+    if (!code) throw std::runtime_error("the program did not end");
+    std::ifstream file(log);
+    return {*code, {std::istreambuf_iterator<char>(file), {}}};
+}
 
 }  // namespace curtail::test
