@@ -35,8 +35,8 @@ class MpiSession {
     /// one has left with an error), so that the answer itself only refers to them. One rank alone just gets its own error.
     ///
     /// If a rank fails while others go on (they would wait for it for ever), it waits `grace` for them, says its last words and ends
-    /// them all with its exit code. Exceptions of `body` become errors: CommError `temporary`, others `software`. So does a failure of MPI when
-    /// the ranks meet at the end: `temporary`, and the rank that sees it ends them all.
+    /// them all with its exit code. Exceptions of `body` become errors: CommError `temporary`, others `software`. So does a failure of MPI
+    /// when the ranks meet at the end: `temporary`, and the rank that sees it ends them all.
     [[nodiscard]] Result<void> run(Body const& body, LastWords const& last_words, Millis grace = Millis{2000});
 
   private:

@@ -12,10 +12,7 @@
 namespace curtail::data {
 namespace {
 
-std::filesystem::path golden(std::string const& name)
-{
-    return test::golden_folder() / name;
-}
+std::filesystem::path golden(std::string const& name) { return test::golden_folder() / name; }
 
 json::Value golden_json(std::string const& name) { return json::parse_file(golden(name), json::Dialect::strict).value(); }
 
