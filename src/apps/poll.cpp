@@ -12,6 +12,7 @@
 #include "signals/private_file.hpp"
 #include "signals/trace.hpp"
 #include "signals/watttime_provider.hpp"
+#include "store/object_store.hpp"
 
 namespace curtail::apps {
 namespace {
@@ -180,6 +181,14 @@ Result<void> print_job_line(config::Run const& run, std::string const& name, Con
                 suggest_name(name, known) + " (a job script takes the site as its second argument)");
 }
 
+/// Whoever begins a run makes its store. Later a folder that is not there is a mount that is missing, and trainers say so.
+Result<void> make_store_of_new_run(config::Run const& run)
+{
+    std::error_code error;
+    if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
+    return store::open_store(run.store, store::Missing::make).map([](auto const&) {});
+}
+
 /// Whether nothing shall be done, only looked at. Without a signal there is nothing else that can be done.
 Result<bool> is_dry(Arguments const& a)
 {
@@ -223,6 +232,8 @@ Result<void> run_poll(Arguments const& a, Console const& console)
                  : a.flag("watttime") ? add_watttime(world, a, *sites)
                                       : add_nothing(world, *sites);
     if (!added) return added;
+    if (!*dry)
+        if (auto made = make_store_of_new_run(*run); !made) return made;
     auto const answer = poll_as_asked(std::move(world), a, *dry);
     if (!answer) return tl::unexpected(answer.error());
     if (console.json) console.print_json(poll::to_json(answer->sites));

@@ -61,6 +61,7 @@ struct Missing {
 struct Unknown {
     Op op{};
     std::string why;
+    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` and `unavailable` are not mended by waiting alone
 };
 
 /// A payload is durable in the store.
@@ -83,6 +84,7 @@ struct Merged {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
+        bool absent{};  ///< the store says that there is no such object, which may be an old answer: Site asks again before it believes it
     };
     Op op{};
     std::vector<Bad> bad;           ///< if any, nothing was made and nothing need be stored
@@ -99,6 +101,7 @@ struct Corrupt {
 struct Unavailable {
     Op op{};
     std::string why;
+    ExitCode code{ExitCode::temporary};  ///< as in Unknown
 };
 
 /// One optimizer step was made, on these blocks.

@@ -17,7 +17,11 @@ MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
     return std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
 }
 
-double norm_of(Header const& header) { return header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0; }
+double norm_of(Header const& header)
+{
+    double const norm = header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
+    return std::isfinite(norm) ? norm : 0;
+}
 
 /// Step 1: includes or refuses every contribution whose turn it is.
 class Decisions {

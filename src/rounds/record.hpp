@@ -20,6 +20,7 @@ inline constexpr std::int64_t record_format = 1;
 inline constexpr std::size_t record_bytes_limit = 256 * 1024;
 inline constexpr std::size_t members_limit = 1000;
 inline constexpr std::size_t norms_kept = 64;
+inline constexpr std::size_t header_ranges_limit = 256;  ///< of one contribution
 
 /// Speed of a site in steps, without pauses: 10^-6 blocks per second. 0: not known yet.
 using Rate = std::int64_t;

@@ -108,7 +108,8 @@ MemberId member(json::ObjectReader& r, std::string const& key)
 double real(json::ObjectReader& r, std::string const& key)
 {
     auto const value = double_from_exact(r.text(key));
-    r.require(value && !std::signbit(*value), key, "must be 16 hex digits of a number that is not negative");
+    r.require(value && std::isfinite(*value) && !std::signbit(*value), key,
+              "must be 16 hex digits of a finite number that is not negative");
     return value.value_or(0);
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "rounds/names.hpp"
 #include "rounds/record_fields.hpp"
 
@@ -11,6 +13,14 @@ DeltaPart read_delta_part(json::ObjectReader& r)
     p.sumsq = fields::real(r, "sumsq");
     p.nonfinite = fields::count(r, "nonfinite");
     return p;
+}
+
+/// A commit copies ranges and steps of what it decides, also of what it refuses: no header may make a record that nobody can read.
+void require_bounds(json::ObjectReader& r, Header const& h)
+{
+    r.require(h.steps <= h.tokens, "steps", "must not be more than tokens");
+    r.require(h.ranges.list().size() <= header_ranges_limit, "ranges", "must be " + std::to_string(header_ranges_limit) + " at most");
+    r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
 }
 
 }  // namespace
@@ -64,6 +74,7 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
     h.rate = fields::count(r, "rate");
     fields::only_null(r, "mpi");
     h.time = fields::time(r, "time");
+    require_bounds(r, h);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return h;
 }

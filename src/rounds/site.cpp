@@ -18,7 +18,7 @@ std::vector<Output> Site::on(MonoTime now, Input const& input)
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;
             if constexpr (std::is_same_v<T, Stepped>) stepped(in);
-            else if constexpr (std::is_same_v<T, StopRequested>) deadline_ = std::min(in.deadline, deadline_.value_or(in.deadline));
+            else if constexpr (std::is_same_v<T, StopRequested>) stop_requested(in);
             else if constexpr (!std::is_same_v<T, Tick>) accept(in.op, input);
         },
         input);
@@ -26,221 +26,97 @@ std::vector<Output> Site::on(MonoTime now, Input const& input)
     return std::move(out_);
 }
 
+void Site::stop_requested(StopRequested const& stop)
+{
+    deadline_ = std::min(stop.deadline, deadline_.value_or(stop.deadline));
+    not_before_ = now_;
+}
+
 void Site::settle()
 {
-    if (deadline_ && now_ >= *deadline_ && !exited())
-        finish(ExitCode::unavailable, Error{ExitCode::unavailable, "cannot leave the run in time",
-                                            "the store took what was trained neither as a commit nor as a contribution before the deadline",
-                                            "the work since the last commit is lost to the run; its blocks are trained again"});
+    if (deadline_ && now_ >= *deadline_ && !exited()) out_of_time();
     wake_ = deadline_;
     while (!open_ && !exited()) {
         bool const before_base = phase_ <= Phase::join_create && phase_ != Phase::fold;
         if (deadline_ && before_base) finish(ExitCode::ok);
-        else if (!act()) break;
+        else if (!reached(not_before_) || !(this->*row().act)()) break;
         wake_ = open_ ? deadline_ : wake_;
     }
     if (exited()) wake_.reset();
 }
 
-void Site::accept(Op op, Input const& input)
+/// The deadline is over. A contribution whose header is in the store is safe there: whoever merges next decides it.
+void Site::out_of_time()
 {
-    auto const is = [&]<class... T>() { return (std::holds_alternative<T>(input) || ...); };
-    if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
-    bool fits = false;
-    switch (open_->kind) {
-        case Question::get:
-            fits = is.operator()<Got, Missing, Unknown>();
-            break;
-        case Question::create:
-            fits = is.operator()<Created, Exists, Unknown>();
-            break;
-        case Question::store:
-            fits = is.operator()<Stored, Unavailable>();
-            break;
-        case Question::merge:
-            fits = is.operator()<Merged, Corrupt, Unavailable>();
-            break;
-        case Question::load:
-            fits = is.operator()<Loaded, Corrupt, Unavailable>();
-            break;
-        case Question::adopt:
-            fits = is.operator()<Adopted, Corrupt, Unavailable>();
-            break;
-        case Question::cut:
-            fits = is.operator()<CutReady>();
-            break;
-    }
-    if (!fits) throw std::logic_error("answer does not fit the open question");
-    open_.reset();
-    answered(input);
+    std::int64_t tokens = since_.count() * run_.params.block_tokens;
+    for (auto const& own : undecided_)
+        if (!own.published) tokens += own.header.tokens;
+    if (tokens == 0 || removal_ == Removal::left) return finish(ExitCode::ok);
+    bool const sent = lone_sent_ && draft_ && draft_->encoded.sha256 == *lone_sent_;
+    auto const work = std::to_string(tokens) + " tokens";
+    finish(ExitCode::unavailable,
+           Error{ExitCode::unavailable, "cannot leave the run in time",
+                 sent ? "the store did not say before the deadline whether it took commit " + std::to_string(draft_->commit.number.value) +
+                            " with the last " + work
+                      : "the store took the last " + work + " neither as a commit nor as a contribution before the deadline",
+                 sent ? "`curtail-status` shows whether it is there; if not, its blocks are trained again"
+                      : "they are lost to the run; their blocks are trained again"});
 }
 
-bool Site::act()
+bool Site::fits(Input const& input) const
 {
-    if (!reached(not_before_)) return false;
-    switch (phase_) {
-        case Phase::probe_create:
-            create(probe_name(config_.process, ++attempt_), "{}", true);
-            return true;
-        case Phase::probe_again:
-            create(probe_name(config_.process, attempt_), "{}");
-            return true;
-        case Phase::run_get:
-            get(run_name);
-            return true;
-        case Phase::run_create:
-            create(run_name, encode(config_.run).bytes);
-            return true;
-        case Phase::find_commit:
-            get(commit_name(number_to_find()));
-            return true;
-        case Phase::find_parent:
-            get(commit_name({found_.value - 1}));
-            return true;
-        case Phase::find_round:
-            return act_find_round();
-        case Phase::find_headers:
-            if (!act_sweep()) choose_way_in();
-            return true;
-        case Phase::genesis_store:
-            return act_genesis_store();
-        case Phase::genesis_create:
-            create(commit_name({1}), draft_->encoded.bytes);
-            return true;
-        case Phase::fold:
-            return act_fold();
-        case Phase::join_headers:
-            if (!act_sweep()) go(Phase::join_create);
-            return true;
-        case Phase::join_create:
-            return act_join();
-        case Phase::base_wait:
-            return act_base_wait();
-        case Phase::base_load:
-            return act_base_load();
-        case Phase::run:
-            return act_run();
-        case Phase::run_look:
-            if (!act_sweep()) look_done();
-            return true;
-        case Phase::run_garbage:
-            return act_garbage();
-        case Phase::publish_store:
-            return act_publish_store();
-        case Phase::publish_header:
-            return act_publish_header();
-        case Phase::lease_create:
-            create(lease_name(tip_->round, lease_.k + 1), encode(Lease{writer(), lease_.k + 1, run_.params.lease, store_now()}).bytes);
-            return true;
-        case Phase::lease_read:
-            get(lease_name(tip_->round, lease_.k + 1));
-            return true;
-        case Phase::wait:
-            return act_wait();
-        case Phase::gather_headers:
-            if (!act_sweep()) gather_done();
-            return true;
-        case Phase::gather_pause:
-            return act_gather_pause();
-        case Phase::merge:
-            return act_merge();
-        case Phase::lone_store:
-            return act_lone_store();
-        case Phase::commit_create:
-            return act_commit_create();
-        case Phase::adopt_apply:
-            return act_adopt_apply();
-        case Phase::join_read:
-        case Phase::base_poll:
-        case Phase::base_forward:
-        case Phase::run_poll:
-        case Phase::wait_poll:
-        case Phase::gather_poll:
-        case Phase::commit_read:
-        case Phase::adopt_forward:
-            get(commit_name(tip_->number.next()));
-            return true;
-        case Phase::cut:
-        case Phase::exited:
-            return false;
+    auto const is = [&]<class... T>() { return (std::holds_alternative<T>(input) || ...); };
+    switch (open_->kind) {
+        case Question::get:
+            return is.operator()<Got, Missing, Unknown>();
+        case Question::create:
+            return is.operator()<Created, Exists, Unknown>();
+        case Question::store:
+            return is.operator()<Stored, Unavailable>();
+        case Question::merge:
+            return is.operator()<Merged, Corrupt, Unavailable>();
+        case Question::load:
+            return is.operator()<Loaded, Corrupt, Unavailable>();
+        case Question::adopt:
+            return is.operator()<Adopted, Corrupt, Unavailable>();
+        case Question::cut:
+            return is.operator()<CutReady>();
     }
     __builtin_unreachable();
 }
 
-void Site::answered(Input const& input)
+void Site::accept(Op op, Input const& input)
 {
-    switch (phase_) {
-        case Phase::probe_create:
-        case Phase::probe_again:
-            return answered_probe(input);
-        case Phase::run_get:
-        case Phase::run_create:
-            return answered_run(input);
-        case Phase::find_commit:
-            return answered_find(input);
-        case Phase::find_parent:
-            return answered_find_parent(input);
-        case Phase::find_round:
-            return answered_find_round(input);
-        case Phase::find_headers:
-        case Phase::join_headers:
-        case Phase::run_look:
-        case Phase::gather_headers:
-            return answered_sweep(input);
-        case Phase::genesis_store:
-        case Phase::genesis_create:
-            return answered_genesis(input);
-        case Phase::join_create:
-        case Phase::join_read:
-            return answered_join(input);
-        case Phase::base_poll:
-            return answered_base_poll(input);
-        case Phase::base_load:
-            return answered_base_load(input);
-        case Phase::base_forward:
-            return answered_base_forward(input);
-        case Phase::run_poll:
-            return answered_run_poll(input);
-        case Phase::run_garbage:
-            return answered_garbage(input);
-        case Phase::cut:
-            return answered_cut(std::get<CutReady>(input));
-        case Phase::publish_store:
-        case Phase::publish_header:
-            return answered_publish(input);
-        case Phase::lease_create:
-            return answered_lease_create(input);
-        case Phase::lease_read:
-            return answered_lease_read(input);
-        case Phase::wait_poll:
-            return answered_wait_poll(input, Phase::wait);
-        case Phase::gather_poll:
-            return answered_wait_poll(input, Phase::gather_headers);
-        case Phase::merge:
-            if (auto const* merged = std::get_if<Merged>(&input)) return answered_merge(*merged);
-            return answered_merge_failed(input);
-        case Phase::lone_store:
-            return answered_lone_store(input);
-        case Phase::commit_create:
-            phase_ = Phase::commit_read;
-            return;
-        case Phase::commit_read:
-            return answered_commit_read(input);
-        case Phase::adopt_forward:
-            if (auto const* got = std::get_if<Got>(&input)) {
-                if (take_next(got->bytes)) go(Phase::adopt_forward);
-            } else phase_ = Phase::adopt_apply;
-            return;
-        case Phase::adopt_apply:
-            return answered_adopt(input);
-        case Phase::fold:
-        case Phase::base_wait:
-        case Phase::run:
-        case Phase::wait:
-        case Phase::gather_pause:
-        case Phase::exited:
-            throw std::logic_error("a state without questions was answered");
-    }
+    if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
+    if (!fits(input)) throw std::logic_error("answer does not fit the open question");
+    open_.reset();
+    if (refused_at_start(input)) return;
+    auto const answered = row().answered;
+    if (answered == nullptr) throw std::logic_error("a state without questions was answered");
+    (this->*answered)(input);
+}
+
+/// Who is no member yet has nothing to lose: a store that is read-only, forbidden, full or gone ends the process instead of being asked
+/// for ever. True if it did.
+bool Site::refused_at_start(Input const& input)
+{
+    auto const* unknown = std::get_if<Unknown>(&input);
+    auto const* unavailable = std::get_if<Unavailable>(&input);
+    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) || std::holds_alternative<Stored>(input))
+        refusals_at_start_ = 0;
+    if (member_ || (unknown == nullptr && unavailable == nullptr)) return false;
+    auto const code = unknown != nullptr ? unknown->code : unavailable->code;
+    if (code != ExitCode::permission && code != ExitCode::io && code != ExitCode::unavailable) return false;
+    constexpr int limit = 6;
+    if (++refusals_at_start_ < limit) return false;
+    finish(code, Error{code, "cannot begin in the run's store", unknown != nullptr ? unknown->why : unavailable->why, {}});
+    return true;
+}
+
+bool Site::act_next_commit()
+{
+    get(commit_name(tip_->number.next()));
+    return true;
 }
 
 void Site::stepped(Stepped const& step)
@@ -286,7 +162,8 @@ void Site::go(Phase phase)
 void Site::retry(Phase phase)
 {
     phase_ = phase;
-    auto const pause = std::min(Millis{10'000}, Millis{50} * (1 << std::min(tries_, 8)));
+    auto const longest = deadline_ ? Millis{1'000} : Millis{10'000};
+    auto const pause = std::min(longest, Millis{50} * (1 << std::min(tries_, 8)));
     ++tries_;
     not_before_ = now_ + pause / 2 + jitter(pause);
 }
@@ -309,6 +186,7 @@ void Site::note(std::string type, json::Object details) { out_.emplace_back(Note
 void Site::finish(ExitCode code, std::optional<Error> error)
 {
     if (member_ && tip_) note("left", json::Object{{"member", member_->value}, {"commit", tip_->number.value}});
+    abandon_payloads();
     out_.emplace_back(Exit{code, std::move(error)});
     phase_ = Phase::exited;
     open_.reset();

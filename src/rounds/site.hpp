@@ -60,11 +60,21 @@ class Site {
         probe_create, probe_again, run_get, run_create,
         find_commit, find_parent, find_round, find_headers, genesis_store, genesis_create, fold, join_headers, join_create, join_read,
         base_wait, base_poll, base_load, base_forward,
-        run, run_poll, run_look, run_garbage, cut, publish_store, publish_header,
+        run, run_poll, run_look, cut, publish_store, publish_header,
         lease_create, lease_read, wait, wait_poll, gather_headers, gather_pause, gather_poll,
-        merge, lone_store, commit_create, commit_read, adopt_forward, adopt_apply, exited
+        merge, lone_store, commit_create, commit_read, garbage, adopt_forward, adopt_apply, exited
     };
     // clang-format on
+    /// What belongs to a phase: its words, what it does next, who takes the answer to its question (null: it asks nothing).
+    struct Row {
+        Phase phase;
+        State state;
+        char const* waiting_for;
+        bool (Site::*act)();  ///< false: nothing to do before time goes by
+        void (Site::*answered)(Input const&);
+    };
+    static Row const rows[];
+    [[nodiscard]] Row const& row() const { return rows[static_cast<std::size_t>(phase_)]; }
     enum class Question { get, create, store, merge, load, adopt, cut };
     enum class Mode { fold, roster, merge, lone };  ///< what the commit in the making is for
     using Key = std::pair<MemberId, Seq>;
@@ -110,16 +120,22 @@ class Site {
         bool mine{};
         MonoTime until;
     };
+    /// A walk down the merges whose payloads are too old to be kept.
     struct Garbage {
-        std::vector<CommitNumber> wanted;
-        std::vector<Commit> read;
+        CommitNumber next;            ///< to be read
+        std::optional<Commit> newer;  ///< the merge after it
+        int rounds{1};                ///< still to be collected
     };
 
     // frame: site.cpp
-    bool act();
-    void answered(Input const& input);
     void accept(Op op, Input const& input);
+    [[nodiscard]] bool fits(Input const& input) const;  ///< the open question
+    void stop_requested(StopRequested const& stop);
     void settle();
+    void out_of_time();
+    bool act_nothing() { return false; }
+    bool act_next_commit();  ///< asks for the commit after the tip
+    bool refused_at_start(Input const& input);
     void stepped(Stepped const& step);
     Op ask(Question kind, std::string name = {});
     void get(std::string name);
@@ -136,19 +152,30 @@ class Site {
     [[nodiscard]] std::vector<Target> targets(Round round, std::string (*part_name)(std::string_view)) const;
 
     // start: site_start.cpp
+    bool act_probe_create();
+    bool act_probe_again();
     void answered_probe(Input const& input);
+    bool act_run_get();
+    bool act_run_create();
     void answered_run(Input const& input);
+    bool act_find_commit();
     [[nodiscard]] CommitNumber number_to_find() const;
     void answered_find(Input const& input);
     void found_newest();
+    bool act_find_parent();
     void answered_find_parent(Input const& input);
+    bool act_find_headers();
+    void retry_absent(Phase phase, Input const& input, CommitNumber absent);
     bool act_find_round();
     void answered_find_round(Input const& input);
     void choose_way_in();
     [[nodiscard]] bool alive(Member const& m) const;
     bool act_genesis_store();
-    void answered_genesis(Input const& input);
+    void answered_genesis_store(Input const& input);
+    bool act_genesis_create();
+    void answered_genesis_create(Input const& input);
     bool act_fold();
+    bool act_join_headers();
     bool act_join();
     void answered_join(Input const& input);
 
@@ -175,9 +202,10 @@ class Site {
     [[nodiscard]] bool wants_rate() const;
     [[nodiscard]] bool wants_publishing() const;
     void answered_run_poll(Input const& input);
+    bool act_run_look();
     void look_done();
     void begin_cut(bool leaving);
-    void answered_cut(CutReady const& ready);
+    void answered_cut(Input const& input);
     [[nodiscard]] bool lone_possible() const;
     [[nodiscard]] Own* next_unpublished();
     [[nodiscard]] bool has_published() const;
@@ -191,15 +219,20 @@ class Site {
     void begin_lease();
     bool act_lease_create();
     void answered_lease_create(Input const& input);
+    bool act_lease_read();
     void answered_lease_read(Input const& input);
     bool act_wait();
-    void answered_wait_poll(Input const& input, Phase back);
+    void answered_wait_poll(Input const& input);
     void begin_gather();
+    bool act_gather_headers();
     bool act_gather_pause();
+    void answered_gather_poll(Input const& input);
+    void came_by(Input const& input, Phase back);
     void gather_done();
     [[nodiscard]] bool all_found() const;
     bool act_merge();
-    void answered_merge(Merged const& merged);
+    void answered_merge(Input const& input);
+    void merge_refused(std::vector<Merged::Bad> const& bad);
     void answered_merge_failed(Input const& input);
     bool act_lone_store();
     void answered_lone_store(Input const& input);
@@ -222,19 +255,25 @@ class Site {
     void begin_commit(Mode mode);
     [[nodiscard]] std::optional<Commit> build() const;
     bool act_commit_create();
-    bool set_draft(Commit commit);  ///< false: readers would refuse it, and the process has given up
+    void answered_commit_create(Input const& input);
+    bool set_draft(Commit commit);  ///< false: readers would refuse it, and something else is done
+    bool spoil_widest();            ///< false: no contribution is left to be doubted
     [[nodiscard]] bool lone_valid(Commit const& next) const;
     void answered_commit_read(Input const& input);
     void landed();
+    void go_on_from_commit();
     void give_up();
     void abandon_payloads();
     void settle_payloads(Commit const& record);
+    void answered_adopt_forward(Input const& input);
     bool act_adopt_apply();
     void answered_adopt(Input const& input);
     void resume();
+    // garbage: site_garbage.cpp
+    void begin_garbage();
     bool act_garbage();
     void answered_garbage(Input const& input);
-    void delete_garbage();
+    void delete_garbage(Commit const& old, Commit const& newer);
 
     SiteConfig config_;
     Phase phase_{Phase::probe_create};
@@ -255,8 +294,9 @@ class Site {
     Digest tip_sha256_;
     std::optional<Time> round_began_;  ///< `time` of the merge commit of the tip's round
     int bad_reads_{0};
-    CommitNumber found_;    ///< greatest number seen while there is no tip
-    CommitNumber missing_;  ///< smallest number that answered 404 above it, 0: none
+    int refusals_at_start_{0};  ///< in a row, by a store that waiting does not mend
+    CommitNumber found_;        ///< greatest number seen while there is no tip
+    CommitNumber missing_;      ///< smallest number that answered 404 above it, 0: none
     std::string found_bytes_;
     std::map<MemberId, Seq> judged_dead_;  ///< by a fold, with the last seq known then
 
@@ -292,6 +332,7 @@ class Site {
 
     std::map<Key, Found> headers_;  ///< pending contributions that were found
     std::map<std::string, int> bad_headers_;
+    std::map<Key, int> absent_payloads_;  ///< how often the store said so
     std::vector<MemberId> sweep_;
     std::size_t sweep_at_{0};
     Key asked_;
@@ -304,6 +345,7 @@ class Site {
     std::optional<Draft> draft_;
     std::vector<Payload> payloads_;
     std::optional<Garbage> garbage_;
+    bool collected_{};  ///< this process has looked for what others left behind
 };
 
 }  // namespace curtail::rounds

@@ -132,7 +132,7 @@ void Site::removed()
     next_seq_ = {1};
     headers_.clear();
     lone_sent_.reset();
-    garbage_.reset();
+    absent_payloads_.clear();
     abandon_payloads();
     go(Phase::find_commit);
 }

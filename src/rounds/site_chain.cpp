@@ -107,17 +107,41 @@ bool Site::act_commit_create()
     return true;
 }
 
-/// A record that readers would refuse must never stand in the chain, where nothing could follow it.
+void Site::answered_commit_create(Input const&) { phase_ = Phase::commit_read; }
+
+/// A record that readers would refuse must never stand in the chain, where nothing could follow it. What others have announced is the
+/// only thing in it that this program did not make: it is doubted before the program is.
 bool Site::set_draft(Commit commit)
 {
     auto encoded = encode(commit);
     auto const read = decode_commit(encoded.bytes, commit_name(commit.number));
-    auto const error = read ? check(run_, *tip_, tip_sha256_, *read) : read.error();
-    if (error) {
-        finish(ExitCode::software, error->within("cannot make the next commit"));
+    auto error = read ? check(run_, *tip_, tip_sha256_, *read) : read.error();
+    if (!error) {
+        draft_ = Draft{std::move(commit), std::move(encoded)};
+        return true;
+    }
+    bool const others = mode_ == Mode::merge || mode_ == Mode::fold;
+    if (others && spoil_widest()) {
+        go(Phase::merge);
         return false;
     }
-    draft_ = Draft{std::move(commit), std::move(encoded)};
+    error->code = ExitCode::software;
+    finish(ExitCode::software, error->within("cannot make the next commit"));
+    return false;
+}
+
+/// Takes the contribution with most ranges, which weighs most in a record, for unreadable.
+bool Site::spoil_widest()
+{
+    auto widest = headers_.end();
+    for (auto it = headers_.begin(); it != headers_.end(); ++it) {
+        bool const readable = it->second.header.base_round.value > 0;
+        auto const width = [](auto const& entry) { return entry->second.header.ranges.list().size(); };
+        if (readable && (widest == headers_.end() || width(it) > width(widest))) widest = it;
+    }
+    if (widest == headers_.end()) return false;
+    auto const& [member, seq] = widest->first;
+    widest->second = unreadable(run_, member, seq, *widest->second.sha256);
     return true;
 }
 
@@ -141,8 +165,7 @@ void Site::answered_commit_read(Input const& input)
         bool const rebuild = mode_ != Mode::fold && tip_->round == round && tip_->find(*member_) != nullptr;
         if (rebuild) return go(Phase::commit_create);
         abandon_payloads();
-        back_ = Phase::run;
-        return go(mode_ == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+        return go_on_from_commit();
     }
     if (!leaving_ && tries_ >= detail::tries_limit) return give_up();
     retry(std::holds_alternative<Missing>(input) ? Phase::commit_create : Phase::commit_read);
@@ -163,14 +186,14 @@ void Site::landed()
                                     {"round", tip_->round.value},
                                     {"sites", static_cast<std::int64_t>(sites.size())},
                                     {"tokens", tokens}});
-        auto const old = tip_->round.value - run_.params.keep_models;
-        garbage_.reset();
-        for (auto const& merge : tip_->recent)
-            if (merge.round.value == old || (merge.round.value == old + 1 && garbage_)) {
-                if (!garbage_) garbage_.emplace();
-                garbage_->wanted.push_back(merge.number);
-            }
+        begin_garbage();
+        if (garbage_) return go(Phase::garbage);
     }
+    go_on_from_commit();
+}
+
+void Site::go_on_from_commit()
+{
     back_ = Phase::run;
     go(mode_ == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
@@ -219,6 +242,13 @@ void Site::settle_payloads(Commit const& record)
     std::erase_if(payloads_, [](Payload const& p) { return p.names.empty(); });
 }
 
+void Site::answered_adopt_forward(Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (take_next(got->bytes)) go(Phase::adopt_forward);
+    } else phase_ = Phase::adopt_apply;
+}
+
 bool Site::act_adopt_apply()
 {
     if (tip_->find(*member_) == nullptr) {
@@ -264,45 +294,6 @@ void Site::resume()
     if (back_ == Phase::run) return enter_run();
     if (back_ == Phase::gather_headers) begin_sweep(others());
     go(back_);
-}
-
-bool Site::act_garbage()
-{
-    get(commit_name(garbage_->wanted[garbage_->read.size()]));
-    return true;
-}
-
-void Site::answered_garbage(Input const& input)
-{
-    phase_ = Phase::run;
-    auto const* got = std::get_if<Got>(&input);
-    auto commit = got != nullptr ? decode_commit(got->bytes, commit_name(garbage_->wanted[garbage_->read.size()])) : Result<Commit>{};
-    if (got == nullptr || !commit) {
-        garbage_.reset();
-        return;
-    }
-    garbage_->read.push_back(std::move(*commit));
-    if (garbage_->read.size() < garbage_->wanted.size()) return;
-    delete_garbage();
-    garbage_.reset();
-}
-
-/// The model of the first round read, momentum that the second does not name any more, and deltas decided in the first.
-void Site::delete_garbage()
-{
-    auto const& old = garbage_->read.front();
-    auto const every = run_.params.milestone_every;
-    bool const milestone = every > 0 && old.round.value % every == 0;
-    auto const& newer = garbage_->read.back();
-    if (!milestone)
-        for (auto const& part : old.model.parts) out_.emplace_back(Delete{part.name});
-    if (old.outer && newer.outer != old.outer)
-        for (auto const& part : old.outer->parts) out_.emplace_back(Delete{part.name});
-    for (auto const& d : old.decided) {
-        if (d.inlined || d.ranges.empty() || d.refused == Refusal::nan) continue;
-        Round const base{old.round.value - 1 - d.staleness};
-        for (auto const& part : run_.parts) out_.emplace_back(Delete{delta_name(base, d.member, d.seq, delta_part(part.name))});
-    }
 }
 
 }  // namespace curtail::rounds

@@ -88,10 +88,12 @@ void Site::want_removal(MemberId const& id, Removal reason)
 
 void Site::forget_decided()
 {
-    std::erase_if(headers_, [&](auto const& entry) {
+    auto const decided = [&](auto const& entry) {
         auto const* m = tip_->find(entry.first.first);
         return m == nullptr || entry.first.second <= m->seq;
-    });
+    };
+    std::erase_if(headers_, decided);
+    std::erase_if(absent_payloads_, decided);
 }
 
 }  // namespace curtail::rounds

@@ -33,6 +33,12 @@ void Site::answered_lease_create(Input const& input)
     begin_gather();
 }
 
+bool Site::act_lease_read()
+{
+    get(lease_name(tip_->round, lease_.k + 1));
+    return true;
+}
+
 /// Reads on to the highest lease of this round; from its first sight it is believed for lease_s.
 void Site::answered_lease_read(Input const& input)
 {
@@ -42,10 +48,15 @@ void Site::answered_lease_read(Input const& input)
         if (lease && store_now() - lease->time > run_.params.lease) lease_.until = now_;
         return go(Phase::lease_read);
     }
-    if (lease_.k == 0) return tries_ < detail::tries_limit ? retry(Phase::lease_create) : give_up();
-    if (lease_.mine && now_ < lease_.until) return begin_gather();
-    next_poll_ = now_ + run_.params.poll_wait;
-    go(Phase::wait);
+    bool const held = lease_.k > 0 && now_ < lease_.until;
+    if (held && lease_.mine) return begin_gather();
+    if (held) {
+        next_poll_ = now_ + run_.params.poll_wait;
+        return go(Phase::wait);
+    }
+    // Nobody's lease counts any more and ours could not be made.
+    if (tries_ < detail::tries_limit) return retry(Phase::lease_create);
+    give_up();
 }
 
 bool Site::act_wait()
@@ -63,7 +74,11 @@ bool Site::act_wait()
     return true;
 }
 
-void Site::answered_wait_poll(Input const& input, Phase back)
+void Site::answered_wait_poll(Input const& input) { came_by(input, Phase::wait); }
+void Site::answered_gather_poll(Input const& input) { came_by(input, Phase::gather_headers); }
+
+/// A look at the next commit while waiting for or preparing a merge.
+void Site::came_by(Input const& input, Phase back)
 {
     next_poll_ = now_ + run_.params.poll_wait;
     auto const* got = std::get_if<Got>(&input);
@@ -84,6 +99,12 @@ void Site::begin_gather()
     go(Phase::gather_headers);
 }
 
+bool Site::act_gather_headers()
+{
+    if (!act_sweep()) gather_done();
+    return true;
+}
+
 bool Site::act_gather_pause()
 {
     if (deadline_) {
@@ -97,6 +118,7 @@ bool Site::act_gather_pause()
 
 void Site::gather_done()
 {
+    if (deadline_) return leave();
     if (!all_found() && now_ < gather_until_) {
         next_poll_ = now_ + run_.params.poll_wait;
         return go(Phase::gather_pause);
@@ -137,6 +159,13 @@ Site::MergeKey Site::key_of(Commit const& commit)
 
 bool Site::act_merge()
 {
+    if (deadline_) {
+        // Whoever is to leave begins no merge: its own work is safe in the store, and somebody else merges it.
+        abandon_payloads();
+        if (mode_ == Mode::fold) finish(ExitCode::ok);
+        else leave();
+        return true;
+    }
     auto const commit = build();
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
     MergeKey key;
@@ -164,28 +193,38 @@ bool Site::act_merge()
     return true;
 }
 
-void Site::answered_merge(Merged const& merged)
+void Site::answered_merge(Input const& input)
 {
-    if (!merged.bad.empty()) {
-        for (auto const& bad : merged.bad) headers_.at({bad.member, bad.seq}).bad = bad.reason;
+    auto const* merged = std::get_if<Merged>(&input);
+    if (merged == nullptr) {
         abandon_payloads();
-        return go(Phase::merge);
+        if (load_failed(input)) return;
+        if (std::holds_alternative<Unavailable>(input) && tries_ < detail::tries_limit) return retry(Phase::merge);
+        return give_up();
     }
-    auto stored = merged.model;
-    stored.insert(stored.end(), merged.momentum.begin(), merged.momentum.end());
+    if (!merged->bad.empty()) return merge_refused(merged->bad);
+    auto stored = merged->model;
+    stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
     detail::require_targets(stored, payloads_.back().names);
-    made_->model = merged.model;
-    made_->momentum = merged.momentum;
+    made_->model = merged->model;
+    made_->momentum = merged->momentum;
     load_failures_ = 0;
     go(Phase::commit_create);
 }
 
-void Site::answered_merge_failed(Input const& input)
+/// A refusal is final, so an object that seems to be absent is asked for again some polls long before that is believed.
+void Site::merge_refused(std::vector<Merged::Bad> const& bad)
 {
+    constexpr int absent_limit = 5;
+    bool wait = false;
+    for (auto const& b : bad) {
+        Key const key{b.member, b.seq};
+        if (b.absent && ++absent_payloads_[key] < absent_limit) wait = true;
+        else headers_.at(key).bad = b.reason;
+    }
     abandon_payloads();
-    if (load_failed(input)) return;
-    if (std::holds_alternative<Unavailable>(input) && tries_ < detail::tries_limit) return retry(Phase::merge);
-    give_up();
+    go(Phase::merge);
+    if (wait) not_before_ = now_ + run_.params.poll_wait;
 }
 
 bool Site::act_lone_store()

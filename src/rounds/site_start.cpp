@@ -15,6 +15,18 @@ void detail::require_targets(std::vector<PartRef> const& parts, std::vector<std:
     if (!same) throw std::logic_error("stored other parts than were asked for");
 }
 
+bool Site::act_probe_create()
+{
+    create(probe_name(config_.process, ++attempt_), "{}", true);
+    return true;
+}
+
+bool Site::act_probe_again()
+{
+    create(probe_name(config_.process, attempt_), "{}");
+    return true;
+}
+
 void Site::answered_probe(Input const& input)
 {
     auto const* created = std::get_if<Created>(&input);
@@ -30,6 +42,18 @@ void Site::answered_probe(Input const& input)
                                                 "use a store that creates only if absent (no versioned bucket, no old server)"});
     if (std::holds_alternative<Exists>(input)) go(Phase::run_get);
     else retry(Phase::probe_again);
+}
+
+bool Site::act_run_get()
+{
+    get(run_name);
+    return true;
+}
+
+bool Site::act_run_create()
+{
+    create(run_name, encode(config_.run).bytes);
+    return true;
 }
 
 void Site::answered_run(Input const& input)
@@ -61,6 +85,12 @@ CommitNumber Site::number_to_find() const
     if (tip_) return tip_->number.next();
     if (missing_.value == 0) return {std::max<std::int64_t>(1, found_.value * 2)};
     return {std::max(found_.value + 1, found_.value + (missing_.value - found_.value) / 2)};
+}
+
+bool Site::act_find_commit()
+{
+    get(commit_name(number_to_find()));
+    return true;
 }
 
 void Site::answered_find(Input const& input)
@@ -100,10 +130,27 @@ void Site::found_newest()
     go(Phase::find_round);
 }
 
+/// A commit below the newest may only be late in showing, for as long as a client may believe an old "not there"; after that it is lost.
+void Site::retry_absent(Phase phase, Input const& input, CommitNumber absent)
+{
+    constexpr int misses_limit = 14;  // over more than a minute
+    if (!std::holds_alternative<Missing>(input) || tries_ < misses_limit) return retry(phase);
+    auto const newest = tip_ ? tip_->number : found_;
+    finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot read the run's chain",
+                                     commit_name(absent) + " is missing, but " + commit_name(newest) + " is there",
+                                     "the store lost it: restore it from a copy, or begin a new run from the newest model"});
+}
+
+bool Site::act_find_parent()
+{
+    get(commit_name({found_.value - 1}));
+    return true;
+}
+
 void Site::answered_find_parent(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return retry(Phase::find_parent);
+    if (got == nullptr) return retry_absent(Phase::find_parent, input, {found_.value - 1});
     auto const parent = decode_commit(got->bytes, commit_name({found_.value - 1}));
     auto child = decode_commit(found_bytes_, commit_name(found_));
     auto error = !parent ? std::optional(parent.error()) : !child ? child.error() : check(run_, *parent, sha256(got->bytes), *child);
@@ -139,11 +186,17 @@ bool Site::act_find_round()
 void Site::answered_find_round(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return retry(Phase::find_round);
+    if (got == nullptr) return retry_absent(Phase::find_round, input, tip_->recent.back().number);
     auto const merge = decode_commit(got->bytes, commit_name(tip_->recent.back().number));
     if (!merge) return refuse(merge.error());
     round_began_ = merge->time;
     bad_reads_ = 0;
+}
+
+bool Site::act_find_headers()
+{
+    if (!act_sweep()) choose_way_in();
+    return true;
 }
 
 /// FOLD if there are members and none is alive as far as we see, else JOIN.
@@ -183,13 +236,23 @@ bool Site::act_genesis_store()
     return true;
 }
 
-void Site::answered_genesis(Input const& input)
+bool Site::act_genesis_create()
 {
-    if (phase_ == Phase::genesis_create) {
-        found_ = missing_ = {};
-        payloads_.back().in_use = false;
-        return go(Phase::find_commit);
-    }
+    create(commit_name({1}), draft_->encoded.bytes);
+    return true;
+}
+
+void Site::answered_genesis_create(Input const& input)
+{
+    found_ = missing_ = {};
+    payloads_.back().in_use = false;
+    go(Phase::find_commit);
+    // Should it not be there, the next one takes another model's worth of space.
+    if (std::holds_alternative<Unknown>(input)) not_before_ = now_ + config_.run.params.poll_wait;
+}
+
+void Site::answered_genesis_store(Input const& input)
+{
     auto const* stored = std::get_if<Stored>(&input);
     if (stored == nullptr) {
         abandon_payloads();
@@ -221,6 +284,12 @@ bool Site::act_fold()
     return true;
 }
 
+bool Site::act_join_headers()
+{
+    if (!act_sweep()) go(Phase::join_create);
+    return true;
+}
+
 bool Site::act_join()
 {
     auto const ours = [&](Member const& m) { return member_parts(m.id).process == config_.process; };
@@ -231,6 +300,7 @@ bool Site::act_join()
         return true;
     }
     if (!draft_ || draft_->commit.parent != tip_sha256_) {
+        mode_ = Mode::roster;
         intents_ = {};
         looked_.clear();
         intents_.admit = Admission{config_.process, rate()};

@@ -122,9 +122,7 @@ bool Site::act_run()
         go(Phase::run_look);
         return true;
     }
-    if (!garbage_) return false;
-    phase_ = Phase::run_garbage;
-    return true;
+    return false;
 }
 
 void Site::answered_run_poll(Input const& input)
@@ -137,6 +135,12 @@ void Site::answered_run_poll(Input const& input)
         back_ = Phase::run;
         go(Phase::adopt_forward);
     }
+}
+
+bool Site::act_run_look()
+{
+    if (!act_sweep()) look_done();
+    return true;
 }
 
 /// Nothing to train and nothing to cut: remove who is dead, or merge what the others have left.
@@ -167,8 +171,9 @@ void Site::begin_cut(bool leaving)
     if (leaving) leaving_ = true;
 }
 
-void Site::answered_cut(CutReady const& ready)
+void Site::answered_cut(Input const& input)
 {
+    auto const& ready = std::get<CutReady>(input);
     if (ready.ranges != since_) throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " + since_.to_string());
     auto const parts = run_.parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))

@@ -124,7 +124,8 @@ Result<std::unique_ptr<PosixStore>> PosixStore::open(std::filesystem::path const
         if (auto made = make_folder(root); !made) return tl::unexpected(made.error().within(what));
     Fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd && errno == ENOENT)
-        return fail(ExitCode::unavailable, what, errno_text(errno), "mount it, or check the run's `store`; a new run makes its own");
+        return fail(ExitCode::unavailable, what, errno_text(errno),
+                    "mount it, or correct `store` in the run's file; to begin a run, make it once: mkdir -p " + root.string());
     if (!fd) return fail(judge(errno).code, what, errno_text(errno), judge(errno).remedy);
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));

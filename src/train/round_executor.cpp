@@ -20,19 +20,15 @@ bool all_finite(std::vector<float> const& values)
 
 std::optional<rounds::Input> RoundExecutor::carry_out(rounds::Output const& output)
 {
-    auto answer = std::visit([this](auto const& what) { return act(what); }, output);
-    if (answer) complain(*answer);
-    return answer;
+    return std::visit([this](auto const& what) { return act(what); }, output);
 }
 
-void RoundExecutor::complain(rounds::Input const& answer)
+template <class Answer>
+rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
 {
-    std::string const* why = nullptr;
-    if (auto const* unknown = std::get_if<rounds::Unknown>(&answer)) why = &unknown->why;
-    if (auto const* unavailable = std::get_if<rounds::Unavailable>(&answer)) why = &unavailable->why;
-    if (why == nullptr || *why == last_complaint_) return;
-    last_complaint_ = *why;
-    parts_.log.warning(*why + "; will be tried again");
+    if (error.why != last_complaint_) parts_.log.warning(error.message() + "; will be tried again");
+    last_complaint_ = error.why;
+    return Answer{op, error.message(), error.code};
 }
 
 rounds::Input RoundExecutor::translate(Report report)
@@ -58,11 +54,11 @@ Result<store::ObjectName> RoundExecutor::object(std::string const& name) const
 RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
 {
     auto const name = object(get.name);
-    if (!name) return rounds::Unknown{get.op, name.error().message()};
+    if (!name) return failed<rounds::Unknown>(get.op, name.error());
     auto content = parts_.store.get(*name, small_object_limit);
     // Too long for a record, whatever it says: the protocol refuses it by its length.
     if (!content && content.error().code == ExitCode::data) return rounds::Got{get.op, std::string(rounds::record_bytes_limit + 1, ' ')};
-    if (!content) return rounds::Unknown{get.op, content.error().message()};
+    if (!content) return failed<rounds::Unknown>(get.op, content.error());
     if (!*content) return rounds::Missing{get.op};
     return rounds::Got{get.op, std::string(store::text_of(**content))};
 }
@@ -70,14 +66,18 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
 RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
 {
     auto const name = object(create.name);
-    if (!name) return rounds::Unknown{create.op, name.error().message()};
+    if (!name) return failed<rounds::Unknown>(create.op, name.error());
     auto const outcome = parts_.store.create(*name, store::bytes_of(create.bytes));
-    if (!outcome) return rounds::Unknown{create.op, outcome.error().message()};
-    if (*outcome == store::CreateOutcome::unknown) return rounds::Unknown{create.op, "the store's reply was lost"};
+    auto const unsure = [&](char const* why) {
+        return failed<rounds::Unknown>(create.op, {ExitCode::temporary, "cannot tell whether " + create.name + " was created", why, {}});
+    };
+    if (!outcome) return failed<rounds::Unknown>(create.op, outcome.error());
+    if (*outcome == store::CreateOutcome::unknown) return unsure("the store's reply was lost");
     if (*outcome == store::CreateOutcome::exists) return rounds::Exists{create.op};
     if (!create.want_time) return rounds::Created{create.op, std::nullopt};
     auto const info = parts_.store.stat(*name);
-    if (!info || !*info) return rounds::Unknown{create.op, info ? "the object is gone again" : info.error().message()};
+    if (!info) return failed<rounds::Unknown>(create.op, info.error());
+    if (!*info) return unsure("the object is gone again");
     return rounds::Created{create.op, (*info)->modified};
 }
 
@@ -94,7 +94,7 @@ Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target, std::sp
 RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values)
 {
     auto stored = put(targets.at(0), values);
-    if (!stored) return rounds::Unavailable{op, stored.error().message()};
+    if (!stored) return failed<rounds::Unavailable>(op, stored.error());
     return rounds::Stored{op, {*stored}};
 }
 
@@ -108,30 +108,38 @@ RoundExecutor::Answer RoundExecutor::act(rounds::MakeInitial const& order)
     return store_one(order.op, order.parts, *parts_.initial_weights(order.seed));
 }
 
+tl::expected<Values, store::ReadFailure> RoundExecutor::read_payload(rounds::PartRef const& part)
+{
+    using store::ReadFailure;
+    auto const name = object(part.name);
+    if (!name) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, name.error()});
+    auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
+    if (!content) return tl::unexpected(content.error());
+    auto values = decode_payload(parts_.layout, part.part, store::text_of(*content), part.name);
+    if (!values) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, values.error()});
+    return *values;
+}
+
 RoundExecutor::Fetched RoundExecutor::fetch(rounds::Op op, rounds::PartRef const& part)
 {
-    auto const name = object(part.name);
-    if (!name) return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, name.error().message()});
-    auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
-    if (!content) {
-        auto const why = content.error().error.message();
-        if (content.error().kind == store::ReadFailure::Kind::unavailable)
-            return tl::unexpected<rounds::Input>(rounds::Unavailable{op, why});
-        return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, why});
-    }
-    auto values = decode_payload(parts_.layout, part.part, store::text_of(*content), part.name);
-    if (!values) return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, values.error().message()});
-    return *values;
+    auto values = read_payload(part);
+    if (values) return *values;
+    auto const& [kind, error] = values.error();
+    if (kind == store::ReadFailure::Kind::unavailable) return tl::unexpected(failed<rounds::Unavailable>(op, error));
+    return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, error.message()});
 }
 
 RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas)
 {
     rounds::Merged found{merge.op, {}, {}, {}};
     for (auto const& included : merge.include) {
-        auto const delta = fetch(merge.op, included.parts.at(0).payload);
-        if (!delta && std::holds_alternative<rounds::Unavailable>(delta.error())) return delta.error();
-        if (!delta) found.bad.push_back({included.member, included.seq, rounds::Refusal::digest});
-        else if (!all_finite(**delta)) found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
+        using Kind = store::ReadFailure::Kind;
+        auto const delta = read_payload(included.parts.at(0).payload);
+        if (!delta && delta.error().kind == Kind::unavailable) return failed<rounds::Unavailable>(merge.op, delta.error().error);
+        if (!delta) {
+            parts_.log.warning(delta.error().error.message());
+            found.bad.push_back({included.member, included.seq, rounds::Refusal::digest, delta.error().kind == Kind::missing});
+        } else if (!all_finite(**delta)) found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
         else deltas.push_back(*delta);
     }
     if (!found.bad.empty()) return found;
@@ -161,13 +169,13 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
         }
         rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta), static_cast<float>(merge.mu));
         auto part = put(merge.momentum.at(0), momentum);
-        if (!part) return rounds::Unavailable{merge.op, part.error().message()};
+        if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
         merged.momentum.push_back(*part);
     } else {
         rounds::average_step(theta, g);
     }
     auto part = put(merge.weights.at(0), theta);
-    if (!part) return rounds::Unavailable{merge.op, part.error().message()};
+    if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
     merged.model.push_back(*part);
     return merged;
 }

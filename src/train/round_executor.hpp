@@ -5,6 +5,7 @@
 
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
+#include "store/verified.hpp"
 #include "train/orders.hpp"
 #include "train/payload.hpp"
 #include "train/recorder.hpp"
@@ -51,11 +52,13 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
-    /// Says why the store did not do as asked, once for each reason in a row.
-    void complain(rounds::Input const& answer);
+    /// The answer to a question that the store did not carry out. Says why, once for each reason in a row, whatever the object.
+    template <class Answer>
+    rounds::Input failed(rounds::Op op, Error const& error);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
     Answer store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values);
     Result<rounds::PartRef> put(rounds::Target const& target, std::span<float const> values);
+    tl::expected<Values, store::ReadFailure> read_payload(rounds::PartRef const& part);
     Fetched fetch(rounds::Op op, rounds::PartRef const& part);
     Answer gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas);
 

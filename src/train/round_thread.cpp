@@ -35,12 +35,14 @@ rounds::Site const& RoundThread::join()
 
 void RoundThread::feed(rounds::Input input)
 {
+    // The store answers at once, and an answer may lead to the next question: whatever the trainer says goes first, above all to stop.
     std::deque<rounds::Input> inbox{std::move(input)};
-    while (!inbox.empty() && !executor_.finished()) {
+    while (!inbox.empty() && !executor_.finished() && !abandoned_) {
         auto const next = std::move(inbox.front());
         inbox.pop_front();
         for (auto const& output : site_.on(mono_now(), next))
             if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
+        if (auto report = reports_.try_take()) inbox.push_front(executor_.translate(std::move(*report)));
     }
 }
 

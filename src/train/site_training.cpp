@@ -80,7 +80,7 @@ Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recor
         log.info("goes on from " + context.snapshot.string() + ", " + std::to_string(context.start.steps) + " steps");
     }
     if (how.alone) return train_alone(crew, context, prepared.loader.blocks_per_epoch() * run.data.epochs);
-    auto const store = store::open_store(run.store, store::Missing::make);
+    auto const store = store::open_store(run.store);
     if (!store) return tl::unexpected(store.error());
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(run.model)) names.push_back(place.name);

@@ -62,6 +62,8 @@ class SimStore {
         if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
         return true;
     }
+    /// An object that no site of the simulation made.
+    void litter(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const
     {
         auto const it = small_.find(name);

@@ -18,6 +18,7 @@ class SimTrainer {
     {
         x_ = a_ = theta_ = std::move(theta);
         since_ = {};
+        steps_ = 0;
         undecided_.clear();
         loaded_ = true;
         stand_still();

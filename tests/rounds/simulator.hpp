@@ -19,11 +19,12 @@ struct Chaos {
     double lost_reply{0};     ///< of a create: applied, but nobody knows
     double lost_request{0};   ///< of a create: not applied, and nobody knows
     double delayed{0};        ///< of a create: lands at any later time, also after its writer's death
-    double stale_404{0};      ///< of a get
+    double stale_404{0};      ///< of a get, and of a delta in a merge
     double no_answer{0};      ///< of gets, loads, payload stores, merges
     double spoiled{0};        ///< of stored deltas
     double refused{0};        ///< of merges: one contribution is refused though it is good
-    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, per second of simulated time
+    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, outages, odd objects, per second of simulated time
+    double nan{0};            ///< of cuts: values that are not finite
 };
 
 /// Several sites, a store and an adversary in one thread and simulated time. Every choice comes from one seed.
@@ -40,6 +41,7 @@ class Simulator {
         p->site_index = site;
         p->clock_offset = Millis{pick(1, 1'000'000)};
         SiteConfig config{{run_.sites[site], static_cast<std::uint32_t>(random_())}, run_, 0};
+        p->identity = config.process;
         p->machine = std::make_unique<Site>(config);
         p->trainer = std::make_unique<SimTrainer>(store_.blocks());
         processes_.push_back(p);
@@ -63,6 +65,11 @@ class Simulator {
     }
 
     void set_chaos(Chaos chaos) { chaos_ = chaos; }
+    /// From now on nothing can be written; reads go on.
+    void fill_store(Millis duration) { full_until_ = now_ + duration; }
+    [[nodiscard]] int creates_refused() const { return creates_refused_; }
+    /// Objects that no program of ours writes, under names that one will ask for: the next header of a dead member, the next lease.
+    void litter(int kind);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
         for (auto& p : processes_)
@@ -89,8 +96,13 @@ class Simulator {
     void stop(std::size_t index, Millis grace)
     {
         for (auto& p : living())
-            if (p->site_index == index) give(p, StopRequested{MonoTime{now_ + p->clock_offset + grace}});
+            if (p->site_index == index) {
+                p->stopping = true;
+                give(p, StopRequested{MonoTime{now_ + p->clock_offset + grace}});
+            }
     }
+    /// How processes ended by themselves, in order.
+    [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const { return !store_.chain().empty() && store_.chain().back().complete; }
     [[nodiscard]] SimStore& store() { return store_; }
     [[nodiscard]] Millis now() const { return now_; }
@@ -103,10 +115,13 @@ class Simulator {
   private:
     struct Process {
         std::size_t site_index{};
+        rounds::Process identity;
         Millis clock_offset{};
         Millis frozen_until{};
         bool dead{false};
         bool stopping{false};
+        bool told_to_stop{false};
+        int nan_cuts{0};
         std::unique_ptr<Site> machine;
         std::unique_ptr<SimTrainer> trainer;
         std::optional<Cut> cut;
@@ -158,6 +173,7 @@ class Simulator {
     }
     void handle(P const& p, Input const& input)
     {
+        p->told_to_stop = p->told_to_stop || std::holds_alternative<StopRequested>(input);
         auto const outputs = p->machine->on(MonoTime{now_ + p->clock_offset}, input);
         ++states_[to_text(p->machine->status().state)];
         for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
@@ -207,7 +223,12 @@ class Simulator {
     }
     void execute(P const& p, Create const& o)
     {
+        hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0, "a site that is to leave takes the lease");
         later(Millis{pick(1, 60)}, [this, p, o] {
+            if (now_ < full_until_) {
+                ++creates_refused_;
+                return reply(p, Unknown{o.op, "full"});
+            }
             if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
             if (chance(chaos_.delayed)) {
                 later(Millis{pick(1, 40'000)}, [this, o] { store_.create(o.name, o.bytes); });
@@ -223,6 +244,7 @@ class Simulator {
     void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content, bool may_spoil)
     {
         later(Millis{pick(20, 400)}, [=, this] {
+            if (now_ < full_until_) return reply(p, Unavailable{op, "full"});
             Stored stored{op, {}};
             bool const lost = chance(chaos_.no_answer);
             for (auto const& target : parts) {
@@ -239,15 +261,17 @@ class Simulator {
 
     void execute(P const& p, Merge const& o)
     {
+        hold(!p->told_to_stop, "a site that is to leave begins a merge");
         later(Millis{pick(50, 800)}, [this, p, o] {
-            if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+            if (chance(chaos_.no_answer) || now_ < full_until_) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             Merged merged{o.op, {}, {}, {}};
             auto result = *theta;
             for (auto const& c : o.include) {
                 auto const* d = store_.payload(c.parts.at(0).payload);
-                if (d == nullptr || chance(chaos_.refused)) merged.bad.push_back({c.member, c.seq, Refusal::digest});
+                if (chance(chaos_.stale_404)) merged.bad.push_back({c.member, c.seq, Refusal::digest, true});
+                else if (d == nullptr || chance(chaos_.refused)) merged.bad.push_back({c.member, c.seq, Refusal::digest});
                 else result = result - *d;
             }
             if (merged.bad.empty()) {
@@ -302,7 +326,9 @@ class Simulator {
     }
     void execute(P const& p, Exit const& o)
     {
-        bool const fine = o.code == ExitCode::ok || (p->stopping && o.code == ExitCode::unavailable);
+        exits_.push_back(o);
+        bool const sick = o.code == ExitCode::data && p->nan_cuts >= 3;
+        bool const fine = o.code == ExitCode::ok || sick || (p->stopping && o.code == ExitCode::unavailable);
         hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
         say(p, "exit");
         p->dead = true;
@@ -313,7 +339,12 @@ class Simulator {
     {
         if (p->cut) {
             auto const cut = *std::exchange(p->cut, {});
-            give(p, p->trainer->cut(cut.op, cut.seq));
+            auto ready = p->trainer->cut(cut.op, cut.seq);
+            if (chance(chaos_.nan) && !ready.ranges.empty()) {
+                ready.nonfinite = {1};
+                ++p->nan_cuts;
+            }
+            give(p, ready);
         } else if (p->adopt) {
             auto const [adopt, theta] = *std::exchange(p->adopt, {});
             p->trainer->adopt(adopt, theta);
@@ -342,7 +373,9 @@ class Simulator {
         last_mishap_check_ = now_;
         if (!chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) return;
         auto const list = living();
-        auto const kind = pick(0, 9);
+        auto const kind = pick(0, 12);
+        if (kind == 10) return fill_store(Millis{pick(1'000, 20'000)});
+        if (kind > 10) return litter(static_cast<int>(pick(0, 7)));
         if (list.empty() || kind <= 2) return start(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
         auto const& p = list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
         if (kind <= 5) {
@@ -374,11 +407,49 @@ class Simulator {
     std::int64_t events_{0};
     Millis now_{0};
     Millis last_mishap_check_{0};
+    Millis full_until_{0};
+    int creates_refused_{0};
+    std::vector<Exit> exits_;
     std::vector<P> processes_;
     bool keep_log_{false};
     std::vector<std::string> log_;
     std::map<std::string, int> notes_;
     std::map<std::string, int> states_;
 };
+
+inline void Simulator::litter(int kind)
+{
+    if (store_.chain().empty() || store_.chain().back().complete) return;
+    auto const& tip = store_.chain().back();
+    if (kind >= 5) {
+        std::int64_t k = 1;
+        while (store_.get(lease_name(tip.round, k))) ++k;
+        Lease const lease{member_id({run_.sites[0], 7}, {1}), k, Millis{1'000'000'000'000}, from_unix_ms(9'000'000'000'000)};
+        store_.create(lease_name(tip.round, k), kind == 5 ? "x" : kind == 6 ? "{}" : encode(lease).bytes);
+        return;
+    }
+    auto const lives = [&](MemberId const& id) {
+        return std::any_of(processes_.begin(), processes_.end(),
+                           [&](P const& p) { return !p->dead && p->identity == member_parts(id).process; });
+    };
+    for (auto const& m : tip.members) {
+        auto const name = header_name(m.id, m.seq.next());
+        if (lives(m.id) || store_.get(name)) continue;
+        Header h;
+        h.run = run_.run;
+        h.member = m.id;
+        h.seq = m.seq.next();
+        h.base_round = tip.round;
+        h.ranges = m.held;
+        h.tokens = m.held.count() * run_.params.block_tokens;
+        if (kind == 1) h.steps = (std::int64_t{1} << 53) - 1;
+        if (kind == 2) h.parts = {{{"d0", delta_name(tip.round, m.id, h.seq, "d0"), 1, sha256("")}, std::nan(""), 0}};
+        if (kind == 3)
+            for (std::int64_t i = 0; i < 300; ++i) h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
+        auto const bytes = encode(h).bytes;
+        store_.litter(name, kind == 0 ? "{}" : kind == 4 ? bytes.substr(0, bytes.size() / 2) : bytes);
+        return;
+    }
+}
 
 }  // namespace curtail::rounds::test

@@ -106,6 +106,7 @@ TEST(PosixStore, AMissingRootIsAnErrorUnlessARunBegins)
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("mount it"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("mkdir -p " + (folder / "gone").string()));
     EXPECT_TRUE(open_store("file://" + (folder / "gone").string(), Missing::make));
     EXPECT_TRUE(open_store("file://" + (folder / "gone").string()));
 }

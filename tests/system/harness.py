@@ -159,7 +159,9 @@ class SmallRun:
         }
         self.save()
         self.out = self.folder / "out"
-        self.store = self.out / "store/runs/small"
+        self.store_folder = self.out / "store"
+        self.store_folder.mkdir(parents=True)
+        self.store = self.store_folder / "runs/small"
 
     @classmethod
     def data(cls):

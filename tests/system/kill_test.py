@@ -33,6 +33,7 @@ class Scene:
 
     def __init__(self, run, rng):
         self.run, self.rng = run, rng
+        run.store_folder.rmdir()  # who begins a run makes its store
         self.trace = run.folder / "trace.csv"
         write_trace(self.trace)
         self.start_poller()

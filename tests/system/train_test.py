@@ -113,10 +113,18 @@ def damaged_inputs_are_named():
         expect(shard.name in done.stderr, done.stderr)
 
 
+def store_that_is_not_mounted_is_refused():
+    with SmallRun() as run:
+        run.store_folder.rmdir()
+        done = run.train("A", ranks=1, code=69)
+        expect(f"mkdir -p {run.store_folder}" in done.stderr, done.stderr)
+        expect(not run.store_folder.exists(), "a trainer made the store")
+
+
 def unusable_store_is_said():
     with SmallRun() as run:
-        run.out.mkdir()
-        (run.out / "store").write_text("a file where the store should be")
+        run.store_folder.rmdir()
+        run.store_folder.write_text("a file where the store should be")
         done = execute("mpirun", "-n", 1, program("curtail-train"), run.run_file, "--site", "A", code=None)
         expect(done.returncode in (69, 73, 74, 77), f"exit code {done.returncode}")
         expect("store" in done.stderr, done.stderr)
@@ -129,4 +137,4 @@ def unknown_site_names_the_nearest():
 
 
 main([ranks_give_the_same_losses, resumed_run_continues_to_the_bit, lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
-      another_configuration_is_refused, damaged_inputs_are_named, unusable_store_is_said, unknown_site_names_the_nearest])
+      another_configuration_is_refused, damaged_inputs_are_named, store_that_is_not_mounted_is_refused, unusable_store_is_said, unknown_site_names_the_nearest])

@@ -1,0 +1,66 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fixtures.hpp"
+#include "rounds/site.hpp"
+
+namespace curtail::rounds::test {
+
+/// One machine, driven by hand against a store of names.
+class ByHand : public testing::Test {
+  protected:
+    explicit ByHand(RunSpec spec = small_run()) : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0}) {}
+    /// Answers questions to the store until the machine asks something else, waits or exits; answers its last outputs.
+    std::vector<Output> serve(Input input)
+    {
+        for (int i = 0; i < 10'000; ++i) {
+            now += Millis{10};
+            auto outputs = site.on(now, input);
+            std::optional<Input> answer;
+            for (auto const& output : outputs) {
+                if (auto const* get = std::get_if<Get>(&output)) answer = got(*get);
+                if (auto const* create = std::get_if<Create>(&output)) answer = created(*create);
+                if (auto const* make = std::get_if<MakeInitial>(&output))
+                    answer = Stored{make->op, {part(make->parts[0].part, make->parts[0].name)}};
+                if (std::holds_alternative<Exit>(output)) return outputs;
+            }
+            if (!answer) {
+                bool const asks =
+                    std::any_of(outputs.begin(), outputs.end(), [](Output const& o) { return std::holds_alternative<LoadModel>(o); });
+                if (asks || !site.wake()) return outputs;
+                now = std::max(now, *site.wake());
+                answer = Tick{};
+            }
+            input = *answer;
+        }
+        return {};
+    }
+    Input got(Get const& get)
+    {
+        auto const it = objects.find(get.name);
+        if (it == objects.end()) return Missing{get.op};
+        return Got{get.op, it->second};
+    }
+    virtual Input created(Create const& create)
+    {
+        if (!objects.emplace(create.name, create.bytes).second && !lies) return Exists{create.op};
+        return Created{create.op, from_unix_ms(1'700'000'000'000)};
+    }
+    static Error exit_error(std::vector<Output> const& outputs)
+    {
+        auto const* exit = outputs.empty() ? nullptr : std::get_if<Exit>(&outputs.back());
+        return exit != nullptr && exit->error ? *exit->error : Error{ExitCode::ok, "no error", "", ""};
+    }
+    RunSpec run;
+    MonoTime now{Seconds{1}};
+    std::map<std::string, std::string> objects;
+    bool lies{false};
+    Site site;
+};
+
+}  // namespace curtail::rounds::test

@@ -1,0 +1,246 @@
+// A store that is full, forbidden or has lost something, records that no program of ours writes, work that is worth nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "by_hand.hpp"
+#include "simulator.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::ByHand;
+using test::Simulator;
+using test::small_run;
+using testing::HasSubstr;
+
+TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 11, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    // A lease has been made and its holder can do nothing with it: longer than any lease is believed.
+    auto const waits = [&] { return s.site_of(0)->status().state == State::wait || s.site_of(1)->status().state == State::wait; };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
+    auto const before = s.store().chain().size();
+    s.fill_store(Seconds{120});
+    s.run_until(s.now() + Seconds{120}, [] { return false; });
+    EXPECT_LE(s.creates_refused(), 480) << "two sites, two minutes: less than two creates a second each";
+    EXPECT_GE(s.creates_refused(), 10);
+    s.run_until(s.now() + Seconds{60}, [] { return false; });
+    EXPECT_GE(s.store().chain().size(), before + 10);
+    EXPECT_EQ(s.living_count(), 2U);
+    EXPECT_TRUE(verify(s.store().source()));
+}
+
+TEST(StoreTrouble, ALeaverWhoseWorkIsAnnouncedExitsWithSuccessThoughItCannotSayGoodbye)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 12, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const waits = [&] { return s.site_of(0)->status().state == State::wait || s.site_of(0)->status().state == State::gather; };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
+    s.fill_store(Seconds{60});
+    s.stop(0, Seconds{2});
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{3}, [&] { return s.living_count() == 1; }));
+    EXPECT_EQ(s.exits().back().code, ExitCode::ok);
+}
+
+TEST(StoreTrouble, WorkThatTheStoreDidNotTakeIsNamedByTheLeaver)
+{
+    Simulator s(small_run(2000, {{"A"}, {"B"}}), 13, {});
+    s.start(0);
+    s.start(1);
+    s.run_until(Seconds{20}, [] { return false; });
+    auto const worked = [&] { return !s.site_of(0)->status().since.empty() && s.site_of(0)->status().undecided.empty(); };
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, worked));
+    s.fill_store(Seconds{60});
+    s.stop(0, Seconds{2});
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{3}, [&] { return s.living_count() == 1; }));
+    ASSERT_TRUE(s.exits().back().error);
+    EXPECT_EQ(s.exits().back().code, ExitCode::unavailable);
+    EXPECT_THAT(s.exits().back().error->message(), HasSubstr("tokens neither as a commit nor as a contribution"));
+}
+
+TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
+{
+    auto run = small_run(4000, {{"A"}});
+    run.params.keep_models = 2;
+    run.params.milestone_every = 0;
+    Simulator s(run, 14, {});
+    for (int window = 0; window < 6; ++window) {
+        s.start(0);
+        auto const rounds = s.store().chain().empty() ? 0 : s.store().chain().back().round.value;
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{60},
+                                [&] { return !s.store().chain().empty() && s.store().chain().back().round.value > rounds + 1; }));
+        auto const trains = [&] { return !s.site_of(0)->status().since.empty(); };
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
+        if (window == 3) s.kill(0);
+        else s.stop(0, Seconds{20});
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] { return s.living_count() == 0; }));
+        s.run_until(s.now() + Seconds{30}, [] { return false; });
+    }
+    auto const newest = s.store().chain().back().round.value;
+    int models = 0;
+    for (auto const& [name, content] : s.store().payloads()) {
+        if (name.rfind("models/", 0) != 0) continue;
+        ++models;
+        EXPECT_GT(std::stoll(name.substr(7)), newest - 2) << name;
+    }
+    EXPECT_EQ(models, 2);
+}
+
+TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
+{
+    test::Chaos chaos;
+    chaos.nan = 1;
+    Simulator s(small_run(2000, {{"A"}}), 15, chaos);
+    s.start(0);
+    ASSERT_TRUE(s.run_until(Seconds{120}, [&] { return s.living_count() == 0; }));
+    ASSERT_TRUE(s.exits().back().error);
+    EXPECT_EQ(s.exits().back().code, ExitCode::data);
+    EXPECT_THAT(s.exits().back().error->message(), HasSubstr("three rounds in a row"));
+    EXPECT_EQ(s.store().chain().back().totals.tokens, 0);
+    auto const v = verify(s.store().source());
+    ASSERT_TRUE(v) << v.error().message();
+    EXPECT_EQ(v->refused, 3);
+}
+
+class Forbidden : public ByHand {
+  protected:
+    Input created(Create const& create) override
+    {
+        ++creates;
+        return Unknown{create.op, "cannot write " + create.name + ": Read-only file system", ExitCode::permission};
+    }
+    int creates{0};
+};
+
+TEST_F(Forbidden, AReadOnlyStoreEndsTheStartInsteadOfBeingAskedForEver)
+{
+    auto const error = exit_error(serve(Tick{}));
+    EXPECT_EQ(error.code, ExitCode::permission);
+    EXPECT_THAT(error.message(), HasSubstr("Read-only file system"));
+    EXPECT_LE(creates, 10);
+}
+
+TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
+{
+    (void)serve(Tick{});
+    ASSERT_TRUE(objects.contains("commits/00000002.json"));
+    objects.erase("commits/00000001.json");
+    // Only number 2 answers: as after a bisection that met it.
+    auto const second = objects.at("commits/00000002.json");
+    objects["commits/00000001.json"] = second;
+    site = Site({{{"B"}, 0x22}, run, 0});
+    auto outputs = site.on(now, Tick{});
+    std::vector<std::string> asked;
+    for (int i = 0; i < 1000 && !site.exited(); ++i) {
+        now += Millis{10};
+        Input answer = Tick{};
+        for (auto const& output : outputs) {
+            if (auto const* create = std::get_if<Create>(&output)) answer = created(*create);
+            if (auto const* get = std::get_if<Get>(&output)) {
+                bool const again = std::count(asked.begin(), asked.end(), get->name) > 0;
+                asked.push_back(get->name);
+                answer = get->name == "commits/00000001.json" && again ? Input(Missing{get->op}) : got(*get);
+            }
+        }
+        if (std::holds_alternative<Tick>(answer) && site.wake()) now = std::max(now, *site.wake());
+        outputs = site.on(now, answer);
+    }
+    auto const error = exit_error(outputs);
+    EXPECT_EQ(error.code, ExitCode::protocol);
+    EXPECT_THAT(error.message(), HasSubstr("commits/00000001.json is missing, but commits/00000002.json is there"));
+}
+
+/// A run in which B has left a pending header of a sort that B would not write.
+class OddHeaders : public ByHand {
+  protected:
+    explicit OddHeaders() : ByHand(wide_run()) {}
+    static RunSpec wide_run()
+    {
+        auto run = small_run();
+        run.params.max_undecided = 100;
+        return run;
+    }
+    /// A second site that joined long ago and then wrote `headers` in a row.
+    void leave_behind(std::vector<Header> const& headers)
+    {
+        (void)serve(Tick{});
+        auto const parent = *decode_commit(objects.at("commits/00000002.json"), "commits/00000002.json");
+        Process const other{{"B"}, 0x22};
+        Intents intents;
+        intents.admit = Admission{other, 1'000'000};
+        intents.remove = {{MemberId{"A.00000011.2"}, Removal::silent}};
+        auto const id = member_id(other, {3});
+        auto const joined =
+            next(run, parent, sha256(objects.at("commits/00000002.json")), {id, 1}, from_unix_ms(1'600'000'000'000), {}, intents);
+        objects["commits/00000003.json"] = encode(*joined).bytes;
+        for (auto header : headers) {
+            header.run = run.run;
+            header.member = id;
+            header.base_round = {1};
+            objects[header_name(id, header.seq)] = encode(header).bytes;
+        }
+        site = Site({{{"A"}, 0x33}, run, 0});
+    }
+    /// What the chain made of them.
+    std::vector<Decided> decided()
+    {
+        auto const outputs = serve(Tick{});
+        EXPECT_TRUE(!outputs.empty() && std::holds_alternative<LoadModel>(outputs.back())) << exit_error(outputs).message();
+        std::vector<Decided> all;
+        for (auto const& [name, bytes] : objects) {
+            if (name.rfind("commits/", 0) != 0) continue;
+            auto const commit = decode_commit(bytes, name);
+            all.insert(all.end(), commit->decided.begin(), commit->decided.end());
+        }
+        return all;
+    }
+};
+
+TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
+{
+    Header nan;
+    nan.seq = {1};
+    nan.ranges = Ranges::between(1, 2);
+    nan.tokens = 8;
+    nan.parts = {{{"d0", "deltas/1/x", 1, sha256("")}, std::nan(""), 0}};
+    Header steps;
+    steps.seq = {2};
+    steps.steps = (std::int64_t{1} << 53) - 1;
+    Header wide;
+    wide.seq = {3};
+    for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
+    leave_behind({nan, steps, wide});
+    auto const all = decided();
+    ASSERT_EQ(all.size(), 3U);
+    for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
+}
+
+TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
+{
+    std::vector<Header> headers;
+    for (std::int64_t seq = 1; seq <= 60; ++seq) {
+        Header h;
+        h.seq = {seq};
+        constexpr std::int64_t far = 9'000'000'000'000'000;
+        for (std::int64_t i = 0; i < 256; ++i) h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
+        headers.push_back(h);
+    }
+    leave_behind(headers);
+    auto const all = decided();
+    EXPECT_EQ(all.size(), 60U);
+    auto const count = [&](Refusal reason) {
+        return std::count_if(all.begin(), all.end(), [&](auto const& d) { return d.refused == reason; });
+    };
+    EXPECT_GT(count(Refusal::digest), 0);
+    EXPECT_EQ(count(Refusal::digest) + count(Refusal::wrong_run), 60);
+}
+
+}  // namespace
+}  // namespace curtail::rounds
