@@ -131,9 +131,10 @@ bool Scan::take_dataset(hid_t dataset, std::string const& name)
     if (!type || !properties) return refuse(name + ": " + take_hdf5_error());
     auto const dtype = dtype_of_file(type.get());
     if (!dtype) return refuse(name + " has an element type that tensor files do not hold");
+    // Before anything that takes its space: HDF5 opens the files that a virtual dataset names to find out how large it is.
+    if (auto const defect = storage_defect(properties.get(), limits.compressed)) return refuse(name + ": " + *defect);
     TensorInfo info{name, *dtype, {}};
     if (!take_shape(dataset, info)) return false;
-    if (auto const defect = storage_defect(properties.get(), limits.compressed)) return refuse(name + ": " + *defect);
     bool const filtered = H5Pget_layout(properties.get()) == H5D_CHUNKED && H5Pget_nfilters(properties.get()) > 0;
     auto const stored = static_cast<std::int64_t>(H5Dget_storage_size(dataset));
     if (!filtered && stored < info.bytes())

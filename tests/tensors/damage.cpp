@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -181,10 +183,52 @@ TEST(HostileTensorFile, StorageIsInsideTheFileAndWhole)
                 }),
                 HasSubstr("other files"));
     EXPECT_THAT(refusal_of([](hid_t f) {
+                    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+                    H5Pset_external(properties, "elsewhere.raw", 0, H5F_UNLIMITED);
+                    H5Dclose(dataset(f, "outside", H5T_IEEE_F32LE, {2}, properties));
+                    H5Pclose(properties);
+                }),
+                HasSubstr("other files"));
+    EXPECT_THAT(refusal_of([](hid_t f) {
                     H5Dclose(dataset(f, "bomb", H5T_IEEE_F32LE, {1ULL << 40, 1ULL << 20}));
                 }),
                 testing::Not(HasSubstr("accepted")));
     EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "unwritten", H5T_IEEE_F32LE, {4})); }), HasSubstr("0 bytes in the file"));
+}
+
+/// A dataset whose values lie in the dataset `/data` of another file, of a size that only that file knows.
+void make_virtual(hid_t file, std::string const& source)
+{
+    hsize_t const size = 4;
+    hsize_t const unlimited = H5S_UNLIMITED;
+    hsize_t const start = 0;
+    hsize_t const one = 1;
+    hid_t const space = H5Screate_simple(1, &size, &unlimited);
+    hid_t const from = H5Scopy(space);
+    for (hid_t const selected : {space, from}) H5Sselect_hyperslab(selected, H5S_SELECT_SET, &start, &one, &unlimited, &one);
+    hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_virtual(properties, space, source.c_str(), "/data", from);
+    H5Dclose(H5Dcreate2(file, "virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    H5Pclose(properties);
+    H5Sclose(from);
+    H5Sclose(space);
+}
+
+TEST(HostileTensorFile, AVirtualDatasetIsRefusedBeforeItsSourceIsOpened)
+{
+    test::TemporaryFolder const folder;
+    EXPECT_THAT(refusal_of([&](hid_t f) { make_virtual(f, (folder / "absent.h5").string()); }), HasSubstr("virtual"));
+    // Whoever opens a FIFO without a writer waits for ever: this test would run into its time limit.
+    ASSERT_EQ(mkfifo((folder / "fifo.h5").c_str(), 0600), 0);
+    auto const path = folder / "hostile.h5";
+    hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    make_virtual(file, (folder / "fifo.h5").string());
+    H5Fclose(file);
+    alarm(20);
+    auto const reader = TensorReader::open(path);
+    alarm(0);
+    ASSERT_FALSE(reader);
+    EXPECT_THAT(reader.error().message(), HasSubstr("virtual"));
 }
 
 TEST(HostileTensorFile, CompressionOnlyWhereItIsAllowed)
