@@ -49,6 +49,14 @@ std::string temporary_name(std::string_view file)
     return "." + std::string(file) + "." + process + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
 }
 
+/// Renames unless the new name exists. Where the file system cannot promise that (NFS), an empty folder of that name is replaced: whoever
+/// was about to write into it tries again.
+bool rename_to_new(int folder, char const* from, char const* to)
+{
+    if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
+    return (errno == EINVAL || errno == ENOSYS) && renameat(folder, from, folder, to) == 0;
+}
+
 /// Errors after which a request may still have been carried out, or may be yet: a server that stopped answering.
 bool is_unsure(int error)
 {
@@ -167,18 +175,24 @@ Fd PosixStore::open_below(std::string_view path, int flags) const
     return Fd(openat2_beneath(fd_.get(), std::string(path).c_str(), flags | O_NOFOLLOW));
 }
 
+/// Under its name from the first moment with the permissions that others need, and durable before anything lies in it. Whoever finds it
+/// made by another cannot know whether that one came as far as making the name durable.
 Result<void> PosixStore::make_step(int parent, std::string const& step, ObjectName const& name) const
 {
+    auto const failed = [&] { return failure("make the folder of", name, errno); };
     mode_t const wanted = mode_ | S_IRWXU;
-    if (mkdirat(parent, step.c_str(), wanted) != 0) {
-        if (errno == EEXIST) return {};
-        return failure("make the folder of", name, errno);
+    auto const temporary = temporary_name(step);
+    if (mkdirat(parent, temporary.c_str(), 0700) != 0) return failed();
+    Fd const made(openat(parent, temporary.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    bool const ready = made && fchmod(made.get(), wanted) == 0 && fsync(made.get()) == 0;
+    bool const named = ready && rename_to_new(parent, temporary.c_str(), step.c_str());
+    if (!named) {
+        int const error = errno;
+        unlinkat(parent, temporary.c_str(), AT_REMOVEDIR);
+        errno = error;
+        if (!ready || (error != EEXIST && error != ENOTEMPTY)) return failed();
     }
-    Fd const made(openat(parent, step.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat status {};
-    if (!made || fstat(made.get(), &status) != 0) return failure("make the folder of", name, errno);
-    bool const narrowed = (status.st_mode & 07777) != wanted;  // by the umask
-    if ((narrowed && fchmod(made.get(), wanted) != 0) || fsync(parent) != 0) return failure("make the folder of", name, errno);
+    if (fsync(parent) != 0) return failed();
     return {};
 }
 
@@ -204,10 +218,17 @@ Result<Fd> PosixStore::make_folder_of(ObjectName const& name) const
 
 Result<PosixStore::Temporary> PosixStore::write_temporary(ObjectName const& name, std::span<std::byte const> bytes) const
 {
-    auto folder = make_folder_of(name);
-    if (!folder) return tl::unexpected(folder.error());
     auto const temporary = temporary_name(name.file());
-    Fd const fd(openat(folder->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    auto folder = make_folder_of(name);
+    Fd fd;
+    // An empty folder may be removed under our feet, by whoever deletes the last old payload in it.
+    constexpr int tries = 5;
+    for (int i = 0; i < tries; ++i) {
+        if (i > 0) folder = make_folder_of(name);
+        if (folder) fd = Fd(openat(folder->get(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+        if (fd || errno != ENOENT || root_is_gone()) break;
+    }
+    if (!folder) return tl::unexpected(folder.error());
     if (!fd) return failure("write", name, errno);
     Temporary made(std::move(*folder), temporary);
     if (int const error = write_all(fd.get(), text_of(bytes))) return failure("write", name, error);
@@ -289,7 +310,19 @@ Result<void> PosixStore::remove(ObjectName const& name)
     if (!folder && errno == ENOENT) return {};
     if (!folder) return failure("remove", name, errno);
     if (unlinkat(folder.get(), std::string(name.file()).c_str(), 0) != 0 && errno != ENOENT) return failure("remove", name, errno);
+    remove_empty_folders(name.folder());
     return {};
+}
+
+/// Payloads have folders of their own, a writer's within a round's; what is not empty stays, and what lies higher up.
+void PosixStore::remove_empty_folders(std::string_view folder) const
+{
+    constexpr std::size_t kept = 3;  // runs/<run>/models
+    for (; split(folder, '/').size() > kept; folder = folder.substr(0, folder.rfind('/'))) {
+        auto const slash = folder.rfind('/');
+        Fd const parent = open_below(folder.substr(0, slash), O_RDONLY | O_DIRECTORY);
+        if (!parent || unlinkat(parent.get(), std::string(folder.substr(slash + 1)).c_str(), AT_REMOVEDIR) != 0) return;
+    }
 }
 
 }  // namespace curtail::store

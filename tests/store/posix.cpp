@@ -186,6 +186,57 @@ TEST(PosixStore, EverythingInItHasTheRootsPermissions)
     EXPECT_EQ(status.st_mode & 07777, 0660U);
 }
 
+TEST(PosixStore, AWriterKilledWhileItMakesAFolderShutsNobodyOut)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_EQ(chmod(folder.path().c_str(), 02770), 0);
+    for (int seed = 1; seed <= 40; ++seed) {
+        auto const round = std::to_string(seed);
+        pid_t const child = start([&] {
+            umask(077);
+            auto const store = open_at(folder.path());
+            for (int n = 1;; ++n)
+                (void)store->put(*ObjectName::parse("runs/r/models/" + round + "/A.0123abcd.1-" + std::to_string(n) + "/w.h5"),
+                                 bytes_of("x"));
+            return 0;
+        });
+        auto const begun = [&] { return fs::exists(folder / ("runs/r/models/" + round)); };
+        while (!begun()) sched_yield();
+        kill(child, SIGKILL);
+        int status = 0;
+        waitpid(child, &status, 0);
+        for (auto const& entry : fs::recursive_directory_iterator(folder.path())) {
+            if (!entry.is_directory() || entry.path().extension() == ".tmp") continue;
+            struct stat mode {};
+            ASSERT_EQ(stat(entry.path().c_str(), &mode), 0);
+            ASSERT_EQ(mode.st_mode & 07777, 02770U) << entry.path() << " in round " << seed;
+        }
+    }
+}
+
+TEST(PosixStore, FoldersOfDeletedPayloadsGoAndWritersBesideThemSucceed)
+{
+    test::TemporaryFolder const folder;
+    auto const store = open_at(folder.path());
+    auto const of = [](int writer, int n) {
+        return *ObjectName::parse("runs/r/models/7/A.0123abcd.1-" + std::to_string(writer * 1000 + n) + "/w.h5");
+    };
+    std::vector<pid_t> writers;
+    for (int w = 1; w <= 3; ++w)
+        writers.push_back(start([&] {
+            auto const mine = open_at(folder.path());
+            for (int n = 0; n < 200; ++n)
+                if (!mine->put(of(w, n), bytes_of("x")) || !mine->remove(of(w, n))) return 1;
+            return 0;
+        }));
+    for (pid_t const writer : writers) EXPECT_EQ(exit_code_of(writer), 0);
+    EXPECT_FALSE(fs::exists(folder / "runs/r/models/7"));
+    EXPECT_TRUE(fs::exists(folder / "runs/r/models"));
+    ASSERT_TRUE(*store->create(record, bytes_of("x")) == CreateOutcome::created);
+    ASSERT_TRUE(store->remove(record));
+    EXPECT_TRUE(fs::exists(folder / "runs/r/commits"));
+}
+
 /// Exit code of a failed create, put and their leftovers; 0 if one of them went through.
 int write_failure(fs::path const& root, std::size_t size)
 {
