@@ -17,12 +17,6 @@ MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
     return std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
 }
 
-double norm_of(Header const& header)
-{
-    double const norm = header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
-    return std::isfinite(norm) ? norm : 0;
-}
-
 /// Step 1: includes or refuses every contribution whose turn it is.
 class Decisions {
   public:
@@ -106,6 +100,12 @@ Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha
     found.sha256 = sha256;
     found.bad = Refusal::digest;
     return found;
+}
+
+double norm_of(Header const& header)
+{
+    double const norm = header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
+    return std::isfinite(norm) ? norm : 0;
 }
 
 std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header)

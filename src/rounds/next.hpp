@@ -45,6 +45,9 @@ struct Intents {
 /// in the order wrong-run, bad-tokens, not-held, stale, nan.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header);
 
+/// sqrt(sum of squares / tokens) of a contribution's delta; 0 without tokens or if that is not finite.
+[[nodiscard]] double norm_of(Header const& header);
+
 /// Blocks a member of that rate is to hold: what it trains in two rounds, or its share of what is not done, whichever is less;
 /// rounded up to grant_quantum, at least one; one quantum if its rate is not known.
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate, Rate sum_of_rates);

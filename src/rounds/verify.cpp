@@ -1,5 +1,7 @@
 #include "rounds/verify.hpp"
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "rounds/check.hpp"
@@ -58,9 +60,11 @@ class Verifier {
         oldest_kept_ = summary.tip.round.value - summary.run.params.keep_models + 1;
     }
 
-    Result<void> commit(Commit const& c)
+    /// `parent` is null for the genesis, which decides nothing.
+    Result<void> commit(Commit const* parent, Commit const& c)
     {
-        if (auto good = decisions(c); !good) return good;
+        if (parent != nullptr)
+            if (auto good = decisions(*parent, c); !good) return good;
         if (c.kind == Commit::Kind::roster) return {};
         auto const every = summary_.run.params.milestone_every;
         bool const kept = c.round.value >= oldest_kept_;
@@ -70,50 +74,72 @@ class Verifier {
     }
 
   private:
-    Result<void> decisions(Commit const& c)
+    Result<void> decisions(Commit const& parent, Commit const& c)
     {
+        std::map<MemberId, Ranges> held;
+        for (auto const& m : parent.members) held[m.id] = m.held;
         for (auto const& d : c.decided) {
-            auto const name = header_name(d.member, d.seq);
-            if (!d.refused && ledger_.overlaps(d.ranges)) return wrong(commit_name(c.number), "includes blocks a second time: " + name);
+            if (!d.refused && ledger_.overlaps(d.ranges))
+                return wrong(commit_name(c.number), "includes blocks a second time: " + header_name(d.member, d.seq));
             if (!d.refused) {
                 ledger_ += d.ranges;
                 tokens_ += d.tokens;
             }
-            if (d.inlined) continue;
-            if (auto good = contribution(c, d, name); !good) return good;
+            if (!d.inlined)
+                if (auto good = contribution(parent, held[d.member], c, d); !good) return good;
+            held[d.member] -= d.ranges;
         }
         if (c.totals.tokens != tokens_) return wrong(commit_name(c.number), "totals are not the sum of contributions");
         if (c.done != ledger_) return wrong(commit_name(c.number), "done is not the union of contributions");
         return {};
     }
 
-    Result<void> contribution(Commit const& c, Decided const& d, std::string const& name)
+    /// What was refused is not in the model: its header only has to be the one that was refused.
+    Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c, Decided const& d)
     {
+        auto const name = header_name(d.member, d.seq);
+        auto const number = std::to_string(c.number.value);
         auto const bytes = must_get(source_, name);
         if (!bytes) return tl::unexpected(bytes.error());
-        if (sha256(*bytes) != *d.header) return wrong(name, "its digest is not the one in commit " + std::to_string(c.number.value));
+        if (sha256(*bytes) != *d.header) return wrong(name, "its digest is not the one in commit " + number);
         ++summary_.headers;
-        if (d.refused == Refusal::digest) return {};
+        if (d.refused) return {};
         auto const header = decode_header(*bytes, name);
         if (!header) return tl::unexpected(header.error());
-        if (header->ranges != d.ranges || header->tokens != d.tokens || header->steps != d.steps)
-            return wrong(name, "its work is not what commit " + std::to_string(c.number.value) + " decided");
+        if (auto const reason = refusal(summary_.run, parent, held, *header))
+            return wrong(name, "commit " + number + " includes it, though it must be refused: " + to_text(*reason));
+        bool const same = header->ranges == d.ranges && header->tokens == d.tokens && header->steps == d.steps &&
+                          parent.round.value - header->base_round.value == d.staleness && norm_of(*header) == d.norm;
+        if (!same) return wrong(name, "its work is not what commit " + number + " decided");
+        if (header->leaving != leaves(c, d)) return wrong(name, "its member leaves, or does not, otherwise than in commit " + number);
         std::vector<PartRef> parts;
         for (auto const& part : header->parts) parts.push_back(part.payload);
         return payloads(parts, c.round.value >= oldest_kept_);
     }
 
+    /// Whether `d` is the contribution by which its member left.
+    [[nodiscard]] static bool leaves(Commit const& c, Decided const& d)
+    {
+        bool const left = std::any_of(c.removed.begin(), c.removed.end(),
+                                      [&](Removed const& r) { return r.member == d.member && r.reason == Removal::left; });
+        bool const later =
+            std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) { return o.member == d.member && d.seq < o.seq; });
+        return left && !later;
+    }
+
     Result<void> payloads(std::vector<PartRef> const& parts, bool kept)
     {
         for (auto const& part : parts) {
-            if (seen_.contains(part.name)) continue;
+            auto const seen = seen_.find(part.name);
+            if (seen != seen_.end() && seen->second != part) return wrong(part.name, "the chain names this object with two contents");
+            if (seen != seen_.end()) continue;
             auto const facts = source_.payload(part.name);
             if (!facts) return tl::unexpected(facts.error());
             if (!*facts && kept) return wrong(part.name, "the chain names this object, but it is not there");
             if (!*facts) continue;
             if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
                 return wrong(part.name, "its bytes are not those that the chain names");
-            seen_.insert(part.name);
+            seen_.emplace(part.name, part);
             ++summary_.payloads;
         }
         return {};
@@ -124,7 +150,7 @@ class Verifier {
     std::int64_t oldest_kept_;
     std::int64_t tokens_{0};
     Ranges ledger_;
-    std::set<std::string> seen_;
+    std::map<std::string, PartRef> seen_;  ///< payloads found right
 };
 
 void count(ChainSummary& s, Commit const& c)
@@ -173,9 +199,11 @@ Result<ChainSummary> verify(VerifySource const& source)
     summary.run = std::move(run->first);
     summary.tip = chain->back();
     Verifier verifier(source, summary);
+    Commit const* parent = nullptr;
     for (auto const& commit : *chain) {
-        if (auto good = verifier.commit(commit); !good) return tl::unexpected(good.error());
+        if (auto good = verifier.commit(parent, commit); !good) return tl::unexpected(good.error());
         count(summary, commit);
+        parent = &commit;
     }
     return summary;
 }

@@ -44,7 +44,8 @@ struct ChainSummary {
 };
 
 /// Recomputes a run from what is in the store: run.json and every commit by its digests, each against its parent, exactly-once ledger,
-/// tokens as the sum of contributions, each header that a commit names, each payload that the chain names and still keeps.
+/// tokens as the sum of contributions, each header that a commit names (an included one against what was decided and the rules of
+/// refusal), each payload that the chain names for what is in the model and still keeps. What was refused correctly is no fault.
 /// The first thing that is wrong is the error, code `protocol` with the object's name.
 [[nodiscard]] Result<ChainSummary> verify(VerifySource const& source);
 

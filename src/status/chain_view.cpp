@@ -46,34 +46,47 @@ class Reader {
         return best;
     }
 
-    [[nodiscard]] Result<MemberView> member(rounds::Member const& row) const
+    /// A header or lease: nothing is told by a damaged one, so `notes` takes it and the value is empty. Nothing: it is not there.
+    template <class Record>
+    [[nodiscard]] Result<std::optional<std::optional<Record>>> side_record(std::string const& name,
+                                                                           Result<Record> (*decode)(std::string_view, std::string const&),
+                                                                           std::vector<std::string>& notes) const
     {
-        constexpr std::size_t most = 16;
+        std::optional<std::optional<Record>> found;
+        auto const bytes = get(name);
+        if (!bytes && bytes.error().code != ExitCode::protocol) return tl::unexpected(bytes.error());
+        if (bytes && !*bytes) return found;
+        auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
+        if (record) found.emplace(std::move(*record));
+        else found.emplace(std::nullopt);
+        if (!record) notes.push_back("unreadable: " + record.error().message());
+        return found;
+    }
+
+    [[nodiscard]] Result<MemberView> member(rounds::Member const& row, std::vector<std::string>& notes) const
+    {
+        constexpr std::int64_t most = 16;
         MemberView view{row, {}};
-        for (Seq seq = row.seq.next(); view.pending.size() < most; seq = seq.next()) {
+        for (Seq seq = row.seq.next(); seq.value <= row.seq.value + most; seq = seq.next()) {
             auto const name = rounds::header_name(row.id, seq);
-            auto const bytes = get(name);
-            if (!bytes) return tl::unexpected(bytes.error());
-            if (!*bytes) break;
-            auto header = rounds::decode_header(**bytes, name);
+            auto header = side_record(name, rounds::decode_header, notes);
             if (!header) return tl::unexpected(header.error());
-            view.pending.push_back(std::move(*header));
+            if (!*header) break;
+            if (**header) view.pending.push_back(std::move(***header));
         }
         return view;
     }
 
-    [[nodiscard]] Result<std::optional<rounds::Lease>> newest_lease(Round round) const
+    [[nodiscard]] Result<std::optional<rounds::Lease>> newest_lease(Round round, std::vector<std::string>& notes) const
     {
         constexpr std::int64_t most = 10'000;
         std::optional<rounds::Lease> newest;
         for (std::int64_t k = 1; k < most; ++k) {
             auto const name = rounds::lease_name(round, k);
-            auto const bytes = get(name);
-            if (!bytes) return tl::unexpected(bytes.error());
-            if (!*bytes) break;
-            auto lease = rounds::decode_lease(**bytes, name);
+            auto lease = side_record(name, rounds::decode_lease, notes);
             if (!lease) return tl::unexpected(lease.error());
-            newest = std::move(*lease);
+            if (!*lease) break;
+            if (**lease) newest = std::move(**lease);
         }
         return newest;
     }
@@ -131,7 +144,7 @@ Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects, Ru
     auto tip = reader.newest();
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
-    ChainView view{std::move(*spec), std::move(**tip), {}, {}, {}};
+    ChainView view{std::move(*spec), std::move(**tip), {}, {}, {}, {}};
     view.round_began = view.tip.time;
     if (!view.tip.recent.empty() && view.tip.recent.back().number != view.tip.number) {
         auto const merge = reader.commit(view.tip.recent.back().number);
@@ -139,11 +152,11 @@ Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects, Ru
         if (*merge) view.round_began = (*merge)->time;
     }
     for (auto const& row : view.tip.members) {
-        auto member = reader.member(row);
+        auto member = reader.member(row, view.notes);
         if (!member) return tl::unexpected(member.error());
         view.members.push_back(std::move(*member));
     }
-    auto lease = reader.newest_lease(view.tip.round);
+    auto lease = reader.newest_lease(view.tip.round, view.notes);
     if (!lease) return tl::unexpected(lease.error());
     view.lease = std::move(*lease);
     return std::optional(std::move(view));

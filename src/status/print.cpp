@@ -160,6 +160,8 @@ std::string overview_text(Overview const& overview)
     }
     text += "\n";
     for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);
+    if (overview.chain)
+        for (auto const& note : overview.chain->notes) text += "note: " + note + "\n";
     for (auto const& note : overview.sites.notes) text += "note: " + note + "\n";
     return text;
 }
@@ -169,6 +171,8 @@ json::Object overview_json(Overview const& overview)
     json::Array sites;
     for (auto const& site : overview.sites.sites) sites.push_back(site_json(site));
     json::Array notes;
+    if (overview.chain)
+        for (auto const& note : overview.chain->notes) notes.push_back(note);
     for (auto const& note : overview.sites.notes) notes.push_back(note);
     return {{"run", overview.run.value},
             {"store", overview.store},

@@ -94,6 +94,56 @@ TEST_F(FinishedRun, AnyOtherPayloadFailsIt)
     EXPECT_TRUE(verify(s->store().source()));
 }
 
+/// Changes the header of the first included contribution, and everything above it so that all digests are right again; its name.
+std::string forge(std::map<std::string, std::string>& small, std::function<void(Header&)> const& change)
+{
+    std::string forged;
+    Digest parent;
+    for (CommitNumber number{1}; small.contains(commit_name(number)); number = number.next()) {
+        auto& bytes = small.at(commit_name(number));
+        auto commit = decode_commit(bytes, commit_name(number)).value();
+        if (!forged.empty()) commit.parent = parent;
+        for (auto& d : commit.decided) {
+            if (!forged.empty() || !d.header || d.refused || d.ranges.empty()) continue;
+            forged = header_name(d.member, d.seq);
+            auto header = decode_header(small.at(forged), forged).value();
+            change(header);
+            auto const encoded = encode(header);
+            small.at(forged) = encoded.bytes;
+            d.header = encoded.sha256;
+        }
+        if (forged.empty()) continue;
+        auto const encoded = encode(commit);
+        bytes = encoded.bytes;
+        parent = encoded.sha256;
+    }
+    return forged;
+}
+
+TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFailsIt)
+{
+    auto& small = s->store().small();
+    auto const good = small;
+    std::map<std::string, std::function<void(Header&)>> const changes{
+        {"nothing", [](Header&) {}},
+        {"base", [](Header& h) { h.base_round = {h.base_round.value - 1}; }},
+        {"norm", [](Header& h) { h.parts.at(0).sumsq *= 2; }},
+        {"leaving", [](Header& h) { h.leaving = !h.leaving; }},
+        {"run", [](Header& h) { h.run = {"other"}; }},
+        {"encoding", [](Header& h) { h.encoding = "fp16"; }},
+        {"delta's name", [](Header& h) { h.parts.at(0).payload.name = "models/1/x"; }},
+        {"not finite", [](Header& h) { h.nonfinite = 1; }},
+        {"steps", [](Header& h) { ++h.steps; }},
+    };
+    for (auto const& [what, change] : changes) {
+        auto const name = forge(small, change);
+        auto const v = verify(s->store().source());
+        EXPECT_EQ(v.has_value(), what == "nothing") << what;
+        if (!v) { EXPECT_THAT(v.error().message(), HasSubstr(name)) << what; }
+        small = good;
+    }
+}
+
 TEST_F(FinishedRun, MissingModelOrHeaderFailsIt)
 {
     auto& small = s->store().small();

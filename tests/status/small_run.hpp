@@ -32,8 +32,8 @@ inline std::string hdf5_image(std::vector<float> const& values)
     return image;
 }
 
-/// A small run in a store, made by the protocol's own functions: a lone phase, merges of two sites, a refused contribution, a leaver,
-/// and old payloads deleted.
+/// A small run in a store, made by the protocol's own functions: a lone phase, outer steps with momentum by two sites, a refused
+/// contribution, a leaver, and old payloads deleted.
 class SmallRun {
   public:
     explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}) : objects_(objects)
@@ -45,6 +45,7 @@ class SmallRun {
         spec_.optimizer = {{"lr", rounds::exact(0.5)}};
         spec_.parts = {{"0", {"wte", "head"}}};
         spec_.sites = {{"A"}, {"B"}};
+        spec_.outer.kind = rounds::Outer::Kind::nesterov;
         spec_.params.block_tokens = 8;
         spec_.params.grant_quantum = 8;
         spec_.params.keep_models = 2;
@@ -91,6 +92,8 @@ class SmallRun {
         for (auto const& c : chain_) {
             add(rounds::commit_name(c.number));
             for (auto const& part : c.model.parts) add(part.name);
+            if (c.outer)
+                for (auto const& part : c.outer->parts) add(part.name);
             for (auto const& d : c.decided) {
                 if (d.inlined) continue;
                 add(rounds::header_name(d.member, d.seq));
@@ -192,6 +195,9 @@ class SmallRun {
         if (!c) throw std::logic_error("the commit would change nothing");
         if (c->kind == rounds::Commit::Kind::merge)
             c->model = {c->round, {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
+        if (c->outer_step)
+            c->outer =
+                rounds::OuterRef{rounds::Outer::Kind::nesterov, {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"))}};
         append(std::move(*c));
     }
 

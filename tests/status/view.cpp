@@ -48,6 +48,25 @@ TEST_F(View, ADamagedTipIsRefusedNotShown)
     EXPECT_EQ(read_chain_view(objects, run.spec().run).error().code, ExitCode::protocol);
 }
 
+TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndHidesNothingElse)
+{
+    run.make();
+    auto const& id = run.spec().run;
+    auto const put = [&](std::string const& name, std::string const& bytes) {
+        ASSERT_TRUE(objects.put(*object_of(id, name), store::bytes_of(bytes)));
+    };
+    put(rounds::header_name(run.a(), {6}), "{}");
+    put(rounds::header_name(run.a(), {7}), std::string(300'000, 'x'));
+    put(rounds::lease_name(run.tip().round, 2), "x");
+    auto const view = read_chain_view(objects, id);
+    ASSERT_TRUE(view) << view.error().message();
+    EXPECT_EQ((*view)->members.at(0).pending.size(), 1U);
+    ASSERT_TRUE((*view)->lease);
+    EXPECT_EQ((*view)->lease->k, 1);
+    EXPECT_THAT((*view)->notes, ElementsAre(HasSubstr("/6.json"), HasSubstr("/7.json"), HasSubstr("merge/")));
+    EXPECT_THAT(overview_text({id, "file:///x", run.now(), *view, {}}), HasSubstr("note: unreadable: refused record contrib/"));
+}
+
 TEST_F(View, SaysWhoWaitsForWhat)
 {
     run.make();
