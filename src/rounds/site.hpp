@@ -294,6 +294,7 @@ class Site {
     Digest tip_sha256_;
     std::optional<Time> round_began_;  ///< `time` of the merge commit of the tip's round
     int bad_reads_{0};
+    int misses_{0};             ///< of a commit that must be there, in a row
     int refusals_at_start_{0};  ///< in a row, by a store that waiting does not mend
     CommitNumber found_;        ///< greatest number seen while there is no tip
     CommitNumber missing_;      ///< smallest number that answered 404 above it, 0: none

@@ -134,7 +134,7 @@ void Site::found_newest()
 void Site::retry_absent(Phase phase, Input const& input, CommitNumber absent)
 {
     constexpr int misses_limit = 14;  // over more than a minute
-    if (!std::holds_alternative<Missing>(input) || tries_ < misses_limit) return retry(phase);
+    if (!std::holds_alternative<Missing>(input) || ++misses_ < misses_limit) return retry(phase);
     auto const newest = tip_ ? tip_->number : found_;
     finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot read the run's chain",
                                      commit_name(absent) + " is missing, but " + commit_name(newest) + " is there",
@@ -151,6 +151,7 @@ void Site::answered_find_parent(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return retry_absent(Phase::find_parent, input, {found_.value - 1});
+    misses_ = 0;
     auto const parent = decode_commit(got->bytes, commit_name({found_.value - 1}));
     auto child = decode_commit(found_bytes_, commit_name(found_));
     auto error = !parent ? std::optional(parent.error()) : !child ? child.error() : check(run_, *parent, sha256(got->bytes), *child);
@@ -187,6 +188,7 @@ void Site::answered_find_round(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return retry_absent(Phase::find_round, input, tip_->recent.back().number);
+    misses_ = 0;
     auto const merge = decode_commit(got->bytes, commit_name(tip_->recent.back().number));
     if (!merge) return refuse(merge.error());
     round_began_ = merge->time;

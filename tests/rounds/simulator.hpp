@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "odd_objects.hpp"
 #include "rounds/site.hpp"
 #include "sim_store.hpp"
 #include "sim_trainer.hpp"
@@ -375,7 +376,7 @@ class Simulator {
         auto const list = living();
         auto const kind = pick(0, 12);
         if (kind == 10) return fill_store(Millis{pick(1'000, 20'000)});
-        if (kind > 10) return litter(static_cast<int>(pick(0, 7)));
+        if (kind > 10) return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
         if (list.empty() || kind <= 2) return start(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
         auto const& p = list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
         if (kind <= 5) {
@@ -421,11 +422,10 @@ inline void Simulator::litter(int kind)
 {
     if (store_.chain().empty() || store_.chain().back().complete) return;
     auto const& tip = store_.chain().back();
-    if (kind >= 5) {
+    if (kind >= odd_header_kinds) {
         std::int64_t k = 1;
         while (store_.get(lease_name(tip.round, k))) ++k;
-        Lease const lease{member_id({run_.sites[0], 7}, {1}), k, Millis{1'000'000'000'000}, from_unix_ms(9'000'000'000'000)};
-        store_.create(lease_name(tip.round, k), kind == 5 ? "x" : kind == 6 ? "{}" : encode(lease).bytes);
+        store_.create(lease_name(tip.round, k), odd_lease(k, kind - odd_header_kinds));
         return;
     }
     auto const lives = [&](MemberId const& id) {
@@ -434,21 +434,7 @@ inline void Simulator::litter(int kind)
     };
     for (auto const& m : tip.members) {
         auto const name = header_name(m.id, m.seq.next());
-        if (lives(m.id) || store_.get(name)) continue;
-        Header h;
-        h.run = run_.run;
-        h.member = m.id;
-        h.seq = m.seq.next();
-        h.base_round = tip.round;
-        h.ranges = m.held;
-        h.tokens = m.held.count() * run_.params.block_tokens;
-        if (kind == 1) h.steps = (std::int64_t{1} << 53) - 1;
-        if (kind == 2) h.parts = {{{"d0", delta_name(tip.round, m.id, h.seq, "d0"), 1, sha256("")}, std::nan(""), 0}};
-        if (kind == 3)
-            for (std::int64_t i = 0; i < 300; ++i) h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
-        auto const bytes = encode(h).bytes;
-        store_.litter(name, kind == 0 ? "{}" : kind == 4 ? bytes.substr(0, bytes.size() / 2) : bytes);
-        return;
+        if (!lives(m.id) && !store_.get(name)) return store_.litter(name, odd_header(run_, tip, m, kind));
     }
 }
 

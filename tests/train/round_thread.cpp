@@ -1,0 +1,250 @@
+// The background thread, its executor and the protocol against stores that fail, with a trainer that only counts.
+#include "train/round_thread.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "model/parameters.hpp"
+#include "rounds/names.hpp"
+#include "status/run_objects.hpp"
+#include "store/faulty_store.hpp"
+#include "store/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::train {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Seconds long_enough{40};
+
+rounds::RunSpec small_run(std::int64_t blocks)
+{
+    rounds::RunSpec run;
+    run.run = {"test"};
+    run.model = {{"layers", 1}};
+    run.manifest = sha256("manifest");
+    run.blocks_per_epoch = blocks;
+    run.optimizer = {{"lr", rounds::exact(0.5)}};
+    run.parts = {{"0", {"w"}}};
+    run.sites = {{"A"}, {"B"}};
+    auto& p = run.params;
+    p.block_tokens = 8;
+    p.grant_quantum = 2;
+    p.round_time = p.checkpoint_interval = Millis{60};
+    p.gather_time = Millis{60};
+    p.lease = Millis{150};
+    p.first_base_wait = Millis{100};
+    p.poll_run = p.poll_run_lone = p.poll_run_starved = p.poll_wait = Millis{5};
+    p.drop_after = Millis{400};
+    p.skew = Millis{100};
+    return run;
+}
+
+/// A store in which nothing new can be made from some moment on.
+class FullStore final : public store::ObjectStore {
+  public:
+    explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
+    Result<store::CreateOutcome> create(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    {
+        if (full) return refuse(name);
+        return inner_.create(name, bytes);
+    }
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    {
+        if (full) return refuse(name);
+        return inner_.put(name, bytes);
+    }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override { return inner_.read(name, limit, sink); }
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override { return inner_.stat(name); }
+    Result<void> remove(store::ObjectName const& name) override { return inner_.remove(name); }
+
+    std::atomic<bool> full{false};
+    std::atomic<int> refused{0};
+
+  private:
+    tl::unexpected<Error> refuse(store::ObjectName const& name)
+    {
+        ++refused;
+        return fail(ExitCode::io, "cannot write " + name.text(), "No space left on device", "free some space");
+    }
+    store::ObjectStore& inner_;
+};
+
+/// A site: the thread under test and a trainer whose weights count steps.
+class CountingSite {
+  public:
+    CountingSite(std::string const& name, rounds::RunSpec const& run, store::ObjectStore& objects)
+        : recorder_(folder_.path(), name, "", {}),
+          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+                  {objects,
+                   {run.run, places_},
+                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+                   {},
+                   recorder_,
+                   Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })})
+    {
+        trainer_ = std::jthread([this] { train(); });
+    }
+    /// Asked to leave within `grace`.
+    void stop(Millis grace) { thread_.post(rounds::StopRequested{mono_now() + grace}); }
+    /// How it left; nothing if it did not in time.
+    std::optional<Leave> left()
+    {
+        auto const deadline = mono_now() + long_enough;
+        while (!done_ && mono_now() < deadline) std::this_thread::sleep_for(Millis{1});
+        if (!done_) return std::nullopt;
+        trainer_.join();
+        (void)thread_.join();
+        return leave_;
+    }
+    void give_up() { abandoned_ = true; }
+    [[nodiscard]] std::string const& said() const { return said_; }
+
+  private:
+    void train()
+    {
+        while (!abandoned_) {
+            auto order = thread_.order_until(mono_now() + Millis{1});
+            if (order && std::holds_alternative<Leave>(*order)) {
+                leave_ = std::get<Leave>(*order);
+                done_ = true;
+                return;
+            }
+            if (order) std::visit([this](auto const& what) { obey(what); }, *order);
+            else step();
+        }
+    }
+    void step()
+    {
+        auto const blocks = held_ ? work_.next_blocks(*held_, 1) : rounds::Ranges{};
+        if (blocks.empty()) return;
+        for (auto& x : x_) x -= 0.25F;
+        work_.stepped(blocks);
+        thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
+    }
+    void obey(LoadWeights const& load)
+    {
+        work_.begin(load.theta);
+        x_ = *load.theta;
+        thread_.post(rounds::Loaded{load.op});
+    }
+    void obey(MakeCut const& cut)
+    {
+        held_.reset();
+        auto made = work_.cut(cut.seq, x_);
+        thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+    }
+    void obey(TakeOver const& adopt)
+    {
+        if (adopt.theta) x_ = *work_.adopt(adopt.theta, adopt.dropped, x_);
+        else work_.adopt_own(adopt.dropped);
+        held_.reset();
+        thread_.post(rounds::Adopted{adopt.op});
+    }
+    void obey(TrainBlocks const& blocks) { held_ = blocks.held; }
+    void obey(ForgetWork const&)
+    {
+        held_.reset();
+        work_.discard();
+    }
+    void obey(Leave const&) {}
+
+    std::vector<model::ParameterPlace> places_{{"w", {4}, 0}};
+    test::TemporaryFolder folder_;
+    std::string said_;  ///< by the background thread; read it after left()
+    Recorder recorder_;
+    RoundThread thread_;
+    LocalWork work_;
+    std::vector<float> x_{0, 0, 0, 0};
+    std::optional<rounds::Ranges> held_;
+    std::optional<Leave> leave_;
+    std::atomic<bool> done_{false};
+    std::atomic<bool> abandoned_{false};
+    std::jthread trainer_;
+};
+
+bool wait_for(std::function<bool()> const& condition)
+{
+    auto const deadline = mono_now() + long_enough;
+    while (!condition() && mono_now() < deadline) std::this_thread::sleep_for(Millis{1});
+    return condition();
+}
+
+TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
+{
+    store::MemoryStore objects;
+    FullStore gate(objects);
+    auto const run = small_run(1'000'000);
+    CountingSite a("A", run, gate);
+    CountingSite b("B", run, gate);
+    auto const merged = [&] { return objects.stat(*status::object_of(run.run, "merge/4/1.json")).value().has_value(); };
+    ASSERT_TRUE(wait_for([&] {
+        for (int round = 2; round < 50; ++round)
+            if (objects.stat(*status::object_of(run.run, rounds::lease_name({round}, 1))).value()) return true;
+        return merged();
+    }));
+    gate.full = true;
+    // Until leases have run out and nobody can make another.
+    ASSERT_TRUE(wait_for([&] { return gate.refused >= 12; }));
+    int const before = gate.refused;
+    a.stop(Millis{400});
+    b.stop(Millis{400});
+    auto const left_a = a.left();
+    auto const left_b = b.left();
+    a.give_up();
+    b.give_up();
+    ASSERT_TRUE(left_a && left_b) << "deaf";
+    for (auto const& left : {*left_a, *left_b}) EXPECT_TRUE(left.code == ExitCode::ok || left.code == ExitCode::unavailable);
+    EXPECT_LT(gate.refused - before, 200);
+    auto const count = [](std::string const& text) {
+        int n = 0;
+        for (auto at = text.find("No space"); at != text.npos; at = text.find("No space", at + 1)) ++n;
+        return n;
+    };
+    EXPECT_LE(count(a.said()), 1) << "the same trouble is said once, whatever the object:\n" << a.said();
+}
+
+TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
+{
+    store::MemoryStore objects;
+    FullStore gate(objects);
+    gate.full = true;
+    CountingSite a("A", small_run(100), gate);
+    auto const left = a.left();
+    a.give_up();
+    ASSERT_TRUE(left && left->error);
+    EXPECT_EQ(left->code, ExitCode::io);
+    EXPECT_THAT(left->error->message(), HasSubstr("No space left on device; free some space"));
+}
+
+TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
+{
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        store::MemoryStore objects;
+        store::Faults faults;
+        faults.lost_request = faults.lost_reply = faults.delayed_create = 0.04;
+        faults.stale_missing = faults.short_read = faults.corrupt_read = faults.unavailable = 0.02;
+        store::FaultyStore faulty(objects, faults, seed);
+        auto const run = small_run(200);
+        CountingSite a("A", run, faulty);
+        CountingSite b("B", run, faulty);
+        auto const left_a = a.left();
+        auto const left_b = b.left();
+        a.give_up();
+        b.give_up();
+        ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.said() << b.said();
+        EXPECT_EQ(left_a->code, ExitCode::ok) << "seed " << seed;
+        EXPECT_EQ(left_b->code, ExitCode::ok) << "seed " << seed;
+        auto const sound = status::verify_run(objects, run.run);
+        ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
+        EXPECT_TRUE(sound->tip.complete);
+        EXPECT_EQ(sound->tip.totals.tokens, 200 * 8);
+        EXPECT_GT(faulty.injected(), 10);
+    }
+}
+
+}  // namespace
+}  // namespace curtail::train
