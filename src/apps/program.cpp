@@ -80,25 +80,58 @@ void declare(CLI::App& app, Command const& command, Parsed& parsed)
     }
 }
 
+char const* kind_wanted(Kind kind)
+{
+    switch (kind) {
+        case Kind::flag:
+            return "true or false";
+        case Kind::text:
+            return "text";
+        case Kind::integer:
+            return "an integer";
+        case Kind::number:
+            return "a number";
+    }
+    return "";
+}
+
+/// A value of a configuration file as the word it would be on the command line; nothing if it is of another kind than the option.
+std::optional<std::string> as_word(Kind kind, json::Value const& value)
+{
+    bool const fits = kind == Kind::integer ? value.as_integer() != nullptr : value.as_number().has_value();
+    if (kind != Kind::text) return fits ? std::optional(json::to_string(value)) : std::nullopt;
+    return value.as_text() != nullptr ? std::optional(*value.as_text()) : std::nullopt;
+}
+
 Result<void> take_from_file(std::string const& path, Parsed& parsed)
 {
-    auto const file = json::parse_file(path);
-    if (!file) return tl::unexpected(Error{ExitCode::config, file.error().what, file.error().why, file.error().remedy});
+    auto const file = json::parse_file(path).map_error([](Error error) {
+        if (error.code == ExitCode::data) error.code = ExitCode::config;
+        return error;
+    });
+    if (!file) return tl::unexpected(file.error());
     json::ObjectReader reader(*file, path, ExitCode::config);
     for (auto const& option : parsed.options) {
         auto const* value = reader.any(option.name);
         if (value == nullptr) continue;
+        auto const refuse = [&](json::Value const& found) {
+            reader.require(false, option.name, std::string("must be ") + kind_wanted(option.kind) + ", found " + found.kind());
+        };
         if (option.kind == Kind::flag) {
             auto& flag = parsed.flags[option.name];
-            if (value->as_bool() == nullptr) reader.reject({ExitCode::config, reader.place(option.name), "must be true or false", {}});
+            if (value->as_bool() == nullptr) refuse(*value);
             else flag = flag.value_or(*value->as_bool());
             continue;
         }
-        if (!parsed.values[option.name].empty()) continue;
-        if (auto const* list = value->as_array(); list != nullptr && option.repeated)
-            for (auto const& element : *list)
-                parsed.values[option.name].push_back(element.as_text() ? *element.as_text() : json::to_string(element));
-        else parsed.values[option.name] = {value->as_text() ? *value->as_text() : json::to_string(*value)};
+        auto& words = parsed.values[option.name];
+        bool const said = !words.empty();
+        json::Array const one{*value};
+        auto const* list = option.repeated ? value->as_array() : nullptr;
+        for (auto const& element : list != nullptr ? *list : one) {
+            auto word = as_word(option.kind, element);
+            if (!word) refuse(element);
+            else if (!said) words.push_back(std::move(*word));
+        }
     }
     if (auto error = reader.finish()) return tl::unexpected(*error);
     return {};
@@ -142,6 +175,18 @@ Result<void> check_kind(Option const& option, std::string const& value)
                 option.kind == Kind::integer ? "an integer of at most 64 bits is wanted" : "a finite number is wanted");
 }
 
+bool is_path(Option const& option)
+{
+    return option.unit == "FILE" || option.unit == "FOLDER" || option.unit == "PATH" || option.unit == "RUN";
+}
+
+/// An empty path is somebody's variable that was not set, never a wish.
+Result<void> refuse_empty(std::string const& name, std::vector<std::string> const& values)
+{
+    if (std::find(values.begin(), values.end(), "") == values.end()) return {};
+    return fail(ExitCode::usage, name + " is empty", "it must say something", "see --help");
+}
+
 Result<void> complete(std::string const& config, Parsed& parsed)
 {
     if (auto taken = take_from_environment(parsed); !taken) return taken;
@@ -154,7 +199,11 @@ Result<void> complete(std::string const& config, Parsed& parsed)
         if (values.empty() && option.required) return fail(ExitCode::usage, "--" + option.name + " is missing", option.help, "see --help");
         for (auto const& value : values)
             if (auto good = check_kind(option, value); !good) return good;
+        if (is_path(option))
+            if (auto good = refuse_empty("--" + option.name, values); !good) return good;
     }
+    for (auto const& positional : parsed.command->positionals)
+        if (auto good = refuse_empty(positional.name, parsed.values[positional.name]); !good) return good;
     return {};
 }
 
@@ -183,7 +232,7 @@ std::string usage_message(CLI::Error const& error, std::vector<std::string> cons
 int report(Program const& program, Error const& error)
 {
     // Of the ranks of one job only one has words for what ended all of them; the others exit in silence.
-    auto const message = error.message();
+    auto const message = printable(error.message());
     auto const line = message.empty() ? "" : program.name + ": " + message + "\n";
     [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
     return static_cast<int>(error.code);
@@ -279,6 +328,7 @@ int run(Program const& program, int argc, char const* const* argv)
     choose();
     if (chosen == nullptr)
         return refuse(words.empty() ? "a command is missing" : usage_message(CLI::Error("", "wrong command"), words, nullptr, program));
+    if (config.empty() && app.count("--config") > 0) return refuse("--config is empty");
     for (auto const& option : common_flags()) {
         chosen->flags[option.name] = common[option.name];
         chosen->options.push_back(option);

@@ -19,7 +19,7 @@ enum class Kind { flag, text, integer, number };
 struct Option {
     std::string name;  ///< without dashes: `close-delay`
     Kind kind{Kind::text};
-    std::string unit;      ///< shown in help: `SECONDS`, `FILE`
+    std::string unit;      ///< shown in help: `SECONDS`, `FILE`; a `FILE`, `FOLDER`, `PATH` or `RUN` must not be empty
     std::string fallback;  ///< default as text; empty: none
     std::string help;
     bool required{false};
@@ -27,7 +27,7 @@ struct Option {
 };
 
 struct Positional {
-    std::string name;  ///< `RUN`
+    std::string name;  ///< `RUN`; never empty when given
     std::string help;
     bool required{true};
     bool repeated{false};

@@ -88,7 +88,7 @@ std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
 /// What no single section can see.
 std::optional<Error> contradiction(Run const& run)
 {
-    auto const bad = [&](std::string key, std::string why, std::string remedy) {
+    auto const bad = [&](std::string const& key, std::string why, std::string remedy) {
         return Error{ExitCode::config, run.file.string() + ": " + key, std::move(why), std::move(remedy)};
     };
     if (run.training.batch_tokens % run.rounds.block_tokens != 0)

@@ -39,6 +39,9 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
                             "Goes.",
                             {{"speed", Kind::number, "FACTOR", "1", "How fast."},
                              {"steps", Kind::integer, "NUMBER", "", "How many."},
+                             {"out", Kind::text, "FILE", "", "Where to."},
+                             {"job", Kind::text, "ID", "", "Whose."},
+                             {"site", Kind::text, "SITE", "", "Which.", false, true},
                              {"dry-run", Kind::flag, "", "", "Only say."}},
                             {{"RUN", "The run.", false}},
                             [&](Arguments const& a, Console const& console) -> Result<void> {
@@ -127,6 +130,55 @@ TEST(Program, NumbersThatNoVariableHoldsAreRefused)
     EXPECT_FALSE(seen.ran);
     EXPECT_EQ(run_with(seen, {"go", "--steps", "-9223372036854775808"}), 0);
     EXPECT_EQ(seen.arguments.integer("steps"), std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(Program, AFileOfOptionsHoldsThemInTheirOwnKind)
+{
+    test::TemporaryFolder const folder;
+    auto const config = (folder / "c.json").string();
+    Seen seen;
+    std::string error;
+    auto const with = [&](char const* text) {
+        EXPECT_TRUE(write_file(config, text));
+        return run_with(seen, {"go", "--config", config.c_str()}, &error);
+    };
+    EXPECT_EQ(with(R"({"out": "x", "steps": 3, "speed": 2, "site": ["A", "B"]})"), 0) << error;
+    EXPECT_EQ(seen.arguments.text("out"), "x");
+    EXPECT_EQ(seen.arguments.integer("steps"), 3);
+    EXPECT_EQ(seen.arguments.all("site"), (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(with(R"({"out": {"a": 1}})"), 78);
+    EXPECT_NE(error.find("c.json: out: must be text, found object"), std::string::npos) << error;
+    for (auto const* wrong : {R"({"out": 3})", R"({"out": ["x"]})", R"({"steps": "3"})", R"({"steps": 1.5})", R"({"speed": null})",
+                              R"({"site": ["A", 3]})", R"({"dry-run": 1})"})
+        EXPECT_EQ(with(wrong), 78) << wrong;
+    EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "none.json").c_str()}, &error), 66) << error;
+}
+
+TEST(Program, EmptyNamesAndPathsAreRefused)
+{
+    Seen seen;
+    std::string error;
+    EXPECT_EQ(run_with(seen, {"go", ""}, &error), 64);
+    EXPECT_NE(error.find("RUN is empty"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"go", "--out", ""}, &error), 64);
+    EXPECT_NE(error.find("--out is empty"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"go", "--out="}, &error), 64);
+    EXPECT_EQ(run_with(seen, {"go", "--config", ""}, &error), 64);
+    EXPECT_NE(error.find("--config is empty"), std::string::npos) << error;
+    EXPECT_FALSE(seen.ran);
+    EXPECT_EQ(run_with(seen, {"go", "--job", ""}, &error), 0) << "other text may be empty; " << error;
+    Variable const variable("CURTAIL_OUT", "");
+    EXPECT_EQ(run_with(seen, {"go"}, &error), 0) << error;
+    EXPECT_FALSE(seen.arguments.has("out")) << "an empty variable is one that is not set";
+}
+
+TEST(Program, ForeignNamesInItsLastWordsCannotSteerTheTerminal)
+{
+    Seen seen;
+    std::string error;
+    EXPECT_EQ(run_with(seen, {"go", "--config", "no\x1b[2J\nforged: line"}, &error), 66);
+    EXPECT_EQ(error.find('\x1b'), std::string::npos);
+    EXPECT_NE(error.find("no\\x1b[2J\\x0aforged"), std::string::npos) << error;
 }
 
 /// The exit code of `words` with stdout at `path`.
