@@ -11,10 +11,21 @@ Tracked* find(SiteState& state, JobId const& id)
     return it == state.jobs.end() ? nullptr : &*it;
 }
 
-Job const* find(std::vector<Job> const& jobs, JobId const& id)
+/// A number that comes back with another intent is another job; where a comment has been taken off, the number alone tells.
+bool is_same(Tracked const& tracked, Job const& job)
 {
-    auto const it = std::find_if(jobs.begin(), jobs.end(), [&](Job const& job) { return job.id == id; });
+    return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
+}
+
+Job const* find(std::vector<Job> const& jobs, Tracked const& tracked)
+{
+    auto const it = std::find_if(jobs.begin(), jobs.end(), [&](Job const& job) { return is_same(tracked, job); });
     return it == jobs.end() ? nullptr : &*it;
+}
+
+bool is_tracked(SiteState const& state, Job const& job)
+{
+    return std::any_of(state.jobs.begin(), state.jobs.end(), [&](Tracked const& tracked) { return is_same(tracked, job); });
 }
 
 Job const* find(std::vector<Job> const& jobs, IntentId const& intent)
@@ -33,12 +44,17 @@ void track(Observed& seen, JobId const& id, WindowId const& window, IntentId con
     seen.happenings.push_back({Happening::Kind::submitted, id, window, {}, {}, {}, {}});
 }
 
-Millis count_failure(SiteState& state, std::string why, Time now, Rules const& rules)
+Millis pause_after(SiteState& state, std::string why, Millis pause, Time now)
 {
-    auto const pause = backoff(++state.failures, rules);
     state.retry_at = now + pause;
     state.failure = std::move(why);
     return pause;
+}
+
+Millis count_failure(SiteState& state, std::string why, Time now, Rules const& rules)
+{
+    auto const pause = backoff(++state.failures, rules);
+    return pause_after(state, std::move(why), pause, now);
 }
 
 void forget_failures(SiteState& state)
@@ -53,7 +69,7 @@ void resolve_intent(Observed& seen, std::vector<Job> const& jobs, Time now, Rule
     auto& state = seen.state;
     if (!state.intent) return;
     if (auto const* job = find(jobs, state.intent->id)) {
-        if (find(state, job->id) == nullptr) track(seen, job->id, state.intent->window, state.intent->id);
+        if (!is_tracked(state, *job)) track(seen, job->id, state.intent->window, state.intent->id);
         state.retry_at.reset();
         state.intent.reset();
     } else if (state.intent->in_doubt && now - state.intent->since >= rules.settle) {
@@ -61,10 +77,24 @@ void resolve_intent(Observed& seen, std::vector<Job> const& jobs, Time now, Rule
     }
 }
 
-void adopt_strangers(Observed& seen, std::vector<Job> const& jobs)
+/// Jobs of this run, site and folder that nobody remembers: a state file was lost, or an answer came very late.
+void adopt_forgotten(Observed& seen, std::vector<Job> const& jobs)
 {
     for (auto const& job : jobs)
-        if (job.state != Job::State::ended && find(seen.state, job.id) == nullptr) track(seen, job.id, job.window, job.intent);
+        if (job.state != Job::State::ended && !job.intent.value.empty() && !is_tracked(seen.state, job))
+            track(seen, job.id, job.window, job.intent);
+}
+
+/// A clock that was set back leaves times in the future behind. They are taken for now: nothing waits longer than its rule says.
+void forget_future(SiteState& state, Time now, Rules const& rules)
+{
+    auto const bound = [](auto& time, Time latest) {
+        if (time) time = std::min(*time, latest);
+    };
+    for (auto& job : state.jobs)
+        for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since, &job.last_drain, &job.last_cancel}) bound(*time, now);
+    bound(state.retry_at, now + rules.longest_backoff);
+    if (state.intent) state.intent->since = std::min(state.intent->since, now);
 }
 
 void note_start(Observed& seen, Tracked& tracked, Job const* job, Time now)
@@ -75,52 +105,72 @@ void note_start(Observed& seen, Tracked& tracked, Job const* job, Time now)
     seen.happenings.push_back({Happening::Kind::started, tracked.id, tracked.window, {}, {}, {}, job->started});
 }
 
-void note_end(Observed& seen, Tracked const& tracked, Job const* job, Time now, Rules const& rules)
+/// How long the next job waits after one that ended unasked. Who ended at once has failed even with exit code 0: its successor would do the
+/// same. Who was displaced is not to blame, and is not counted.
+Millis judge_failure(SiteState& state, Tracked const& tracked, Job const& job, Millis lived, Time now, Rules const& rules)
 {
-    auto const word = job == nullptr ? std::string("GONE") : job->word;
-    auto const exit_code = job == nullptr ? std::nullopt : job->exit_code;
-    auto const known_end = job == nullptr ? std::nullopt : job->ended;
-    seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, word, exit_code, {}, known_end});
-    bool const at_once = !tracked.running_since || known_end.value_or(now) - *tracked.running_since < rules.at_once;
-    // Who was asked to stop has not failed. Who ended so soon unasked has, even with exit code 0: its successor would do the same.
-    if (tracked.asked_since) return;
-    if (!at_once) return forget_failures(seen.state);
-    auto text = "job " + tracked.id.value + " ended at once (" + word;
-    if (exit_code) text += ", exit code " + std::to_string(*exit_code);
-    auto const pause = count_failure(seen.state, text + ")", now, rules);
-    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, word, exit_code, pause, known_end});
+    bool const at_once = lived < rules.at_once;
+    auto text = "job " + tracked.id.value + (at_once ? " ended at once (" : " failed (") + job.word;
+    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
+    text += ")";
+    if (lived >= rules.proven) forget_failures(state);
+    if (job.end == Job::End::displaced) return pause_after(state, std::move(text), rules.first_backoff, now);
+    return count_failure(state, std::move(text), now, rules);
+}
+
+void note_end(Observed& seen, Tracked const& tracked, Job const* shown, Time now, Rules const& rules)
+{
+    Job gone;
+    gone.word = "GONE";
+    auto const& job = shown == nullptr ? gone : *shown;
+    seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, job.word, job.exit_code, {}, job.ended});
+    if (tracked.asked_since) return;  // who was asked to stop has not failed
+    auto const lived = tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
+    if (job.end == Job::End::clean && lived >= rules.at_once) return forget_failures(seen.state);
+    auto const pause = judge_failure(seen.state, tracked, job, lived, now, rules);
+    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, job.word, job.exit_code, pause, job.ended});
 }
 
 bool is_due(std::optional<Time> const& last, Millis period, Time now) { return !last || now - *last >= period; }
 
+/// Why a job that runs on may be ended by force; empty: not yet.
+std::string overdue(Tracked const& job, Time now, Rules const& rules)
+{
+    if (job.drains < rules.drains || !job.asked_since) return {};
+    if (job.drained_since)
+        return now - *job.drained_since >= rules.grace ? "it did not stop within " + format_duration(rules.grace) : std::string();
+    auto const longest = 3 * rules.grace;
+    return now - *job.asked_since >= longest ? "no drain could be delivered within " + format_duration(longest) : std::string();
+}
+
 /// One step towards the end of a job that shall not run; `wait` while the last step may still work.
-Action stop(Tracked const& job, Job::State shown, std::string const& why, Time now, Rules const& rules)
+Action stop(Tracked const& job, Job const& shown, std::string const& why, Time now, Rules const& rules)
 {
     Action action{Action::Kind::wait, job.id, job.window, {}, why};
-    if (shown == Job::State::ending) {
-        action.why = "job " + job.id.value + " is ending";
-    } else if (shown == Job::State::pending) {
-        if (is_due(job.last_cancel, rules.cancel_repeat, now)) action.kind = Action::Kind::cancel_pending;
-        else action.why = "job " + job.id.value + " was taken out of the queue and is still there";
-    } else if (job.first_drain && now - *job.first_drain >= rules.grace) {
-        action.why += "; it did not stop within " + format_duration(rules.grace);
-        if (is_due(job.last_cancel, rules.cancel_repeat, now)) action.kind = Action::Kind::cancel;
-        else action.why = "job " + job.id.value + " was cancelled and is still there";
+    auto const name = "job " + job.id.value;
+    bool const may_cancel = is_due(job.last_cancel, rules.cancel_repeat, now);
+    if (shown.state == Job::State::ending) {
+        action.why = shown.leftovers ? name + " is over, processes that it left are not" : name + " is ending";
+        if (shown.leftovers && may_cancel) action.kind = Action::Kind::sweep;
+    } else if (shown.state == Job::State::pending) {
+        if (may_cancel) action.kind = Action::Kind::cancel_pending;
+        else action.why = name + " was taken out of the queue and is still there";
+    } else if (auto const late = overdue(job, now, rules); !late.empty()) {
+        action.why += "; " + late;
+        if (may_cancel) action.kind = Action::Kind::cancel;
+        else action.why = name + " was cancelled and is still there";
     } else if (is_due(job.last_drain, rules.drain_repeat, now)) {
         action.kind = Action::Kind::drain;
     } else {
-        action.why = "job " + job.id.value + " was asked to stop " + format_duration(now - *job.first_drain) + " ago";
+        action.why = name + " was asked to stop " + format_duration(now - job.asked_since.value_or(now)) + " ago";
     }
     return action;
 }
 
 struct Live {
     Tracked const* tracked;
-    Job::State shown;
+    Job const* shown;
 };
-
-/// A job whose comment cannot be read may be of any window.
-bool is_of(Tracked const& job, WindowId const& window) { return job.window == window || job.window.value.empty(); }
 
 /// The one that stays of those that nobody asked to stop: a running one before a pending one, then the older one. A job of an earlier
 /// window goes, even where nobody looked between that one's end and the next one's beginning: what happens must not depend on load.
@@ -128,9 +178,9 @@ Live const* pick_keeper(std::vector<Live> const& live, WindowId const& window)
 {
     Live const* keeper = nullptr;
     for (auto const& candidate : live) {
-        if (candidate.tracked->asked_since || candidate.shown == Job::State::ending || !is_of(*candidate.tracked, window)) continue;
-        bool const runs = candidate.shown == Job::State::running;
-        if (keeper == nullptr || (runs && keeper->shown != Job::State::running)) keeper = &candidate;
+        if (candidate.tracked->asked_since || candidate.shown->state == Job::State::ending || candidate.tracked->window != window) continue;
+        bool const runs = candidate.shown->state == Job::State::running;
+        if (keeper == nullptr || (runs && keeper->shown->state != Job::State::running)) keeper = &candidate;
     }
     return keeper;
 }
@@ -138,7 +188,7 @@ Live const* pick_keeper(std::vector<Live> const& live, WindowId const& window)
 std::string reason_to_go(Tracked const& job, Wish const& wish, Live const* keeper)
 {
     if (!wish.job) return wish.why;
-    if (!is_of(job, wish.window)) return "its window, of " + job.window.value + ", is over";
+    if (job.window != wish.window) return "its window, of " + job.window.value + ", is over";
     if (keeper != nullptr) return "job " + keeper->tracked->id.value + " is there already";
     return "it was asked to go; the next job starts when it is gone";
 }
@@ -149,8 +199,8 @@ Action start(SiteState const& state, Wish const& wish, Time now)
     if (state.intent) {
         action.why = "whether the last submission (" + state.intent->id.value + ") arrived is not known yet";
     } else if (state.retry_at && now < *state.retry_at) {
-        action.why = state.failure + "; next try in " + format_duration(*state.retry_at - now) + " (failure " +
-                     std::to_string(state.failures) + " in a row)";
+        action.why = state.failure + "; next try in " + format_duration(*state.retry_at - now);
+        if (state.failures > 0) action.why += " (failure " + std::to_string(state.failures) + " in a row)";
     } else {
         action.kind = Action::Kind::submit;
         action.intent = {"i" + std::to_string(to_unix_ms(now))};
@@ -164,7 +214,7 @@ Observed finish_submission(SiteState before, Action const& action, Outcome const
     Observed seen{std::move(before), {}};
     auto& state = seen.state;
     if (outcome.kind == Outcome::Kind::done) {
-        // Failures stay counted until a job has lived for a while.
+        // Failures stay counted until a job has shown that it works.
         state.intent.reset();
         state.retry_at.reset();
         if (find(state, outcome.job) == nullptr) track(seen, outcome.job, action.window, action.intent);
@@ -194,6 +244,8 @@ char const* to_text(Action::Kind kind)
             return "cancel";
         case Action::Kind::cancel_pending:
             return "cancel-pending";
+        case Action::Kind::sweep:
+            return "sweep";
         case Action::Kind::wait:
             return "wait";
     }
@@ -203,7 +255,7 @@ char const* to_text(Action::Kind kind)
 std::optional<Action::Kind> action_kind(std::string const& text)
 {
     using enum Action::Kind;
-    for (auto const kind : {submit, drain, cancel, cancel_pending, wait})
+    for (auto const kind : {submit, drain, cancel, cancel_pending, sweep, wait})
         if (text == to_text(kind)) return kind;
     return std::nullopt;
 }
@@ -218,12 +270,13 @@ Millis backoff(int failures, Rules const& rules)
 Observed observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules const& rules)
 {
     Observed seen{std::move(before), {}};
+    forget_future(seen.state, now, rules);
     resolve_intent(seen, jobs, now, rules);
-    adopt_strangers(seen, jobs);
+    adopt_forgotten(seen, jobs);
     std::vector<Tracked> still_there;
     auto const tracked = std::move(seen.state.jobs);
     for (auto one : tracked) {
-        auto const* job = find(jobs, one.id);
+        auto const* job = find(jobs, one);
         note_start(seen, one, job, now);
         if (job == nullptr || job->state == Job::State::ended) note_end(seen, one, job, now, rules);
         else still_there.push_back(std::move(one));
@@ -236,15 +289,19 @@ std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector
 {
     std::vector<Live> live;
     for (auto const& tracked : state.jobs)
-        if (auto const* job = find(jobs, tracked.id)) live.push_back({&tracked, job->state});
+        if (auto const* job = find(jobs, tracked)) live.push_back({&tracked, job});
     auto const* keeper = wish.job ? pick_keeper(live, wish.window) : nullptr;
     std::vector<Action> actions;
     for (auto const& one : live)
-        if (&one != keeper) actions.push_back(stop(*one.tracked, one.shown, reason_to_go(*one.tracked, wish, keeper), now, rules));
+        if (&one != keeper) actions.push_back(stop(*one.tracked, *one.shown, reason_to_go(*one.tracked, wish, keeper), now, rules));
     if (keeper != nullptr) {
-        auto const word = keeper->shown == Job::State::running ? " is running" : " is in the queue";
-        actions.push_back(
-            {Action::Kind::wait, keeper->tracked->id, keeper->tracked->window, {}, "job " + keeper->tracked->id.value + word});
+        auto const& reason = keeper->shown->reason;
+        auto const word = keeper->shown->state == Job::State::running ? " is running" : " is in the queue";
+        actions.push_back({Action::Kind::wait,
+                           keeper->tracked->id,
+                           keeper->tracked->window,
+                           {},
+                           "job " + keeper->tracked->id.value + word + (reason.empty() ? "" : " (" + reason + ")")});
     } else if (wish.job && actions.empty()) {
         actions.push_back(start(state, wish, now));
     } else if (actions.empty()) {
@@ -258,10 +315,11 @@ SiteState begin(SiteState before, Action const& action, Time now)
     if (action.kind == Action::Kind::submit) before.intent = Intent{action.intent, action.window, now, false};
     auto* job = find(before, action.job);
     if (job == nullptr || action.kind == Action::Kind::wait || action.kind == Action::Kind::submit) return before;
-    if (!job->asked_since) job->asked_since = now;
+    // A job that is over by itself was not asked: how it ended counts.
+    if (!job->asked_since && action.kind != Action::Kind::sweep) job->asked_since = now;
     if (action.kind == Action::Kind::drain) {
         job->last_drain = now;
-        if (!job->first_drain) job->first_drain = now;
+        ++job->drains;
     } else {
         job->last_cancel = now;
     }
@@ -274,13 +332,28 @@ Observed finish(SiteState before, Action const& action, Outcome const& outcome, 
     Observed seen{std::move(before), {}};
     auto* job = find(seen.state, action.job);
     if (job == nullptr || action.kind == Action::Kind::wait || outcome.kind != Outcome::Kind::done) return seen;
-    bool const drains = action.kind == Action::Kind::drain;
-    bool& arrived = drains ? job->drain_arrived : job->cancel_arrived;
-    if (!arrived)
-        seen.happenings.push_back(
-            {drains ? Happening::Kind::drained : Happening::Kind::cancelled, job->id, job->window, action.why, {}, {}, {}});
-    arrived = true;
+    auto const note = [&](Happening::Kind kind) { seen.happenings.push_back({kind, job->id, job->window, action.why, {}, {}, {}}); };
+    if (action.kind == Action::Kind::drain) {
+        if (!job->drained_since) note(Happening::Kind::drained);
+        job->drained_since = std::min(job->drained_since.value_or(now), now);
+    } else if (action.kind != Action::Kind::sweep) {
+        if (!job->cancel_arrived) note(Happening::Kind::cancelled);
+        job->cancel_arrived = true;
+    }
     return seen;
+}
+
+std::string warning_of(SiteState const& state, std::vector<Job> const& jobs)
+{
+    std::string text;
+    auto const add = [&](std::string const& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
+    for (auto const& job : jobs) {
+        if (job.state == Job::State::ended) continue;
+        if (!job.warning.empty()) add(job.warning);
+        if (job.intent.value.empty() && !is_tracked(state, job))
+            add("job " + job.id.value + " is called like a job of this site, but its comment does not say so: it is left alone");
+    }
+    return text;
 }
 
 SiteState recover(SiteState before, Time now)

@@ -12,12 +12,14 @@
 namespace curtail::plan {
 
 struct Rules {
-    Millis grace{120'000};         ///< from the first drain signal to a plain cancel
+    Millis grace{120'000};         ///< from the first drain signal that was delivered to a plain cancel; three times that if none was
+    int drains{2};                 ///< no cancel before so many were tried, however long that takes
     Millis drain_repeat{3'000};    ///< a signal may be lost, so it is repeated until the job is gone
     Millis cancel_repeat{5'000};   ///< the same for the cancel
     Millis settle{5'000};          ///< a submission without an answer may still appear for so long
-    Millis at_once{20'000};        ///< a job that ends by itself sooner than this failed at once
-    Millis first_backoff{10'000};  ///< after one such failure; doubles with each further one
+    Millis at_once{20'000};        ///< a job that ends by itself sooner than this has failed, even with exit code 0
+    Millis proven{600'000};        ///< a job that lived so long has worked: should it fail, that begins a new series
+    Millis first_backoff{10'000};  ///< after the first failure of a series; doubles with each further one
     Millis longest_backoff{600'000};
 };
 
@@ -34,10 +36,11 @@ struct Action {
         drain,           ///< ask to stop: finish the step, contribute, exit
         cancel,          ///< end it
         cancel_pending,  ///< take it out of the queue, unless it has started meanwhile
+        sweep,           ///< end what a job that is over left behind
         wait
     };
     Kind kind{Kind::wait};
-    JobId job;        ///< of drain and cancel
+    JobId job;        ///< of all but submit
     WindowId window;  ///< of the job
     IntentId intent;  ///< of submit
     std::string why;
@@ -81,13 +84,18 @@ struct Observed {
 
 /// What to do now. At least one action; `wait` says for what.
 ///
-/// - A job runs while the wish says so; otherwise it is drained, drained again, and after `grace` cancelled.
+/// - A job runs while the wish says so; otherwise it is drained, drained again, and `grace` after the first drain that was delivered
+///   cancelled.
 /// - A job belongs to its window: when that is over it goes, also where the next window has already begun.
 /// - A site whose job is on its way out gets its next one when that one is gone: never two, never none.
 /// - Of two jobs the older one stays.
 /// - After a failure the next job waits for the backoff.
+/// - A job that does not carry an intent of this run, site and folder is nobody's: nothing is done to it or because of it.
 [[nodiscard]] std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector<Job> const& jobs, Time now,
                                          Rules const& rules);
+
+/// What a person should know of jobs that are there; empty: nothing. One line.
+[[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs);
 
 /// What is remembered before the act.
 [[nodiscard]] SiteState begin(SiteState before, Action const& action, Time now);

@@ -14,6 +14,13 @@ std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
     return time ? std::optional(*time) : std::nullopt;
 }
 
+int read_count(json::ObjectReader& r, std::string const& key)
+{
+    auto const count = r.integer(key);
+    r.require(count >= 0 && count < 1'000'000'000, key, "must be 0 or more");
+    return static_cast<int>(count);
+}
+
 Tracked read_tracked(json::ObjectReader& r)
 {
     Tracked job;
@@ -22,10 +29,10 @@ Tracked read_tracked(json::ObjectReader& r)
     job.intent = {r.text("intent")};
     job.running_since = read_time(r, "running_since");
     job.asked_since = read_time(r, "asked_since");
-    job.first_drain = read_time(r, "first_drain");
+    job.drained_since = read_time(r, "drained_since");
     job.last_drain = read_time(r, "last_drain");
     job.last_cancel = read_time(r, "last_cancel");
-    job.drain_arrived = r.boolean("drain_arrived");
+    job.drains = read_count(r, "drains");
     job.cancel_arrived = r.boolean("cancel_arrived");
     return job;
 }
@@ -41,10 +48,10 @@ json::Value to_json(SiteState const& state)
                                     {"intent", job.intent.value},
                                     {"running_since", stored(job.running_since)},
                                     {"asked_since", stored(job.asked_since)},
-                                    {"first_drain", stored(job.first_drain)},
+                                    {"drained_since", stored(job.drained_since)},
                                     {"last_drain", stored(job.last_drain)},
                                     {"last_cancel", stored(job.last_cancel)},
-                                    {"drain_arrived", job.drain_arrived},
+                                    {"drains", job.drains},
                                     {"cancel_arrived", job.cancel_arrived}});
     json::Object object{{"jobs", std::move(jobs)}};
     if (state.intent)
@@ -67,8 +74,7 @@ Result<SiteState> read_site_state(json::Value const& value, std::string const& w
             state.intent = Intent{{o.text("id")}, {o.text("window")}, read_time(o, "since").value_or(Time{}), o.boolean("in_doubt")};
         },
         false);
-    state.failures = static_cast<int>(r.integer("failures"));
-    r.require(state.failures >= 0 && state.failures < 1'000'000, "failures", "must be 0 or more");
+    state.failures = read_count(r, "failures");
     state.retry_at = read_time(r, "retry_at");
     state.failure = r.text("failure");
     if (auto error = r.finish()) return tl::unexpected(*error);

@@ -23,11 +23,11 @@ struct Tracked {
     WindowId window;
     IntentId intent;
     std::optional<Time> running_since;
-    std::optional<Time> asked_since;  ///< first asked to go, in whatever way; from then on it counts as leaving
-    std::optional<Time> first_drain;
-    std::optional<Time> last_drain;
-    std::optional<Time> last_cancel;
-    bool drain_arrived{false};  ///< at least one drain signal was delivered
+    std::optional<Time> asked_since;    ///< first asked to go, in whatever way; from then on it counts as leaving
+    std::optional<Time> drained_since;  ///< the first drain signal that was delivered
+    std::optional<Time> last_drain;     ///< tried
+    std::optional<Time> last_cancel;    ///< tried
+    int drains{0};                      ///< tried so often
     bool cancel_arrived{false};
     friend bool operator==(Tracked const&, Tracked const&) = default;
 };
@@ -36,7 +36,7 @@ struct Tracked {
 struct SiteState {
     std::vector<Tracked> jobs;     ///< in the order in which they became known
     std::optional<Intent> intent;  ///< at most one is open
-    int failures{0};               ///< submissions or jobs in a row that failed at once
+    int failures{0};               ///< submissions and jobs that failed in a row
     std::optional<Time> retry_at;  ///< no new job before
     std::string failure;           ///< the last one, in words
     friend bool operator==(SiteState const&, SiteState const&) = default;

@@ -34,6 +34,7 @@ Job ended(std::string id, int second, int exit_code)
     one.word = exit_code == 0 ? "COMPLETED" : "FAILED";
     one.exit_code = exit_code;
     one.ended = at(second);
+    one.end = exit_code == 0 ? Job::End::clean : Job::End::failed;
     return one;
 }
 
@@ -153,9 +154,6 @@ TEST(Plan, JobOfAWindowThatIsOverMakesRoomEvenIfNobodyLookedInBetween)
     EXPECT_THAT(l.actions[0].why, HasSubstr("its window, of w1, is over"));
     state = done(state, l.actions[0], 1);
     EXPECT_EQ(look(state, next, {ended("7", 2, 0)}, 3).actions[0].kind, Kind::submit);
-    auto unknown = running;
-    unknown[0].window = {};
-    EXPECT_EQ(look(tracking(unknown), next, unknown, 1).actions[0].kind, Kind::wait) << "a job of an unknown window may stay";
 }
 
 TEST(Plan, PendingJobOfAClosedWindowLeavesTheQueue)
@@ -196,6 +194,7 @@ TEST(Plan, JobThatFailsAtOnceGetsALaterAndLaterSuccessor)
             state = done(state, l.actions[0], second, id);
             jobs.push_back(ended(id, second + 1, 1));
             jobs.back().started = at(second);
+            jobs.back().intent = l.actions[0].intent;
         }
         ++second;
     }
@@ -206,21 +205,182 @@ TEST(Plan, JobThatFailsAtOnceGetsALaterAndLaterSuccessor)
     EXPECT_THAT(l.actions[0].why, HasSubstr("ended at once (FAILED, exit code 1); next try in"));
 }
 
-TEST(Plan, JobThatLivedGetsItsSuccessorAtOnce)
+TEST(Plan, JobThatEndedWellGetsItsSuccessorAtOnce)
 {
     auto state = tracking({job("7", Job::State::running)});
     state.failures = 3;
-    auto const l = look(state, open, {ended("7", 60, 1)}, 61);
+    auto const l = look(state, open, {ended("7", 60, 0)}, 61);
     EXPECT_EQ(l.actions[0].kind, Kind::submit);
     EXPECT_EQ(l.state.failures, 0);
 }
 
-TEST(Plan, VanishedJobCountsAsEnded)
+TEST(Plan, JobThatLivesForAWhileAndFailsEachTimeGetsALaterAndLaterSuccessor)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 3;
+    auto const l = look(state, open, {ended("7", 60, 1)}, 61);
+    EXPECT_EQ(l.state.failures, 4);
+    EXPECT_EQ(l.actions[0].kind, Kind::wait);
+    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (FAILED, exit code 1); next try in 1m20s (failure 4 in a row)"));
+    ASSERT_THAT(l.happenings, SizeIs(2));
+    EXPECT_EQ(l.happenings[1].kind, Happening::Kind::failed);
+    EXPECT_EQ(l.happenings[1].retry_after, Millis(80'000));
+}
+
+TEST(Plan, FailureOfAJobThatHasWorkedBeginsANewSeries)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 9;
+    auto const l = look(state, open, {ended("7", 600, 137)}, 601);
+    EXPECT_EQ(l.state.failures, 1);
+    EXPECT_EQ(l.happenings.back().retry_after, Millis(10'000));
+}
+
+TEST(Plan, JobThatItsClusterTookAwayIsNotToBlame)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 3;
+    auto taken = ended("7", 60, 1);
+    taken.word = "NODE_FAIL";
+    taken.end = Job::End::displaced;
+    auto const l = look(state, open, {taken}, 61);
+    EXPECT_EQ(l.state.failures, 3);
+    EXPECT_EQ(l.happenings.back().retry_after, Millis(10'000));
+    EXPECT_EQ(look(l.state, open, {taken}, 71).actions[0].kind, Kind::submit);
+}
+
+TEST(Plan, VanishedJobCountsAsFailed)
 {
     auto const l = look(tracking({job("7", Job::State::running)}), open, {}, 100);
-    ASSERT_THAT(l.happenings, SizeIs(1));
+    ASSERT_THAT(l.happenings, SizeIs(2));
     EXPECT_EQ(l.happenings[0].word, "GONE");
-    EXPECT_EQ(l.actions[0].kind, Kind::submit);
+    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (GONE); next try in 10.0 s"));
+}
+
+TEST(Plan, JobWithoutAnIntentOfOursIsNeitherTakenOverNorStoppedNorAReasonToWait)
+{
+    std::vector<Job> const foreign{job("7", Job::State::running, "")};
+    auto const l = look({}, closed, foreign, 1);
+    EXPECT_TRUE(l.state.jobs.empty());
+    EXPECT_TRUE(l.happenings.empty());
+    ASSERT_THAT(l.actions, SizeIs(1));
+    EXPECT_EQ(l.actions[0].kind, Kind::wait);
+    EXPECT_EQ(look({}, open, foreign, 1).actions[0].kind, Kind::submit);
+    EXPECT_THAT(warning_of(l.state, foreign), HasSubstr("job 7 is called like a job of this site"));
+    auto const ours = tracking({job("7", Job::State::running)});
+    EXPECT_EQ(warning_of(ours, foreign), "") << "its comment was taken off";
+    EXPECT_EQ(look(ours, closed, foreign, 1).actions[0].kind, Kind::drain);
+}
+
+TEST(Plan, NumberThatComesBackWithAnotherIntentIsAnotherJob)
+{
+    auto const l = look(tracking({job("7", Job::State::running, "i0")}), open, {job("7", Job::State::running, "i1")}, 30);
+    ASSERT_THAT(l.state.jobs, SizeIs(1));
+    EXPECT_EQ(l.state.jobs[0].intent.value, "i1");
+    ASSERT_THAT(l.actions, SizeIs(1));
+    EXPECT_EQ(l.actions[0].kind, Kind::wait);
+}
+
+TEST(Plan, WarningsAreOfJobsThatAreThere)
+{
+    auto held = job("7", Job::State::pending);
+    held.reason = "JobHeldUser";
+    held.warning = "job 7 waits for JobHeldUser";
+    auto over = ended("6", 1, 0);
+    over.warning = "was strange";
+    auto const l = look(tracking({held}), open, {over, held}, 1);
+    EXPECT_EQ(warning_of(l.state, {over, held}), "job 7 waits for JobHeldUser");
+    EXPECT_EQ(l.actions[0].why, "job 7 is in the queue (JobHeldUser)");
+}
+
+/// All drains of a job that runs on, each with this outcome; answers the seconds of all acts.
+std::vector<std::pair<int, Kind>> acts_while(Outcome::Kind drain, int period, int until, Rules const& with)
+{
+    std::vector<Job> const running{job("7", Job::State::running)};
+    auto state = tracking(running);
+    std::vector<std::pair<int, Kind>> acts;
+    for (int second = 1; second <= until; second += period) {
+        state = observe(state, running, at(second), with).state;
+        for (auto const& action : decide(state, closed, running, at(second), with)) {
+            if (action.kind == Kind::wait) continue;
+            acts.emplace_back(second, action.kind);
+            state = begin(state, action, at(second));
+            bool const drains = action.kind == Kind::drain;
+            state = finish(state, action, {drains ? drain : Outcome::Kind::done, {}, {}}, at(second), with).state;
+        }
+    }
+    return acts;
+}
+int first_cancel(std::vector<std::pair<int, Kind>> const& acts)
+{
+    auto const it = std::find_if(acts.begin(), acts.end(), [](auto const& act) { return act.second == Kind::cancel; });
+    return it == acts.end() ? 0 : it->first;
+}
+
+TEST(Plan, GraceBeginsWithTheFirstDrainThatArrives)
+{
+    std::vector<Job> const running{job("7", Job::State::running)};
+    auto state = tracking(running);
+    Action const drain{Kind::drain, {"7"}, {"w1"}, {}, "closed"};
+    for (int second : {1, 60, 119}) {
+        state = begin(state, drain, at(second));
+        auto const lost = finish(state, drain, {Outcome::Kind::unknown, {}, "timed out"}, at(second), rules);
+        EXPECT_TRUE(lost.happenings.empty());
+        state = lost.state;
+    }
+    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].kind, Kind::drain) << "it has had no chance to stop yet";
+    state = begin(state, drain, at(125));
+    auto const arrived = finish(state, drain, {}, at(125), rules);
+    ASSERT_THAT(arrived.happenings, SizeIs(1));
+    EXPECT_EQ(decide(arrived.state, closed, running, at(244), rules)[0].kind, Kind::drain);
+    EXPECT_EQ(decide(arrived.state, closed, running, at(245), rules)[0].kind, Kind::cancel);
+}
+
+TEST(Plan, JobThatCannotBeDrainedIsCancelledMuchLater)
+{
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::unknown, 1, 400, rules)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::refused, 1, 400, rules)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::done, 1, 400, rules)), 1 + 120);
+}
+
+TEST(Plan, PollEachMinuteDrainsTwiceBeforeItCancels)
+{
+    auto short_grace = rules;
+    short_grace.grace = Millis(15'000);
+    auto const acts = acts_while(Outcome::Kind::done, 60, 200, short_grace);
+    EXPECT_THAT(acts, testing::ElementsAre(std::pair(1, Kind::drain), std::pair(61, Kind::drain), std::pair(121, Kind::cancel),
+                                           std::pair(181, Kind::cancel)));
+}
+
+TEST(Plan, ClockThatIsSetBackDoesNotMakeItWait)
+{
+    std::vector<Job> const running{job("7", Job::State::running)};
+    auto state = tracking(running);
+    state = done(state, look(state, closed, running, 3600).actions[0], 3600);
+    auto const l = look(state, closed, running, 0);
+    EXPECT_EQ(l.actions[0].kind, Kind::wait);
+    EXPECT_EQ(look(l.state, closed, running, 3).actions[0].kind, Kind::drain);
+    SiteState failed;
+    failed.retry_at = at(7200);
+    EXPECT_EQ(look(look(failed, open, {}, 0).state, open, {}, 600).actions[0].kind, Kind::submit);
+}
+
+TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
+{
+    auto left = job("7", Job::State::ending);
+    left.leftovers = true;
+    auto state = tracking({job("7", Job::State::running)});
+    auto l = look(state, open, {left}, 30);
+    ASSERT_THAT(l.actions, SizeIs(1));
+    EXPECT_EQ(l.actions[0].kind, Kind::sweep);
+    state = begin(l.state, l.actions[0], at(30));
+    auto const swept = finish(state, l.actions[0], {}, at(30), rules);
+    EXPECT_TRUE(swept.happenings.empty()) << "it was over before";
+    EXPECT_EQ(look(swept.state, open, {left}, 34).actions[0].kind, Kind::wait);
+    EXPECT_EQ(look(swept.state, open, {left}, 35).actions[0].kind, Kind::sweep);
+    EXPECT_EQ(look(swept.state, open, {ended("7", 29, 137)}, 36).state.failures, 1);
+    EXPECT_EQ(look(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30).actions[0].kind, Kind::wait)
+        << "what ends by itself is left to it";
 }
 
 TEST(Plan, RefusedSubmissionBacksOffAndLostAnswerStaysInDoubt)

@@ -82,6 +82,7 @@ class Cluster {
         one.job.ended = now;
         one.job.word = word;
         one.job.exit_code = exit_code;
+        one.job.end = exit_code == 0 ? Job::End::clean : Job::End::failed;
     }
     bool chance(double p) { return std::uniform_real_distribution<>(0, 1)(random_) < p; }
 
@@ -123,11 +124,14 @@ History play(std::uint64_t seed, int latest)
         without = wish.job && !excused && cluster.live() == 0 ? without + 1 : 0;
         history.longest_without = std::max(history.longest_without, without);
         if (chance(0.1)) continue;  // Slurm does not answer
-        auto const jobs = cluster.shown(now);
+        auto jobs = cluster.shown(now);
+        // Somebody's job of the same name, which has been there all the time.
+        jobs.push_back({{"foreign"}, {}, {}, Job::State::running, "RUNNING", {}, {}, {}});
         memory = observe(memory, jobs, now, rules).state;
         bool crashed = false;
         for (auto const& action : decide(memory, wish, jobs, now, rules)) {
             if (action.kind == Action::Kind::wait) continue;
+            EXPECT_NE(action.job.value, "foreign");
             if ((crashed = chance(0.05))) break;  // before the intent
             memory = begin(memory, action, now);
             if ((crashed = chance(0.05))) break;  // before the act
