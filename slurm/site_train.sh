@@ -10,7 +10,8 @@
 # SITE is the second argument, else the entry of the run that is called as this cluster (SLURM_CLUSTER_NAME).
 # Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 120 s before the time limit. See docs/slurm.md.
 #
-#   CURTAIL_BUILD   folder with the programs in its bin/ [build/release of the checkout that was submitted from]
+#   CURTAIL_BUILD      folder with the programs in its bin/ [build/release of the checkout that was submitted from]
+#   CURTAIL_PROLOGUE   file that is sourced first, such as one with `module load openmpi` [none]
 set -euo pipefail
 
 # A stop that comes before mpirun runs has nothing to save. Once mpirun runs, it passes the signal to every rank.
@@ -35,6 +36,17 @@ run=$1
 site=${2:-}
 [[ -r $run ]] || die $EX_NOINPUT "cannot read run $run (from folder $PWD); give its path from where sbatch was called, or an absolute one"
 
+if [[ -n ${CURTAIL_PROLOGUE:-} ]]; then
+    [[ -r $CURTAIL_PROLOGUE ]] || die $EX_NOINPUT "cannot read the prologue $CURTAIL_PROLOGUE"
+    # Environment modules are not written for these.
+    set +euo pipefail
+    # shellcheck source=/dev/null
+    source "$CURTAIL_PROLOGUE"
+    prologue_code=$?
+    set -euo pipefail
+    ((prologue_code == 0)) || die "$prologue_code" "the prologue $CURTAIL_PROLOGUE failed (exit code $prologue_code)"
+fi
+
 # Slurm runs a copy of this script, so its own place says nothing there.
 find_build() {
     local candidate
@@ -48,7 +60,7 @@ find_build() {
 }
 build=$(find_build) ||
     die $EX_UNAVAILABLE "cannot find curtail-train and curtail-poll; set CURTAIL_BUILD to the folder with their bin/, or submit from the top of a checkout where they are built (make)"
-command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install openmpi-bin or load its module"
+command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install openmpi-bin, or load its module in a prologue (CURTAIL_PROLOGUE; launcher.prologue of the site)"
 
 wanted=${site:-${SLURM_CLUSTER_NAME:-}}
 [[ -n $wanted ]] || die $EX_USAGE "which site? give it as the second argument"

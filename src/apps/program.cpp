@@ -1,5 +1,7 @@
 #include "apps/program.hpp"
 
+#include <csignal>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -292,6 +294,8 @@ int run_command(Program const& program, Parsed& chosen, std::string const& confi
 
 int run(Program const& program, int argc, char const* const* argv)
 {
+    // Whoever ignores it, and passes that on, would hide from this program how its children end.
+    (void)std::signal(SIGCHLD, SIG_DFL);
     CLI::App app(program.summary, program.name);
     app.footer(program.notes + exit_code_page);
     bool version = false;

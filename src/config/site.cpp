@@ -1,6 +1,7 @@
 #include "config/site.hpp"
 
 #include "config/read.hpp"
+#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {
@@ -15,6 +16,29 @@ windows::Thresholds read_window(json::ObjectReader& r)
     return window;
 }
 
+/// Options that are the poller's to set. sbatch takes abbreviations too.
+constexpr std::string_view taken_options =
+    "job-name comment dependency parsable output open-mode chdir export export-file requeue no-requeue array clusters wait wrap hold "
+    "test-only help usage version signal ntasks time partition";
+
+std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
+{
+    std::string const key = "sbatch_options";
+    std::vector<std::string> options;
+    for (auto const& value : r.list(key, false)) {
+        auto const* text = value.as_text();
+        bool const is_long = text != nullptr && text->size() > 2 && text->starts_with("--") && printable(*text) == *text;
+        r.require(is_long, key, "must be long options, each with its value: [\"--account=x\", \"--exclusive\"]");
+        if (!is_long) break;
+        auto const name = text->substr(2, text->find('=') - 2);
+        for (auto const taken : split(taken_options, ' '))
+            r.require(!taken.starts_with(name), key,
+                      "must not have " + *text + ", which is the poller's to set; grace_s, ranks, time_limit and partition are keys");
+        options.push_back(*text);
+    }
+    return options;
+}
+
 Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
     Launcher launcher;
@@ -26,6 +50,12 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     launcher.partition = r.text("partition", "");
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
     launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
+    launcher.sbatch_options = read_sbatch_options(r);
+    r.require(launcher.kind == Launcher::Kind::slurm || launcher.sbatch_options.empty(), "sbatch_options", "are for kind slurm");
+    if (auto const prologue = r.optional_text("prologue")) {
+        r.require(!prologue->empty(), "prologue", "must not be empty");
+        launcher.prologue = resolve(file, *prologue);
+    }
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
     launcher.grace = read_seconds(r, "grace_s", launcher.grace);
     return launcher;

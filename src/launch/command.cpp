@@ -15,6 +15,7 @@ extern "C" {
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
@@ -46,6 +47,8 @@ Result<Pipe> make_pipe()
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    // What is ignored here would be ignored there too.
+    for (int const signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGUSR1}) ::signal(signal, SIG_DFL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
@@ -84,11 +87,14 @@ class Child {
     Child(Child const&) = delete;
     Child& operator=(Child const&) = delete;
     [[nodiscard]] int fd() const { return fd_.get(); }
-    int wait()
+    /// Its exit code; nothing, with errno, if nobody knows it: the kernel waits for the children of who ignores SIGCHLD.
+    std::optional<int> wait()
     {
         int status = 0;
-        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {}
+        pid_t waited = 0;
+        while ((waited = waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {}
         pid_ = 0;
+        if (waited < 0) return std::nullopt;
         return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
 
@@ -113,7 +119,9 @@ Result<Finished> collect(Child& child, Pipe& out, Pipe& err, Command const& comm
         if (finished.output.size() > command.output_limit)
             return cannot(ExitCode::data, "it printed more than " + std::to_string(command.output_limit) + " bytes");
     }
-    finished.exit_code = child.wait();
+    auto const exit_code = child.wait();
+    if (!exit_code) return cannot(ExitCode::os_error, "how it ended is not known: " + errno_text(errno));
+    finished.exit_code = *exit_code;
     return finished;
 }
 

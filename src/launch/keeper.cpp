@@ -83,14 +83,25 @@ void write_identity(Buffer& into, pid_t pid)
     into << "{\"pid\":" << static_cast<std::uint64_t>(pid) << ",\"started\":" << (stat ? stat->started : 0) << "}";
 }
 
+/// The poller's own output must not stay open in here: whoever reads it waits for its end.
+void leave_output(char const* log)
+{
+    int const null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int const words = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (null < 0) return;
+    dup2(null, STDIN_FILENO);
+    for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(words < 0 ? null : words, fd);
+}
+
 [[noreturn]] void keep(Prepared const& p, int ready)
 {
     setsid();
+    leave_output(p.script.log.c_str());
     prctl(PR_SET_NAME, "curtail-keeper");
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1}) ::signal(signal, SIG_DFL);
+    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD}) ::signal(signal, SIG_DFL);
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0) _exit(1);
     pid_t const pid = fork();
@@ -111,8 +122,9 @@ void write_identity(Buffer& into, pid_t pid)
     // The poller's own files, its lock among them, must not live on here.
     close_range(3, ~0U, 0);
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    if (!recorded) _exit(1);
+    pid_t waited = 0;
+    while ((waited = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {}
+    if (!recorded || waited < 0) _exit(1);
     Buffer code;
     code << static_cast<std::uint64_t>(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) << "\n";
     _exit(create_file(p.script.exit_file.c_str(), p.exit_temporary.c_str(), code.text()) ? 0 : 1);

@@ -17,7 +17,8 @@ class Launcher {
     virtual ~Launcher() = default;
     /// Submits the site's job script with the run's file and the site's name. The job carries window and intent with it.
     [[nodiscard]] virtual Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) = 0;
-    /// All jobs of this run and site, those that ended lately too, the oldest first.
+    /// All jobs of this run, site and folder, those that ended lately too, the oldest first; and those that are called like them without
+    /// saying whose they are (their intent is empty). Only looks: nothing changes.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
     /// Asks a job to finish its step, contribute and exit. Of a job that is gone: done.
     [[nodiscard]] virtual Result<void> drain(plan::JobId const& job) = 0;

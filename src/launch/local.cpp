@@ -15,7 +15,8 @@
 namespace curtail::launch {
 namespace {
 
-constexpr Millis kill_wait{5'000};
+/// Less than the plan's pause between two cancels, so that the second one kills.
+constexpr Millis kill_wait{4'000};
 
 std::optional<Time> written_at(std::filesystem::path const& path)
 {
@@ -56,14 +57,17 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     script.arguments = {order_.how.script.string(), order_.run_file.string(), order_.site.value};
     script.environment = plain_environment();
     script.environment.emplace_back("CURTAIL_JOB", job.value);
+    if (!order_.how.prologue.empty()) script.environment.emplace_back("CURTAIL_PROLOGUE", order_.how.prologue.string());
     if (!order_.build.empty()) script.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
     script.folder = order_.folder.string();
     script.log = (order_.folder / ("job-" + job.value + ".log")).string();
     script.record = file(job, ".json").string();
-    script.record_head =
-        "{" +
-        members({{"comment", comment_text(order_, {window, intent})}, {"boot", boot_id()}, {"started", format_time(SystemClock{}.now())}}) +
-        ",";
+    script.record_head = "{" +
+                         members({{"comment", comment_text(order_, {window, intent})},
+                                  {"host", host_name()},
+                                  {"boot", boot_id()},
+                                  {"started", format_time(SystemClock{}.now())}}) +
+                         ",";
     script.record_tail = "}\n";
     script.exit_file = file(job, ".exit").string();
     if (auto started = start_kept(script); !started) return tl::unexpected(started.error().within(what));
@@ -80,7 +84,8 @@ Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(plan::Jo
     if (!value) return tl::unexpected(value.error());
     json::ObjectReader r(*value, path.string());
     Record record;
-    record.comment = read_comment(order_, r.text("comment"));
+    record.comment = read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
+    record.host = r.text("host");
     record.script = read_identity(r, "script");
     record.keeper = read_identity(r, "keeper");
     record.script.boot = record.keeper.boot = r.text("boot");
@@ -95,14 +100,18 @@ plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record) co
 {
     using State = plan::Job::State;
     plan::Job job{id, record.comment.window, record.comment.intent, State::running, "RUNNING", {}, record.started, {}};
-    if (is_running(record.script)) return job;
-    // What the script left behind has lost its job; with Slurm its node would clean up.
-    bool const leftovers = signal_session(record.script, SIGKILL) > 0;
     auto const code = read_file_if_there(file(id, ".exit"), 64);
     bool const known = code && *code;
-    if (leftovers || (!known && is_running(record.keeper))) {
+    bool const here = record.host == host_name();
+    if (here && is_running(record.script)) return job;
+    // With Slurm the node would clean up.
+    job.leftovers = here && signal_session(record.script, 0) > 0;
+    if (job.leftovers || (!known && (!here || is_running(record.keeper)))) {
         job.state = State::ending;
-        job.word = "COMPLETING";
+        job.word = here ? "COMPLETING" : "UNKNOWN";
+        if (!here)
+            job.warning = "job " + id.value + " was started on " + printable(record.host) +
+                          " and cannot be seen from here: poll there, or, if that machine is gone, remove " + file(id, ".json").string();
         return job;
     }
     job.state = State::ended;
@@ -113,6 +122,7 @@ plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record) co
     std::from_chars((*code)->data(), (*code)->data() + (*code)->size(), exit_code);
     job.exit_code = exit_code;
     job.word = exit_code == 0 ? "COMPLETED" : "FAILED";
+    job.end = exit_code == 0 ? plan::Job::End::clean : plan::Job::End::failed;
     return job;
 }
 

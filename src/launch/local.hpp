@@ -9,6 +9,7 @@ namespace curtail::launch {
 ///
 /// Each job has a record `<site folder>/jobs/<intent>.json` from before its script starts, so that a poller killed at any moment finds it
 /// again, and `<intent>.exit` with its exit code from a small keeper process that waits for it. There is no queue and no time limit.
+/// A record of another host says nothing about processes of this one: until there is an exit code such a job counts as ending.
 class LocalLauncher final : public Launcher {
   public:
     explicit LocalLauncher(JobOrder order) : order_(std::move(order)) {}
@@ -16,12 +17,13 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// TERM to all its processes; from 5 s after the first call on, KILL.
+    /// TERM to all its processes, also to those that its script left behind; a call 4 s after the first one or later sends KILL.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
     struct Record {
         Comment comment;
+        std::string host;
         ProcessIdentity script;
         ProcessIdentity keeper;
         Time started;

@@ -61,6 +61,12 @@ std::optional<ProcessStat> read_process_stat(pid_t pid)
 
 std::string boot_id() { return std::string(trim(read_file("/proc/sys/kernel/random/boot_id", 128).value_or("unknown"))); }
 
+std::string host_name()
+{
+    char name[256] = "";
+    return gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
 bool is_running(ProcessIdentity const& identity)
 {
     if (identity.boot != boot_id()) return false;

@@ -26,12 +26,14 @@ struct ProcessStat {
 };
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid);
 [[nodiscard]] std::string boot_id();
+[[nodiscard]] std::string host_name();
 
 /// Runs still, and is that very process. A corpse that nobody has waited for does not run.
 [[nodiscard]] bool is_running(ProcessIdentity const& identity);
 /// Sends a signal to that very process; false if it is gone.
 bool signal_process(ProcessIdentity const& identity, int signal);
-/// Sends a signal to every process of the session that `leader` began, also after the leader's end; answers how many.
+/// Sends a signal to every process of the session that `leader` began, also after the leader's end; answers how many there were. Signal 0
+/// only counts them.
 int signal_session(ProcessIdentity const& leader, int signal);
 
 }  // namespace curtail::launch

@@ -24,14 +24,67 @@ std::optional<Number> number(std::string_view text)
     return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-State state_of(std::string_view word)
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words)
 {
-    if (word == "PENDING" || word == "REQUEUED" || word == "REQUEUE_HOLD" || word == "SPECIAL_EXIT" || word == "REQUEUE_FED")
-        return State::pending;
-    if (word == "RUNNING" || word == "CONFIGURING" || word == "SUSPENDED" || word == "STOPPED" || word == "RESIZING" || word == "SIGNALING")
-        return State::running;
-    if (word == "COMPLETING" || word == "STAGE_OUT") return State::ending;
-    return State::ended;
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Sets state and end of a job that Slurm shows with this word. A word that is not known here is one of a job that may live: whoever takes
+/// it for ended starts a second one.
+void set_state(plan::Job& job, std::string_view word)
+{
+    using End = plan::Job::End;
+    job.word = printable(word);
+    job.state = State::ended;
+    if (is_one_of(word, {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"})) {
+        job.state = State::pending;
+    } else if (is_one_of(word, {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "POWER_UP_NODE"})) {
+        job.state = State::running;
+    } else if (is_one_of(word, {"COMPLETING", "STAGE_OUT", "UPDATE_DB"})) {
+        job.state = State::ending;
+    } else if (word == "COMPLETED") {
+        job.end = End::clean;
+    } else if (is_one_of(word, {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED"})) {
+        job.end = End::displaced;
+    } else if (is_one_of(word, {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "LAUNCH_FAILED", "RECONFIG_FAIL"})) {
+        job.end = End::failed;
+    } else {
+        job.state = State::ending;
+        job.warning = "job " + job.id.value + " is in state " + job.word + ", which is not known here: it counts as one that has not ended";
+    }
+}
+
+/// Reasons of a pending job that other jobs' ends do not take away.
+bool passes_by_itself(std::string_view reason)
+{
+    static constexpr std::string_view beginnings[] = {"PartitionTimeLimit",
+                                                      "PartitionNodeLimit",
+                                                      "PartitionDown",
+                                                      "PartitionInactive",
+                                                      "JobHeld",
+                                                      "JobHoldMaxRequeue",
+                                                      "BadConstraints",
+                                                      "DependencyNeverSatisfied",
+                                                      "Invalid",
+                                                      "AccountNotAllowed",
+                                                      "QOSNotAllowed",
+                                                      "AssocGrp",
+                                                      "QOSGrp",
+                                                      "ReservationDeleted",
+                                                      "Reservation_Deleted",
+                                                      "DeadLine",
+                                                      "launch_failed_requeued_held"};
+    bool const stays = std::any_of(std::begin(beginnings), std::end(beginnings), [&](auto word) { return reason.starts_with(word); });
+    return !stays && !contains(reason, "PerJob");
+}
+
+void set_reason(plan::Job& job, std::string_view reason)
+{
+    if (job.state != State::pending || is_one_of(reason, {"", "None", "(null)"})) return;
+    job.reason = printable(reason.substr(0, 200));
+    if (!passes_by_itself(reason))
+        job.warning = "job " + job.id.value + " waits for " + job.reason + ", which may not pass by itself: see `scontrol show job " +
+                      job.id.value + "`";
 }
 
 /// SLURM_TIME_FORMAT=%s prints seconds since 1970, and words where there is no time.
@@ -40,6 +93,9 @@ std::optional<Time> moment(std::string_view text)
     auto const seconds = number<std::int64_t>(text);
     return seconds && *seconds > 0 ? std::optional(Time{Seconds{*seconds}}) : std::nullopt;
 }
+
+/// As `sbatch --signal` takes them: rounded up, 16 bits.
+std::int64_t whole_seconds(Millis duration) { return std::min<std::int64_t>(std::chrono::ceil<Seconds>(duration).count(), 65'535); }
 
 /// Slurm replaces %x in the names of log files.
 std::string escape_percent(std::string_view path)
@@ -68,8 +124,10 @@ tl::unexpected<Error> failed(Finished const& finished, std::string what)
 
 }  // namespace
 
-// The comment is last: it is ours, but may hold any character. Job arrays and steps do not occur.
-char const* const squeue_format = "JobID:|,State:|,exit_code:|,StartTime:|,EndTime:|,Comment:";
+// Reason and comment are last: a foreign one may hold any character, line breaks too, so each job ends with a word of its own. Job arrays
+// and steps do not occur.
+char const* const squeue_format = "JobID:|,State:|,exit_code:|,StartTime:|,EndTime:|,Reason:|,Comment:|end-of-job";
+constexpr std::string_view job_end = "|end-of-job";
 
 int exit_code_of(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
 
@@ -92,32 +150,51 @@ bool is_silence(std::string_view errors)
     return std::any_of(std::begin(signs), std::end(signs), [&](auto sign) { return contains(errors, sign); });
 }
 
+namespace {
+
+/// One job; nothing if the text is not of our form, or the job is another's.
+std::optional<plan::Job> parse_job(JobOrder const& order, std::string_view text)
+{
+    std::string_view field[5];
+    for (auto& one : field) {
+        auto const bar = text.find('|');
+        if (bar == std::string_view::npos) return std::nullopt;
+        one = trim(text.substr(0, bar));
+        text.remove_prefix(bar + 1);
+    }
+    auto const id = number<std::int64_t>(field[0]);
+    // Our comments begin with a brace; what stands before is the reason, whatever characters it has.
+    auto const bar = std::min(text.find("|{"), text.rfind('|'));
+    if (!id || bar == std::string_view::npos) return std::nullopt;
+    auto const claim = read_comment(order, std::string(trim(text.substr(bar + 1))));
+    if (claim.owner == Claim::Owner::another) return std::nullopt;
+    plan::Job job;
+    job.id = {std::to_string(*id)};
+    job.window = claim.comment.window;
+    job.intent = claim.comment.intent;
+    set_state(job, field[1]);
+    set_reason(job, trim(text.substr(0, bar)));
+    if (job.state != State::pending) job.started = moment(field[3]);
+    if (job.state == State::ended) {
+        job.ended = moment(field[4]);
+        // Cancelled in the queue: shown as if it had begun at its end.
+        if (job.started == job.ended && field[1] == "CANCELLED") job.started.reset();
+        if (auto const status = number<int>(field[2])) job.exit_code = exit_code_of(*status);
+    }
+    return job;
+}
+
+}  // namespace
+
 Result<std::vector<plan::Job>> parse_squeue(JobOrder const& order, std::string_view text)
 {
     std::vector<plan::Job> jobs;
-    for (auto line : split(text, '\n')) {
-        if (trim(line).empty()) continue;
-        std::string_view rest = line;
-        std::string_view field[5];
-        for (auto& one : field) {
-            auto const bar = rest.find('|');
-            if (bar == std::string_view::npos)
-                return fail(ExitCode::data, "cannot understand squeue", "a line without six fields: " + printable(line.substr(0, 200)));
-            one = trim(rest.substr(0, bar));
-            rest.remove_prefix(bar + 1);
-        }
-        auto const id = number<std::int64_t>(field[0]);
-        if (!id) return fail(ExitCode::data, "cannot understand squeue", "no job number: " + printable(line.substr(0, 200)));
-        auto const comment = read_comment(order, std::string(trim(rest)));
-        plan::Job job{{std::to_string(*id)}, comment.window, comment.intent, state_of(field[1]), printable(field[1]), {}, {}, {}};
-        if (job.state != State::pending) job.started = moment(field[3]);
-        if (job.state == State::ended) {
-            job.ended = moment(field[4]);
-            // Cancelled in the queue: shown as if it had begun at its end.
-            if (job.started == job.ended && field[1] == "CANCELLED") job.started.reset();
-            if (auto const status = number<int>(field[2])) job.exit_code = exit_code_of(*status);
-        }
-        jobs.push_back(std::move(job));
+    for (auto rest = text; !trim(rest).empty();) {
+        auto const end = rest.find(job_end);
+        if (end == std::string_view::npos)
+            return fail(ExitCode::data, "cannot understand squeue", "not the end of a job: " + printable(rest.substr(0, 200)));
+        if (auto job = parse_job(order, rest.substr(0, end))) jobs.push_back(std::move(*job));
+        rest.remove_prefix(end + job_end.size());
     }
     std::sort(jobs.begin(), jobs.end(),
               [](plan::Job const& a, plan::Job const& b) { return number<std::int64_t>(a.id.value) < number<std::int64_t>(b.id.value); });
@@ -137,6 +214,7 @@ Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments) const
     else if (inherited != nullptr) command.environment.emplace_back("SLURM_CONF", inherited);
     if (command.arguments.front() == "squeue") command.environment.emplace_back("SLURM_TIME_FORMAT", "%s");
     if (!order_.build.empty()) command.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
+    if (!order_.how.prologue.empty()) command.environment.emplace_back("CURTAIL_PROLOGUE", order_.how.prologue.string());
     return run_command(command);
 }
 
@@ -150,10 +228,13 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
                                        "--open-mode=append", "--output=" + escape_percent(order_.folder.string()) + "/job-%j.log",
                                        "--chdir=" + order_.folder.string(), "--ntasks=" + std::to_string(order_.ranks),
                                        "--time=" + order_.how.time_limit,
+                                       // Before its time limit a job gets as long to stop as when its window closes.
+                                       "--signal=B:USR1@" + std::to_string(whole_seconds(order_.how.grace)),
                                        // All of sbatch's environment, which is a written list. A list here would make slurmd run the
                                        // user's login shell for the rest: a second lost, and whatever its profile exports.
                                        "--export=ALL"};
     if (!order_.how.partition.empty()) arguments.push_back("--partition=" + order_.how.partition);
+    for (auto const& option : order_.how.sbatch_options) arguments.push_back(option);
     for (auto const& last : {order_.how.script.string(), order_.run_file.string(), order_.site.value}) arguments.push_back(last);
     auto const finished = run(std::move(arguments));
     if (!finished) {

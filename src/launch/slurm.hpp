@@ -7,7 +7,8 @@ namespace curtail::launch {
 
 /// Slurm by its command line: sbatch, squeue, scancel, each with the site's deadline and SLURM_CONF.
 ///
-/// Jobs carry `--dependency=singleton`: should two be submitted after all, Slurm runs them one after the other.
+/// Jobs carry `--dependency=singleton`: should two be submitted after all, Slurm runs them one after the other. Their name is that of run,
+/// site and folder, so that they wait for nobody else's.
 /// The job's environment is a written list; nothing of the poller's own travels along.
 class SlurmLauncher final : public Launcher {
   public:
@@ -23,7 +24,8 @@ class SlurmLauncher final : public Launcher {
     JobOrder order_;
 };
 
-/// Parses what `squeue -O` prints with squeue_format, one job a line. Code `data` for a line that is not of that form.
+/// Parses what `squeue -O` prints with squeue_format. Jobs whose comment names another run, site or folder are left out, and what is not of
+/// this form; code `data` if the text does not end with the end of a job.
 [[nodiscard]] Result<std::vector<plan::Job>> parse_squeue(JobOrder const& order, std::string_view text);
 extern char const* const squeue_format;
 /// A wait status as squeue shows it: `0`, `256` (exit code 1), `9` (signal 9).

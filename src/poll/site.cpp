@@ -73,7 +73,10 @@ plan::Rules SiteWatch::rules() const
 {
     auto rules = parts_.rules;
     std::lock_guard const guard(mutex_);
-    if (hurried_) rules.grace = Millis(0);
+    if (hurried_) {
+        rules.grace = Millis(0);
+        rules.drains = 1;
+    }
     return rules;
 }
 
@@ -91,6 +94,13 @@ void SiteWatch::tell(std::optional<Error>& known, std::optional<Error> const& tr
     known = trouble;
     if (!trouble) log_.info(id().value + ": " + what + " answers again");
     else log_.warning(id().value + ": " + trouble->message());
+}
+
+void SiteWatch::warn(std::string const& warning)
+{
+    std::lock_guard const guard(mutex_);
+    if (!warning.empty() && report_.job_warning != warning) log_.warning(id().value + ": " + warning);
+    report_.job_warning = warning;
 }
 
 /// A window that was evaluated up to a moment that is still to come would stand still until then. In real time it goes on from now; in a
@@ -192,6 +202,7 @@ Look SiteWatch::tend(Halt halt, bool dry)
         for (auto const& happening : seen.happenings) events.push_back(job_event(id(), happening, real_now()));
     });
     auto const record = book_.site(id());
+    warn(plan::warning_of(record.jobs, *listed));
     auto const actions = plan::decide(record.jobs, wish(record, halt), *listed, now, rules());
     {
         std::lock_guard const guard(mutex_);

@@ -31,6 +31,7 @@ struct SiteReport {
     std::optional<Error> signal_trouble;  ///< with the provider, or with this machine's clock
     std::optional<Error> job_trouble;     ///< the launcher does not answer
     std::optional<Error> action_trouble;  ///< the last action was not done, or nobody knows
+    std::string job_warning;              ///< what a person should know of the jobs that are there; nothing to fail for
     [[nodiscard]] std::vector<Error> troubles() const;
 };
 
@@ -78,6 +79,7 @@ class SiteWatch {
     [[nodiscard]] Result<void> act(plan::Action const& action);
     void show_stored(SiteRecord const& record, Time signal_now);
     void show_undecided(Halt halt);
+    void warn(std::string const& warning);
     void tell(std::optional<Error>& known, std::optional<Error> const& trouble, char const* what);
     [[nodiscard]] std::optional<Error> set_back(SiteRecord& record, Time signal_now) const;
     [[nodiscard]] plan::Rules rules() const;

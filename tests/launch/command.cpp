@@ -60,6 +60,24 @@ TEST(Command, FailureIsAnAnswerWithItsWords)
     EXPECT_EQ(killed->exit_code, 128 + 9);
 }
 
+TEST(Command, EndThatNobodyKnowsIsNotSuccess)
+{
+    auto* const before = signal(SIGCHLD, SIG_IGN);
+    auto const done = run_command(command({"false"}));
+    signal(SIGCHLD, before);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ExitCode::os_error);
+}
+
+TEST(Command, SignalsThatAreIgnoredHereAreNotIgnoredThere)
+{
+    auto* const before = signal(SIGUSR1, SIG_IGN);
+    auto const done = run_command(command({"bash", "-c", "kill -USR1 $$"}));
+    signal(SIGUSR1, before);
+    ASSERT_TRUE(done);
+    EXPECT_EQ(done->exit_code, 128 + SIGUSR1);
+}
+
 TEST(Command, MissingProgramIsUnavailable)
 {
     auto const done = run_command(command({"no-such-program"}));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,6 +27,7 @@ class Local : public testing::Test {
         JobOrder order;
         order.run = {"demo"};
         order.site = {"A"};
+        order.mark = "1f2e3d4c";
         order.run_file = "/run.json";
         order.folder = folder_ / "site";
         order.how.script = script;
@@ -175,6 +177,65 @@ TEST_F(Local, KeeperThatCannotMakeItsRecordStartsNothing)
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the submission must fail";
     EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/started"); }, std::chrono::milliseconds(300)));
     EXPECT_TRUE(launcher.jobs().value().empty());
+}
+
+TEST_F(Local, LookingEndsNothingAndCancelEndsWhatAJobLeftBehind)
+{
+    auto launcher = with_script("trap '' TERM\n(echo ready; exec sleep 600) &\nwhile [ ! -e \"$PWD/go\" ]; do sleep 0.02; done; exit 4");
+    auto const job = launcher.submit({"w1"}, {"i1"}).value();
+    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(write_file(folder_ / "site/go", ""));
+    ASSERT_TRUE(eventually([&] { return only_job(launcher).state == State::ending; }));
+    for (int i = 0; i < 20; ++i) ASSERT_EQ(only_job(launcher).state, State::ending);
+    EXPECT_TRUE(only_job(launcher).leftovers);
+    ASSERT_TRUE(launcher.cancel(job, false));
+    ASSERT_EQ(only_job(launcher).state, State::ending) << "it ignores TERM";
+    auto const earlier = std::filesystem::last_write_time(folder_ / "site/jobs/i1.cancel") - std::chrono::seconds(5);
+    std::filesystem::last_write_time(folder_ / "site/jobs/i1.cancel", earlier);
+    ASSERT_TRUE(launcher.cancel(job, false));
+    ASSERT_TRUE(ends(launcher));
+    EXPECT_EQ(only_job(launcher).exit_code, 4);
+    EXPECT_FALSE(only_job(launcher).leftovers);
+}
+
+TEST_F(Local, RecordOfAnotherHostIsNotJudged)
+{
+    auto launcher = with_script("sleep 0");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    auto const record = folder_ / "site/jobs/i1.json";
+    auto text = read_file(record).value();
+    auto const host = "\"host\":\"" + host_name() + "\"";
+    ASSERT_NE(text.find(host), std::string::npos) << text;
+    text.replace(text.find(host), host.size(), "\"host\":\"elsewhere\"");
+    ASSERT_TRUE(write_file(record, text));
+    EXPECT_EQ(only_job(launcher).word, "COMPLETED") << "its exit code says enough";
+    std::filesystem::remove(folder_ / "site/jobs/i1.exit");
+    EXPECT_EQ(only_job(launcher).state, State::ending);
+    EXPECT_THAT(only_job(launcher).warning, testing::HasSubstr("job i1 was started on elsewhere and cannot be seen from here"));
+    std::filesystem::remove(record);
+}
+
+TEST_F(Local, WhoeverReadsThePollersOutputSeesItsEndThoughAJobRunsOn)
+{
+    auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
+    int ends_of_pipe[2];
+    ASSERT_EQ(pipe(ends_of_pipe), 0);
+    pid_t const poller = fork();
+    if (poller == 0) {
+        for (int const fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(ends_of_pipe[1], fd);
+        close(ends_of_pipe[0]);
+        close(ends_of_pipe[1]);
+        _exit(launcher.submit({"w1"}, {"i1"}) ? 0 : 1);
+    }
+    close(ends_of_pipe[1]);
+    pollfd reader{ends_of_pipe[0], 0, 0};
+    EXPECT_EQ(::poll(&reader, 1, 5'000), 1) << "somebody holds the pipe";
+    close(ends_of_pipe[0]);
+    waitpid(poller, nullptr, 0);
+    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(launcher.drain({"i1"}));
+    EXPECT_TRUE(ends(launcher));
 }
 
 TEST_F(Local, StaleRecordIsNotTakenForAnotherProcess)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "core/files.hpp"
 #include "support/temporary_folder.hpp"
@@ -20,6 +21,7 @@ JobOrder order(std::filesystem::path const& folder)
     JobOrder one;
     one.run = {"demo"};
     one.site = {"SPP_TX"};
+    one.mark = "1f2e3d4c";
     one.run_file = "/run.json";
     one.folder = folder / "100%_site";
     one.build = "/opt/curtail/build/release";
@@ -28,28 +30,32 @@ JobOrder order(std::filesystem::path const& folder)
     one.how.partition = "train";
     one.how.script = "/opt/curtail/slurm/site_train.sh";
     one.how.command_deadline = Millis(5'000);
+    one.how.grace = Millis(14'500);
     return one;
 }
 
-std::string const comment = R"({"run":"demo","site":"SPP_TX","window":"2026-01-11T17:05:00Z","intent":"i7"})";
+std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"2026-01-11T17:05:00Z","intent":"i7"})";
+
+/// A line of squeue.
+std::string line(std::string const& fields, std::string const& text = comment) { return fields + "|" + text + "|end-of-job\n"; }
 
 TEST(Squeue, EachStateIsOneOfFour)
 {
-    auto const jobs = parse_squeue(order("/"), "12|RUNNING|0|1795273001|1826809001|" + comment +
-                                                   "\n"
-                                                   "9|PENDING|0|N/A|N/A|" +
-                                                   comment +
-                                                   "\n"
-                                                   "7|COMPLETED|0|1795273001|1795273061|(null)\n"
-                                                   "8|FAILED|256|1795273001|1795273061|{\"a|b\":1}\n"
-                                                   "10|COMPLETING|0|1795273001|1795273061|x\n"
-                                                   "11|CANCELLED|15|1795273061|1795273061|x\n");
+    auto const jobs = parse_squeue(order("/"), line("12|RUNNING|0|1795273001|1826809001|None") + line("9|PENDING|0|N/A|N/A|Resources") +
+                                                   line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
+                                                   line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
+                                                   line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
+                                                   line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 6U);
     EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";
     EXPECT_EQ((*jobs)[0].state, State::ended);
+    EXPECT_EQ((*jobs)[0].end, plan::Job::End::clean);
     EXPECT_EQ((*jobs)[1].exit_code, 1);
+    EXPECT_EQ((*jobs)[1].end, plan::Job::End::failed);
     EXPECT_EQ((*jobs)[2].state, State::pending);
+    EXPECT_EQ((*jobs)[2].reason, "Resources");
+    EXPECT_EQ((*jobs)[2].warning, "");
     EXPECT_FALSE((*jobs)[2].started);
     EXPECT_EQ((*jobs)[3].state, State::ending);
     EXPECT_EQ((*jobs)[4].exit_code, 128 + 15);
@@ -57,23 +63,101 @@ TEST(Squeue, EachStateIsOneOfFour)
     EXPECT_EQ((*jobs)[5].state, State::running);
     EXPECT_EQ((*jobs)[5].window.value, "2026-01-11T17:05:00Z");
     EXPECT_EQ((*jobs)[5].intent.value, "i7");
+    EXPECT_EQ((*jobs)[5].reason, "");
     EXPECT_EQ((*jobs)[0].intent.value, "") << "a comment that is not ours";
     EXPECT_EQ(format_time(*(*jobs)[0].started), "2026-11-21T14:56:41Z");
 }
 
-TEST(Squeue, WhatIsNotAJobLineIsRefused)
+TEST(Squeue, OnlyStatesThatAreKnownToBeEndsAreEnds)
+{
+    using End = plan::Job::End;
+    auto const job_in = [](std::string const& state) {
+        return parse_squeue(order("/"), line("7|" + state + "|0|1795273001|1795273061|None")).value().at(0);
+    };
+    for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
+        EXPECT_EQ(job_in(word).state, State::ended) << word;
+    for (auto const* word : {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED"}) EXPECT_EQ(job_in(word).end, End::displaced) << word;
+    for (auto const* word : {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT"}) EXPECT_EQ(job_in(word).state, State::pending) << word;
+    EXPECT_EQ(job_in("RESV_DEL_HOLD").warning, "");
+    auto const strange = job_in("BRAND_NEW");
+    EXPECT_EQ(strange.state, State::ending);
+    EXPECT_THAT(strange.warning, HasSubstr("job 7 is in state BRAND_NEW, which is not known here"));
+}
+
+TEST(Squeue, ReasonsThatDoNotPassByThemselvesAreSaid)
+{
+    auto const waiting_for = [](std::string const& reason) {
+        return parse_squeue(order("/"), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
+    };
+    for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail", "QOSMaxJobsPerUserLimit", "BeginTime"}) {
+        EXPECT_EQ(waiting_for(reason).reason, reason);
+        EXPECT_EQ(waiting_for(reason).warning, "") << reason;
+    }
+    for (auto const* reason : {"PartitionTimeLimit", "JobHeldUser", "JobHeldAdmin", "BadConstraints", "AssocGrpCPUMinutesLimit",
+                               "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit", "InvalidQOS"})
+        EXPECT_THAT(waiting_for(reason).warning, HasSubstr(std::string("job 7 waits for ") + reason + ", which may not pass by itself"));
+    auto const odd = waiting_for("a|b");
+    EXPECT_EQ(odd.reason, "a|b");
+    EXPECT_EQ(odd.intent.value, "i7");
+}
+
+TEST(Squeue, WhatIsNotAListOfJobsIsRefused)
 {
     EXPECT_FALSE(parse_squeue(order("/"), "slurm_load_jobs error"));
-    EXPECT_FALSE(parse_squeue(order("/"), "x|RUNNING|0|1|2|c"));
+    auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") + line("13|RUNNING|0|1795273001|1826809001|None");
+    EXPECT_FALSE(parse_squeue(order("/"), whole.substr(0, whole.size() - 5))) << "cut short";
     EXPECT_TRUE(parse_squeue(order("/"), "\n").value().empty());
 }
 
-TEST(Squeue, CommentOfAnotherRunIsNotOurs)
+TEST(Squeue, CommentOfSomebodyElseDoesNotHideOurs)
 {
+    auto const jobs = parse_squeue(order("/"), line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
+                                                   line("12|RUNNING|0|1795273001|1826809001|None") +
+                                                   line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
+    ASSERT_TRUE(jobs) << jobs.error().message();
+    ASSERT_EQ(jobs->size(), 3U);
+    EXPECT_EQ((*jobs)[1].id.value, "12");
+    EXPECT_EQ((*jobs)[1].intent.value, "i7");
+    EXPECT_EQ((*jobs)[0].intent.value, "");
+}
+
+TEST(Squeue, JobOfAnotherRunSiteOrFolderIsNotListed)
+{
+    for (auto const& [ours, theirs] :
+         {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"), std::pair("1f2e3d4c", "00000000")}) {
+        auto other = comment;
+        other.replace(other.find(ours), std::strlen(ours), theirs);
+        EXPECT_TRUE(parse_squeue(order("/"), line("7|RUNNING|0|1795273001|1826809001|None", other)).value().empty()) << other;
+    }
+}
+
+TEST(JobName, IsOfOneRunSiteAndFolder)
+{
+    auto one = order("/");
+    one.run = {"demo"};
+    one.site = {"eu-west"};
     auto other = order("/");
-    other.run = {"other"};
-    EXPECT_EQ(read_comment(other, comment).intent.value, "");
-    EXPECT_EQ(read_comment(order("/"), comment_text(order("/"), {{"w"}, {"i"}})).window.value, "w");
+    other.run = {"demo-eu"};
+    other.site = {"west"};
+    EXPECT_NE(job_name(one), job_name(other));
+    other = one;
+    other.mark = "00000000";
+    EXPECT_NE(job_name(one), job_name(other));
+    EXPECT_EQ(read_comment(one, comment_text(one, {{"w"}, {"i"}})).owner, Claim::Owner::us);
+    EXPECT_EQ(read_comment(one, comment_text(other, {{"w"}, {"i"}})).owner, Claim::Owner::another);
+    EXPECT_EQ(read_comment(one, "by hand").owner, Claim::Owner::nobody);
+}
+
+TEST(JobName, FolderIsTheSameByWhateverNameItIsReached)
+{
+    test::TemporaryFolder const folder;
+    std::filesystem::create_directories(folder / "results/demo");
+    std::filesystem::create_directory_symlink(folder / "results", folder / "link");
+    auto const mark = folder_mark(folder / "results/demo");
+    EXPECT_EQ(mark.size(), 8U);
+    EXPECT_EQ(mark, folder_mark(folder / "link/demo/../demo"));
+    EXPECT_NE(mark, folder_mark(folder / "results/demo2"));
+    EXPECT_EQ(folder_mark("/no/such"), "901f4a1b") << "a folder that is not there yet, as sha256sum has it";
 }
 
 /// Stand-ins for Slurm's commands that write down how they were called.
@@ -109,12 +193,23 @@ TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
     EXPECT_EQ(job->value, "42");
     auto const seen = called("sbatch");
     for (auto const& word :
-         {std::string("--job-name=curtail-demo-SPP_TX\n"), "--comment=" + comment + "\n", std::string("--dependency=singleton\n"),
-          std::string("100%%_site/job-%j.log\n"), std::string("--ntasks=2\n"), std::string("--partition=train\n"),
-          std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"), std::string("SLURM_CONF=/dev/null\n"),
-          std::string("--export=ALL\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
+         {std::string("--job-name=curtail.demo.SPP_TX.1f2e3d4c\n"), "--comment=" + comment + "\n", std::string("--dependency=singleton\n"),
+          std::string("100%%_site/job-%j.log\n"), std::string("--ntasks=2\n"), std::string("--signal=B:USR1@15\n"),
+          std::string("--partition=train\n"), std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),
+          std::string("SLURM_CONF=/dev/null\n"), std::string("--export=ALL\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
         EXPECT_THAT(seen, HasSubstr(word));
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));
+}
+
+TEST_F(FakeSlurm, SubmissionCarriesTheSitesOwnOptionsAndPrologue)
+{
+    answer("sbatch", "echo 42");
+    auto with = order(folder_.path());
+    with.how.sbatch_options = {"--account=a b", "--exclusive"};
+    with.how.prologue = "/site/prologue.sh";
+    ASSERT_TRUE(SlurmLauncher(with).submit({"w"}, {"i"}));
+    EXPECT_THAT(called("sbatch"), HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
+    EXPECT_THAT(called("sbatch"), HasSubstr("\nCURTAIL_PROLOGUE=/site/prologue.sh\n"));
 }
 
 TEST_F(FakeSlurm, RefusalIsCertainAndSilenceIsNot)
@@ -175,11 +270,11 @@ TEST_F(FakeSlurm, StopsSayWhatTheyMean)
 
 TEST_F(FakeSlurm, ListIsOfThisRunSiteAndUser)
 {
-    answer("squeue", "echo '12|RUNNING|0|1795273001|1826809001|" + comment + "'");
+    answer("squeue", "echo '12|RUNNING|0|1795273001|1826809001|None|" + comment + "|end-of-job'");
     auto const jobs = SlurmLauncher(order(folder_.path())).jobs();
     ASSERT_TRUE(jobs) << jobs.error().message();
     EXPECT_EQ(jobs->at(0).id.value, "12");
-    EXPECT_THAT(called("squeue"), HasSubstr("--me\n--states=all\n--name=curtail-demo-SPP_TX\n"));
+    EXPECT_THAT(called("squeue"), HasSubstr("--me\n--states=all\n--name=curtail.demo.SPP_TX.1f2e3d4c\n"));
 }
 
 }  // namespace
