@@ -95,6 +95,21 @@ TEST_F(RunFile, AnEmptyPathIsNotTheFolderOfTheFile)
                 HasSubstr("launcher.slurm_conf: must not be empty"));
 }
 
+TEST_F(RunFile, OptionsOfSbatchThatThePollerSetsItselfAreRefused)
+{
+    auto const message = [&](std::string const& launcher) {
+        return message_with("\"kind\": \"slurm\"", launcher, "inputs/sites/nem_sa.json");
+    };
+    EXPECT_EQ(message(R"("sbatch_options": ["--account=x y", "--exclusive", "--time-min=10", "--ntasks-per-node=2"])"), "");
+    for (auto const* taken : {"--comment=x", "--job-name=x", "--job=x", "--out=x", "--signal=USR1", "--time=1", "--wait", "--parsable"})
+        EXPECT_THAT(message(R"("sbatch_options": [")" + std::string(taken) + "\"]"),
+                    HasSubstr("launcher.sbatch_options: must not have " + std::string(taken) + ", which is the poller's to set"));
+    for (auto const* bad : {"\"-A\", \"x\"", "\"account\"", "\"--\"", "7", "\"--account=a\\nb\""})
+        EXPECT_THAT(message("\"sbatch_options\": [" + std::string(bad) + "]"), HasSubstr("must be long options")) << bad;
+    EXPECT_THAT(message(R"("kind": "local", "sbatch_options": ["--exclusive"])"), HasSubstr("are for kind slurm"));
+    EXPECT_THAT(message(R"("prologue": "")"), HasSubstr("launcher.prologue: must not be empty"));
+}
+
 TEST_F(RunFile, AModelOfWrongDepthIsSaidToBeThatAndAnUnknownKeyToBeUnknown)
 {
     auto const model = "inputs/models/demo.json";

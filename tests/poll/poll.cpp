@@ -104,6 +104,25 @@ TEST_F(Poll, DryRunChangesNothing)
     EXPECT_THAT(text, HasSubstr("50.0 gCO2/kWh"));
 }
 
+TEST_F(Poll, JobThatCannotStartIsShownWithItsReasonAndAWarning)
+{
+    once(0, {50});
+    {
+        std::lock_guard const guard(slurm_["A"].mutex);
+        auto& job = slurm_["A"].jobs.at(0);
+        job.state = State::pending;
+        job.word = "PENDING";
+        job.reason = "JobHeldUser";
+        job.warning = "job 1 waits for JobHeldUser";
+    }
+    auto const answer = once(60, {50});
+    auto const text = explain(answer.sites, false);
+    EXPECT_THAT(text, HasSubstr("  job     1 PENDING (JobHeldUser)\n  trouble job 1 waits for JobHeldUser\n"));
+    auto const json = json::to_string(to_json(answer.sites));
+    EXPECT_THAT(json, HasSubstr(R"("reason":"JobHeldUser")"));
+    EXPECT_THAT(json, HasSubstr(R"("trouble":["job 1 waits for JobHeldUser"])"));
+}
+
 TEST_F(Poll, CompleteRunGetsNoMoreJobs)
 {
     ASSERT_TRUE(write_file(folder_ / "complete.json", "{}"));

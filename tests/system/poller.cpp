@@ -64,7 +64,8 @@ class Poller : public testing::Test {
     }
 
     /// A run of these sites whose jobs are `script`; answers its file.
-    std::filesystem::path make_run(std::string const& name, std::string const& script, std::vector<std::string> const& sites)
+    std::filesystem::path make_run(std::string const& name, std::string const& script, std::vector<std::string> const& sites,
+                                   std::string const& launcher = "")
     {
         auto const base = folder_ / name;
         std::filesystem::create_directories(base);
@@ -72,8 +73,8 @@ class Poller : public testing::Test {
         std::string files;
         for (auto const& site : sites) {
             auto const text = fmt::format(
-                R"({{"site": "{0}", "launcher": {{"slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh", "command_deadline_s": 4, "grace_s": 5}}}})",
-                site, clusters_.path().string());
+                R"({{"site": "{0}", "launcher": {{"slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh", "command_deadline_s": 4, "grace_s": 5{2}}}}})",
+                site, clusters_.path().string(), launcher);
             EXPECT_TRUE(write_file(base / (site + ".json"), text));
             files += fmt::format("{}\"{}.json\"", files.empty() ? "" : ", ", site);
         }
@@ -152,13 +153,15 @@ class Poller : public testing::Test {
         }
         return ran;
     }
-    void expect_nothing_left(std::string const& name)
+    std::string slurm(std::string const& site, std::vector<std::string> const& command)
     {
-        for (auto const& site : all_sites)
-            EXPECT_EQ(run({"env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string(), "squeue", "-h", "-o", "%i %j %T",
-                           "--name=curtail-" + name + "-" + site})
-                          .output,
-                      "");
+        std::vector<std::string> arguments{"env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string()};
+        arguments.insert(arguments.end(), command.begin(), command.end());
+        return run(std::move(arguments)).output;
+    }
+    void expect_nothing_left()
+    {
+        for (auto const& site : all_sites) EXPECT_EQ(slurm(site, {"squeue", "-h", "-o", "%i %j %T"}), "");
     }
 
     void kill_controller(std::string const& site)
@@ -270,7 +273,7 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     EXPECT_EQ(by_window.at("SPP_TX 2026-01-12T03:05:00Z"), 1);
     EXPECT_GE(expect_one_after_the_other("steady"), 3);
     EXPECT_GE(expect_one_after_the_other("killed"), 2);
-    for (auto const* name : {"steady", "killed", "failing"}) expect_nothing_left(name);
+    expect_nothing_left();
 
     std::vector<double> pauses;
     for (auto const& event : events("failing"))
@@ -291,7 +294,43 @@ TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
     for (auto const& event : events("down"))
         if (event.type == "job-submitted") submitted.insert(event.site);
     EXPECT_THAT(submitted, testing::ElementsAre("CAISO_NORTH", "NEM_SA"));
-    EXPECT_THAT(done.output, HasSubstr("trouble cannot list jobs curtail-down-SPP_TX"));
+    EXPECT_THAT(done.output, HasSubstr("trouble cannot list jobs curtail.down.SPP_TX."));
+}
+
+/// Two checkouts of one person: the same run and site on the same cluster.
+TEST_F(Poller, JobsOfAnotherFolderAreLeftAlone)
+{
+    auto const ours = make_run("twin", obedient, {"SPP_TX"});
+    auto const base = folder_ / "other/twin";
+    std::filesystem::create_directories(base.parent_path());
+    std::filesystem::copy(folder_ / "twin", base);
+    auto const states = [&] { return slurm("SPP_TX", {"squeue", "-h", "-o", "%T"}); };
+    EXPECT_EQ(run({poller, ours.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
+    ASSERT_TRUE(test::eventually([&] { return states() == "RUNNING\n"; }));
+    auto const seen = run({poller, (base / "run.json").string(), "--trace", flat_trace(500, 3600), "--explain"});
+    EXPECT_THAT(seen.output, HasSubstr("job     none")) << seen.errors;
+    EXPECT_THAT(seen.output, HasSubstr("wait: the window is closed"));
+    EXPECT_EQ(states(), "RUNNING\n");
+}
+
+TEST_F(Poller, JobThatWaitsSaysWhy)
+{
+    auto const file = make_run("late", obedient, {"SPP_TX"}, R"(, "sbatch_options": ["--begin=now+1hour", "--nice=5"])");
+    EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
+    auto const look = [&] { return run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain", "--dry-run"}); };
+    auto answer = look();
+    ASSERT_TRUE(test::eventually([&] { return (answer = look()).output.find("PENDING (BeginTime)") != std::string::npos; }))
+        << answer.output;
+    EXPECT_THAT(answer.errors, testing::Not(HasSubstr("waits for")));
+    // A comment with a line break, which squeue prints as it is, must not hide ours.
+    auto const id = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%i"})));
+    auto const name = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%j"})));
+    slurm("SPP_TX", {"sbatch", "--begin=now+1hour", "--job-name=" + name, "--comment=by\nhand", "--output=/dev/null", "--wrap=true"});
+    slurm("SPP_TX", {"scontrol", "hold", id});
+    ASSERT_TRUE(test::eventually([&] { return (answer = look()).output.find("JobHeld") != std::string::npos; })) << answer.output;
+    EXPECT_THAT(answer.output, HasSubstr("job " + id + " waits for JobHeld pass by itself"));
+    EXPECT_THAT(answer.output, HasSubstr("is called like a job of this site, but its comment does not say so: it is left alone"));
+    EXPECT_THAT(answer.output, HasSubstr("would   wait: job " + id + " is in the queue (JobHeld"));
 }
 
 TEST_F(Poller, DownLeavesNothingRunning)

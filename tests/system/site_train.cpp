@@ -102,6 +102,24 @@ TEST_F(SiteTrain, RanksAreThoseOfTheJob)
     unsetenv("SLURM_NTASKS");
 }
 
+TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
+{
+    // As an environment module would: a function that is not written for `set -eu`.
+    auto const prologue = folder_ / "prologue.sh";
+    ASSERT_TRUE(write_file(prologue, "false\n: $NOT_SET\nPATH=" + (folder_ / "module").string() + ":$PATH\nexport MODULE_SAYS=hello\n"));
+    ASSERT_TRUE(make_folder(folder_ / "module"));
+    ASSERT_TRUE(write_file(folder_ / "module/mpirun", "#!/bin/bash\necho \"the module's mpirun says $MODULE_SAYS: $*\"\n", 0755));
+    setenv("CURTAIL_PROLOGUE", prologue.c_str(), 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0) << log();
+    EXPECT_THAT(log(), HasSubstr("the module's mpirun says hello: -n 2"));
+    ASSERT_TRUE(write_file(prologue, "echo no such module >&2; return 3\n"));
+    EXPECT_EQ(run({demo, "SPP_TX"}), 3);
+    EXPECT_THAT(log(), HasSubstr("prologue.sh failed (exit code 3)"));
+    setenv("CURTAIL_PROLOGUE", "/no/prologue.sh", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 66);
+    unsetenv("CURTAIL_PROLOGUE");
+}
+
 TEST_F(SiteTrain, WrongUseIsAClearError)
 {
     EXPECT_EQ(run({}), 64);
