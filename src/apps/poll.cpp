@@ -193,6 +193,8 @@ Result<void> make_store_of_new_run(config::Run const& run)
 Result<bool> is_dry(Arguments const& a)
 {
     if (a.flag("once") && a.flag("watch")) return fail(ExitCode::usage, "--once and --watch", "are two ways to run", "choose one");
+    if (a.has("look-every") && !(a.flag("watch") && a.number("look-every") >= 0.1 && a.number("look-every") <= 3600))
+        return fail(ExitCode::usage, "--look-every " + a.text("look-every"), "must be 0.1 to 3600, and is for --watch");
     if (a.flag("watch") && a.flag("dry-run"))
         return fail(ExitCode::usage, "--watch --dry-run", "a dry run looks once", "leave --watch out");
     if (a.flag("watttime") && a.has("trace"))
@@ -207,11 +209,19 @@ Result<bool> is_dry(Arguments const& a)
                 "pass either --watttime --credentials FILE or --trace FILE, or --explain to see how things stand");
 }
 
+/// How often --watch looks at jobs: a replay's seconds are minutes of its day, live Slurm controllers have other work.
+Millis look_interval(Arguments const& a)
+{
+    if (a.has("look-every")) return std::chrono::round<Millis>(FractionalSeconds(a.number("look-every")));
+    return a.has("trace") ? Millis(1'000) : Millis(10'000);
+}
+
 Result<poll::Answer> poll_as_asked(poll::World world, Arguments const& a, bool dry)
 {
     if (!a.flag("watch")) return poll::poll_once(std::move(world), dry);
     Signals const signals;
     poll::WatchOptions options;
+    options.look_every = look_interval(a);
     options.drain_on_exit = world.trace_end.has_value() || a.flag("drain-on-exit");
     Progress progress("replay", "s of trace");
     options.progress = [&](double done, double whole) { progress.at(done, whole); };
@@ -265,6 +275,7 @@ Program program()
            {"ca-file", Kind::text, "FILE", "", "Certificates to trust for it instead of the system's"},
            {"trace", Kind::text, "FILE", "", "Signals from a recorded trace, replayed from its first sample on"},
            {"speed", Kind::number, "FACTOR", "", "Seconds of trace in a real second [1, or as the replay began]"},
+           {"look-every", Kind::number, "SECONDS", "", "With --watch: look at jobs this often [1 in a replay, else 10]"},
            {"drain-on-exit", Kind::flag, "", "", "On Ctrl-C drain all jobs and wait for their end (always so in a replay)"},
            {"site", Kind::text, "SITE", "", "Only this site; may be given several times", false, true},
            {"job-line", Kind::text, "NAME", "", "Print `SITE RANKS` of the site of this name, in any case, and exit (for job scripts)"}},

@@ -123,7 +123,9 @@ class Patrol {
             lock.lock();
             complain(looked.written, job_trouble_);
             if (looked.good && halt == halt_) looked_since_halt_ = halt != Halt::no;
-            changed_.wait_for(lock, stop, options_.look_every, [this] { return look_now_; });
+            // Who waits for the end of everything shall not wait longer than needed.
+            auto const pause = halt_ == Halt::no ? options_.look_every : std::min(options_.look_every, Millis(1'000));
+            changed_.wait_for(lock, stop, pause, [this] { return look_now_; });
         }
     }
     /// Says a trouble when it begins or changes, not each time.
