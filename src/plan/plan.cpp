@@ -85,18 +85,6 @@ void adopt_forgotten(Observed& seen, std::vector<Job> const& jobs)
             track(seen, job.id, job.window, job.intent);
 }
 
-/// A clock that was set back leaves times in the future behind. They are taken for now: nothing waits longer than its rule says.
-void forget_future(SiteState& state, Time now, Rules const& rules)
-{
-    auto const bound = [](auto& time, Time latest) {
-        if (time) time = std::min(*time, latest);
-    };
-    for (auto& job : state.jobs)
-        for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since, &job.last_drain, &job.last_cancel}) bound(*time, now);
-    bound(state.retry_at, now + rules.longest_backoff);
-    if (state.intent) state.intent->since = std::min(state.intent->since, now);
-}
-
 void note_start(Observed& seen, Tracked& tracked, Job const* job, Time now)
 {
     if (tracked.running_since || job == nullptr || job->state == Job::State::pending) return;
@@ -270,7 +258,6 @@ Millis backoff(int failures, Rules const& rules)
 Observed observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules const& rules)
 {
     Observed seen{std::move(before), {}};
-    forget_future(seen.state, now, rules);
     resolve_intent(seen, jobs, now, rules);
     adopt_forgotten(seen, jobs);
     std::vector<Tracked> still_there;

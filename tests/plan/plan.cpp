@@ -352,19 +352,6 @@ TEST(Plan, PollEachMinuteDrainsTwiceBeforeItCancels)
                                            std::pair(181, Kind::cancel)));
 }
 
-TEST(Plan, ClockThatIsSetBackDoesNotMakeItWait)
-{
-    std::vector<Job> const running{job("7", Job::State::running)};
-    auto state = tracking(running);
-    state = done(state, look(state, closed, running, 3600).actions[0], 3600);
-    auto const l = look(state, closed, running, 0);
-    EXPECT_EQ(l.actions[0].kind, Kind::wait);
-    EXPECT_EQ(look(l.state, closed, running, 3).actions[0].kind, Kind::drain);
-    SiteState failed;
-    failed.retry_at = at(7200);
-    EXPECT_EQ(look(look(failed, open, {}, 0).state, open, {}, 600).actions[0].kind, Kind::submit);
-}
-
 TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
 {
     auto left = job("7", Job::State::ending);
