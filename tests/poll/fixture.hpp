@@ -81,6 +81,7 @@ class FakeLauncher final : public launch::Launcher {
                 job.state = State::ended;
                 job.word = word;
                 job.exit_code = 0;
+                job.end = job.word == "COMPLETED" ? plan::Job::End::clean : plan::Job::End::failed;
                 job.ended = SystemClock{}.now();
             }
     }

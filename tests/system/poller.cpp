@@ -289,7 +289,7 @@ TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
     auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
     EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
     EXPECT_EQ(done.exit_code, 75);
-    EXPECT_THAT(done.errors, HasSubstr("not all went well at SPP_TX: cannot list jobs curtail-down-SPP_TX"));
+    EXPECT_THAT(done.errors, HasSubstr("not all went well at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
     std::set<std::string> submitted;
     for (auto const& event : events("down"))
         if (event.type == "job-submitted") submitted.insert(event.site);
