@@ -1,4 +1,4 @@
-"""scripts/setup.sh, scripts/soak.sh and slurm/private_clusters.sh against stub programs: real scripts, nothing of the machine is changed."""
+"""scripts/setup.sh, soak.sh and bench.py, and slurm/private_clusters.sh against stub programs: real scripts, nothing of the machine is changed."""
 import os
 import signal
 import subprocess
@@ -137,6 +137,19 @@ def each_state_of_a_changed_tree_is_soaked_for_itself():
         expect(len(list((checkout.root / "results/soak").iterdir())) == 2, "two states share a folder")
 
 
+def an_interrupted_benchmark_ends_what_it_started():
+    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        with Checkout(("curtail-data", "curtail-train")) as checkout:
+            (checkout.root / "results/demo/text").mkdir(parents=True)
+            checkout.command("mpirun")
+            checkout.hold("mpirun")
+            bench = checkout.start("scripts/bench.py")
+            checkout.wait_for_line("mpirun")
+            kill(bench.pid, number)
+            said = bench.communicate(timeout=15)[0]
+            expect(bench.returncode == code and "mpirun SIGTERM" in checkout.log(), f"signal {number}: exit code {bench.returncode}: {said}")
+
+
 def clusters_go_down_also_when_tmpdir_is_another_one():
     with Checkout() as checkout:
         place = checkout.folder / "place"
@@ -162,4 +175,5 @@ if __name__ == "__main__":
     main([set_up_installs_once_and_no_service_may_start, a_dry_run_changes_nothing, an_interrupted_set_up_leaves_no_policy,
           a_killed_set_up_is_cleaned_up_by_the_next_and_foreign_policies_stay, a_second_set_up_waits_for_the_first,
           another_libtorch_needs_no_torch_wheels, what_is_wrong_is_named, soak_runs_in_the_background_from_any_folder_and_only_once,
-          each_state_of_a_changed_tree_is_soaked_for_itself, clusters_go_down_also_when_tmpdir_is_another_one])
+          each_state_of_a_changed_tree_is_soaked_for_itself, an_interrupted_benchmark_ends_what_it_started,
+          clusters_go_down_also_when_tmpdir_is_another_one])
