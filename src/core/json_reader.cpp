@@ -42,7 +42,7 @@ std::string ObjectReader::text(std::string const& key, std::optional<std::string
         if (auto const* value = found->as_text()) return *value;
         wrong_kind(key, *found, "text");
     }
-    return fallback.value_or("");
+    return std::move(fallback).value_or("");
 }
 
 std::int64_t ObjectReader::integer(std::string const& key, std::optional<std::int64_t> fallback)

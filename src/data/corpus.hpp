@@ -11,7 +11,7 @@
 
 namespace curtail::data {
 
-inline constexpr std::size_t document_bytes = 16 * 1024;  ///< longer texts are cut into documents of about this size
+inline constexpr std::size_t document_bytes = std::size_t{16} * 1024;  ///< longer texts are cut into documents of about this size
 
 /// Text as documents, in the order of their files.
 struct Corpus {

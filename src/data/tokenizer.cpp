@@ -40,7 +40,7 @@ std::optional<std::string> from_base64(std::string_view text)
             word = word << 6 | static_cast<std::uint32_t>(value);
         }
         word <<= 6 * (4 - quad.size());
-        for (std::size_t k = 0; k + 1 < quad.size(); ++k) out += static_cast<char>(word >> (16 - 8 * k) & 255);
+        for (std::size_t k = 0; k < 3 && k + 1 < quad.size(); ++k) out += static_cast<char>(word >> (16 - 8 * k) & 255);
     }
     return out;
 }

@@ -150,6 +150,7 @@ Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)
 std::vector<std::string> bytes_of(std::vector<Pair> const& merges)
 {
     std::vector<std::string> all;
+    all.reserve(256 + merges.size());
     for (int byte = 0; byte < 256; ++byte) all.emplace_back(1, static_cast<char>(byte));
     for (Pair const pair : merges) all.push_back(all[pair >> 16] + all[pair & 0xFFFF]);
     std::unordered_map<std::string, std::size_t> last;

@@ -67,7 +67,7 @@ void each_source(Visit visit)
 std::string room_of(fs::path const& file, Arrows const& arrows)
 {
     auto const inside = fs::relative(file, source_folder);
-    auto const room = inside.begin()->string();
+    auto room = inside.begin()->string();
     if (room != "apps") return room;
     auto const program = "apps/" + std::next(inside.begin())->stem().string();
     return arrows.count(program) ? program : room;

@@ -24,6 +24,7 @@ class ChildProcess {
     ChildProcess(std::vector<std::string> arguments, std::filesystem::path const& log)
     {
         std::vector<char*> pointers;
+        pointers.reserve(arguments.size() + 1);
         for (auto& argument : arguments) pointers.push_back(argument.data());
         pointers.push_back(nullptr);
         pid_ = fork();
