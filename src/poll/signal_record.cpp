@@ -14,7 +14,7 @@ namespace curtail::poll {
 namespace {
 
 /// What is asked for again after a restart is much younger than what so many bytes of the record go back.
-constexpr off_t recalled_bytes = 256 * 1024;
+constexpr off_t recalled_bytes = off_t{256} * 1024;
 
 /// The last lines of a file; a first one that is not whole is left out. A file that does not exist has none.
 Result<std::string> read_tail(std::filesystem::path const& path)
@@ -82,7 +82,7 @@ Result<void> SignalRecord::write()
     if (lines_.empty()) return {};
     std::error_code error;
     auto const size = std::filesystem::file_size(path_, error);
-    auto const written = append_line(path_, lines_, true);
+    auto written = append_line(path_, lines_, true);
     if (written) lines_.clear();
     else if (!error) std::filesystem::resize_file(path_, size, error);  // a full disk took some of them: all come again
     else std::filesystem::remove(path_, error);

@@ -15,6 +15,7 @@ json::Value stored(std::optional<GramsPerKwh> const& intensity) { return intensi
 std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& samples)
 {
     std::vector<windows::Reading> readings;
+    readings.reserve(samples.size());
     for (auto const& sample : samples) readings.push_back({sample.time, signals::accepted(sample, signals::Kind::marginal)});
     return readings;
 }
@@ -224,7 +225,7 @@ Look SiteWatch::tend(Halt halt, bool dry)
 Result<void> SiteWatch::act(plan::Action const& action)
 {
     using Kind = plan::Action::Kind;
-    auto const noted = book_.intend(id(), action, real_now());
+    auto noted = book_.intend(id(), action, real_now());
     if (!noted && action.kind == Kind::submit) return noted;
     plan::JobId submitted;
     Result<void> done;
