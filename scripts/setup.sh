@@ -31,7 +31,7 @@ missing_packages() {
 
 # Debian starts daemons as soon as they are installed. Ours are private to a run: none may start here. A policy of somebody else
 # stays as it is; ours is known by its second line, and goes whatever ends us.
-policy=${CURTAIL_POLICY_RC:-/usr/sbin/policy-rc.d}
+policy=${CURTAIL_POLICY_RC:-/usr/sbin/policy-rc.d} # another place for tests
 policy_mark='# made by scripts/setup.sh of Curtail while it installs packages'
 as_root=()
 remove_policy() {
