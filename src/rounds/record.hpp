@@ -17,7 +17,7 @@
 namespace curtail::rounds {
 
 inline constexpr std::int64_t record_format = 1;
-inline constexpr std::size_t record_bytes_limit = 256 * 1024;
+inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
 inline constexpr std::size_t members_limit = 1000;
 inline constexpr std::size_t norms_kept = 64;
 inline constexpr std::size_t header_ranges_limit = 256;  ///< of one contribution

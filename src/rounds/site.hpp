@@ -277,12 +277,12 @@ class Site {
 
     SiteConfig config_;
     Phase phase_{Phase::probe_create};
+    int tries_{0};
     MonoTime now_{};
     std::optional<MonoTime> wake_;
     std::vector<Output> out_;
     Op last_op_{0};
     std::optional<OpenQuestion> open_;
-    int tries_{0};
     MonoTime not_before_{};
     std::uint64_t random_;
     std::int64_t attempt_{0};  ///< makes the names of this process's payloads and probes unique
@@ -302,13 +302,11 @@ class Site {
     std::map<MemberId, Seq> judged_dead_;  ///< by a fold, with the last seq known then
 
     std::optional<MemberId> member_;
-    bool loaded_{};  ///< the trainer has a model
     Round base_;
     Round loading_;
     MonoTime round_taken_{};
     MonoTime last_cut_{};
     MonoTime base_until_{};
-    bool base_merged_{};  ///< a merge commit came while waiting for a base
     std::int64_t steps_in_round_{0};
     Ranges since_;
     std::vector<Own> undecided_;
@@ -321,7 +319,10 @@ class Site {
     int not_finite_{0};  ///< own contributions in a row that were refused for it
 
     std::optional<MonoTime> deadline_;  ///< of a stop request
+    bool loaded_{};                     ///< the trainer has a model
+    bool base_merged_{};                ///< a merge commit came while waiting for a base
     bool leaving_{};                    ///< the last cut is made
+    bool collected_{};                  ///< this process has looked for what others left behind
 
     MonoTime next_poll_{};
     MonoTime publish_after_{};
@@ -346,7 +347,6 @@ class Site {
     std::optional<Draft> draft_;
     std::vector<Payload> payloads_;
     std::optional<Garbage> garbage_;
-    bool collected_{};  ///< this process has looked for what others left behind
 };
 
 }  // namespace curtail::rounds

@@ -20,7 +20,7 @@ struct Chaos {
     double lost_reply{0};     ///< of a create: applied, but nobody knows
     double lost_request{0};   ///< of a create: not applied, and nobody knows
     double delayed{0};        ///< of a create: lands at any later time, also after its writer's death
-    double stale_404{0};      ///< of a get, and of a delta in a merge
+    double stale_404{0};      ///< of a get, of a delta in a merge, of a model to be loaded
     double no_answer{0};      ///< of gets, loads, payload stores, merges
     double spoiled{0};        ///< of stored deltas
     double refused{0};        ///< of merges: one contribution is refused though it is good
@@ -288,7 +288,7 @@ class Simulator {
             if (p->dead) return;
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
-            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            if (theta == nullptr || chance(chaos_.stale_404)) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->trainer->load(*theta);
             give(p, Loaded{o.op});
         });
@@ -299,7 +299,7 @@ class Simulator {
             if (p->dead) return;
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
-            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            if (theta == nullptr || chance(chaos_.stale_404)) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->adopt = {o, *theta};
             if (!p->trainer->stepping()) boundary(p);
         });
