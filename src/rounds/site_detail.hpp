@@ -13,6 +13,7 @@ inline constexpr int tries_limit = 5;
 [[nodiscard]] inline std::vector<std::string> names_of(std::vector<Target> const& targets)
 {
     std::vector<std::string> names;
+    names.reserve(targets.size());
     for (auto const& target : targets) names.push_back(target.name);
     return names;
 }
