@@ -20,7 +20,7 @@ TEST(Json, CanonicalFormSortsKeysBytewiseAndHasNoSpaces)
 {
     Object const o{{"b", 1}, {"a", Array{true, nullptr, "x\n"}}, {"B", Object{{"z", 0}, {"y", -5}}}};
     EXPECT_EQ(canonical(o), R"({"B":{"y":-5,"z":0},"a":[true,null,"x\n"],"b":1})");
-    EXPECT_EQ(*parse(canonical(o), "c"), *parse(to_pretty(o), "p").map([](Value v) { return *parse(canonical(v), "c"); }));
+    EXPECT_EQ(*parse(canonical(o), "c"), *parse(to_pretty(o), "p").map([](Value const& v) { return *parse(canonical(v), "c"); }));
 }
 
 TEST(Json, CanonicalFormRefusesReals) { EXPECT_THROW((void)canonical(Object{{"x", 0.5}}), std::logic_error); }
