@@ -57,6 +57,7 @@ Tally tally_on_grid(std::span<Watts const> power, Grid const& grid, IntensitySer
                 .carbon = carbon,
                 .carbon_dirty = clean ? Grams{} : carbon};
     }
+    sum.blind = intensity.blind() && sum.energy.value > 0;
     return sum;
 }
 

@@ -14,7 +14,10 @@ GramsPerKwh between(IntensityPoint const& a, IntensityPoint const& b, Time time)
 
 }  // namespace
 
-IntensitySeries::IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends) : points_(std::move(points)), past_ends_(past_ends)
+IntensitySeries::IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends)
+    : points_(std::move(points)),
+      past_ends_(past_ends),
+      blind_(std::none_of(points_.begin(), points_.end(), [](IntensityPoint const& p) { return p.intensity.has_value(); }))
 {
     for (std::size_t i = 1; i < points_.size(); ++i)
         if (points_[i].time <= points_[i - 1].time) throw std::invalid_argument("intensity samples must have rising times");

@@ -43,6 +43,8 @@ class IntensitySeries {
     explicit IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends = PastEnds::unknown);
 
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
+    /// No sample has a value: nothing can be known of what is drawn here, at any time.
+    [[nodiscard]] bool blind() const { return blind_; }
     /// The interval cut at the samples, in order, without gaps. Empty for an empty interval.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
     [[nodiscard]] std::vector<IntensityPoint> const& points() const { return points_; }
@@ -52,6 +54,7 @@ class IntensitySeries {
 
     std::vector<IntensityPoint> points_;
     PastEnds past_ends_;
+    bool blind_;
 };
 
 }  // namespace curtail::energy

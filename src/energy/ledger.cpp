@@ -22,6 +22,13 @@ char const* name(State state)
     return "unknown";
 }
 
+std::optional<State> state_named(std::string_view word)
+{
+    for (auto const state : all_states)
+        if (word == name(state)) return state;
+    return std::nullopt;
+}
+
 char const* name(Kind kind)
 {
     switch (kind) {

@@ -2,6 +2,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "energy/tally.hpp"
@@ -12,6 +13,8 @@ namespace curtail::energy {
 enum class State { starting, training, exchange, idle, draining };
 inline constexpr State all_states[] = {State::starting, State::training, State::exchange, State::idle, State::draining};
 [[nodiscard]] char const* name(State state);
+/// The state of that name; nothing if there is none.
+[[nodiscard]] std::optional<State> state_named(std::string_view word);
 
 struct StateInterval {
     State state{State::idle};

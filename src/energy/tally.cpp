@@ -35,26 +35,28 @@ Tally& Tally::operator+=(Tally const& other)
     unknown += other.unknown;
     carbon += other.carbon;
     carbon_dirty += other.carbon_dirty;
+    blind = blind || other.blind;
     return *this;
 }
 
 std::optional<double> Tally::clean_share() const
 {
-    if (energy.value <= 0) return std::nullopt;
+    if (energy.value <= 0 || !known()) return std::nullopt;
     return ratio(clean, energy);
 }
 
 std::optional<GramsPerKwh> Tally::mean_intensity() const
 {
-    WattHours const known = energy - unknown;
-    if (known.value <= 0) return std::nullopt;
-    return GramsPerKwh{carbon.value / known.value * 1000};
+    WattHours const seen = energy - unknown;
+    if (seen.value <= 0 || blind) return std::nullopt;
+    return GramsPerKwh{carbon.value / seen.value * 1000};
 }
 
 Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity, GramsPerKwh threshold)
 {
     Tally sum;
     for (auto const& piece : intensity.pieces(interval)) sum += of_piece(power, piece, threshold);
+    sum.blind = intensity.blind() && sum.energy.value > 0;
     return sum;
 }
 

@@ -18,18 +18,6 @@ WattHours Account::inside_windows() const
     return sum;
 }
 
-bool Account::comparable() const
-{
-    auto const sum = total();
-    return sum.unknown.value <= most_unknown * sum.energy.value;
-}
-
-std::optional<double> Account::ratio_to(energy::Tally const& other, Grams of) const
-{
-    if (other.carbon.value <= 0 || !comparable()) return std::nullopt;
-    return ratio(of, other.carbon);
-}
-
 double Account::training_s() const
 {
     double sum = 0;
@@ -50,6 +38,20 @@ double seconds_in(SiteAccount const& site, std::string const& kind)
     for (auto const& state : site.states)
         if (kind.empty() || state.kind == kind) sum += state.when.to_s - state.when.from_s;
     return sum;
+}
+
+std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other)
+{
+    if (!part.whole() || !other.whole() || other.carbon.value <= 0) return std::nullopt;
+    return ratio(part.carbon, other.carbon);
+}
+
+std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge, bool beside)
+{
+    std::vector<double> took;
+    for (auto const& w : windows)
+        if (auto const& e = w.*edge; e && e->beside == beside) took.push_back(e->took);
+    return spread_of(std::move(took));
 }
 
 std::optional<Spread> spread_of(std::vector<double> values)

@@ -22,7 +22,8 @@ struct Span {
     friend bool operator==(Span const&, Span const&) = default;
 };
 
-/// A stretch in one state: provision, launch, training, exchange, contribute, merge, adopt, drain, idle.
+/// A stretch in one state: `provision` (waiting for devices), one of energy::State by name, or a part of an exchange that the reference
+/// logged apart: contribute, merge, adopt.
 struct StateSpan {
     std::string kind;
     Span when;
@@ -39,6 +40,12 @@ struct Decision {
     std::optional<double> intensity;  ///< g/kWh; nothing: no signal
 };
 
+/// A start or a stop.
+struct Edge {
+    double took{};        ///< real seconds
+    bool beside{};        ///< another site was training meanwhile
+};
+
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
@@ -47,7 +54,8 @@ struct WindowAccount {
     std::vector<Span> closing;  ///< stretches of the closing delay
     MaybeSeconds first_step_s;
     MaybeSeconds last_step_s;
-    MaybeSeconds startup;  ///< real seconds from the opening to the first step
+    std::optional<Edge> start;  ///< from the opening to the first step
+    std::optional<Edge> stop;   ///< from the stop request to the trainer's exit
     std::int64_t steps{};
     energy::Tally tally;
 };
@@ -134,6 +142,8 @@ struct LossAccount {
 /// Loss on text that was never trained on.
 struct HeldOut {
     std::int64_t commit{};
+    std::optional<std::int64_t> newer;  ///< a later commit with another model; nothing: it is of the newest
+    std::optional<std::int64_t> trained_tokens;  ///< in that commit's model
     double loss{};             ///< nats per token
     double unigram_entropy{};  ///< nats per token: what a model knows that has only counted tokens
     std::int64_t tokens{};
@@ -163,6 +173,9 @@ struct SiteAccount {
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< window open to first step
     std::optional<Spread> drain;    ///< stop request to exit
+    GramsPerKwh open_below{100};
+    GramsPerKwh close_above{100};
+    double close_delay_s{600};
 };
 
 /// A whole scenario beside the run.
@@ -224,7 +237,7 @@ struct Commits {
 struct Account {
     std::string name;
     std::string title;
-    std::string status;  ///< `finished`, `running`, ...
+    std::string status;  ///< `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`, `stopped`
     std::string source;  ///< in a few words; empty: a run's own folder
     std::string model;
     std::int64_t parameters{};
@@ -233,10 +246,7 @@ struct Account {
     double end_s{};
     MaybeSeconds last_step_s;
     double trace_end_s{};
-    GramsPerKwh open_below{100};
-    GramsPerKwh close_above{100};
-    double close_delay_s{600};
-    std::string signal_provider;
+    std::string signal_provider;  ///< empty: none
     std::vector<SignalSeries> signals;
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
@@ -264,17 +274,17 @@ struct Account {
 
     [[nodiscard]] energy::Tally total() const;
     [[nodiscard]] WattHours inside_windows() const;
-    /// `of`, CO2 of the run or a part of it, over that of always-on; nothing where too much of the run's energy has no known intensity
-    /// (more than `most_unknown`) for the two to be compared, or the other has none.
-    [[nodiscard]] std::optional<double> ratio_to(energy::Tally const& other, Grams of) const;
-    [[nodiscard]] bool comparable() const;
-    static constexpr double most_unknown = 0.005;
     [[nodiscard]] double training_s() const;   ///< of all sites, in state `training`
     [[nodiscard]] double allocated_s() const;  ///< of all sites, from the decision to open to the release
 };
 
 /// Seconds a site spent in states of `kind`; of all kinds if it is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& kind = {});
+/// CO2 of `part`, the run or a part of it, over that of `other`, always-on; nothing where either is not known as a whole
+/// (energy::Tally::whole), or the other caused none.
+[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other);
+/// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training meanwhile or without.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge, bool beside);
 /// Least, median (mean of the middle two) and greatest; nothing of nothing.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 

@@ -29,8 +29,14 @@ Array sites_json(Account const& a)
     Array out;
     std::int64_t color = 0;
     for (auto const& s : a.sites)
-        out.emplace_back(
-            Object{{"id", s.id.value}, {"region", s.region.value}, {"label", s.label}, {"devices", s.devices}, {"color", color++ % 8}});
+        out.emplace_back(Object{{"id", s.id.value},
+                                {"region", s.region.value},
+                                {"label", s.label},
+                                {"devices", s.devices},
+                                {"color", color++ % 8},
+                                {"open_below", s.open_below.value},
+                                {"close_above", s.close_above.value},
+                                {"close_delay_s", s.close_delay_s}});
     return out;
 }
 
@@ -64,7 +70,7 @@ Object hours_json(Account const& a)
     Object out;
     for (auto const& site : a.sites) {
         Object hours;
-        for (char const* kind : {"provision", "launch", "training", "exchange", "contribute", "merge", "adopt", "drain", "idle"})
+        for (char const* kind : {"provision", "starting", "training", "exchange", "contribute", "merge", "adopt", "draining", "idle"})
             if (double const s = seconds_in(site, kind); s > 0) hours.set(kind, rounded(s / 3600, 4));
         hours.set("closed", rounded(site.closed_s / 3600, 4));
         out.set(site.id.value, std::move(hours));
@@ -102,11 +108,24 @@ Array facts_json(Account const& a)
     return out;
 }
 
+constexpr std::size_t first_events = 1000;
+constexpr std::size_t last_events = 4000;
+
+/// How many events in the middle are left out, so that the page of a very long run still opens.
+std::size_t events_left_out(Account const& a)
+{
+    return a.events.size() > first_events + last_events ? a.events.size() - first_events - last_events : 0;
+}
+
 Array events_json(Account const& a)
 {
     Array out;
-    for (auto const& e : a.events)
+    auto const left_out = events_left_out(a);
+    for (std::size_t i = 0; i < a.events.size(); ++i) {
+        if (left_out > 0 && i >= first_events && i < first_events + left_out) continue;
+        auto const& e = a.events[i];
         out.emplace_back(Array{rounded(e.at_s, 1), e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
+    }
     return out;
 }
 
@@ -140,10 +159,6 @@ json::Object document(Account const& a, std::optional<Time> generated_at)
     if (generated_at) report.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
     doc.set("report", std::move(report));
     doc.set("run", run_json(a));
-    doc.set("detector", Object{{"open_below", a.open_below.value},
-                               {"close_above", a.close_above.value},
-                               {"close_delay_s", a.close_delay_s},
-                               {"unit", "gCO2/kWh"}});
     doc.set("sites", sites_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (a.tokens > 0) doc.set("headline", headline_json(a));
@@ -165,9 +180,11 @@ json::Object document(Account const& a, std::optional<Time> generated_at)
         doc.set("allocated_h", allocated_json(a));
         doc.set("energy", energy_json(a));
         doc.set("times", times_json(a));
+        doc.set("edges", edges_json(a));
     }
     if (a.tokens > 0) doc.set("comparison", comparison_json(a));
     doc.set("events", events_json(a));
+    doc.set("events_left_out", static_cast<std::int64_t>(events_left_out(a)));
     doc.set("missing", missing_json(a));
     doc.set("facts", facts_json(a));
     doc.set("notes", notes_json(a));

@@ -24,9 +24,17 @@ json::Array rounded(std::vector<double> const& values, int digits)
     return out;
 }
 
+json::Value grams(energy::Tally const& tally, int digits)
+{
+    auto const known = tally.known_carbon();
+    return known ? Value(rounded(known->value, digits)) : Value();
+}
+
 namespace {
 
 std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
+std::optional<double> in_grams(std::optional<Grams> value) { return value ? std::optional(value->value) : std::nullopt; }
+std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.known_carbon()); }
 
 Array spans_json(std::vector<Span> const& spans)
 {
@@ -72,11 +80,11 @@ Object always_on_json(Scenario const& s, Account const& a)
 {
     auto const& tally = s.range.front();
     return Object{{"region", s.region},
-                  {"kg", tally.carbon.value / 1000},
+                  {"kg", kg_of(tally)},
                   {"kwh", tally.energy.value / 1000},
                   {"unknown_kwh", tally.unknown.value / 1000},
                   {"share", share_of(tally)},
-                  {"ratio", a.ratio_to(tally, a.total().carbon)}};
+                  {"ratio", carbon_ratio(a.total(), tally)}};
 }
 
 Object scenario_json(Scenario const& s, Account const& a)
@@ -91,8 +99,8 @@ Object scenario_json(Scenario const& s, Account const& a)
     out.set("unknown_kwh", s.range.front().unknown.value / 1000);
     if (s.range.size() == 1) {
         out.set("share", share_of(s.range[0]));
-        out.set("kg", s.range[0].carbon.value / 1000);
-        out.set("ratio", a.ratio_to(s.range[0], a.total().carbon));
+        out.set("kg", kg_of(s.range[0]));
+        out.set("ratio", carbon_ratio(a.total(), s.range[0]));
     } else {
         std::vector<double> shares;
         std::vector<double> kg;
@@ -118,10 +126,10 @@ Object scenario_json(Scenario const& s, Account const& a)
 json::Value headline_json(Account const& a)
 {
     auto const total = a.total();
-    Object out{{"co2_kg", total.carbon.value / 1000}};
+    Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
     Object co2, tokens, shares;
     for (auto const& s : a.sites) {
-        co2.set(s.id.value, s.ledger.total.carbon.value / 1000);
+        co2.set(s.id.value, kg_of(s.ledger.total));
         tokens.set(s.id.value, s.tokens);
     }
     out.set("co2_by_site", std::move(co2));
@@ -139,9 +147,9 @@ json::Value headline_json(Account const& a)
                                       {"best_ppl", b.loss.best_perplexity},
                                       {"tail_loss", tail_json(b.loss)}});
     out.set("baselines", std::move(baselines));
-    out.set("co2_outside_kg", total.carbon_dirty.value / 1000);
+    out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
     out.set("energy_kwh", total.energy.value / 1000);
-    out.set("kwh_outside", total.dirty().value / 1000);
+    out.set("kwh_outside", in_kilo(total.dirty()));
     out.set("kwh_unknown", total.unknown.value / 1000);
     out.set("share", share_of(total));
     out.set("share_inside_windows", total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
@@ -154,6 +162,7 @@ json::Value headline_json(Account const& a)
     out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
     if (a.held_out)
         out.set("held_out", Object{{"commit", a.held_out->commit},
+                                   {"newer_commit", a.held_out->newer},
                                    {"loss", a.held_out->loss},
                                    {"unigram_entropy", a.held_out->unigram_entropy},
                                    {"tokens", a.held_out->tokens},
@@ -194,13 +203,16 @@ json::Value windows_json(Account const& a)
                                 {"closing_s", spans_json(w.closing)},
                                 {"first_step_s", rounded(w.first_step_s, 1)},
                                 {"last_step_s", rounded(w.last_step_s, 1)},
-                                {"startup_s", rounded(w.startup, 3)},
+                                {"startup_s", w.start ? Value(rounded(w.start->took, 3)) : Value()},
+                                {"startup_beside", w.start ? Value(w.start->beside) : Value()},
+                                {"stop_s", w.stop ? Value(rounded(w.stop->took, 3)) : Value()},
+                                {"stop_beside", w.stop ? Value(w.stop->beside) : Value()},
                                 {"steps", w.steps},
                                 {"kwh", rounded(w.tally.energy.value / 1000, 4)},
-                                {"gco2", rounded(w.tally.carbon.value, 3)},
-                                {"kwh_outside", rounded(w.tally.dirty().value / 1000, 4)},
+                                {"gco2", grams(w.tally, 3)},
+                                {"kwh_outside", rounded(in_kilo(w.tally.dirty()), 4)},
                                 {"kwh_unknown", rounded(w.tally.unknown.value / 1000, 4)},
-                                {"gco2_outside", rounded(w.tally.carbon_dirty.value, 3)}});
+                                {"gco2_outside", rounded(in_grams(w.tally.known_carbon_dirty()), 3)}});
     return out;
 }
 
@@ -232,7 +244,7 @@ json::Value rounds_json(Account const& a)
                                 {"delta_norm", r.delta_norm},
                                 {"loss", rounded(r.loss, 4)},
                                 {"kwh", rounded(r.tally.energy.value / 1000, 6)},
-                                {"gco2", rounded(r.tally.carbon.value, 5)},
+                                {"gco2", grams(r.tally, 5)},
                                 {"note", r.note.empty() ? Value() : Value(r.note)}});
     }
     return out;
@@ -276,7 +288,7 @@ json::Value comparison_json(Account const& a)
     }
     Object mine = scenario_json(run, a);
     Object split;
-    for (auto const& s : a.sites) split.set(s.id.value, s.ledger.total.carbon.value / 1000);
+    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.ledger.total));
     mine.set("split", std::move(split));
     Array out{std::move(mine)};
     for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
@@ -286,26 +298,15 @@ json::Value comparison_json(Account const& a)
 
 namespace {
 
-char const* key_of(energy::State state)
-{
-    switch (state) {
-        case energy::State::starting:
-            return "startup";
-        case energy::State::draining:
-            return "drain";
-        default:
-            return energy::name(state);
-    }
-}
-
 Object states_of(energy::Ledger const& ledger, bool carbon)
 {
     Object out;
     for (auto const& [state, tally] : ledger.by_state)
-        out.set(key_of(state), carbon ? rounded(tally.carbon.value, 4) : rounded(tally.energy.value / 1000, 5));
+        out.set(energy::name(state), carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
     return out;
 }
 
+/// Running totals; `g` is null where the last one is not known.
 Object series_json(std::vector<energy::Tally> const& tallies)
 {
     Array wh, g;
@@ -313,7 +314,8 @@ Object series_json(std::vector<energy::Tally> const& tallies)
         wh.emplace_back(rounded(t.energy.value, 1));
         g.emplace_back(rounded(t.carbon.value, 2));
     }
-    return Object{{"wh", std::move(wh)}, {"g", std::move(g)}};
+    bool const known = tallies.empty() || tallies.back().known();
+    return Object{{"wh", std::move(wh)}, {"g", known ? Value(std::move(g)) : Value()}};
 }
 
 Value always_on_series(Account const& a)
@@ -338,6 +340,14 @@ json::Value times_json(Account const& a)
     return out;
 }
 
+json::Value edges_json(Account const& a)
+{
+    auto const of = [&](std::optional<Edge> WindowAccount::*edge) {
+        return Object{{"alone", spread_json(spread_of(a.windows, edge, false))}, {"beside", spread_json(spread_of(a.windows, edge, true))}};
+    };
+    return Object{{"start_s", of(&WindowAccount::start)}, {"stop_s", of(&WindowAccount::stop)}};
+}
+
 json::Value energy_json(Account const& a)
 {
     Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
@@ -346,12 +356,12 @@ json::Value energy_json(Account const& a)
         auto const& total = s.ledger.total;
         kwh.set(id, states_of(s.ledger, false));
         g.set(id, states_of(s.ledger, true));
-        inside.set(id, rounded(total.clean.value / 1000, 5));
+        inside.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
         window.set(id, rounded(s.ledger.inside_windows.value / 1000, 5));
         unknown.set(id, rounded(total.unknown.value / 1000, 5));
-        outside.set(id, rounded(total.carbon_dirty.value, 3));
+        outside.set(id, rounded(in_grams(total.known_carbon_dirty()), 3));
         total_kwh.set(id, rounded(total.energy.value / 1000, 6));
-        total_g.set(id, rounded(total.carbon.value, 4));
+        total_g.set(id, grams(total, 4));
         cumulative.set(id, series_json(s.cumulative));
     }
     Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};

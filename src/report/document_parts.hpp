@@ -14,6 +14,13 @@ namespace curtail::report {
 }
 [[nodiscard]] json::Value rounded(MaybeSeconds value, int digits);
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
+/// Grams or Wh in thousands of them; null stays null.
+template <class Unit>
+[[nodiscard]] std::optional<double> in_kilo(std::optional<Quantity<Unit>> value)
+{
+    return value ? std::optional(value->value / 1000) : std::nullopt;
+}
+[[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);  ///< its carbon; null where it is not known
 
 [[nodiscard]] json::Value headline_json(Account const& account);
 [[nodiscard]] json::Value signals_json(Account const& account);
@@ -22,6 +29,7 @@ namespace curtail::report {
 [[nodiscard]] json::Value loss_json(Account const& account);
 [[nodiscard]] json::Value energy_json(Account const& account);
 [[nodiscard]] json::Value times_json(Account const& account);
+[[nodiscard]] json::Value edges_json(Account const& account);
 [[nodiscard]] json::Value comparison_json(Account const& account);
 
 }  // namespace curtail::report

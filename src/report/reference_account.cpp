@@ -30,15 +30,23 @@ void add_states(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory c
     for (auto const& segment : history.training[window.client])
         if (segment.from >= window.ready && segment.from <= window.released) mine.push_back(segment);
     add_state(site, logs, "provision", window.decision, window.ready);
-    add_state(site, logs, "launch", window.ready, window.first_step);
+    add_state(site, logs, energy::name(energy::State::starting), window.ready, window.first_step);
     for (std::size_t i = 0; i < mine.size(); ++i) {
-        add_state(site, logs, "training", mine[i].from, mine[i].to);
+        add_state(site, logs, energy::name(energy::State::training), mine[i].from, mine[i].to);
         if (i + 1 < mine.size()) add_exchange(site, logs, history, mine[i].to, mine[i + 1].from);
     }
-    add_state(site, logs, window.drain ? "drain" : "idle", window.last_step, window.released);
+    add_state(site, logs, energy::name(window.drain ? energy::State::draining : energy::State::idle), window.last_step, window.released);
 }
 
-void add_window(Account& account, ReferenceLogs const& logs, ReferenceWindow const& w)
+bool another_trained(ReferenceHistory const& history, ReferenceWindow const& w)
+{
+    for (std::size_t c = 0; c < history.training.size(); ++c)
+        for (auto const& segment : history.training[c])
+            if (c != w.client && segment.from < w.first_step && w.decision < segment.to) return true;
+    return false;
+}
+
+void add_window(Account& account, ReferenceLogs const& logs, ReferenceHistory const& history, ReferenceWindow const& w)
 {
     WindowAccount window;
     window.site = w.client;
@@ -47,7 +55,7 @@ void add_window(Account& account, ReferenceLogs const& logs, ReferenceWindow con
     window.released_s = logs.seconds(w.released);
     window.first_step_s = logs.seconds(w.first_step);
     window.last_step_s = logs.seconds(w.last_step);
-    window.startup = seconds_between(w.decision, w.first_step);
+    window.start = Edge{seconds_between(w.decision, w.first_step), another_trained(history, w)};
     account.decisions.push_back({w.client, window.open_s, "closed", "open", "below the threshold", {}});
     for (auto const& dirty : w.turned_dirty)
         account.decisions.push_back({w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
@@ -145,7 +153,7 @@ Account reference_account(ReferenceLogs const& logs, ReferenceHistory const& his
         account.sites.push_back(std::move(site));
     }
     add_signals(account, logs);
-    for (auto const& w : history.windows) add_window(account, logs, w);
+    for (auto const& w : history.windows) add_window(account, logs, history, w);
     std::stable_sort(account.decisions.begin(), account.decisions.end(), [](auto const& a, auto const& b) { return a.at_s < b.at_s; });
     add_rounds(account, logs, history);
     fill_reference_loss(logs, account);

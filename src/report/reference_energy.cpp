@@ -44,12 +44,11 @@ class SiteGrid {
     energy::IntensitySeries const& intensity_;
 };
 
+/// The state of the ledger that a state of the logs belongs to: an exchange has three parts there.
 State state_of(std::string const& kind)
 {
-    if (kind == "drain") return State::draining;
-    if (kind == "idle") return State::idle;
     if (kind == "contribute" || kind == "merge" || kind == "adopt") return State::exchange;
-    return State::starting;
+    return energy::state_named(kind).value_or(State::starting);
 }
 
 /// State of each grid point with power: the power tells training, the events the rest.

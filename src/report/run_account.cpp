@@ -56,10 +56,9 @@ void add_windows(RunFiles const& files, RunStory const& story, Account& account)
             window.released_s = job.end ? MaybeSeconds(story.axis.at(*job.end)) : std::nullopt;
         }
         if (!held) window.released_s = w.close_s;
-        if (w.first_step) {
-            window.first_step_s = story.axis.at(*w.first_step);
-            window.startup = seconds_between(w.opened_at, *w.first_step);
-        }
+        if (w.first_step) window.first_step_s = story.axis.at(*w.first_step);
+        window.start = w.start;
+        window.stop = w.stop;
         for (auto const& row : files.sites[w.site].metrics) {
             if (row.time < w.opened_at || row.time >= next) continue;
             ++window.steps;
@@ -82,12 +81,42 @@ void add_signals(RunFiles const& files, RunStory const& story, Account& account)
     }
 }
 
+/// A replay has come to the end of what it replays.
+bool is_over(RunFiles const& files, RunStory const& story)
+{
+    if (!files.clock || !files.whole_trace) return false;
+    auto const until = files.evaluated_until.value_or(story.axis.signal(story.end));
+    return std::all_of(files.trace.begin(), files.trace.end(),
+                       [&](RegionTrace const& t) { return t.points.empty() || t.points.back().time <= until; });
+}
+
+/// The last thing that happened to a job of the window is that the poller stopped it, although the window had not closed.
+bool was_stopped(WindowStory const& window, std::string const& site, std::vector<Event> const& poller)
+{
+    bool stopped = false;
+    for (auto const& event : poller) {
+        if (event.site != site || text_of(event, "window") != window.id) continue;
+        if (event.type == "job-submitted") stopped = false;
+        if (event.type == "job-drained" || event.type == "job-cancelled") stopped = true;
+    }
+    return stopped;
+}
+
 std::string status_of(RunFiles const& files, RunStory const& story)
 {
     if (!files.commits.empty() && files.commits.back().complete) return "complete";
     if (story.running) return "running";
-    if (story.windows.empty()) return files.commits.empty() ? "waiting for a window" : "resting";
-    return "finished";
+    if (is_over(files, story)) return "finished";
+    bool open = false;
+    bool stopped = false;
+    for (auto const& window : story.windows) {
+        if (window.close_s) continue;
+        open = true;
+        stopped = stopped || was_stopped(window, files.run.sites[window.site].site.value, files.poller);
+    }
+    if (stopped) return "stopped";
+    if (open) return "waiting for devices";
+    return story.windows.empty() && files.commits.empty() ? "waiting for a window" : "resting";
 }
 
 }  // namespace
@@ -104,10 +133,6 @@ void fill_basics(RunFiles const& files, RunStory const& story, Account& account)
     account.clock_factor = story.axis.factor();
     account.end_s = story.end_s;
     account.decisions = story.decisions;
-    auto const& rule = files.run.sites.front().window;
-    account.open_below = rule.open_below;
-    account.close_above = rule.close_above;
-    account.close_delay_s = FractionalSeconds(rule.close_delay).count();
     account.signal_provider = files.trace_name;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto const& from = files.run.sites[s];
@@ -116,11 +141,14 @@ void fill_basics(RunFiles const& files, RunStory const& story, Account& account)
         site.region = from.region;
         site.label = from.site.value;
         site.devices = from.devices;
+        site.open_below = from.window.open_below;
+        site.close_above = from.window.close_above;
+        site.close_delay_s = FractionalSeconds(from.window.close_delay).count();
         site.states = story.sites[s].states;
         site.drain = spread_of(story.sites[s].drains);
         std::vector<double> starts;
         for (auto const& w : story.windows)
-            if (w.site == s && w.first_step) starts.push_back(seconds_between(w.opened_at, *w.first_step));
+            if (w.site == s && w.start) starts.push_back(w.start->took);
         site.startup = spread_of(starts);
         site.closed_s = std::max(0.0, account.end_s - seconds_in(site));
         for (auto const& row : files.sites[s].metrics)
@@ -139,6 +167,7 @@ Account account_of(RunFiles const& files)
     fill_basics(files, story, account);
     fill_rounds(files, story, account);
     fill_energy(files, story, account);
+    fill_unknown(files, account);
     fill_loss(files, story, account);
     fill_always_on(files, story, account);
     fill_words(files, story, account);

@@ -11,6 +11,7 @@ void fill_basics(RunFiles const& files, RunStory const& story, Account& account)
 void fill_rounds(RunFiles const& files, RunStory const& story, Account& account);  ///< commits, tokens, rounds
 void fill_energy(RunFiles const& files, RunStory const& story,
                  Account& account);  ///< ledgers, cumulative series, tallies of windows and rounds
+void fill_unknown(RunFiles const& files, Account& account);  ///< why carbon is not known, where it is not
 void fill_loss(RunFiles const& files, RunStory const& story, Account& account);       ///< curves, held-out loss
 void fill_always_on(RunFiles const& files, RunStory const& story, Account& account);  ///< lone rate, counterfactual
 void fill_words(RunFiles const& files, RunStory const& story, Account& account);      ///< provenance, facts, notes, what is missing

@@ -8,6 +8,7 @@ namespace curtail::report {
 namespace {
 
 constexpr double always_on_points = 400;
+constexpr char const* no_signal = "no trace was given (--trace) and the poller kept no samples";
 
 energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
 {
@@ -18,7 +19,7 @@ energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
 
 energy::Rules rules_of(RunFiles const& files, config::Site const& site)
 {
-    std::string const signal = files.trace.empty() ? "no signal" : "trace " + files.trace_name;
+    std::string const signal = files.trace.empty() ? "no signal" : files.trace_name;
     return {{site.power.idle, site.power.training},
             site.window.open_below,
             {energy::Kind::modelled, "two power levels, no meter"},
@@ -108,12 +109,25 @@ std::optional<double> lone_rate(RunFiles const& files, RunStory const& story)
     return tokens / seconds;
 }
 
+void fill_unknown(RunFiles const& files, Account& account)
+{
+    if (files.trace.empty()) {
+        account.missing["carbon"] = no_signal;
+        return;
+    }
+    std::string blind;
+    for (auto const& site : account.sites)
+        if (series_of(files, site.region).blind()) blind += (blind.empty() ? "" : ", ") + site.region.value;
+    if (!blind.empty()) account.missing["carbon"] = files.trace_name + " has no value for " + blind;
+    else if (!account.total().known()) account.missing["carbon"] = files.trace_name + " has no value while the sites held devices";
+}
+
 void fill_always_on(RunFiles const& files, RunStory const& story, Account& account)
 {
     account.lone_rate = lone_rate(files, story);
     if (account.tokens == 0) account.missing["always_on"] = "no commit holds trained tokens yet";
     else if (!account.lone_rate) account.missing["always_on"] = "no step ran while no other site held devices, so there is no lone rate";
-    else if (files.trace.empty()) account.missing["always_on"] = "no trace was given (--trace)";
+    else if (files.trace.empty()) account.missing["always_on"] = no_signal;
     if (account.missing.count("always_on")) return;
     double const rate = *account.lone_rate / account.clock_factor;  // per second of the signal's clock
     for (auto const& trace : files.trace) {

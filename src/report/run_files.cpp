@@ -66,12 +66,41 @@ Result<void> read_sites(RunFiles& files)
     return {};
 }
 
-Result<void> read_signal(RunFiles& files, fs::path const& path)
+fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
+
+Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
 {
-    auto const trace = signals::read_trace(path);
-    if (!trace) return tl::unexpected(trace.error());
-    files.trace = by_region(*trace);
-    files.trace_name = path.filename().string();
+    if (path) {
+        auto const trace = signals::read_trace(*path);
+        if (!trace) return tl::unexpected(trace.error());
+        files.trace = by_region(*trace);
+        files.trace_name = path->filename().string();
+        files.whole_trace = true;
+        return {};
+    }
+    auto samples = read_samples(samples_file(files.run), files.run.sites);
+    if (!samples) return tl::unexpected(samples.error());
+    files.broken_lines += samples->broken_lines;
+    if (samples->regions.empty()) return {};
+    files.trace = std::move(samples->regions);
+    files.trace_name = "samples the poller used" + (samples->providers.empty() ? "" : ", from " + samples->providers);
+    return {};
+}
+
+/// How far the poller has decided, from its state; more than this is not the report's business, so this is no strict schema.
+Result<void> read_poller_state(RunFiles& files)
+{
+    auto const state = parse_if_there(files.run.poller_folder() / "state.json");
+    if (!state) return tl::unexpected(state.error());
+    auto const* object = *state ? (*state)->as_object() : nullptr;
+    auto const* sites = object != nullptr ? object->find("sites") : nullptr;
+    if (sites == nullptr || sites->as_array() == nullptr) return {};
+    for (auto const& site : *sites->as_array()) {
+        auto const* until = site.as_object() != nullptr ? site.as_object()->find("evaluated_until") : nullptr;
+        auto const time = parse_time(until != nullptr && until->as_text() != nullptr ? *until->as_text() : "");
+        if (!time) return {};
+        files.evaluated_until = std::min(files.evaluated_until.value_or(*time), *time);
+    }
     return {};
 }
 
@@ -87,7 +116,7 @@ Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
 {
     std::vector<std::pair<fs::path, std::string>> named{{files.run.file, files.run.file.filename().string()}};
-    if (trace) named.emplace_back(*trace, trace->filename().string());
+    named.emplace_back(trace ? *trace : samples_file(files.run), trace ? trace->filename().string() : "poller signals.jsonl");
     named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json", "store run.json");
     named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
     named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");
@@ -115,29 +144,13 @@ Result<MetricsFile> read_metrics(fs::path const& path)
     return file;
 }
 
-Result<std::optional<TimeScale>> read_clock(fs::path const& path)
-{
-    auto const value = parse_if_there(path);
-    if (!value) return tl::unexpected(value.error());
-    if (!*value) return std::optional<TimeScale>{};
-    json::ObjectReader r(**value, path.string());
-    auto const origin = parse_time(r.text("origin"));
-    auto const real_origin = parse_time(r.text("real_origin"));
-    auto const factor = r.number("factor");
-    if (r.good() && !origin) r.reject(origin.error());
-    if (r.good() && !real_origin) r.reject(real_origin.error());
-    r.require(factor > 0, "factor", "must be positive");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return std::optional(TimeScale{*origin, *real_origin, factor});
-}
-
 Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file)
 {
     RunFiles files;
     auto run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
     files.run = std::move(*run);
-    auto const clock = read_clock(files.run.folder / "clock.json");
+    auto const clock = read_clock(files.run.folder);
     if (!clock) return tl::unexpected(clock.error());
     files.clock = *clock;
     auto poller = read_events(files.run.poller_folder() / "events.jsonl");
@@ -151,8 +164,8 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.held_out = *evaluation;
-    if (trace_file)
-        if (auto read = read_signal(files, *trace_file); !read) return tl::unexpected(read.error());
+    if (auto read = read_poller_state(files); !read) return tl::unexpected(read.error());
+    if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
     if (auto added = add_digests(files, trace_file); !added) return tl::unexpected(added.error());
     return files;
 }
@@ -173,8 +186,17 @@ Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
     if (!loss || !entropy)
         return fail(ExitCode::data, path.string(), "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
                     "run `curtail-model evaluate` again");
-    HeldOut const held{static_cast<std::int64_t>(number("commit").value_or(0)), *loss, *entropy,
-                       static_cast<std::int64_t>(number("tokens").value_or(0)), number("bits_per_byte")};
+    auto const integer = [&](char const* key) -> std::optional<std::int64_t> {
+        auto const value_of = number(key);
+        return value_of ? std::optional(static_cast<std::int64_t>(*value_of)) : std::nullopt;
+    };
+    HeldOut held;
+    held.commit = integer("commit").value_or(0);
+    held.trained_tokens = integer("trained_tokens");
+    held.loss = *loss;
+    held.unigram_entropy = *entropy;
+    held.tokens = integer("tokens").value_or(0);
+    held.bits_per_byte = number("bits_per_byte");
     return std::optional(held);
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/run.hpp"
-#include "core/clock.hpp"
+#include "core/clock_file.hpp"
 #include "core/events.hpp"
 #include "report/account.hpp"
 #include "report/trace.hpp"
@@ -59,8 +59,10 @@ struct RunFiles {
     std::vector<Event> poller;
     std::vector<SiteFiles> sites;  ///< as run.sites
     std::vector<CommitLine> commits;
-    std::vector<RegionTrace> trace;  ///< empty: none was given
-    std::string trace_name;
+    std::vector<RegionTrace> trace;  ///< given, or the poller's own samples; empty: neither
+    std::string trace_name;          ///< for people: where it is from
+    bool whole_trace{false};         ///< `trace` is a recorded one, not what the poller has seen so far
+    std::optional<Time> evaluated_until;  ///< signal time up to which the poller has decided every site's window
     std::optional<HeldOut> held_out;
     std::vector<std::pair<std::string, std::string>> digests;  ///< file name, SHA-256 and size of what was read
     int broken_lines{0};  ///< of all JSON-lines files: cut short by a crash, or not what they should be
@@ -76,8 +78,15 @@ struct MetricsFile {
     int broken_lines{0};
 };
 [[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
-/// `{"origin", "real_origin", "factor"}`; nothing if the file is not there.
-[[nodiscard]] Result<std::optional<TimeScale>> read_clock(std::filesystem::path const& path);
+/// The samples that the poller used, one JSON object a line: `{"region","time","intensity_gco2_per_kwh","provider"}`, `time` on the
+/// signal's clock. By region, in order of time; of equal times the last counts. Between samples further apart than a site of the region
+/// lets one be old there is no signal, and nothing is drawn from one to the other.
+struct SampleFile {
+    std::vector<RegionTrace> regions;
+    std::string providers;  ///< their names, comma between
+    int broken_lines{0};
+};
+[[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path, std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
 /// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is none. Stops before a number that is

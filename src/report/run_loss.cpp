@@ -17,11 +17,34 @@ CurvePoint point_of(MetricsRow const& row, double tokens_per_step, Axis const& a
     return {static_cast<double>(row.progress) / tokens_per_step, axis.at(row.time), row.loss, std::exp(row.loss)};
 }
 
+/// Shows the evaluation only if it is of this run, and says of which commit where it is not of the newest model.
+void add_held_out(RunFiles const& files, Account& account)
+{
+    if (!files.held_out) return;
+    auto held = *files.held_out;
+    auto const commit =
+        std::find_if(files.commits.begin(), files.commits.end(), [&](CommitLine const& c) { return c.number == held.commit; });
+    if (commit == files.commits.end() || (held.trained_tokens && *held.trained_tokens != commit->tokens)) {
+        auto const why = commit == files.commits.end() ? fmt::format("this run has no commit {}", held.commit)
+                                                       : fmt::format("it was trained on {} tokens there, and commit {} here on {}",
+                                                                     *held.trained_tokens, held.commit, commit->tokens);
+        account.missing["held_out"] = "evaluation.json is of another run: " + why;
+        account.notes.emplace_back("Held-out loss", account.missing["held_out"] + ". It is not shown; evaluate the run again.");
+        return;
+    }
+    for (auto const& c : files.commits)
+        if (c.kind == CommitLine::Kind::merge && c.number > held.commit) held.newer = c.number;
+    if (held.newer)
+        account.notes.emplace_back("Held-out loss", fmt::format("It is of commit {}; the model is at commit {} by now. Evaluate the run again.",
+                                                                held.commit, *held.newer));
+    account.held_out = held;
+}
+
 }  // namespace
 
 void fill_loss(RunFiles const& files, RunStory const& story, Account& account)
 {
-    account.held_out = files.held_out;
+    add_held_out(files, account);
     auto const per_step = files.run.training.batch_tokens;
     std::vector<CurvePoint> all;
     double seconds = 0;

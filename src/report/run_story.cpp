@@ -6,16 +6,6 @@
 namespace curtail::report {
 namespace {
 
-using energy::State;
-using energy::StateInterval;
-
-std::string text_of(Event const& event, char const* key)
-{
-    auto const* value = event.details.find(key);
-    if (value == nullptr || value->is_null()) return "";
-    return value->as_text() != nullptr ? *value->as_text() : json::to_string(*value);
-}
-
 /// A moment of the signal's clock, as text or in milliseconds; the event's own if it names none.
 double signal_seconds(Event const& event, Axis const& axis)
 {
@@ -39,105 +29,13 @@ std::vector<Event> in_order(std::vector<Event> events)
     return events;
 }
 
-/// Lives of a site's trainer as it logged them itself.
-std::vector<JobStory> lives(std::vector<Event> const& events)
+void add_held(SiteStory& site, JobStory const& job, std::vector<MetricsRow> const& rows, Axis const& axis, Time run_end)
 {
-    std::vector<JobStory> jobs;
-    bool started = false;  // the last life has logged its trainer-start
-    for (auto const& event : events) {
-        bool const start = event.type == "trainer-start";
-        if (start || event.type == "state") {
-            auto const job = text_of(event, "job");
-            auto const word = text_of(event, "state");
-            bool const another = jobs.empty() || jobs.back().end || (!job.empty() && !jobs.back().job.empty() && job != jobs.back().job) ||
-                                 (start && started);
-            if (another && word == "ended") continue;
-            if (another) {
-                jobs.push_back({job, event.time, {}, {}, {}});
-                started = false;
-            }
-            started = started || start;
-            if (word == "ended") jobs.back().end = event.time;
-            else if (!word.empty()) jobs.back().states.emplace_back(event.time, word);
-        }
-        if (jobs.empty()) continue;
-        if (event.type == "stop-requested" && !jobs.back().stop_requested) jobs.back().stop_requested = event.time;
-        if (event.type == "trainer-exit") jobs.back().end = event.time;
+    for (auto const& [state, when] : states_of(job, rows, run_end)) {
+        site.held_real.push_back({state, when});
+        site.held.push_back({state, {axis.signal(when.from), axis.signal(when.to)}});
+        site.states.push_back({energy::name(state), {axis.at(when.from), axis.at(when.to)}});
     }
-    return jobs;
-}
-
-/// The life that was going on at a moment, if any.
-JobStory* life_at(std::vector<JobStory>& jobs, Time time)
-{
-    for (auto& job : jobs)
-        if (job.begin <= time && (!job.end || time < *job.end)) return &job;
-    return nullptr;
-}
-
-/// What the poller saw of a site's jobs: an earlier beginning, and the end of those who could not say it themselves.
-void add_poller(std::vector<JobStory>& jobs, std::vector<Event> const& poller, std::string const& site)
-{
-    for (auto const& event : poller) {
-        if (event.site != site) continue;
-        auto const job = text_of(event, "job");
-        bool const ends = event.type == "job-ended" || event.type == "job-failed" || event.type == "job-cancelled";
-        if (job.empty() || (event.type != "job-started" && !ends)) continue;
-        auto const first = std::find_if(jobs.begin(), jobs.end(), [&](JobStory const& j) { return j.job == job; });
-        if (event.type == "job-started") {
-            if (first != jobs.end()) first->begin = std::min(first->begin, event.time);
-            else if (auto* same = life_at(jobs, event.time)) same->job = job;  // the trainer knows itself under another number, or none
-            else jobs.push_back({job, event.time, {}, {}, {}});
-            continue;
-        }
-        for (auto& j : jobs)
-            if (j.job == job && !j.end) j.end = std::max(j.begin, event.time);
-    }
-    std::stable_sort(jobs.begin(), jobs.end(), [](JobStory const& a, JobStory const& b) { return a.begin < b.begin; });
-    for (std::size_t i = 1; i < jobs.size(); ++i) {
-        auto& before = jobs[i - 1];
-        if (!before.end || *before.end > jobs[i].begin) before.end = jobs[i].begin;  // a site runs one job at a time
-    }
-}
-
-State state_of(std::string const& word)
-{
-    for (auto const state : energy::all_states)
-        if (word == energy::name(state)) return state;
-    return State::idle;
-}
-
-char const* kind_of(State state)
-{
-    switch (state) {
-        case State::starting:
-            return "launch";
-        case State::training:
-            return "training";
-        case State::exchange:
-            return "exchange";
-        case State::idle:
-            return "idle";
-        case State::draining:
-            return "drain";
-    }
-    return "idle";
-}
-
-void add_held(SiteStory& site, JobStory const& job, Axis const& axis, Time run_end)
-{
-    Time const end = job.end.value_or(run_end);
-    auto const add = [&](State state, Time from, Time to) {
-        from = std::max(from, job.begin);
-        to = std::min(to, end);
-        if (from >= to) return;
-        site.held_real.push_back({state, {from, to}});
-        site.held.push_back({state, {axis.signal(from), axis.signal(to)}});
-        site.states.push_back({kind_of(state), {axis.at(from), axis.at(to)}});
-    };
-    add(State::starting, job.begin, job.states.empty() ? end : job.states.front().first);
-    for (std::size_t i = 0; i < job.states.size(); ++i)
-        add(state_of(job.states[i].second), job.states[i].first, i + 1 < job.states.size() ? job.states[i + 1].first : end);
 }
 
 std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
@@ -161,7 +59,7 @@ std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> co
         auto const site = site_index(files, event.site);
         if (!site) continue;
         if (event.type == "window-open")
-            windows.push_back({*site, text_of(event, "window"), signal_seconds(event, axis), {}, event.time, {}, {}, {}});
+            windows.push_back({*site, text_of(event, "window"), signal_seconds(event, axis), {}, event.time, {}, {}, {}, {}, {}});
         if (event.type != "window-close") continue;
         auto const last = std::find_if(windows.rbegin(), windows.rend(), [&](WindowStory const& w) { return w.site == *site; });
         if (last == windows.rend() || last->close_s) continue;
@@ -226,6 +124,27 @@ void add_provision(SiteStory& site, WindowStory const& window, Time next, Axis c
     }
 }
 
+/// Whether another site trained at some time from `from` to `to`, real moments.
+bool another_trains(RunStory const& story, std::size_t site, Time from, Time to)
+{
+    for (std::size_t s = 0; s < story.sites.size(); ++s)
+        for (auto const& held : story.sites[s].held_real)
+            if (s != site && held.state == energy::State::training && held.when.from < to && from < held.when.to) return true;
+    return false;
+}
+
+/// How long the window's start and its last stop took, and whether they shared the machine with another site.
+void add_edges(WindowStory& window, Time next, RunStory const& story)
+{
+    if (window.first_step)
+        window.start = Edge{seconds_between(window.opened_at, *window.first_step),
+                            another_trains(story, window.site, window.opened_at, *window.first_step)};
+    for (auto const& job : story.sites[window.site].jobs)
+        if (job.begin >= window.opened_at && job.begin < next && job.stop_requested && job.exit)
+            window.stop = Edge{seconds_between(*job.stop_requested, *job.exit),
+                               another_trains(story, window.site, *job.stop_requested, *job.exit)};
+}
+
 Time last_moment(RunFiles const& files)
 {
     Time last = files.clock ? files.clock->real_origin : Time{};
@@ -261,12 +180,11 @@ RunStory story_of(RunFiles const& files)
     story.windows = windows_of(files, poller, story.axis);
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         SiteStory site;
-        site.jobs = lives(in_order(files.sites[s].events));
-        add_poller(site.jobs, poller, files.run.sites[s].site.value);
+        site.jobs = jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site);
         for (auto const& job : site.jobs) {
             story.running = story.running || !job.end;
-            add_held(site, job, story.axis, story.end);
-            if (job.stop_requested && job.end) site.drains.push_back(seconds_between(*job.stop_requested, *job.end));
+            add_held(site, job, files.sites[s].metrics, story.axis, story.end);
+            if (job.stop_requested && job.exit) site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
         }
         story.sites.push_back(std::move(site));
     }
@@ -275,6 +193,7 @@ RunStory story_of(RunFiles const& files)
         add_closing(window, story.decisions, story.end_s);
         add_first_step(window, files.sites[window.site], next);
         add_provision(story.sites[window.site], window, next, story.axis);
+        add_edges(window, next, story);
     }
     for (auto& site : story.sites)
         std::stable_sort(site.states.begin(), site.states.end(),

@@ -35,13 +35,16 @@ struct WindowStory {
     std::optional<Time> closed_at;
     std::optional<Time> first_step;  ///< real
     std::vector<Span> closing;
+    std::optional<Edge> start;  ///< opening to first step
+    std::optional<Edge> stop;   ///< stop request to exit, of its last job
 };
 
 /// One life of a site's job, real time.
 struct JobStory {
-    std::string job;  ///< Slurm's number; may be empty
-    Time begin;       ///< devices held from here
-    std::optional<Time> end;
+    std::string job;          ///< Slurm's number; may be empty
+    Time begin;               ///< devices held from here
+    std::optional<Time> end;  ///< devices given back
+    std::optional<Time> exit;  ///< the trainer's own last word; nothing: it was killed, or trains still
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< the trainer's words: starting, training, exchange, idle, draining
 };
@@ -51,7 +54,7 @@ struct SiteStory {
     std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's axis
     std::vector<energy::StateInterval> held_real;  ///< the same in real time
     std::vector<StateSpan> states;                 ///< with `provision`, for the report
-    std::vector<double> drains;                    ///< real seconds from a stop request to the exit
+    std::vector<double> drains;                    ///< real seconds from a stop request to the trainer's exit
 };
 
 struct RunStory {
@@ -65,5 +68,15 @@ struct RunStory {
 };
 
 [[nodiscard]] RunStory story_of(RunFiles const& files);
+
+/// A detail of an event as text; empty if it is not there.
+[[nodiscard]] std::string text_of(Event const& event, char const* key);
+/// A site's jobs from its own events and the poller's, both in order of time. Devices are held from what the launcher says (`started`),
+/// or the poller saw, or the trainer's first event, whichever is first, to the trainer's exit or the launcher's `ended`, whichever is
+/// last. A trainer that was killed could not write an exit: then to what the launcher says, or the poller saw, or the next job.
+[[nodiscard]] std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller, SiteId const& site);
+/// What a job did while it held devices, without gaps; `run_end` is the end of one that still runs. After the trainer's exit it drains;
+/// without an exit, training ends with the last step in `rows` and the job is idle from there.
+[[nodiscard]] std::vector<energy::StateInterval> states_of(JobStory const& job, std::vector<MetricsRow> const& rows, Time run_end);
 
 }  // namespace curtail::report

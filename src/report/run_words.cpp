@@ -27,18 +27,31 @@ std::string grouped(std::int64_t value)
     return out;
 }
 
+double plain(GramsPerKwh value) { return value.value; }
+double plain(double value) { return value; }
+
+/// One value if all sites have the same, else each with its site.
+template <class T>
+std::string each_site(Account const& a, T SiteAccount::*field)
+{
+    bool const same = std::all_of(a.sites.begin(), a.sites.end(), [&](SiteAccount const& s) { return s.*field == a.sites.front().*field; });
+    if (same && !a.sites.empty()) return fmt::format("{:g}", plain(a.sites.front().*field));
+    std::string out;
+    for (auto const& site : a.sites) out += fmt::format("{}{:g} ({})", out.empty() ? "" : ", ", plain(site.*field), site.label);
+    return out;
+}
+
 void add_provenance(Account& a)
 {
     using energy::Kind;
-    std::string const signal = a.signal_provider.empty() ? "no trace" : a.signal_provider;
+    std::string const signal = a.signal_provider.empty() ? "no signal" : a.signal_provider;
     a.provenance = {{"co2",
                      "CO₂",
                      {Kind::modelled, "power model × " + signal},
                      "Integral of power × marginal intensity over each state, exact for intensity that is linear between samples, summed "
-                     "over sites. Where the trace has no "
-                     "sample, intensity is unknown: that energy is counted and said, and causes no CO₂ here. PUE 1. Always-on: the run's "
-                     "tokens at its measured lone rate, at "
-                     "training power, from the trace's first sample, by the same integral."},
+                     "over sites. Where there is no sample, intensity is unknown: that energy is counted and said, and its CO₂ is not in the "
+                     "sum, which then is a least value. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
+                     "measured lone rate, at training power, from the signal's first sample, by the same integral."},
                     {"energy",
                      "Energy",
                      {Kind::modelled, "power model, no meter"},
@@ -46,7 +59,7 @@ void add_provenance(Account& a)
                      "otherwise. Not metered."},
                     {"share",
                      "Curtailed share",
-                     {Kind::modelled, fmt::format("as energy, < {:g} g/kWh", a.open_below.value)},
+                     {Kind::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
                      "Energy drawn while the site's own intensity was below its threshold, over all energy. Inside windows: energy drawn "
                      "while the window was open or closing, over "
                      "all energy; it is larger by what the closing delay costs."},
@@ -57,9 +70,8 @@ void add_provenance(Account& a)
                     {"ppl",
                      "Loss",
                      {Kind::logged, a.held_out ? "held-out text" : "training loss only"},
-                     "Held-out loss is of the last commit on text that was never trained on; the unigram entropy of that text is what a "
-                     "model would reach that has only counted "
-                     "tokens. Perplexity is the least value of the smoothed training curve."},
+                     "Held-out loss is of the commit it names, on text that was never trained on; the unigram entropy of that text is what "
+                     "a model would reach that has only counted tokens. Perplexity is the least value of the smoothed training curve."},
                     {"tokens",
                      "Tokens",
                      {Kind::logged, "chain of commits"},
@@ -74,13 +86,13 @@ void add_provenance(Account& a)
 FactGroup windows_facts(Account const& a)
 {
     FactGroup group{"Windows and signals", false, {}};
-    group.rows = {{"open below / close above", fmt::format("{:g} / {:g} g/kWh", a.open_below.value, a.close_above.value)},
-                  {"close delay", fmt::format("{:g} s", a.close_delay_s)},
+    group.rows = {{"open below", each_site(a, &SiteAccount::open_below) + " g/kWh"},
+                  {"close above", each_site(a, &SiteAccount::close_above) + " g/kWh"},
+                  {"close delay", each_site(a, &SiteAccount::close_delay_s) + " s"},
                   {"signal", a.signal_provider.empty() ? std::nullopt : std::optional(a.signal_provider)}};
-    if (!a.signals.empty()) {
-        auto const missing = std::count(a.signals[0].value.begin(), a.signals[0].value.end(), std::nullopt);
-        group.rows.emplace_back("samples", fmt::format("{} to {:.0f} s, {} without a value in {}", a.signals[0].value.size(), a.trace_end_s,
-                                                       missing, a.signals[0].region));
+    for (auto const& signal : a.signals) {
+        auto const missing = std::count(signal.value.begin(), signal.value.end(), std::nullopt);
+        group.rows.emplace_back("samples of " + signal.region, fmt::format("{}, {} without a value", signal.value.size(), missing));
     }
     return group;
 }
@@ -156,9 +168,48 @@ void add_facts(RunFiles const& files, RunStory const& story, Account& a)
     a.facts.push_back(std::move(inputs));
 }
 
-void add_notes(RunFiles const& files, Account& a)
+void add_carbon_notes(Account& a)
 {
     auto const total = a.total();
+    auto const kwh = [](WattHours energy) { return energy.value / 1000; };
+    if (auto const why = a.missing.find("carbon"); why != a.missing.end())
+        a.notes.emplace_back("Carbon is not known", fmt::format("{}. {:.3f} of {:.3f} kWh were drawn where intensity is not known.", why->second,
+                                                                kwh(total.unknown), kwh(total.energy)));
+    else if (total.unknown.value > 0)
+        a.notes.emplace_back("Unknown intensity",
+                             fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ is not in these figures, "
+                                         "which are least values, and they count as not curtailed.",
+                                         kwh(total.unknown), kwh(total.energy)));
+    auto const dirty = total.dirty();
+    auto const dirty_carbon = total.known_carbon_dirty();
+    if (dirty && dirty_carbon && total.carbon.value > 0)
+        a.notes.emplace_back(
+            "Edges of windows",
+            fmt::format(
+                "{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above the threshold: closing delays, drains and "
+                "the ramps between samples.",
+                100 * ratio(*dirty_carbon, total.carbon), 100 * ratio(*dirty, total.energy)));
+}
+
+void add_always_on_notes(Account& a)
+{
+    if (a.always_on.empty()) return;
+    a.notes.emplace_back("Always on", fmt::format("{} tokens at {:.0f} tokens per real second, the rate of steps that ran while no "
+                                                  "other site held devices. Starting, waiting and "
+                                                  "checkpoints are not in it, so always-on is shown at its best.",
+                                                  grouped(a.tokens), *a.lone_rate));
+    for (auto const& scenario : a.always_on) {
+        auto const& tally = scenario.range.front();
+        if (tally.unknown.value <= 0) continue;
+        a.notes.emplace_back("Always on, " + scenario.region,
+                             fmt::format("{:.3f} of {:.3f} kWh lie beyond the signal's samples or in their gaps, and their CO₂ is not known. {}",
+                                         tally.unknown.value / 1000, tally.energy.value / 1000,
+                                         tally.whole() ? "That is too little to matter." : "So there is no percentage of it."));
+    }
+}
+
+void add_notes(RunFiles const& files, Account& a)
+{
     if (a.clock_factor != 1)
         a.notes.emplace_back(
             "Clock",
@@ -166,30 +217,8 @@ void add_notes(RunFiles const& files, Account& a)
                         "starts and stops "
                         "took real seconds, which are stretched {0:g} times on its axis: a start of 2 s draws power for {1:g} s of signal.",
                         a.clock_factor, 2 * a.clock_factor));
-    if (total.unknown.value > 0)
-        a.notes.emplace_back("Unknown intensity", fmt::format("{:.3f} of {:.3f} kWh were drawn while the trace had no sample: they cause "
-                                                              "no CO₂ in these figures and count as not curtailed.",
-                                                              total.unknown.value / 1000, total.energy.value / 1000));
-    if (auto const share = total.clean_share(); share && total.carbon.value > 0)
-        a.notes.emplace_back(
-            "Edges of windows",
-            fmt::format(
-                "{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above the threshold: closing delays, drains and "
-                "the ramps between samples.",
-                100 * total.carbon_dirty.value / total.carbon.value, 100 * total.dirty().value / total.energy.value));
-    if (!a.always_on.empty()) {
-        auto const& unknown = a.always_on.front().range.front().unknown;
-        a.notes.emplace_back("Always on", fmt::format("{} tokens at {:.0f} tokens per real second, the rate of steps that ran while no "
-                                                      "other site held devices. Starting, waiting and "
-                                                      "checkpoints are not in it, so always-on is shown at its best.",
-                                                      grouped(a.tokens), *a.lone_rate));
-        if (unknown.value > 0)
-            a.notes.emplace_back("Always on beyond the trace",
-                                 fmt::format("{:.3f} kWh of the counterfactual lie beyond the trace or in its gaps and cause no CO₂ in "
-                                             "these figures; this makes the run's "
-                                             "percentages larger, not smaller.",
-                                             unknown.value / 1000));
-    }
+    add_carbon_notes(a);
+    add_always_on_notes(a);
     std::int64_t logged = 0;
     for (auto const& site : files.sites)
         for (auto const& row : site.metrics) logged += row.tokens;
@@ -200,7 +229,8 @@ void add_notes(RunFiles const& files, Account& a)
                 "{} tokens were trained in all, {} of them are in the committed model; the rest was cut short, refused or not yet decided.",
                 grouped(logged), grouped(a.tokens)));
     if (files.broken_lines > 0)
-        a.notes.emplace_back("Broken lines", fmt::format("{} lines of event and metrics files were cut short or damaged and are left out.",
+        a.notes.emplace_back("Broken lines", fmt::format("{} lines of event, sample and metrics files were cut short or damaged and are left "
+                                                         "out.",
                                                          files.broken_lines));
 }
 
@@ -212,7 +242,7 @@ void fill_words(RunFiles const& files, RunStory const& story, Account& account)
     add_facts(files, story, account);
     add_notes(files, account);
     account.missing["transfer"] = "Upload and download are not logged apart: both are in the round exchange.";
-    if (auto const total = account.total(); !account.comparable())
+    if (auto const total = account.total(); !total.whole())
         account.missing["ratio"] =
             fmt::format("the intensity of {:.1f} % of the run's energy is not known", 100 * total.unknown.value / total.energy.value);
     account.missing["bytes"] = "transfers of payloads are not metered";

@@ -30,6 +30,13 @@ std::string number(std::optional<double> value, int digits, double factor = 1)
     return value ? fmt::format("{:.{}f}", *value * factor, digits) : "–";
 }
 
+/// In kg, or grams with `factor` 1; at least that, where some of the intensity is not known.
+std::string carbon(energy::Tally const& tally, int digits, double factor = 1e-3)
+{
+    auto const known = tally.known_carbon();
+    return known ? (tally.whole() ? "" : "≥ ") + number(known->value, digits, factor) : number({}, 0);
+}
+
 std::string utc(Account const& a, MaybeSeconds s)
 {
     if (!s) return "–";
@@ -47,7 +54,7 @@ std::string source_of(Account const& a, std::string const& key)
 std::vector<Row> summary_rows(Account const& a)
 {
     auto const total = a.total();
-    std::vector<Row> rows{{"CO2", number(total.carbon.value / 1000, 3), "kg", source_of(a, "co2")},
+    std::vector<Row> rows{{"CO2", carbon(total, 3), "kg", source_of(a, "co2")},
                           {"Energy", number(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
                           {"Curtailed share of energy", number(total.clean_share(), 1, 100), "%", source_of(a, "share")},
                           {"Wall time", number(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
@@ -62,8 +69,7 @@ std::vector<Row> summary_rows(Account const& a)
 std::vector<Row> scenario_rows(Account const& a)
 {
     auto const row = [](std::string label, double wall_s, energy::Tally const& least, energy::Tally const& most) {
-        auto const kg = least.carbon == most.carbon ? number(least.carbon.value / 1000, 3)
-                                                    : number(least.carbon.value / 1000, 2) + " to " + number(most.carbon.value / 1000, 2);
+        auto const kg = least.carbon == most.carbon ? carbon(least, 3) : carbon(least, 2) + " to " + carbon(most, 2);
         return Row{std::move(label), number(wall_s / 3600, 2), number(least.energy.value / 1000, 2), kg};
     };
     std::vector<Row> rows{row("This run", a.last_step_s.value_or(a.end_s), a.total(), a.total())};
@@ -77,7 +83,7 @@ std::vector<Row> window_rows(Account const& a)
     std::vector<Row> rows;
     for (auto const& w : a.windows)
         rows.push_back({a.sites.at(w.site).label, utc(a, w.open_s), utc(a, w.close_s), std::to_string(w.steps),
-                        number(w.tally.energy.value / 1000, 2), number(w.tally.carbon.value, 1), number(w.startup, 1)});
+                        number(w.tally.energy.value / 1000, 2), carbon(w.tally, 1, 1), w.start ? number(w.start->took, 1) : number({}, 1)});
     return rows;
 }
 
@@ -88,7 +94,7 @@ std::vector<Row> round_rows(Account const& a)
         std::string sites;
         for (auto const& p : r.parts) sites += (sites.empty() ? "" : ", ") + a.sites.at(p.site).label;
         rows.push_back({std::to_string(r.number), utc(a, r.start_s), sites, std::to_string(r.tokens), number(r.duration, 1),
-                        number(r.merge, 2), number(r.loss, 3), number(r.tally.energy.value / 1000, 2), number(r.tally.carbon.value, 1)});
+                        number(r.merge, 2), number(r.loss, 3), number(r.tally.energy.value / 1000, 2), carbon(r.tally, 1, 1)});
     }
     return rows;
 }

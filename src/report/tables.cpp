@@ -33,12 +33,20 @@ std::string decisions_text(Account const& a)
     return count == 0 ? "no window has opened\n" : table.text();
 }
 
+/// Grams; `>` where some of the intensity is not known, and the figure is a least value.
+std::string grams_text(energy::Tally const& tally)
+{
+    auto const known = tally.known_carbon();
+    if (!known) return "-";
+    return (tally.whole() ? "" : ">") + number(known->value, 1);
+}
+
 std::vector<std::string> site_row(std::string name, energy::Tally const& tally, WattHours inside, Account const& a)
 {
     std::vector<std::string> row{std::move(name), number(tally.energy.value / 1000, 3),
                                  tally.energy.value > 0 ? number(ratio(inside, tally.energy), 1, 100) : "-",
-                                 number(tally.clean_share(), 1, 100), number(tally.carbon.value, 1)};
-    for (auto const& s : a.always_on) { row.push_back(number(a.ratio_to(s.range.front(), tally.carbon), 2, 100)); }
+                                 number(tally.clean_share(), 1, 100), grams_text(tally)};
+    for (auto const& s : a.always_on) row.push_back(number(carbon_ratio(tally, s.range.front()), 2, 100));
     return row;
 }
 
@@ -61,6 +69,39 @@ std::string work_text(Account const& a)
     return table.text();
 }
 
+/// The limits that starts and stops of a replay on one machine are held to, real seconds.
+struct EdgeLimits {
+    double alone;
+    double beside;
+};
+
+std::string worst_text(Account const& a, char const* what, std::optional<Edge> WindowAccount::*edge, EdgeLimits limits)
+{
+    std::string text;
+    for (bool const beside : {false, true}) {
+        auto const spread = spread_of(a.windows, edge, beside);
+        text += fmt::format("{} {}", text.empty() ? "" : ";", beside ? "while another site trained" : "with no other site training");
+        if (!spread) {
+            text += " -";
+            continue;
+        }
+        text += fmt::format(" {:.1f} s", spread->greatest);
+        if (a.clock_factor != 1) text += fmt::format(" (limit {:g} s)", beside ? limits.beside : limits.alone);
+    }
+    return fmt::format("  longest {}:{}\n", what, text);
+}
+
+std::string edges_text(Account const& a)
+{
+    if (a.windows.empty()) return "";
+    TextTable table({"window", "trace s", "open to first step, s", "another trained", "stop to exit, s", "another trained"});
+    auto const took = [](std::optional<Edge> const& edge) { return edge ? number(edge->took, 2) : std::string("-"); };
+    auto const beside = [](std::optional<Edge> const& edge) { return std::string(!edge ? "-" : edge->beside ? "yes" : "no"); };
+    for (auto const& w : a.windows)
+        table.add({printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start), beside(w.start), took(w.stop), beside(w.stop)});
+    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) + worst_text(a, "stop", &WindowAccount::stop, {2, 4}) + "\n";
+}
+
 std::string always_on_text(Account const& a)
 {
     if (a.always_on.empty()) {
@@ -71,15 +112,16 @@ std::string always_on_text(Account const& a)
     for (auto const& s : a.always_on) {
         auto const& tally = s.range.front();
         table.add({printable(s.region), number(tally.energy.value / 1000, 3), number(tally.clean_share(), 1, 100),
-                   number(tally.carbon.value, 1), number(a.ratio_to(tally, a.total().carbon), 2, 100)});
+                   grams_text(tally), number(carbon_ratio(a.total(), tally), 2, 100)});
     }
     std::string text = table.text();
     if (a.lone_rate)
         text += fmt::format("  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n", a.tokens, *a.lone_rate);
     if (auto const why = a.missing.find("ratio"); why != a.missing.end()) text += "  no percentages: " + why->second + "\n";
-    if (auto const unknown = a.always_on.front().range.front().unknown; unknown.value > 0)
-        text += fmt::format("  {:.3f} kWh of it lie where the trace has no sample: their CO2 is not known and not in these figures\n",
-                            unknown.value / 1000);
+    for (auto const& s : a.always_on)
+        if (auto const& tally = s.range.front(); tally.unknown.value > 0)
+            text += fmt::format("  {}: {:.3f} of {:.3f} kWh lie where there is no sample; their CO2 is not known{}\n", printable(s.region),
+                                tally.unknown.value / 1000, tally.energy.value / 1000, tally.whole() ? "" : ", so there is no percentage");
     return text;
 }
 
@@ -90,11 +132,14 @@ std::string closing_text(Account const& a)
         fmt::format("{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} tokens in the model\n",
                     c.genesis + c.roster + c.joint + c.lone, c.joint, c.lone, c.roster, a.tokens);
     if (a.held_out)
-        text += fmt::format("held-out loss {:.3f} nats per token at commit {}; unigram entropy {:.3f}: {:.3f} below\n", a.held_out->loss,
-                            a.held_out->commit, a.held_out->unigram_entropy, a.held_out->unigram_entropy - a.held_out->loss);
+        text += fmt::format("held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} below\n", a.held_out->loss,
+                            a.held_out->commit, a.held_out->newer ? fmt::format(" (the model is at {})", *a.held_out->newer) : "",
+                            a.held_out->unigram_entropy, a.held_out->unigram_entropy - a.held_out->loss);
+    if (auto const why = a.missing.find("held_out"); why != a.missing.end()) text += why->second + "\n";
     auto const unknown = a.total().unknown;
-    if (unknown.value > 0)
-        text += fmt::format("{:.3f} kWh were drawn while the signal was unknown: they cause no CO2 here\n", unknown.value / 1000);
+    if (auto const why = a.missing.find("carbon"); why != a.missing.end()) text += "CO2 is not known: " + printable(why->second) + "\n";
+    else if (unknown.value > 0)
+        text += fmt::format("{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures\n", unknown.value / 1000);
     if (a.clock_factor != 1)
         text += fmt::format(
             "signal at {:g} times real speed: energy and windows on its clock, starts, stops and training in real seconds, stretched {:g} "
@@ -126,7 +171,7 @@ std::string TextTable::text() const
 std::string summary_text(Account const& a)
 {
     return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) + "\n" + sites_text(a) + "\n" +
-           work_text(a) + "\n" + always_on_text(a) + "\n" + closing_text(a);
+           work_text(a) + "\n" + edges_text(a) + always_on_text(a) + "\n" + closing_text(a);
 }
 
 }  // namespace curtail::report

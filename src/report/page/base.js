@@ -82,29 +82,29 @@ const kindLine = k => {
         h('p', {class: 'kind'}, h('i', {'aria-hidden': 'true'}, MARK[p.kind] || '○'), ' ', p.kind + ': ' + (p.source || 'see below'))
 };
 const STATES = [
-    ['training', 'training'], ['startup', 'starting'], ['exchange', 'round exchange'], ['drain', 'draining'],
+    ['training', 'training'], ['starting', 'starting'], ['exchange', 'round exchange'], ['draining', 'draining'],
     ['idle', 'idle, devices held'], ['closed', 'closed']
 ];
 const GROUP = {
-    provision: 'startup',
-    launch: 'startup',
+    provision: 'starting',
+    starting: 'starting',
     training: 'training',
     exchange: 'exchange',
     contribute: 'exchange',
     merge: 'exchange',
     adopt: 'exchange',
-    drain: 'drain',
+    draining: 'draining',
     idle: 'idle'
 };
 const DETAIL = {
     provision: 'provisioning',
-    launch: 'launching',
+    starting: 'starting',
     training: 'training',
     exchange: 'exchanging with other sites',
     contribute: 'contributing, waiting for the merge',
     merge: 'merging',
     adopt: 'adopting the new base, restarting',
-    drain: 'draining',
+    draining: 'draining',
     idle: 'idle, provisioned'
 };
 const seg = (name, opts, cur, on) =>

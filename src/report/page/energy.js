@@ -124,7 +124,7 @@ panel(
         b = mk(R, 'g', 1000);
         const K =
                   [
-                      ['training', 'Training'], ['startup', 'Starting'], ['exchange', 'Exchange'], ['drain', 'Draining'], ['idle', 'Idle']
+                      ['training', 'Training'], ['starting', 'Starting'], ['exchange', 'Exchange'], ['draining', 'Draining'], ['idle', 'Idle']
                   ].filter(([k]) => sites.some(s => E.kwh[s.id][k] > 0)),
               UN = sum2({a: E.unknown_kwh || {}}, () => true), WK = E.window_kwh, v = (o, s, k) => (o[s][k] || 0),
               z = (x, d) => h('td', {class: x ? null : 'z'}, x ? N(x, d) : '0');

@@ -33,9 +33,9 @@ panel(
         draw('span');
         const K = [
             ['training', 'Training', ''], ['provision', 'Provisioning', 'opening to devices'],
-            ['launch', 'Launch', 'devices to first step'], ['exchange', 'Exchange', 'with other sites'],
+            ['starting', 'Starting', 'devices to first step'], ['exchange', 'Exchange', 'with other sites'],
             ['contribute', 'Contribute + wait', 'last step to round end'], ['merge', 'Merge', ''],
-            ['adopt', 'Adopt + restart', 'to next first step'], ['drain', 'Draining', ''], ['idle', 'Idle', 'devices held']
+            ['adopt', 'Adopt + restart', 'to next first step'], ['draining', 'Draining', ''], ['idle', 'Idle', 'devices held']
         ].filter(([k]) => k === 'training' || sites.some(s => HS[s.id][k] > 0));
         const row = (name, get, al, cl, cls) =>
             h('tr', {class: cls}, h('td', {class: 'l'}, name), K.map(([k]) => {

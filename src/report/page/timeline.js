@@ -244,7 +244,7 @@ panel(
                         line: {width: 0},
                         layer: 'below'
                     });
-                    const pat = {training: null, startup: ['/', 3.5, .4], exchange: null, drain: ['|', 3.5, .4], idle: null};
+                    const pat = {training: null, starting: ['/', 3.5, .4], exchange: null, draining: ['|', 3.5, .4], idle: null};
                     for (const g in pat) {
                         const st = pack((D.states[s.id] || []).filter(q => GROUP[q[0]] === g), q => q[1], q => q[2], 1 / px);
                         if (!st.length) continue;
