@@ -1,4 +1,6 @@
 // curtail-report: what a run cost, gained and spared.
+#include <fstream>
+
 #include "apps/program.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
@@ -13,63 +15,99 @@ namespace {
 
 using namespace curtail;
 
-std::filesystem::path const checkout{CURTAIL_SOURCE_DIR};
+namespace fs = std::filesystem;
 
-/// Writes page and document beside each other; answers where the page is.
-Result<std::filesystem::path> write_report(report::Account const& account, json::Object const& document, std::filesystem::path const& html,
-                                           std::filesystem::path const& plotly_file)
+constexpr std::int64_t looked_at = 4096;  ///< bytes at the beginning of a file that say what it is
+
+/// `relative` in the nearest folder above this program that holds it: the checkout, where it was built in `build/<preset>/bin`.
+/// `relative` itself if there is none.
+fs::path above_program(fs::path const& relative)
 {
+    std::error_code error;
+    auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+    for (; !error && folder.has_relative_path(); folder = folder.parent_path())
+        if (fs::exists(folder / relative, error)) return folder / relative;
+    return relative;
+}
+
+fs::path document_beside(fs::path html) { return html.replace_extension(".json"); }
+
+/// A report may take the place of an earlier report, and of nothing else: no input is ever lost. `mark` stands near its beginning.
+Result<void> check_target(fs::path const& file, std::string_view mark)
+{
+    std::error_code error;
+    if (!fs::exists(file, error)) return {};
+    std::string head(looked_at, '\0');
+    std::ifstream in(file, std::ios::binary);
+    in.read(head.data(), looked_at);
+    head.resize(static_cast<std::size_t>(in.gcount()));
+    if (fs::is_regular_file(file, error) && head.find(mark) != std::string::npos) return {};
+    return fail(ExitCode::usage, "cannot write the report to " + file.string(), "this file is there and is not a report",
+                "name another file with --out, or remove it");
+}
+
+Result<void> check_targets(fs::path const& html)
+{
+    if (html.extension() == ".json")
+        return fail(ExitCode::usage, "--out " + html.string(), "it names the page, and the document goes beside it as .json",
+                    "name a file that ends in .html");
+    if (auto good = check_target(html, "<title>Curtail run report</title>"); !good) return good;
+    return check_target(document_beside(html), "\"schema\":\"curtail.report/1\"");
+}
+
+/// Writes the document, which needs nothing, then the page beside it.
+Result<void> write_report(report::Account const& account, json::Object const& document, fs::path const& html, fs::path const& plotly_file)
+{
+    if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made) return made;
+    if (auto written = write_file(document_beside(html), json::to_string(document) + "\n"); !written) return written;
     auto plotly = read_file(plotly_file);
     if (!plotly) {
         auto error = plotly.error().within("cannot make the report's charts");
         error.remedy = "run scripts/setup.sh, which unpacks plotly.js, or pass --plotly FILE";
         return tl::unexpected(error);
     }
-    auto json_file = html;
-    json_file.replace_extension(".json");
-    if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made) return tl::unexpected(made.error());
-    if (auto written = write_file(html, report::page(document, account, std::move(*plotly))); !written)
-        return tl::unexpected(written.error());
-    if (auto written = write_file(json_file, json::to_string(document) + "\n"); !written) return tl::unexpected(written.error());
-    return html;
+    return write_file(html, report::page(document, account, std::move(*plotly)));
 }
 
 Result<void> print_reference(apps::Arguments const& arguments, apps::Console const& console)
 {
-    auto const trace = signals::read_trace(arguments.has("trace") ? std::filesystem::path(arguments.text("trace"))
-                                                                  : checkout / "signals/mci_2026-01-11.csv");
+    if (arguments.has("out"))
+        if (auto good = check_targets(arguments.text("out")); !good) return good;
+    auto const trace =
+        signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace")) : above_program("signals/mci_2026-01-11.csv"));
     if (!trace) return tl::unexpected(trace.error());
     auto const logs = report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
     if (!logs) return tl::unexpected(logs.error());
     auto const history = report::history_of(*logs);
     if (!history) return tl::unexpected(history.error());
     auto const figures = report::reference_figures(*logs, *history);
-    if (arguments.has("out")) {
-        auto const account = report::reference_account(*logs, *history);
-        auto const written =
-            write_report(account, report::document(account, SystemClock{}.now()), arguments.text("out"), arguments.text("plotly"));
-        if (!written) return tl::unexpected(written.error());
-        console.log.info("report: " + written->string());
-    }
     if (console.json) console.print_json(report::figures_json(figures));
     else console.print(report::figures_text(figures));
+    if (!arguments.has("out")) return {};
+    auto const account = report::reference_account(*logs, *history);
+    auto const document = report::document(account, SystemClock{}.now());
+    if (auto written = write_report(account, document, arguments.text("out"), arguments.text("plotly")); !written) return written;
+    console.log.info("report: " + arguments.text("out"));
     return {};
 }
 
+/// The tables are printed first: they are there also when the page cannot be written.
 Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
 {
-    std::optional<std::filesystem::path> trace;
+    if (arguments.has("out"))
+        if (auto good = check_targets(arguments.text("out")); !good) return good;
+    std::optional<fs::path> trace;
     if (arguments.has("trace")) trace = arguments.text("trace");
     auto const files = report::load_run(arguments.text("RUN"), trace);
     if (!files) return tl::unexpected(files.error());
     auto const account = report::account_of(*files);
     auto const document = report::document(account, SystemClock{}.now());
-    auto const html = arguments.has("out") ? std::filesystem::path(arguments.text("out")) : files->run.folder / "report.html";
-    auto const written = write_report(account, document, html, arguments.text("plotly"));
-    if (!written) return tl::unexpected(written.error());
-    console.log.info("report: " + written->string());
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(account));
+    auto const html = arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
+    if (auto good = check_targets(html); !good) return good;
+    if (auto written = write_report(account, document, html, arguments.text("plotly")); !written) return written;
+    console.log.info("report: " + html.string());
     return {};
 }
 
@@ -90,12 +128,13 @@ int main(int argc, char** argv)
         {{"",
           "",
           {{"reference", apps::Kind::flag, "", "", "Print the published figures of arXiv:2602.22760, computed from its logs"},
-           {"logs", apps::Kind::text, "FOLDER", (checkout / "results/reference").string(), "Logs of the reference experiment"},
+           {"logs", apps::Kind::text, "FOLDER", above_program("results/reference").string(), "Logs of the reference experiment"},
            {"trace", apps::Kind::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed; with --reference: that of the checkout's signals/"},
+            "Trace of carbon intensity (CSV) that the run followed; without: the samples that the poller kept; with --reference: that of "
+            "the checkout's signals/"},
            {"out", apps::Kind::text, "FILE", "",
             "Page to write; the document goes beside it as .json; without: report.html in the run's folder, and no page with --reference"},
-           {"plotly", apps::Kind::text, "FILE", (checkout / ".deps/site/plotly/package_data/plotly.min.js").string(),
+           {"plotly", apps::Kind::text, "FILE", above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, which is put into the page"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json.", false}},
           run,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "data/manifest.hpp"
 #include "rounds/names.hpp"
 #include "rounds/verify.hpp"
 #include "status/run_objects.hpp"
@@ -14,8 +15,8 @@ namespace {
 
 std::string name_of(CommitNumber number) { return "commit " + std::to_string(number.value); }
 
-/// The model's shape stands in run.json: heads, for one, cannot be told from the weights.
-Result<void> check_shape(config::Run const& run, rounds::VerifySource const& source)
+/// run.json of the store. The model's shape stands there, and must be the configured one: heads, for one, cannot be told from weights.
+Result<rounds::RunSpec> read_spec(config::Run const& run, rounds::VerifySource const& source)
 {
     auto const bytes = source.record(rounds::run_name);
     if (!bytes) return tl::unexpected(bytes.error());
@@ -28,7 +29,7 @@ Result<void> check_shape(config::Run const& run, rounds::VerifySource const& sou
         return fail(ExitCode::config, "cannot load the model of run " + run.run.value,
                     run.file.string() + " names a model of another shape than the run in " + run.store,
                     "use the run's file that it was begun with");
-    return {};
+    return *spec;
 }
 
 Result<rounds::Commit> choose(std::vector<rounds::Commit> const& chain, std::optional<CommitNumber> wanted, std::string const& store)
@@ -61,7 +62,8 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
 Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore& objects, std::optional<CommitNumber> wanted)
 {
     auto const source = status::source_of(objects, run.run);
-    if (auto same = check_shape(run, source); !same) return tl::unexpected(same.error());
+    auto const spec = read_spec(run, source);
+    if (!spec) return tl::unexpected(spec.error());
     auto const chain = rounds::read_chain(source);
     if (!chain) return tl::unexpected(chain.error());
     auto const commit = choose(*chain, wanted, run.store);
@@ -78,7 +80,17 @@ Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore
     if (!values) return tl::unexpected(values.error());
     model::Parameters weights(run.model);
     std::copy((*values)->begin(), (*values)->end(), weights.values().begin());
-    return CommittedModel{*commit, std::move(weights)};
+    return CommittedModel{*commit, std::move(weights), spec->manifest};
+}
+
+Result<void> check_data(config::Run const& run, CommittedModel const& model)
+{
+    auto const found = data::manifest_digest(run.data.folder);
+    if (!found) return tl::unexpected(found.error());
+    if (*found == model.manifest) return {};
+    return fail(ExitCode::config, "cannot use the data in " + run.data.folder.string(),
+                "run " + run.run.value + " in " + run.store + " is trained on other data (its manifest.json has another digest)",
+                "prepare the data again with the text and the options that the run was begun with, or use the run's file of that time");
 }
 
 }  // namespace curtail::evaluate

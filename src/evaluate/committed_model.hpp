@@ -12,6 +12,7 @@ namespace curtail::evaluate {
 struct CommittedModel {
     rounds::Commit commit;
     model::Parameters weights;
+    Digest manifest;  ///< of the data that the run is trained on
 };
 
 /// Reads the chain of a run's store and the weights of commit `wanted`, or of the newest. Failures: `no_input` (no such commit, or no
@@ -19,5 +20,9 @@ struct CommittedModel {
 /// `config` (the run's file says another model than the run in the store).
 [[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore& objects,
                                                     std::optional<CommitNumber> wanted);
+
+/// `config` unless the data in the run's data folder is what the model is trained on: with another tokenizer, tokens mean something else,
+/// and text that is held out of one set of data may be trained on in another.
+[[nodiscard]] Result<void> check_data(config::Run const& run, CommittedModel const& model);
 
 }  // namespace curtail::evaluate

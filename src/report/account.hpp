@@ -42,8 +42,8 @@ struct Decision {
 
 /// A start or a stop.
 struct Edge {
-    double took{};        ///< real seconds
-    bool beside{};        ///< another site was training meanwhile
+    double took{};  ///< real seconds
+    bool beside{};  ///< another site was training meanwhile
 };
 
 struct WindowAccount {
@@ -142,10 +142,10 @@ struct LossAccount {
 /// Loss on text that was never trained on.
 struct HeldOut {
     std::int64_t commit{};
-    std::optional<std::int64_t> newer;  ///< a later commit with another model; nothing: it is of the newest
+    std::optional<std::int64_t> newer;           ///< a later commit with another model; nothing: it is of the newest
     std::optional<std::int64_t> trained_tokens;  ///< in that commit's model
-    double loss{};             ///< nats per token
-    double unigram_entropy{};  ///< nats per token: what a model knows that has only counted tokens
+    double loss{};                               ///< nats per token
+    double unigram_entropy{};                    ///< nats per token: what a model knows that has only counted tokens
     std::int64_t tokens{};
     std::optional<double> bits_per_byte;
 };
@@ -284,7 +284,8 @@ struct Account {
 /// (energy::Tally::whole), or the other caused none.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other);
 /// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training meanwhile or without.
-[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge, bool beside);
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge,
+                                              bool beside);
 /// Least, median (mean of the middle two) and greatest; nothing of nothing.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "windows/replay.hpp"
+
 namespace curtail::report {
 namespace {
 
@@ -82,11 +84,50 @@ void add_rounds(Table& table, ReferenceLogs const& logs, ReferenceHistory const&
     table.add("round_merge_s", "averaging", times.merge, "s");
 }
 
+void add_range(Table& table, std::string const& key, std::string const& label, std::vector<double> const& values)
+{
+    if (values.empty()) return;
+    auto const [least, greatest] = std::minmax_element(values.begin(), values.end());
+    table.add(key + "_min_s", label + ", shortest", *least, "s");
+    table.add(key + "_max_s", label + ", longest", *greatest, "s");
+}
+
+/// What our own detector decides on the whole trace, with the reference's settings, in trace time.
+void add_decisions(Table& table, ReferenceLogs const& logs)
+{
+    struct Turn {
+        double at;
+        std::size_t client;
+    };
+    std::vector<Turn> opens, closes;
+    for (std::size_t c = 0; c < ReferenceLogs::clients.size(); ++c) {
+        std::vector<windows::Reading> readings;
+        for (auto const& point : logs.find({ReferenceLogs::regions[c]})->points) readings.push_back({point.time, point.intensity});
+        auto const replay = windows::replay({}, readings.front().time, readings, {}, readings.back().time);
+        for (auto const& change : replay.changes) {
+            if (change.from == windows::Phase::closed) opens.push_back({logs.seconds(change.time), c});
+            if (change.to == windows::Phase::closed) closes.push_back({logs.seconds(change.time), c});
+        }
+    }
+    for (auto* turns : {&opens, &closes}) {
+        std::sort(turns->begin(), turns->end(), [](Turn const& a, Turn const& b) { return a.at < b.at; });
+        bool const open = turns == &opens;
+        table.add(open ? "detector_opens" : "detector_closes",
+                  open ? "openings by the detector on the whole trace" : "closings by the detector", static_cast<double>(turns->size()));
+        for (std::size_t i = 0; i < turns->size(); ++i)
+            table.add(fmt::format("{}.{}", open ? "detector_open_s" : "detector_close_s", i + 1),
+                      fmt::format("trace time, {} {}", ReferenceLogs::clients[(*turns)[i].client], open ? "opens" : "closes"),
+                      (*turns)[i].at, "s");
+    }
+}
+
 void add_windows(Table& table, ReferenceLogs const& logs, ReferenceHistory const& history)
 {
     int number = 0;
     std::vector<double> starts;
     std::vector<double> provisioning;
+    std::vector<double> connections;
+    std::vector<double> first_steps;
     for (auto const& w : history.windows) {
         auto const key = std::to_string(++number);
         std::string const client = ReferenceLogs::clients[w.client];
@@ -95,12 +136,17 @@ void add_windows(Table& table, ReferenceLogs const& logs, ReferenceHistory const
             table.add("turned_dirty_s." + key, "window " + key + ", " + client + " turned dirty", logs.seconds(w.turned_dirty.back()), "s");
             table.add("close_s." + key, "window " + key + ", " + client + " closes", logs.seconds(*w.drain), "s");
         }
+        if (w.connected) {
+            connections.push_back(seconds_between(w.ready, *w.connected));
+            first_steps.push_back(seconds_between(*w.connected, w.first_step));
+        }
         provisioning.push_back(seconds_between(w.decision, w.ready));
         starts.push_back(seconds_between(w.decision, w.first_step));
     }
     table.add("provisioning_s", "provisioning", upper_median(provisioning), "s");
-    table.add("startup_min_s", "window open to first step, shortest", *std::min_element(starts.begin(), starts.end()), "s");
-    table.add("startup_max_s", "window open to first step, longest", *std::max_element(starts.begin(), starts.end()), "s");
+    add_range(table, "connection", "connection of a provisioned client", connections);
+    add_range(table, "first_step", "connection to first step", first_steps);
+    add_range(table, "startup", "window open to first step", starts);
     table.add("end_s", "last event", logs.seconds(history.end), "s");
 }
 
@@ -196,6 +242,7 @@ std::vector<Figure> reference_figures(ReferenceLogs const& logs, ReferenceHistor
     add_training(table, logs);
     add_rounds(table, logs, history);
     add_windows(table, logs, history);
+    add_decisions(table, logs);
     return table.take();
 }
 

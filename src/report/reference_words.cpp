@@ -2,12 +2,12 @@
 #include "report/reference_account.hpp"
 
 namespace curtail::report {
+namespace {
 
-void fill_reference_words(ReferenceLogs const& logs, Account& account)
+std::vector<ProvenanceNote> provenance()
 {
     using energy::Kind;
-    account.planned_tokens = 23'400 * reference_step_tokens;
-    account.provenance = {
+    return {
         {"co2",
          "CO₂",
          {Kind::modelled, "power model × WattTime marginal signal"},
@@ -42,18 +42,14 @@ void fill_reference_words(ReferenceLogs const& logs, Account& account)
          "Goodput",
          {Kind::logged, "steps and events"},
          "Time between the first and last step of each training segment, over time from provisioning start to release, all sites."}};
-    account.missing["delta_norm"] = "the reference did not record the norm of a round's delta";
-    account.missing["bytes"] = "transfers were not metered";
-    account.missing["transfer"] = "Upload and download were not logged apart: upload is in contribute + wait, download in adopt + restart.";
-    account.missing["comparison"] =
-        "Always-on scenarios use the logs of the baseline runs, the same power model and the same intensities from the same time zero. Two "
-        "sites: "
-        "2.024 kW each while training, 0.468 kW each in between; the range covers the three pairs of this run's regions.";
-    account.facts = {
+}
+
+std::vector<FactGroup> facts_of(ReferenceLogs const& logs, std::string const& source)
+{
+    return {
         {"Run",
          false,
-         {{"source", account.source},
-          {"executed", logs.events.front().wall_time + " to " + logs.events.back().wall_time + ", zone not recorded"}}},
+         {{"source", source}, {"executed", logs.events.front().wall_time + " to " + logs.events.back().wall_time + ", zone not recorded"}}},
         {"Model",
          false,
          {{"architecture", "GPT, depth 20, width 1280, 10 heads of 128"},
@@ -72,6 +68,27 @@ void fill_reference_words(ReferenceLogs const& logs, Account& account)
         {"Software",
          false,
          {{"trainer", "Python prototype: Flower, nanochat, Vessim, Redis"}, {"report", "Curtail " + std::string(build_info().version)}}}};
+}
+
+std::map<std::string, std::string> missing()
+{
+    return {
+        {"delta_norm", "the reference did not record the norm of a round's delta"},
+        {"bytes", "transfers were not metered"},
+        {"transfer", "Upload and download were not logged apart: upload is in contribute + wait, download in adopt + restart."},
+        {"comparison",
+         "Always-on scenarios use the logs of the baseline runs, the same power model and the same intensities from the same time zero. "
+         "Two sites: 2.024 kW each while training, 0.468 kW each in between; the range covers the three pairs of this run's regions."}};
+}
+
+}  // namespace
+
+void fill_reference_words(ReferenceLogs const& logs, Account& account)
+{
+    account.planned_tokens = 23'400 * reference_step_tokens;
+    account.provenance = provenance();
+    account.missing = missing();
+    account.facts = facts_of(logs, account.source);
     account.notes = {{"Clock",
                       "Decisions come 13.3 s before the trace's edges: the signal replay started that much before the logs' time zero. "
                       "Accounting is not shifted."},

@@ -10,7 +10,7 @@ namespace curtail::report {
 void fill_basics(RunFiles const& files, RunStory const& story, Account& account);  ///< name, clock, sites, signals, windows' times, events
 void fill_rounds(RunFiles const& files, RunStory const& story, Account& account);  ///< commits, tokens, rounds
 void fill_energy(RunFiles const& files, RunStory const& story,
-                 Account& account);  ///< ledgers, cumulative series, tallies of windows and rounds
+                 Account& account);                          ///< ledgers, cumulative series, tallies of windows and rounds
 void fill_unknown(RunFiles const& files, Account& account);  ///< why carbon is not known, where it is not
 void fill_loss(RunFiles const& files, RunStory const& story, Account& account);       ///< curves, held-out loss
 void fill_always_on(RunFiles const& files, RunStory const& story, Account& account);  ///< lone rate, counterfactual

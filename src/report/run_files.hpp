@@ -59,9 +59,9 @@ struct RunFiles {
     std::vector<Event> poller;
     std::vector<SiteFiles> sites;  ///< as run.sites
     std::vector<CommitLine> commits;
-    std::vector<RegionTrace> trace;  ///< given, or the poller's own samples; empty: neither
-    std::string trace_name;          ///< for people: where it is from
-    bool whole_trace{false};         ///< `trace` is a recorded one, not what the poller has seen so far
+    std::vector<RegionTrace> trace;       ///< given, or the poller's own samples; empty: neither
+    std::string trace_name;               ///< for people: where it is from
+    bool whole_trace{false};              ///< `trace` is a recorded one, not what the poller has seen so far
     std::optional<Time> evaluated_until;  ///< signal time up to which the poller has decided every site's window
     std::optional<HeldOut> held_out;
     std::vector<std::pair<std::string, std::string>> digests;  ///< file name, SHA-256 and size of what was read

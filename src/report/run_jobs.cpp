@@ -73,8 +73,8 @@ class JobTimes {
         JobStory* known = nullptr;  // numbers may come again when a cluster is made anew: the nearest life counts
         for (auto& j : jobs_)
             if (j.job == job && (known == nullptr || apart(j, event) < apart(*known, event))) known = &j;
-        auto const unnumbered = std::find_if(
-            jobs_.begin(), jobs_.end(), [&](JobStory const& j) { return j.begin <= event.time && (!j.end || event.time < *j.end); });
+        auto const unnumbered = std::find_if(jobs_.begin(), jobs_.end(),
+                                             [&](JobStory const& j) { return j.begin <= event.time && (!j.end || event.time < *j.end); });
         if (known != nullptr) {
             known->begin = std::min(known->begin, at);
         } else if (unnumbered != jobs_.end()) {  // the trainer knows itself under another number, or none
@@ -141,7 +141,9 @@ std::vector<energy::StateInterval> states_of(JobStory const& job, std::vector<Me
     auto const add = [&](State state, Time from, Time to) {
         from = std::max(from, job.begin);
         to = std::min(to, end);
-        if (from < to) out.push_back({state, {from, to}});
+        if (from >= to) return;
+        if (!out.empty() && out.back().state == state) out.back().when.to = to;
+        else out.push_back({state, {from, to}});
     };
     add(State::starting, job.begin, job.states.empty() ? silent : job.states.front().first);
     for (std::size_t i = 0; i < job.states.size(); ++i) {

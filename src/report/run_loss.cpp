@@ -35,8 +35,9 @@ void add_held_out(RunFiles const& files, Account& account)
     for (auto const& c : files.commits)
         if (c.kind == CommitLine::Kind::merge && c.number > held.commit) held.newer = c.number;
     if (held.newer)
-        account.notes.emplace_back("Held-out loss", fmt::format("It is of commit {}; the model is at commit {} by now. Evaluate the run again.",
-                                                                held.commit, *held.newer));
+        account.notes.emplace_back(
+            "Held-out loss",
+            fmt::format("It is of commit {}; the model is at commit {} by now. Evaluate the run again.", held.commit, *held.newer));
     account.held_out = held;
 }
 

@@ -124,12 +124,14 @@ void add_provision(SiteStory& site, WindowStory const& window, Time next, Axis c
     }
 }
 
-/// Whether another site trained at some time from `from` to `to`, real moments.
+/// Whether another site was in its rounds, training or exchanging, at some time from `from` to `to`, real moments.
 bool another_trains(RunStory const& story, std::size_t site, Time from, Time to)
 {
     for (std::size_t s = 0; s < story.sites.size(); ++s)
         for (auto const& held : story.sites[s].held_real)
-            if (s != site && held.state == energy::State::training && held.when.from < to && from < held.when.to) return true;
+            if (s != site && (held.state == energy::State::training || held.state == energy::State::exchange) && held.when.from < to &&
+                from < held.when.to)
+                return true;
     return false;
 }
 
@@ -141,8 +143,8 @@ void add_edges(WindowStory& window, Time next, RunStory const& story)
                             another_trains(story, window.site, window.opened_at, *window.first_step)};
     for (auto const& job : story.sites[window.site].jobs)
         if (job.begin >= window.opened_at && job.begin < next && job.stop_requested && job.exit)
-            window.stop = Edge{seconds_between(*job.stop_requested, *job.exit),
-                               another_trains(story, window.site, *job.stop_requested, *job.exit)};
+            window.stop =
+                Edge{seconds_between(*job.stop_requested, *job.exit), another_trains(story, window.site, *job.stop_requested, *job.exit)};
 }
 
 Time last_moment(RunFiles const& files)

@@ -41,9 +41,9 @@ struct WindowStory {
 
 /// One life of a site's job, real time.
 struct JobStory {
-    std::string job;          ///< Slurm's number; may be empty
-    Time begin;               ///< devices held from here
-    std::optional<Time> end;  ///< devices given back
+    std::string job;           ///< Slurm's number; may be empty
+    Time begin;                ///< devices held from here
+    std::optional<Time> end;   ///< devices given back
     std::optional<Time> exit;  ///< the trainer's own last word; nothing: it was killed, or trains still
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< the trainer's words: starting, training, exchange, idle, draining

@@ -45,42 +45,43 @@ void add_provenance(Account& a)
 {
     using energy::Kind;
     std::string const signal = a.signal_provider.empty() ? "no signal" : a.signal_provider;
-    a.provenance = {{"co2",
-                     "CO₂",
-                     {Kind::modelled, "power model × " + signal},
-                     "Integral of power × marginal intensity over each state, exact for intensity that is linear between samples, summed "
-                     "over sites. Where there is no sample, intensity is unknown: that energy is counted and said, and its CO₂ is not in the "
-                     "sum, which then is a least value. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
-                     "measured lone rate, at training power, from the signal's first sample, by the same integral."},
-                    {"energy",
-                     "Energy",
-                     {Kind::modelled, "power model, no meter"},
-                     "Two power levels per site, from its configuration: training, and any other state in which devices are held. 0 "
-                     "otherwise. Not metered."},
-                    {"share",
-                     "Curtailed share",
-                     {Kind::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
-                     "Energy drawn while the site's own intensity was below its threshold, over all energy. Inside windows: energy drawn "
-                     "while the window was open or closing, over "
-                     "all energy; it is larger by what the closing delay costs."},
-                    {"wall",
-                     "Wall time",
-                     {Kind::logged, "optimizer steps"},
-                     "Time of the last logged optimizer step after time zero, on the signal's clock."},
-                    {"ppl",
-                     "Loss",
-                     {Kind::logged, a.held_out ? "held-out text" : "training loss only"},
-                     "Held-out loss is of the commit it names, on text that was never trained on; the unigram entropy of that text is what "
-                     "a model would reach that has only counted tokens. Perplexity is the least value of the smoothed training curve."},
-                    {"tokens",
-                     "Tokens",
-                     {Kind::logged, "chain of commits"},
-                     "Tokens in the committed model, by the ledger of the last commit; by site: tokens of its included contributions."},
-                    {"goodput",
-                     "Goodput",
-                     {Kind::logged, "trainers' states"},
-                     "Time in training over time from the opening of a window (or the release of the job before) to the release of the "
-                     "devices, all sites."}};
+    a.provenance = {
+        {"co2",
+         "CO₂",
+         {Kind::modelled, "power model × " + signal},
+         "Integral of power × marginal intensity over each state, exact for intensity that is linear between samples, summed "
+         "over sites. Where there is no sample, intensity is unknown: that energy is counted and said, and its CO₂ is not in the "
+         "sum, which then is a least value. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
+         "measured lone rate, at training power, from the signal's first sample, by the same integral."},
+        {"energy",
+         "Energy",
+         {Kind::modelled, "power model, no meter"},
+         "Two power levels per site, from its configuration: training, and any other state in which devices are held. 0 "
+         "otherwise. Not metered."},
+        {"share",
+         "Curtailed share",
+         {Kind::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
+         "Energy drawn while the site's own intensity was below its threshold, over all energy. Inside windows: energy drawn "
+         "while the window was open or closing, over "
+         "all energy; it is larger by what the closing delay costs."},
+        {"wall",
+         "Wall time",
+         {Kind::logged, "optimizer steps"},
+         "Time of the last logged optimizer step after time zero, on the signal's clock."},
+        {"ppl",
+         "Loss",
+         {Kind::logged, a.held_out ? "held-out text" : "training loss only"},
+         "Held-out loss is of the commit it names, on text that was never trained on; the unigram entropy of that text is what "
+         "a model would reach that has only counted tokens. Perplexity is the least value of the smoothed training curve."},
+        {"tokens",
+         "Tokens",
+         {Kind::logged, "chain of commits"},
+         "Tokens in the committed model, by the ledger of the last commit; by site: tokens of its included contributions."},
+        {"goodput",
+         "Goodput",
+         {Kind::logged, "trainers' states"},
+         "Time in training over time from the opening of a window (or the release of the job before) to the release of the "
+         "devices, all sites."}};
 }
 
 FactGroup windows_facts(Account const& a)
@@ -173,13 +174,14 @@ void add_carbon_notes(Account& a)
     auto const total = a.total();
     auto const kwh = [](WattHours energy) { return energy.value / 1000; };
     if (auto const why = a.missing.find("carbon"); why != a.missing.end())
-        a.notes.emplace_back("Carbon is not known", fmt::format("{}. {:.3f} of {:.3f} kWh were drawn where intensity is not known.", why->second,
-                                                                kwh(total.unknown), kwh(total.energy)));
+        a.notes.emplace_back("Carbon is not known", fmt::format("{}. {:.3f} of {:.3f} kWh were drawn where intensity is not known.",
+                                                                why->second, kwh(total.unknown), kwh(total.energy)));
     else if (total.unknown.value > 0)
-        a.notes.emplace_back("Unknown intensity",
-                             fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ is not in these figures, "
-                                         "which are least values, and they count as not curtailed.",
-                                         kwh(total.unknown), kwh(total.energy)));
+        a.notes.emplace_back(
+            "Unknown intensity",
+            fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ is not in these figures, "
+                        "which are least values, and they count as not curtailed.",
+                        kwh(total.unknown), kwh(total.energy)));
     auto const dirty = total.dirty();
     auto const dirty_carbon = total.known_carbon_dirty();
     if (dirty && dirty_carbon && total.carbon.value > 0)
@@ -201,10 +203,11 @@ void add_always_on_notes(Account& a)
     for (auto const& scenario : a.always_on) {
         auto const& tally = scenario.range.front();
         if (tally.unknown.value <= 0) continue;
-        a.notes.emplace_back("Always on, " + scenario.region,
-                             fmt::format("{:.3f} of {:.3f} kWh lie beyond the signal's samples or in their gaps, and their CO₂ is not known. {}",
-                                         tally.unknown.value / 1000, tally.energy.value / 1000,
-                                         tally.whole() ? "That is too little to matter." : "So there is no percentage of it."));
+        a.notes.emplace_back(
+            "Always on, " + scenario.region,
+            fmt::format("{:.3f} of {:.3f} kWh lie beyond the signal's samples or in their gaps, and their CO₂ is not known. {}",
+                        tally.unknown.value / 1000, tally.energy.value / 1000,
+                        tally.whole() ? "That is too little to matter." : "So there is no percentage of it."));
     }
 }
 
@@ -229,9 +232,10 @@ void add_notes(RunFiles const& files, Account& a)
                 "{} tokens were trained in all, {} of them are in the committed model; the rest was cut short, refused or not yet decided.",
                 grouped(logged), grouped(a.tokens)));
     if (files.broken_lines > 0)
-        a.notes.emplace_back("Broken lines", fmt::format("{} lines of event, sample and metrics files were cut short or damaged and are left "
-                                                         "out.",
-                                                         files.broken_lines));
+        a.notes.emplace_back("Broken lines",
+                             fmt::format("{} lines of event, sample and metrics files were cut short or damaged and are left "
+                                         "out.",
+                                         files.broken_lines));
 }
 
 }  // namespace

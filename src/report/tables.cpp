@@ -98,8 +98,10 @@ std::string edges_text(Account const& a)
     auto const took = [](std::optional<Edge> const& edge) { return edge ? number(edge->took, 2) : std::string("-"); };
     auto const beside = [](std::optional<Edge> const& edge) { return std::string(!edge ? "-" : edge->beside ? "yes" : "no"); };
     for (auto const& w : a.windows)
-        table.add({printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start), beside(w.start), took(w.stop), beside(w.stop)});
-    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) + worst_text(a, "stop", &WindowAccount::stop, {2, 4}) + "\n";
+        table.add(
+            {printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start), beside(w.start), took(w.stop), beside(w.stop)});
+    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) + worst_text(a, "stop", &WindowAccount::stop, {2, 4}) +
+           "\n";
 }
 
 std::string always_on_text(Account const& a)
@@ -111,8 +113,8 @@ std::string always_on_text(Account const& a)
     TextTable table({"always on in", "kWh", "curtailed %", "gCO2", "this run %"});
     for (auto const& s : a.always_on) {
         auto const& tally = s.range.front();
-        table.add({printable(s.region), number(tally.energy.value / 1000, 3), number(tally.clean_share(), 1, 100),
-                   grams_text(tally), number(carbon_ratio(a.total(), tally), 2, 100)});
+        table.add({printable(s.region), number(tally.energy.value / 1000, 3), number(tally.clean_share(), 1, 100), grams_text(tally),
+                   number(carbon_ratio(a.total(), tally), 2, 100)});
     }
     std::string text = table.text();
     if (a.lone_rate)
@@ -139,7 +141,8 @@ std::string closing_text(Account const& a)
     auto const unknown = a.total().unknown;
     if (auto const why = a.missing.find("carbon"); why != a.missing.end()) text += "CO2 is not known: " + printable(why->second) + "\n";
     else if (unknown.value > 0)
-        text += fmt::format("{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures\n", unknown.value / 1000);
+        text +=
+            fmt::format("{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures\n", unknown.value / 1000);
     if (a.clock_factor != 1)
         text += fmt::format(
             "signal at {:g} times real speed: energy and windows on its clock, starts, stops and training in real seconds, stretched {:g} "

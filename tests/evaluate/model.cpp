@@ -96,6 +96,21 @@ TEST_F(StoredRun, AnotherShapeThanTheRunsIsRefused)
     EXPECT_EQ(error_of().code, ExitCode::no_input);
 }
 
+TEST_F(StoredRun, DataThatItWasNotTrainedOnIsRefused)
+{
+    auto const loaded = load_committed(run, objects, {});
+    ASSERT_TRUE(loaded) << loaded.error().message();
+    test::TemporaryFolder const folder;
+    run.data.folder = folder.path();
+    std::ofstream(folder / data::manifest_file) << "manifest";  // what the run was begun with, by its digest
+    EXPECT_TRUE(check_data(run, *loaded)) << check_data(run, *loaded).error().message();
+    std::ofstream(folder / data::manifest_file) << "another";
+    auto const refused = check_data(run, *loaded);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::config);
+    EXPECT_THAT(refused.error().message(), HasSubstr("is trained on other data"));
+}
+
 TEST_F(StoredRun, ItsModelIsDescribed)
 {
     auto const text = contents_text(describe_commit(*load_committed(run, objects, {})));

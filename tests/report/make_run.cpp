@@ -13,10 +13,11 @@ int main(int argc, char** argv)
         {"empty", {.empty = true}},
         {"open", {.stop_at = 20'000, .evaluated = false}},
         {"gaps", {.gaps = true}},
+        {"long", {.chatter = 40'000}},
         {"hostile", {.region_suffix = " </script><script>alert(1)</script>&<b>\"'"}},
     };
     if (argc != 3 || kinds.count(argv[1]) == 0) {
-        std::fprintf(stderr, "usage: make_run demo|empty|open|gaps|hostile FOLDER\n");
+        std::fprintf(stderr, "usage: make_run demo|empty|open|gaps|hostile|long FOLDER\n");
         return 64;
     }
     try {

@@ -6,7 +6,8 @@ page_test.py BUILD_FOLDER [--keep FOLDER]     exit 77 (skipped) where there is n
 """
 import base64, json, os, shutil, subprocess, sys, tempfile, time
 
-KINDS = ["demo", "empty", "open", "gaps", "hostile", "reference"]
+KINDS = ["demo", "empty", "open", "gaps", "hostile", "blind", "long", "reference"]
+AS_DEMO = ["blind"]  # the demo's run, without the trace
 DEADLINE_S = 30
 
 
@@ -116,24 +117,33 @@ def rows_of(browser, selector):
     return browser.evaluate(f"[...document.querySelectorAll({json.dumps(selector + ' tbody tr')})].map(r => [...r.cells].map(c => c.textContent))")
 
 
+def at_least(value, kwh, unknown, digits):
+    """A figure of which a part is not known is a least value."""
+    return ("≥ " if value is not None and unknown > 0.005 * kwh else "") + number(value, digits)
+
+
 def carbon_of(scenario):
     if "kg_range" in scenario: return "–".join(number(kg, 2) for kg in scenario["kg_range"])
-    return number(scenario["kg"], 3 if scenario["id"] == "run" else 2)
+    return at_least(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"], 3 if scenario["id"] == "run" else 2)
+
+
+def percent(share): return "–" if share is None else number(share * 100, 1)
 
 
 def check_figures(browser, doc, checks):
     """Every headline, window, comparison and round figure, after the rounding the page states."""
     head = doc.get("headline")
     if head:
-        checks.equal("CO2", text_of(browser, "#headline .big")[0].split("kg")[0], number(head["co2_kg"], 3))
+        checks.equal("CO2", text_of(browser, "#headline .big")[0].split("kg")[0], at_least(head["co2_kg"], head["energy_kwh"], head["kwh_unknown"], 3))
         tiles = [t.split("kWh")[0] for t in text_of(browser, "#headline .tile .v")]
         checks.equal("energy", tiles[0], number(head["energy_kwh"], 2))
-        checks.equal("share", text_of(browser, "#headline .tile .v")[1], number(head["share"] * 100, 1) + "%")
+        checks.equal("share", text_of(browser, "#headline .tile .v")[1], percent(head["share"]) + "%")
         checks.equal("wall", text_of(browser, "#headline .tile .v")[2], number(head["wall_s"] / 3600, 2) + "h")
         if "held_out" in head: checks.equal("held-out loss", text_of(browser, "#headline .tile .v")[3], number(head["held_out"]["loss"], 3) + "nats")
         checks.equal("goodput", text_of(browser, "#headline .tile .v")[5], number(head["goodput"] * 100, 1) + "%")
         always = [r[1] for r in rows_of(browser, "#headline .bars")] and [r[2] for r in rows_of(browser, "#headline .bars")][1:]
-        checks.equal("always on", [a.split(" kg")[0] for a in always], [number(a["kg"], 2) for a in head["always_on"]])
+        checks.equal("always on", [a.split(" kg")[0].rstrip("–") or "–" for a in always],
+                     [at_least(a["kg"], a["kwh"], a["unknown_kwh"], 2) for a in head["always_on"]])
         compared = rows_of(browser, "#compare")
         checks.equal("scenarios", [(r[0], r[4], r[7]) for r in compared],
                      [(c["label"], number(c["kwh"], 2), carbon_of(c)) for c in doc["comparison"]])
@@ -143,7 +153,8 @@ def check_figures(browser, doc, checks):
     rounds = [r for r in rows_of(browser, "#rounds")]
     checks.equal("rounds", [(r[0].rstrip("abcdefghijklmnopqrstuvwxyz"), r[2], r[-2], r[-1]) for r in rounds],
                  [(number(k["number"]), k["mode"], number(k["kwh"], 2), number(k["gco2"], 1)) for k in doc["rounds"]])
-    if doc["events"]: checks.equal("events", text_of(browser, "#events .count"), [f"{len(doc['events'])} of {len(doc['events'])}"])
+    left_out = f", {doc['events_left_out']:,} left out" if doc["events_left_out"] else ""
+    if doc["events"]: checks.equal("events", text_of(browser, "#events .count"), [f"{len(doc['events'])} of {len(doc['events'])}{left_out}"])
 
 
 def check_layout(browser, url, checks):
@@ -205,8 +216,17 @@ def check_kind(browser, kind, folder, checks):
 
     if kind == "open": checks.true("an open window is not shown as open", "run ended first" in text_of(browser, "#windows")[0])
     if kind == "gaps": checks.true("unknown energy is not shown", doc["headline"]["kwh_unknown"] > 0 and "signal unknown" in text_of(browser, "#headline")[0])
+    if kind == "gaps": checks.true("a part is shown as the whole", "at least" in text_of(browser, "#headline .sum")[0])
+    if kind in ("blind", "hostile"):
+        checks.equal("carbon although intensity is not known", (doc["headline"]["co2_kg"], doc["headline"]["share"]), (None, None))
+        checks.true("the headline does not say that carbon is not known", "CO₂ is not known" in text_of(browser, "#headline .sum")[0])
+        checks.equal("grams of all sites in the table of energy", text_of(browser, "#energy tfoot td")[-3:], ["–", "–", "–"])
+    if kind == "blind": checks.equal("lanes that say that there is no signal", browser.evaluate(
+        "[...document.querySelectorAll('#timeline .annotation-text')].filter(t => t.textContent.startsWith('no signal')).length"), 3)
+    if kind == "long": checks.true("no event is left out of a very long run", doc["events_left_out"] > 0 and "left out here" in text_of(browser, "#events")[0])
     if kind in ("gaps", "hostile"):
         checks.equal("percentages although intensity is not known", [a["ratio"] for a in doc["headline"]["always_on"]], [None] * 4)
+    if kind == "gaps":
         checks.true("the page does not say why percentages are missing", "energy is not known" in text_of(browser, "#headline")[0])
     if kind == "hostile": checks.true("foreign text is not shown as it is", "</script><script>alert(1)</script>&<b>" in text_of(browser, "#facts")[0])
     if kind in ("demo", "reference"):
@@ -235,8 +255,9 @@ def make_report(build, kind, folder):
     program = [os.path.join(build, "bin/curtail-report"), "--quiet"]
     if kind == "reference":
         return subprocess.run(program + ["--reference", "--out", os.path.join(folder, "report.html")], capture_output=True, text=True)
-    subprocess.run([os.path.join(build, "tests/make_run"), kind, folder], check=True)
-    return subprocess.run(program + [os.path.join(folder, "run.json"), "--trace", os.path.join(folder, "trace.csv")], capture_output=True, text=True)
+    subprocess.run([os.path.join(build, "tests/make_run"), "demo" if kind in AS_DEMO else kind, folder], check=True)
+    trace = [] if kind == "blind" else ["--trace", os.path.join(folder, "trace.csv")]
+    return subprocess.run(program + [os.path.join(folder, "run.json")] + trace, capture_output=True, text=True)
 
 
 def main():

@@ -85,7 +85,30 @@ INSTANTIATE_TEST_SUITE_P(Windows, ReferenceFigure,
                                          Published{"turned_dirty_s.2", 23089.7, 1e-9}, Published{"close_s.2", 23690.3, 1e-9},
                                          Published{"open_s.3", 16785.0, 1e-9}, Published{"open_s.4", 36287.0, 1e-9},
                                          Published{"provisioning_s", 240, 1e-9}, Published{"startup_min_s", 321, 2e-3},
-                                         Published{"startup_max_s", 370, 2e-3}, Published{"end_s", 53222, 1e-9}));
+                                         Published{"startup_max_s", 370, 2e-3}, Published{"end_s", 53222, 1e-9},
+                                         Published{"connection_min_s", 10, 0.03}, Published{"connection_max_s", 50, 0.007},
+                                         Published{"first_step_min_s", 71, 1e-9}, Published{"first_step_max_s", 95, 0.006}));
+
+INSTANTIATE_TEST_SUITE_P(Decisions, ReferenceFigure,
+                         testing::Values(Published{"detector_opens", 4, 0}, Published{"detector_open_s.1", 300, 0},
+                                         Published{"detector_open_s.2", 8400, 0}, Published{"detector_open_s.3", 16800, 0},
+                                         Published{"detector_open_s.4", 36300, 0}, Published{"detector_closes", 4, 0},
+                                         Published{"detector_close_s.1", 8100, 0}, Published{"detector_close_s.2", 23700, 0},
+                                         Published{"detector_close_s.3", 55200, 0}, Published{"detector_close_s.4", 62100, 0}));
+
+TEST_F(Reference, OurDetectorDecidesWithinOnePollOfTheExperiment)
+{
+    constexpr double replay_began_before_the_logs = 13.3;
+    constexpr double poll = 10;
+    for (auto const& [ours, theirs] : std::map<std::string, std::string>{{"detector_open_s.1", "open_s.1"},
+                                                                         {"detector_open_s.2", "open_s.2"},
+                                                                         {"detector_open_s.3", "open_s.3"},
+                                                                         {"detector_open_s.4", "open_s.4"},
+                                                                         {"detector_close_s.1", "close_s.1"},
+                                                                         {"detector_close_s.2", "close_s.2"}})
+        EXPECT_NEAR(figure(ours) - replay_began_before_the_logs, figure(theirs), poll) << ours;
+    EXPECT_GT(figure("detector_close_s.3"), figure("end_s")) << "the experiment ended before";
+}
 
 TEST_F(Reference, TextShowsAtLeastNineDigits)
 {
@@ -109,7 +132,7 @@ TEST_F(Reference, AccountAddsUpToThePublishedFigures)
     EXPECT_NEAR(rounds.energy.value, account_.total().energy.value, 1e-6);
     EXPECT_NEAR(windows.carbon.value, account_.total().carbon.value, 1e-6);
     for (auto const& scenario : account_.always_on)
-        EXPECT_NEAR(100 * *account_.ratio_to(scenario.range[0], account_.total().carbon), figure("ratio_percent." + scenario.region), 1e-9);
+        EXPECT_NEAR(100 * *carbon_ratio(account_.total(), scenario.range[0]), figure("ratio_percent." + scenario.region), 1e-9);
 }
 
 TEST_F(Reference, AccountTellsTheStoryOfTheExperiment)

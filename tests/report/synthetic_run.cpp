@@ -84,6 +84,9 @@ class Maker {
                 {"origin", format_time(clock_.origin)}, {"real_origin", format_time(clock_.real_origin)}, {"factor", factor}}));
         commit(rounds::Commit::Kind::genesis, real(300) + Millis{900}, {});
         for (auto const& w : windows) schedule(w);
+        for (int i = 0; i < how_.chatter; ++i)
+            events_[0].push_back(
+                {real(9000) + Millis{i}, "cut", names[0], {{"member", names[0] + ".00000002.2"}, {"seq", i}, {"tokens", 2048}}});
         train();
         std::stable_sort(poller_.begin(), poller_.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
         write_events(folder_ / "poller/events.jsonl", poller_);
@@ -93,6 +96,10 @@ class Maker {
             write_events(folder_ / "sites" / names[s] / "events.jsonl", events);
             put(folder_ / "sites" / names[s] / "metrics.jsonl", metrics_[s]);
         }
+        auto const until = signal_text(std::min(how_.stop_at, end_of_trace));
+        json::Array sites;
+        for (auto const& name : names) sites.emplace_back(json::Object{{"site", name}, {"evaluated_until", until}});
+        put(folder_ / "poller/state.json", json::to_string(json::Object{{"sites", sites}}));
         if (how_.evaluated)
             put(folder_ / "evaluation.json",
                 json::to_string(

@@ -11,6 +11,7 @@ struct Synthetic {
     bool gaps{false};             ///< the trace has stretches without samples
     std::string region_suffix{};  ///< appended to a region, to device texts and reasons: foreign text
     bool evaluated{true};         ///< evaluation.json is there
+    int chatter{0};               ///< so many more events of the first site, as a very long run leaves them
 };
 
 /// Writes a run with three sites as a demo leaves it, at a clock factor of 300 over the trace in signals/: configuration

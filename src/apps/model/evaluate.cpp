@@ -37,6 +37,7 @@ Result<void> evaluate(Arguments const& arguments, Console const& console)
     if (auto set = set_threads(arguments); !set) return set;
     auto opened = open_model(arguments.text("RUN"), arguments);
     if (!opened) return tl::unexpected(opened.error());
+    if (auto same = evaluate::check_data(opened->run, opened->model); !same) return same;
     auto const& folder = opened->run.data.folder;
     auto stream = curtail::data::TokenStream::open(folder, curtail::data::Part::held_out);
     if (!stream) return tl::unexpected(stream.error());

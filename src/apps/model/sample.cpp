@@ -15,6 +15,7 @@ Result<void> sample(Arguments const& arguments, Console const& console)
     if (auto set = set_threads(arguments); !set) return set;
     auto opened = open_model(arguments.text("RUN"), arguments);
     if (!opened) return tl::unexpected(opened.error());
+    if (auto same = evaluate::check_data(opened->run, opened->model); !same) return same;
     auto const tokenizer = curtail::data::Tokenizer::read(opened->run.data.folder / curtail::data::tokenizer_file);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
     curtail::model::Gpt const gpt(std::move(opened->model.weights));

@@ -1,7 +1,6 @@
 const D = JSON.parse(document.getElementById('curtail-data').textContent);
 for (const k of ['sites', 'windows', 'rounds', 'events', 'facts', 'comparison', 'provenance', 'notes', 'decisions']) D[k] = D[k] || [];
 for (const k of ['run', 'states', 'missing']) D[k] = D[k] || {};
-D.detector = D.detector || {};
 const $ = id => document.getElementById(id), root = document.documentElement;
 const N = (x, d = 0) => x == null || !isFinite(x) || x === '' ?
     '–' :
@@ -31,8 +30,15 @@ const TOTAL = (D.headline || {}).tokens || 0,
     TOTAL >= 1e6 || !TOTAL ? [1e-6, 'M'] :
                              [1e-3, 'k'],
       tokens = (x, d = 2) => x == null ? '–' : N(x * TOK[0], d) + '\u00a0' + TOK[1];
+// A sum of which a part is not known is not known; a part that is not there is 0.
+const sumOrNull = xs => xs.reduce((t, x) => t === null || x === null ? null : t + (x || 0), 0);
+// Carbon of energy whose intensity is known only in part is a least value.
+const least = (kwh, unknown) => unknown > .005 * kwh ? '≥ ' : '', carbonUnknown = () => D.missing.carbon || 'intensity is not known';
+const SERIES = (D.signals || {}).series || {};
+// What all sites have in common, else the words for what each has of its own.
+const common = (key, own, unit, k = 1) => new Set(sites.map(s => s[key])).size === 1 ? sites[0][key] * k + ' ' + unit : own;
 const FACTOR = D.run.clock_factor || 1, REAL = FACTOR === 1 ? 's' : 'real s', finished = ['finished', 'complete'].includes(D.run.status);
-const gramsOrKg = g => g >= 1000 ? N(g / 1000, 3) + ' kg' : N(g, g < 10 ? 1 : 0) + ' g';
+const gramsOrKg = g => g == null ? '–' : g >= 1000 ? N(g / 1000, 3) + ' kg' : N(g, g < 10 ? 1 : 0) + ' g';
 function h(tag, at, ...kids) {
     const e = document.createElement(tag);
     for (const k in at || {}) {

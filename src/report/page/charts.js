@@ -178,12 +178,11 @@ function hover(t) {
         ro.replaceChildren(...(t == null ? [h('span', {}, ro.dataset.idle)] : read((t - T0) / 1000)))
 }
 function read(s) {
-    const out = [h('span', {}, h('b', {}, hms(ms(s)) + ' UTC'), ' ' + day(ms(s)) + ', ' + dur(s) + ' in')], G = D.signals,
-          live = s <= D.run.end_s;
+    const out = [h('span', {}, h('b', {}, hms(ms(s)) + ' UTC'), ' ' + day(ms(s)) + ', ' + dur(s) + ' in')], live = s <= D.run.end_s;
     for (const q of sites) {
         let v = null;
-        if (G && G.series[q.region]) {
-            const {t, v: y} = G.series[q.region], i = at(t, s);
+        if (SERIES[q.region]) {
+            const {t, v: y} = SERIES[q.region], i = at(t, s);
             if (i >= 0 && t[i] === s) v = y[i];
             else if (i >= 0 && i + 1 < y.length && y[i] != null && y[i + 1] != null)
                 v = y[i] + (y[i + 1] - y[i]) * (s - t[i]) / (t[i + 1] - t[i])
@@ -196,12 +195,8 @@ function read(s) {
     const C = D.energy && D.energy.cumulative;
     if (C && live) {
         const i = Math.round(s / C.step_s);
-        let e = 0, g = 0;
-        for (const q of sites) {
-            e += C.sites[q.id].wh[i] || 0;
-            g += C.sites[q.id].g[i] || 0
-        }
-        out.push(h('span', {}, h('b', {}, N(e / 1000, 2)), ' kWh, ', h('b', {}, gramsOrKg(g)), ' so far'))
+        const e = sumOrNull(sites.map(q => C.sites[q.id].wh[i])), g = sumOrNull(sites.map(q => C.sites[q.id].g ? C.sites[q.id].g[i] : null));
+        out.push(h('span', {}, h('b', {}, N(e / 1000, 2)), ' kWh, ', h('b', {}, gramsOrKg(g)), g == null ? ' of CO₂' : '', ' so far'))
     }
     return out
 }

@@ -27,7 +27,9 @@ panel(
                       n = C.sites[sites[0].id].wh.length, x = Array.from({length: n}, (_, i) => ms(Math.min(i * C.step_s, D.run.end_s)));
                 let acc = 0, tops = [];
                 lay.xaxis = timeAxis({nticks: fit(gd, 156)});
+                const blind = sites.filter(s => !C.sites[s.id][key]);
                 for (const s of sites) {
+                    if (blind.includes(s)) continue;
                     const y = C.sites[s.id][key].map(v => v / div), f = y[y.length - 1];
                     data.push({
                         type: 'scatter',
@@ -59,6 +61,7 @@ panel(
                     if (key === 'wh') add(q.wh, 'always on', css('--muted'));
                     else
                         for (const k in q.g) {
+                            if (!q.g[k]) continue;
                             const s = sites.find(s => s.region === k);
                             add(q.g[k], esc(k.length > 10 ? k.slice(0, 9) + '…' : k), s ? col(s) : css('--muted'))
                         }
@@ -99,7 +102,7 @@ panel(
                     xanchor: 'left',
                     yanchor: 'middle',
                     xshift: 5,
-                    text: '<b>' + N(acc, key === 'wh' ? 2 : 3) + '</b>',
+                    text: '<b>' + (blind.length ? '' : N(acc, key === 'wh' ? 2 : 3)) + '</b>',
                     showarrow: false,
                     font: {size: 12, color: css('--ink')}
                 });
@@ -117,6 +120,18 @@ panel(
                                 showarrow: false,
                                 font: {size: 11}
                             });
+                if (blind.length)
+                    lay.annotations.push({
+                        xref: 'paper',
+                        yref: 'paper',
+                        x: .02,
+                        xanchor: 'left',
+                        y: .98,
+                        yanchor: 'top',
+                        text: 'not known: ' + blind.map(short).join(', '),
+                        showarrow: false,
+                        font: {size: 12}
+                    });
                 lay.annotations.push(zone(nw));
                 return { data, layout: lay }
             }, true);
@@ -126,18 +141,17 @@ panel(
                   [
                       ['training', 'Training'], ['starting', 'Starting'], ['exchange', 'Exchange'], ['draining', 'Draining'], ['idle', 'Idle']
                   ].filter(([k]) => sites.some(s => E.kwh[s.id][k] > 0)),
-              UN = sum2({a: E.unknown_kwh || {}}, () => true), WK = E.window_kwh, v = (o, s, k) => (o[s][k] || 0),
-              z = (x, d) => h('td', {class: x ? null : 'z'}, x ? N(x, d) : '0');
+              UN = sum2({a: E.unknown_kwh || {}}, () => true), WK = E.window_kwh,
+              z = (x, d) => h('td', {class: x ? null : 'z'}, x == null ? '–' : x ? N(x, d) : '0');
+        const allG = sumOrNull(sites.map(s => E.total_g[s.id]));
         const line = (name, ids) => {
-            const s = (o, k) => ids.reduce((t, i) => t + v(o, i, k), 0), tk = ids.reduce((t, i) => t + E.total_kwh[i], 0),
-                  tg = ids.reduce((t, i) => t + E.total_g[i], 0), ins = ids.reduce((t, i) => t + E.inside_kwh[i], 0),
-                  og = ids.reduce((t, i) => t + E.outside_g[i], 0), wk = WK && ids.reduce((t, i) => t + WK[i], 0),
-                  uk = ids.reduce((t, i) => t + ((E.unknown_kwh || {})[i] || 0), 0);
+            const of = o => sumOrNull(ids.map(i => o[i])), s = (o, k) => sumOrNull(ids.map(i => o[i][k])), tk = of(E.total_kwh),
+                  tg = of(E.total_g), ins = of(E.inside_kwh), og = of(E.outside_g), wk = WK && of(WK), uk = of(E.unknown_kwh || {});
             return h(
                 'tr', {}, h('td', {class: 'l'}, name), K.map(([k]) => z(s(E.kwh, k), k === 'training' ? 2 : 3)),
-                h('td', {}, h('b', {}, N(tk, 2))), h('td', {}, pct(tk > 0 ? ins / tk : null)),
+                h('td', {}, h('b', {}, N(tk, 2))), h('td', {}, pct(tk > 0 && ins != null ? ins / tk : null)),
                 WK && h('td', {}, pct(tk > 0 ? wk / tk : null)), UN > 0 && z(uk, 2), K.map(([k]) => z(s(E.g, k), 1)),
-                h('td', {}, h('b', {}, N(tg, 1))), z(og, 1), h('td', {}, N(tk > uk ? tg / (tk - uk) : null, 1)))
+                h('td', {}, h('b', {}, tg == null ? '' : least(tk, uk), N(tg, 1))), z(og, 1), h('td', {}, N(tk > uk && tg != null ? tg / (tk - uk) : null, 1)))
         };
         body.append(h(
             'div', {class: 'scroll', style: 'margin-top:8px'},
@@ -157,9 +171,10 @@ panel(
         body.append(h(
             'p', {class: 'note'},
             nb(`Bands in the CO₂ chart are closing delays: the site still trains although intensity is above ${
-                D.detector
-                    .close_above} g/kWh. “Curtailed” is the share of energy drawn below the threshold, “above” all CO₂ from energy drawn at or above it: ${
-                N(sum2({a: E.outside_g}, () => true), 1)} of ${N(sum2({a: E.total_g}, () => true), 1)} g.`)));
+                common('close_above', 'its threshold', 'g/kWh')}. “Curtailed” is the share of energy drawn below the threshold` +
+               (allG == null ? '. CO₂ is not known: ' + carbonUnknown() + '.' :
+                               `, “above” all CO₂ from energy drawn at or above it: ${N(sumOrNull(sites.map(s => E.outside_g[s.id])), 1)} of ${
+                                   N(allG, 1)} g.`))));
         const zero = sites.filter(s => E.total_kwh[s.id] > 0 && E.total_g[s.id] === 0 && !((E.unknown_kwh || {})[s.id] > 0));
         if (zero.length)
             body.append(

@@ -28,7 +28,7 @@ panel('events', 7, 'Events', 'What happened, in order?', !(D.events || []).lengt
                     },
                       'Show all ' + N(s.length)))));
         if (!s.length) tb.append(h('tr', {}, h('td', {class: 'l', colspan: 6}, 'No event matches this filter.')));
-        cnt.textContent = s.length + ' of ' + rows.length
+        cnt.textContent = s.length + ' of ' + rows.length + (D.events_left_out ? ', ' + N(D.events_left_out) + ' left out' : '')
     };
     const chip = type => {
         const press = e => {
@@ -62,5 +62,10 @@ panel('events', 7, 'Events', 'What happened, in order?', !(D.events || []).lengt
           Object.keys(types).map(chip), cnt),
         h('div', {class: 'scroll tall', style: 'max-height:330px', tabindex: 0, role: 'region', 'aria-label': 'Events, scrollable'},
           h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Events'), h('thead', {}, h('tr', {}, head)), tb)));
+    if (D.events_left_out)
+        body.append(
+            h('p', {class: 'note'},
+              `The run logged ${N(rows.length + D.events_left_out)} events; ${
+                  N(D.events_left_out)} in the middle are left out here, and stand in the run's events.jsonl files.`));
     go();
 });

@@ -22,44 +22,50 @@ function headline() {
         return
     }
     const B = H.baselines || [], AO = H.always_on || [], ra = AO.map(a => a.ratio).filter(x => x != null), lo = Math.min(...ra),
-          hi = Math.max(...ra), base = AO.filter(a => a.kwh > a.unknown_kwh).map(a => a.kg * 1000 / (a.kwh - (a.unknown_kwh || 0))),
-          none = [['no baseline was run', '']];
+          hi = Math.max(...ra), base = AO.filter(a => a.kg != null && a.kwh > a.unknown_kwh).map(a => a.kg * 1000 / (a.kwh - (a.unknown_kwh || 0))),
+          none = [['no baseline was run', '']],
+          atLeast = H.co2_is_whole ? '' : 'at least ';
     lede.append(h(
         'p', {class: 'sum'}, R.model + ', ', sites.length + ' sites, ', H.rounds + ' rounds, ',
         dayy(ms(0)) + ' ' + hm(ms(0)) + ' to ' + day(ms(R.end_s)) + ' ' + hm(ms(R.end_s)) + ' UTC. Trained on ',
-        h('b', {}, tokens(H.tokens) + '\u00a0tokens'), ' for ', h('b', {}, N(H.co2_kg, 3) + '\u00a0kg of\u00a0CO₂'),
+        h('b', {}, tokens(H.tokens) + '\u00a0tokens'),
+        H.co2_kg == null ? [' with ', h('b', {}, N(H.energy_kwh, 2) + '\u00a0kWh'), '; its CO₂ is not known: ' + carbonUnknown()] :
+                           [' for ', atLeast, h('b', {}, N(H.co2_kg, 3) + '\u00a0kg of\u00a0CO₂')],
         ra.length ? ', ' + N(lo * 100, 1) + '–' + N(hi * 100, 1) + '\u00a0% of one always-on site' : '',
         H.share == null ? '.' : [', with ', h('b', {}, pct(H.share)), ' of its energy drawn while renewable power was being curtailed.']));
     const max = Math.max(...AO.map(a => a.kg), H.co2_kg) || 1;
+    const kg = (x, kwh, unknown) => x == null ? '–' : least(kwh, unknown) + N(x, 2) + ' kg';
     const bar = (w, c, extra) => h('i', {style: `width:${Math.max(w * 100, .4)}%;background:${c};${extra || ''}`});
     const co2 =
-        h('div', {}, h('div', {class: 'big'}, N(H.co2_kg, 3), h('small', {}, 'kg CO₂'), fn('co2')), kindLine('co2'),
+        h('div', {}, h('div', {class: 'big'}, least(H.energy_kwh, H.co2_kg == null ? 0 : H.kwh_unknown), N(H.co2_kg, 3), h('small', {}, 'kg CO₂'), fn('co2')), kindLine('co2'),
           h('p', {class: 'under'},
-            (ra.length ? `${N((1 - hi) * 100)}–${N((1 - lo) * 100)} % less than always-on; ` :
-                         'No comparison with always-on: ' + (D.missing.always_on || D.missing.ratio || 'none was computed') + '; ') +
-                `${N(H.mean_intensity, 1)} g/kWh on average` +
-                (base.length ? ` against ${N(Math.min(...base))}–${N(Math.max(...base))}` : '')),
+            H.co2_kg == null ?
+                'Not known: ' + carbonUnknown() + '.' :
+                (ra.length ? `${N((1 - hi) * 100)}–${N((1 - lo) * 100)} % less than always-on; ` :
+                             'No comparison with always-on: ' + (D.missing.always_on || D.missing.ratio || 'none was computed') + '; ') +
+                    `${N(H.mean_intensity, 1)} g/kWh on average` +
+                    (base.length ? ` against ${N(Math.min(...base))}–${N(Math.max(...base))}` : '')),
           h('table', {class: 'bars t0'}, h('caption', {class: 'vh'}, 'CO2 of this run and of one always-on site in each region, kg'),
             h('tbody', {},
               h('tr', {}, h('td', {}, h('b', {}, 'This run')),
                 h('td', {},
                   h('div', {class: 'hbx', title: sites.map(s => s.label + ' ' + N(H.co2_by_site[s.id], 3) + ' kg').join(', ')},
                     sites.map(s => H.co2_by_site[s.id] > 0 && bar(H.co2_by_site[s.id] / max, cvar(s))))),
-                h('td', {}, h('b', {}, N(H.co2_kg, 2) + ' kg'))),
+                h('td', {}, h('b', {}, kg(H.co2_kg, H.energy_kwh, H.kwh_unknown)))),
               AO.map(
                   a =>
                       h('tr', {}, h('td', {}, 'Always on, ' + a.region),
                         h('td', {},
                           h('div', {class: 'hbx', title: a.region + ' ' + N(a.kg, 3) + ' kg'},
                             bar(a.kg / max, `color-mix(in srgb,${regionColor(a.region)} 38%,var(--bg))`))),
-                        h('td', {}, N(a.kg, 2) + ' kg', h('span', {class: 'x'}, a.ratio > 0 ? N(1 / a.ratio, 1) + ' ×' : '–')))))));
+                        h('td', {}, kg(a.kg, a.kwh, a.unknown_kwh), h('span', {class: 'x'}, a.ratio > 0 ? N(1 / a.ratio, 1) + ' ×' : '–')))))));
     const cmp = (rows) => h('table', {}, h('tbody', {}, rows.map(r => h('tr', {}, r.map(x => h('td', {}, x))))));
     const tile = (t, k, v, u, ...rest) =>
         h('div', {class: 'tile'}, h('h3', {}, t, fn(k)), h('div', {class: 'v'}, v, h('small', {}, u)), kindLine(k), rest);
     const mini = (parts) =>
         h('div', {class: 'mini', 'aria-hidden': 'true'}, parts.map(([w, c]) => h('i', {style: `width:${w * 100}%;background:${c}`})));
     const rel = (a, b) => S((a / b - 1) * 100, Math.abs(a / b - 1) < .1 ? 1 : 0) + ' %';
-    const shs = Object.values(H.share_baseline || {}), W = x => N(x / 3600, 2) + ' h';
+    const shs = Object.values(H.share_baseline || {}).filter(x => x != null), W = x => N(x / 3600, 2) + ' h';
     const idle = D.energy && sum2(D.energy.kwh, k => k !== 'training');
     const energyRows = B.map(b => [b.label, N(b.kwh, 2) + ' kWh', rel(H.energy_kwh, b.kwh)]);
     if (idle != null) energyRows.push(['not training', N(idle, 2) + ' kWh', H.energy_kwh > 0 ? pct(idle / H.energy_kwh) : '']);
@@ -76,7 +82,8 @@ function headline() {
     const O = H.held_out, tail = x => 'loss ' + N((x.tail_loss || [])[0], 3), nats = x => N(x, 3) + ' nats';
     const learned = O ? tile('Held-out loss', 'ppl', N(O.loss, 3), 'nats', cmp([
                                  ['unigram entropy', nats(O.unigram_entropy)], ['below it by', nats(O.unigram_entropy - O.loss)],
-                                 ['training loss', nats((H.tail_loss || [])[0])]
+                                 ['training loss', nats((H.tail_loss || [])[0])],
+                                 O.newer_commit == null ? ['of commit', N(O.commit)] : ['of commit', N(O.commit) + ', not ' + N(O.newer_commit)]
                              ])) :
                         tile(
                             'Perplexity, best smoothed', 'ppl', N(H.best_ppl, 2), tail(H),

@@ -65,6 +65,10 @@ panel(
                     ['Stop request to exit', '', s => sp(T[s.id].drain_s)], ['Stops', '', s => N((T[s.id].drain_s || {}).count)]
                 ],
                 sites, {id: 'times'}));
+        const edge = x => `${x.alone ? N(x.alone.max, 1) + ' ' + REAL : '–'} with no other site training, ${
+            x.beside ? N(x.beside.max, 1) + ' ' + REAL : '–'} while another trained`;
+        if (D.edges)
+            body.append(h('p', {class: 'note'}, `Longest start: ${edge(D.edges.start_s)}. Longest stop: ${edge(D.edges.stop_s)}.`));
         const r = D.round_summary;
         body.append(
             h('p', {class: 'note'},

@@ -232,7 +232,7 @@ panel(
         if (HO)
             right.append(
                 h('p', {class: 'note'},
-                  nb(`Held-out loss of commit ${N(HO.commit)}: ${N(HO.loss, 3)} nats per token over ${N(HO.tokens)} tokens, ${
+                  nb(`Held-out loss of commit ${N(HO.commit)}${HO.newer_commit == null ? '' : ' (the model is at commit ' + N(HO.newer_commit) + ')'}: ${N(HO.loss, 3)} nats per token over ${N(HO.tokens)} tokens, ${
                       N(HO.unigram_entropy - HO.loss, 3)} below their unigram entropy of ${N(HO.unigram_entropy, 3)}.`)));
         right.append(
             h('p', {class: 'note'},

@@ -81,7 +81,7 @@ panel(
         const words = [
             tokens(T(k => k.tokens), 3) + ' tokens', D.rounds.some(k => k.bytes != null) && N(T(k => k.bytes) / 1e9, 1) + ' GB moved',
             D.rounds.some(k => k.merge_s != null) && N(T(k => k.merge_s), 1) + ' ' + REAL + ' merging', N(T(k => k.kwh), 2) + ' kWh',
-            N(T(k => k.gco2), 1) + ' g'
+            D.rounds.every(k => k.gco2 != null) && N(T(k => k.gco2), 1) + ' g'
         ].filter(Boolean);
         const unknown =
             [D.missing.bytes && 'Bytes: ' + D.missing.bytes + '.', D.missing.delta_norm && 'Δ norm: ' + D.missing.delta_norm + '.'];

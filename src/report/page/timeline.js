@@ -1,7 +1,7 @@
 panel(
     'timeline', 1, 'Timeline', 'When was power clean, and what did each site do?',
     !sites.length  ? 'No site is configured for this run.' :
-        !D.signals ? 'No signal was read in the period of this report: without a signal no window can open.' :
+        !D.signals && !D.windows.length ? 'No window has opened, and no signal is known: ' + carbonUnknown() + '.' :
                      null,
     (body, ctl) => {
         add(ctl, h('span', {class: 'note', id: 'zoomed', style: 'margin:0', 'aria-live': 'polite'}),
@@ -44,8 +44,8 @@ panel(
               h('li', {}, h('b', {}, 'Trace:'), h('span', {class: 'ln', style: 'border-color:var(--mid);border-top-width:1.5px'}),
                 'intensity'),
               h('li', {}, h('span', {class: 'ln', style: 'border-color:var(--mid);border-top:1.5px dashed'}),
-                'threshold ' + D.detector.open_below + ' g/kWh'),
-              sw(mix(14), 'window open'), sw(mix(38), 'closing (' + D.detector.close_delay_s / 60 + ' min delay)'),
+                'threshold ' + common('open_below', 'of the site', 'g/kWh')),
+              sw(mix(14), 'window open'), sw(mix(38), 'closing (' + common('close_delay_s', 'each site\'s', 'min', 1 / 60) + ' delay)'),
               h('li', {}, h('b', {}, 'Rounds:'), h('span', {class: 'sw', style: mix(9) + ';box-shadow:inset 0 0 0 1px var(--rule)'}),
                 'solo'),
               sw(mix(34), 'joint'), h('li', {}, h('span', {'aria-hidden': 'true'}, '◆'), 'commit')),
@@ -70,7 +70,7 @@ panel(
                                                 }),
                       end = ms(D.run.end_s),
                       Y = Math.max(
-                              150, ...sites.map(s => (D.signals.series[s.region] || {v: []}).v.reduce((m, v) => Math.max(m, v || 0), 0))) *
+                              150, ...sites.map(s => (SERIES[s.region] || {v: []}).v.reduce((m, v) => Math.max(m, v || 0), s.open_below))) *
                     1.06;
                 lay.xaxis = timeAxis({anchor: 'y' + (1 + 2 * n), nticks: fit(gd, nw ? 40 : 182)});
                 let y = 0;
@@ -168,7 +168,7 @@ panel(
                     lay['yaxis' + a] = axis({
                         domain: dom(y, lane),
                         range: [0, Y],
-                        tickvals: [100, 500, 900].filter(v => v < Y).concat(D.detector.open_below !== 100 ? [D.detector.open_below] : []),
+                        tickvals: [100, 500, 900].filter(v => v < Y).concat(s.open_below !== 100 ? [s.open_below] : []),
                         tickfont: {size: 10.5}
                     });
                     lay.shapes.push(
@@ -189,8 +189,8 @@ panel(
                             x0: 0,
                             x1: 1,
                             yref: ya,
-                            y0: D.detector.open_below,
-                            y1: D.detector.open_below,
+                            y0: s.open_below,
+                            y1: s.open_below,
                             line: {color: mid, width: 1, dash: '3px,3px'}
                         });
                     for (const w of D.windows.filter(w => w.site === s.id)) {
@@ -209,7 +209,7 @@ panel(
                         R(w.open_s, e, .13);
                         for (const q of w.closing_s) R(q[0], q[1], .3)
                     }
-                    const v = D.signals.series[s.region];
+                    const v = SERIES[s.region];
                     if (v)
                         data.push({
                             type: 'scatter',
@@ -351,46 +351,7 @@ panel(
                 function gdw() { return body.clientWidth }
             },
             true);
-        const length = w => ((w.close_s == null ? D.run.end_s : w.close_s) - w.open_s) / 3600,
-              last = w => w.closing_s[w.closing_s.length - 1];
-        const kwh = est('kWh', 'energy'), grams = est('g', 'co2');
-        if (D.windows.length)
-            body.append(
-                table(
-                    'Windows',
-                    [
-                        ['Window', '', w => [dot(site[w.site]), label(w.site)], 'l'],
-                        ['Opened', 'UTC', w => stamp(ms(w.open_s))],
-                        ['Closing began', 'UTC', w => last(w) ? stamp(ms(last(w)[0])) + (w.close_s == null ? ' *' : '') : '–'],
-                        ['Closed', 'UTC', w => w.close_s == null ? 'run ended first' : stamp(ms(w.close_s))],
-                        ['Open for', 'h', w => N(length(w), 2)],
-                        ['To first step', REAL, w => N(w.startup_s, 1)],
-                        ['Steps', '', w => N(w.steps)],
-                        ['Energy', kwh, w => N(w.kwh, 2)],
-                        ['above threshold', kwh, w => N(w.kwh_outside, 2)],
-                        ['CO₂', grams, w => N(w.gco2, 1)],
-                        ['above threshold', grams, w => N(w.gco2_outside, 1)]
-                    ],
-                    D.windows, {id: 'windows', wrap: D.windows.length > 12 ? 'tall' : ''}),
-                D.windows.some(w => w.close_s == null && last(w)) ?
-                    h('p', {class: 'note'}, '* The window had not closed when the record ends: the delay was running, or intensity fell below the threshold again.') :
-                    '');
-        else body.append(h('p', {class: 'empty'}, 'No window has opened: no decision to open is recorded.'));
-        if (D.decisions.length)
-            body.append(
-                h('details', {}, h('summary', {}, 'Decisions (' + N(D.decisions.length) + ')'),
-                  table(
-                      'Decisions',
-                      [
-                          ['Site', '', d => [site[d.site] && dot(site[d.site]), label(d.site)], 'l'],
-                          ['Decided', 'UTC', d => stamp(ms(d.t))],
-                          ['Elapsed', 's', d => N(d.t)],
-                          ['Intensity', 'g/kWh', d => d.intensity == null ? 'no signal' : N(d.intensity)],
-                          ['From', '', d => d.from, 'l'],
-                          ['To', '', d => d.to, 'l'],
-                          ['Reason', '', d => d.reason, 'l']
-                      ],
-                      D.decisions, {id: 'decisions', wrap: 'tall'})));
+        windowTables(body)
     });
 function blend(a, b, t) {
     const f = x => {
