@@ -10,6 +10,7 @@
 #include "report/run_account.hpp"
 #include "report/tables.hpp"
 #include "report/trace.hpp"
+#include "signals/trace.hpp"
 
 namespace {
 
