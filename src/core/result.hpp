@@ -4,7 +4,7 @@
 
 namespace curtail {
 
-/// Exit codes of every program, after sysexits.h. 75 is the only one that Slurm requeues.
+/// Exit codes of every program, after sysexits.h.
 enum class ExitCode : int {
     ok = 0,
     usage = 64,          ///< the command line is wrong
