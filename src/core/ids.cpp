@@ -9,14 +9,6 @@ namespace {
 
 bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-template <class Id>
-Result<Id> parse_name(std::string_view text, std::string const& kind)
-{
-    if (is_plain_name(text)) return Id{std::string(text)};
-    return fail(ExitCode::config, "bad " + kind + " name \"" + printable(text) + "\"",
-                "a name has 1 to 32 letters, digits, '_' or '-', the first a letter or digit");
-}
-
 }  // namespace
 
 bool is_plain_name(std::string_view text)
@@ -25,7 +17,11 @@ bool is_plain_name(std::string_view text)
            std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '_' || c == '-'; });
 }
 
-Result<SiteId> parse_site_id(std::string_view text) { return parse_name<SiteId>(text, "site"); }
-Result<RunId> parse_run_id(std::string_view text) { return parse_name<RunId>(text, "run"); }
+Result<SiteId> parse_site_id(std::string_view text)
+{
+    if (is_plain_name(text)) return SiteId{std::string(text)};
+    return fail(ExitCode::config, "bad site name \"" + printable(text) + "\"",
+                "a name has 1 to 32 letters, digits, '_' or '-', the first a letter or digit");
+}
 
 }  // namespace curtail

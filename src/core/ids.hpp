@@ -24,7 +24,6 @@ using WindowId = Name<struct WindowKind>;  ///< `<opening time>`: one window of 
 /// Site and run names travel into file names, job names and shell lines, so their alphabet is narrow.
 [[nodiscard]] bool is_plain_name(std::string_view text);
 [[nodiscard]] Result<SiteId> parse_site_id(std::string_view text);
-[[nodiscard]] Result<RunId> parse_run_id(std::string_view text);
 
 /// A counter of one kind. Arithmetic only with plain offsets.
 template <class Kind>
