@@ -229,6 +229,14 @@ TEST(Program, AReaderThatLeftIsNoFailure)
     close(ends[1]);
 }
 
+TEST(Program, HowItsChildrenEndIsNotHiddenFromItByWhoeverCalledIt)
+{
+    signal(SIGCHLD, SIG_IGN);
+    Seen seen;
+    EXPECT_EQ(run_with(seen, {"go"}), 0);
+    EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_DFL);
+}
+
 TEST(Program, WrongWordsAreUsageErrorsThatNameTheNearest)
 {
     Seen seen;
