@@ -13,7 +13,7 @@ struct Command {
     std::vector<std::string> arguments;                            ///< the first is the program, looked up in PATH of `environment`
     std::vector<std::pair<std::string, std::string>> environment;  ///< all of it
     Millis deadline{10'000};                                       ///< from start to end; then it is killed with what it started
-    std::size_t output_limit{8 * 1024 * 1024};                     ///< of stdout; of stderr the first 64 KiB are kept
+    std::size_t output_limit{std::size_t{8} * 1024 * 1024};        ///< of stdout; of stderr the first 64 KiB are kept
 };
 
 struct Finished {
