@@ -109,6 +109,7 @@ TEST(Tokenizer, LongPiecesMergeAsDefinedToo)
         for (int n = 65 + static_cast<int>(random() % 200); n > 0; --n) piece += "athes"[random() % (seed % 5 + 1)];
         auto const tokens = *encoder.encode(piece);
         std::vector<std::string> fast;
+        fast.reserve(tokens.size());
         for (auto const& token : tokens) fast.push_back(*tokenizer.decode(std::span(&token, 1)));
         EXPECT_EQ(fast, merged_slowly(piece, tokenizer)) << "seed " << seed;
     }

@@ -17,6 +17,7 @@ Rule const defaults{};
 std::vector<std::string> brief(std::vector<Change> const& changes)
 {
     std::vector<std::string> lines;
+    lines.reserve(changes.size());
     for (auto const& c : changes)
         lines.push_back(std::to_string((c.time - start) / Seconds{1}) + " " + std::string(to_string(c.from)) + "-" +
                         std::string(to_string(c.to)) + " " + std::string(to_string(c.reason)));

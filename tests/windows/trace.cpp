@@ -13,6 +13,7 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
 {
     std::vector<Reading> readings;
     auto const samples = trace.samples(region).value();
+    readings.reserve(samples.size());
     for (auto const& sample : samples) readings.push_back({sample.time, accepted(sample, signals::Kind::marginal)});
     return readings;
 }
