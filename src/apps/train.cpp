@@ -18,8 +18,8 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (!comm::started_by_launcher()) return train::train_site(how, *comm::single(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
-    auto const done = session->run([&](comm::Collectives& ranks) { return train::train_site(how, ranks, stop, console.log); },
-                                   [&](Error const& error) { console.log.error(error.message()); });
+    auto done = session->run([&](comm::Collectives& ranks) { return train::train_site(how, ranks, stop, console.log); },
+                             [&](Error const& error) { console.log.error(error.message()); });
     if (done || session->size() == 1) return done;
     return fail(done.error().code, "", "");  // the rank that failed has said why
 }

@@ -185,7 +185,7 @@ Result<void> Book::change(SiteId const& site, Act const& act, bool lazily)
 Result<void> Book::intend(SiteId const& site, plan::Action const& action, Time now)
 {
     std::lock_guard const guard(mutex_);
-    auto const written = journal_.append({last_entry_ + 1, now, site, action, {}});
+    auto written = journal_.append({last_entry_ + 1, now, site, action, {}});
     if (written) ++last_entry_;
     else if (action.kind == plan::Action::Kind::submit) return written;
     auto& jobs = sites_.at(site).jobs;

@@ -23,6 +23,7 @@ double upper_median(std::vector<double> values)
 std::vector<double> perplexities(std::vector<LoggedStep> const& steps)
 {
     std::vector<double> out;
+    out.reserve(steps.size());
     for (auto const& s : steps) out.push_back(s.perplexity);
     return out;
 }
@@ -192,6 +193,7 @@ ReferencePerplexity reference_perplexity(ReferenceLogs const& logs)
             ++count;
         }
     std::vector<double> averaged;
+    averaged.reserve(by_time.size());
     for (auto const& [time, sum] : by_time) averaged.push_back(sum.first / sum.second);
     return {least_smoothed(averaged, smoothing), least_smoothed(perplexities(logs.one_site), smoothing),
             least_smoothed(perplexities(logs.two_sites), smoothing)};

@@ -23,6 +23,7 @@ std::optional<std::size_t> client_index(std::string const& name)
 std::vector<Time> times_of(std::vector<LoggedStep> const& steps)
 {
     std::vector<Time> times;
+    times.reserve(steps.size());
     for (auto const& s : steps) times.push_back(s.time);
     return times;
 }

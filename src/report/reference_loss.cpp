@@ -17,6 +17,7 @@ constexpr std::size_t most_points = 1500;
 std::vector<CurvePoint> points_of(ReferenceLogs const& logs, std::vector<LoggedStep> const& steps)
 {
     std::vector<CurvePoint> out;
+    out.reserve(steps.size());
     for (auto const& s : steps) out.push_back({static_cast<double>(s.step), logs.seconds(s.time), s.loss, s.perplexity});
     return out;
 }
@@ -37,7 +38,7 @@ Difference difference_of(std::string id, std::vector<CurvePoint> const& points, 
     for (auto const& [bucket, mine] : buckets_of(points)) {
         auto const theirs = base.find(bucket);
         if (bucket == 0 || theirs == base.end()) continue;
-        out.step.push_back(static_cast<double>(bucket * bucket_steps + bucket_steps / 2));
+        out.step.push_back((static_cast<double>(bucket) + 0.5) * static_cast<double>(bucket_steps));
         out.difference.push_back(mine.mean - theirs->second.mean);
         out.error.push_back(std::hypot(mine.error, theirs->second.error));
     }

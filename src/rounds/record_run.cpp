@@ -142,6 +142,23 @@ Result<RunSpec> decode_run(std::string_view bytes)
     return run;
 }
 
+namespace {
+
+/// Where a value and its counterpart differ: `key`, or `key.inner` if both are objects.
+std::string first_difference(std::string const& key, json::Value const& theirs, json::Value const* ours)
+{
+    auto const* a = theirs.as_object();
+    auto const* b = ours != nullptr ? ours->as_object() : nullptr;
+    if (a == nullptr || b == nullptr) return key;
+    for (auto const& [inner, content] : a->members()) {
+        auto const* other = b->find(inner);
+        if (other == nullptr || json::canonical(*other) != json::canonical(content)) return key + "." + inner;
+    }
+    return key;
+}
+
+}  // namespace
+
 std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
 {
     auto const theirs = content(stored);
@@ -149,17 +166,9 @@ std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
     for (auto const& [key, value] : theirs.members()) {
         if (key == "sites") continue;
         auto const* other = mine.find(key);
-        auto const* a = value.as_object();
-        auto const* b = other != nullptr ? other->as_object() : nullptr;
-        auto const name = [&] {
-            if (a == nullptr || b == nullptr) return key;
-            for (auto const& [inner, content] : a->members())
-                if (b->find(inner) == nullptr || !(json::canonical(*b->find(inner)) == json::canonical(content))) return key + "." + inner;
-            return key;
-        };
         if (other != nullptr && json::canonical(value) == json::canonical(*other)) continue;
         return Error{ExitCode::config, "cannot join run " + printable(stored.run.value),
-                     "its " + name() + " differs from this site's configuration",
+                     "its " + first_difference(key, value, other) + " differs from this site's configuration",
                      "use the configuration of the run, or another run name and an empty store"};
     }
     return std::nullopt;

@@ -59,7 +59,7 @@ Result<void> TensorReader::Impl::check_digest() const
     std::vector<std::byte> buffer;
     for (auto const& info : content.tensors) {
         buffer.resize(static_cast<std::size_t>(info.bytes()));
-        auto const read = [&] {
+        auto read = [&] {
             Session const session;
             return read_tensor(info, buffer);
         }();

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int max_depth = 16;
 constexpr hsize_t max_attributes = 1'000;
-constexpr std::size_t max_text = 64 * 1024;
+constexpr std::size_t max_text{std::size_t{64} * 1024};
 /// Deflate cannot shrink further than this.
 constexpr std::int64_t deflate_ratio = 1'032;
 

@@ -39,9 +39,9 @@ rounds::Input RoundExecutor::translate(Report report)
         return rounds::CutReady{made->op, made->work.ranges, made->work.steps, {made->work.sumsq}, {made->work.nonfinite}};
     }
     return std::visit(
-        [](auto&& message) -> rounds::Input {
-            if constexpr (std::is_same_v<std::decay_t<decltype(message)>, CutMade>) throw std::logic_error("unreachable");
-            else return std::move(message);
+        []<class Message>(Message&& message) -> rounds::Input {
+            if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>) throw std::logic_error("unreachable");
+            else return std::forward<Message>(message);
         },
         std::move(report));
 }
@@ -155,6 +155,8 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
     std::vector<float> theta(**model);
     std::vector<std::span<float const>> spans;
     std::vector<float> scale;
+    spans.reserve(deltas.size());
+    scale.reserve(merge.include.size());
     for (auto const& delta : deltas) spans.emplace_back(*delta);
     for (auto const& included : merge.include) scale.push_back(included.scale);
     std::vector<float> g(theta.size());

@@ -105,7 +105,7 @@ Result<void> lead_recorded(SiteTraining const& how, Prepared& prepared, Crew& cr
         recorder.event("trainer-exit", {{"code", static_cast<int>(code)}});
     };
     try {
-        auto const done = lead(how, prepared, crew, recorder, log);
+        auto done = lead(how, prepared, crew, recorder, log);
         ended(done ? ExitCode::ok : done.error().code);
         return done;
     } catch (...) {
