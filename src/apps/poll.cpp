@@ -5,8 +5,8 @@
 
 #include "apps/program.hpp"
 #include "config/run.hpp"
+#include "core/clock_file.hpp"
 #include "core/text.hpp"
-#include "poll/clock_file.hpp"
 #include "poll/poll.hpp"
 #include "poll/report.hpp"
 #include "signals/private_file.hpp"
@@ -54,7 +54,7 @@ constexpr char const* other_run = "begin a new run, with a `run` and a `folder` 
 /// The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry`.
 Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, bool dry)
 {
-    auto const known = poll::read_clock(run.folder);
+    auto const known = read_clock(run.folder);
     if (!known) return tl::unexpected(known.error());
     if (*known) return **known;
     auto const state = run.poller_folder() / "state.json";
@@ -64,7 +64,7 @@ Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, 
                     "it was begun with a live signal, in real time (" + state.string() + ")", other_run);
     if (dry) return wanted;
     if (auto made = make_folder(run.folder); !made) return tl::unexpected(made.error());
-    return poll::make_clock(run.folder, wanted);
+    return make_clock(run.folder, wanted);
 }
 
 Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites)
@@ -97,7 +97,7 @@ Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<co
     if (!a.has("credentials"))
         return fail(ExitCode::usage, "--watttime", "needs an account",
                     "pass --credentials FILE with {\"username\": ..., \"password\": ...}, mode 0600");
-    auto const replay = poll::read_clock(world.run.folder);
+    auto const replay = read_clock(world.run.folder);
     if (!replay) return tl::unexpected(replay.error());
     if (*replay)
         return fail(ExitCode::config, "cannot use a live signal for run " + world.run.run.value,
@@ -130,7 +130,7 @@ Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<co
 /// Windows as they were left, for a look without a signal.
 Result<void> add_nothing(poll::World& world, std::vector<config::Site const*> const& sites)
 {
-    auto const replay = poll::read_clock(world.run.folder);
+    auto const replay = read_clock(world.run.folder);
     if (!replay) return tl::unexpected(replay.error());
     if (*replay) world.clock = std::make_shared<ScaledClock>(**replay);
     else world.clock = std::make_shared<SystemClock>();

@@ -1,11 +1,11 @@
-#include "poll/clock_file.hpp"
+#include "core/clock_file.hpp"
 
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace curtail::poll {
+namespace curtail {
 namespace {
 
 TimeScale const first{from_unix_ms(1'768'151'100'000), from_unix_ms(1'795'273'001'250), 300};
@@ -32,4 +32,4 @@ TEST(ClockFile, DamagedOneIsAnError)
 }
 
 }  // namespace
-}  // namespace curtail::poll
+}  // namespace curtail
