@@ -7,10 +7,12 @@
 #include <thread>
 
 #include "model/parameters.hpp"
+#include "rounds/fixtures.hpp"
 #include "rounds/names.hpp"
 #include "status/run_objects.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
+#include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::train {
@@ -20,18 +22,12 @@ using testing::HasSubstr;
 
 constexpr Seconds long_enough{40};
 
-rounds::RunSpec small_run(std::int64_t blocks)
+/// The protocol's small run, fifty times as fast.
+rounds::RunSpec fast_run(std::int64_t blocks)
 {
-    rounds::RunSpec run;
-    run.run = {"test"};
-    run.model = {{"layers", 1}};
-    run.manifest = sha256("manifest");
-    run.blocks_per_epoch = blocks;
-    run.optimizer = {{"lr", rounds::exact(0.5)}};
+    auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
     run.parts = {{"0", {"w"}}};
-    run.sites = {{"A"}, {"B"}};
     auto& p = run.params;
-    p.block_tokens = 8;
     p.grant_quantum = 2;
     p.round_time = p.checkpoint_interval = Millis{60};
     p.gather_time = Millis{60};
@@ -93,9 +89,7 @@ class CountingSite {
     /// How it left; nothing if it did not in time.
     std::optional<Leave> left()
     {
-        auto const deadline = mono_now() + long_enough;
-        while (!done_ && mono_now() < deadline) std::this_thread::sleep_for(Millis{1});
-        if (!done_) return std::nullopt;
+        if (!curtail::test::eventually([&] { return done_.load(); }, long_enough)) return std::nullopt;
         trainer_.join();
         (void)thread_.join();
         return leave_;
@@ -166,29 +160,23 @@ class CountingSite {
     std::jthread trainer_;
 };
 
-bool wait_for(std::function<bool()> const& condition)
-{
-    auto const deadline = mono_now() + long_enough;
-    while (!condition() && mono_now() < deadline) std::this_thread::sleep_for(Millis{1});
-    return condition();
-}
-
 TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
 {
     store::MemoryStore objects;
     FullStore gate(objects);
-    auto const run = small_run(1'000'000);
+    auto const run = fast_run(1'000'000);
     CountingSite a("A", run, gate);
     CountingSite b("B", run, gate);
     auto const merged = [&] { return objects.stat(*status::object_of(run.run, "merge/4/1.json")).value().has_value(); };
-    ASSERT_TRUE(wait_for([&] {
+    auto const leased = [&] {
         for (int round = 2; round < 50; ++round)
             if (objects.stat(*status::object_of(run.run, rounds::lease_name({round}, 1))).value()) return true;
         return merged();
-    }));
+    };
+    ASSERT_TRUE(curtail::test::eventually(leased, long_enough));
     gate.full = true;
     // Until leases have run out and nobody can make another.
-    ASSERT_TRUE(wait_for([&] { return gate.refused >= 12; }));
+    ASSERT_TRUE(curtail::test::eventually([&] { return gate.refused >= 12; }, long_enough));
     int const before = gate.refused;
     a.stop(Millis{400});
     b.stop(Millis{400});
@@ -212,7 +200,7 @@ TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
     store::MemoryStore objects;
     FullStore gate(objects);
     gate.full = true;
-    CountingSite a("A", small_run(100), gate);
+    CountingSite a("A", fast_run(100), gate);
     auto const left = a.left();
     a.give_up();
     ASSERT_TRUE(left && left->error);
@@ -229,7 +217,7 @@ TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
         faults.lost_request = faults.lost_reply = faults.delayed_create = 0.04;
         faults.stale_missing = faults.short_read = faults.corrupt_read = faults.unavailable = 0.02;
         store::FaultyStore faulty(objects, faults, seed);
-        auto const run = small_run(400);
+        auto const run = fast_run(400);
         CountingSite a("A", run, faulty);
         CountingSite b("B", run, faulty);
         auto const left_a = a.left();
