@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/text.hpp"
 
@@ -134,9 +135,10 @@ std::string closing_text(Account const& a)
         fmt::format("{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} tokens in the model\n",
                     c.genesis + c.roster + c.joint + c.lone, c.joint, c.lone, c.roster, a.tokens);
     if (a.held_out)
-        text += fmt::format("held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} below\n", a.held_out->loss,
+        text += fmt::format("held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} {}\n", a.held_out->loss,
                             a.held_out->commit, a.held_out->newer ? fmt::format(" (the model is at {})", *a.held_out->newer) : "",
-                            a.held_out->unigram_entropy, a.held_out->unigram_entropy - a.held_out->loss);
+                            a.held_out->unigram_entropy, std::abs(a.held_out->unigram_entropy - a.held_out->loss),
+                            a.held_out->loss <= a.held_out->unigram_entropy ? "below" : "above");
     if (auto const why = a.missing.find("held_out"); why != a.missing.end()) text += why->second + "\n";
     auto const unknown = a.total().unknown;
     if (auto const why = a.missing.find("carbon"); why != a.missing.end()) text += "CO2 is not known: " + printable(why->second) + "\n";

@@ -81,7 +81,7 @@ function headline() {
     if (FACTOR !== 1) wallRows.push(['in real time', dur(H.wall_s / FACTOR)]);
     const O = H.held_out, tail = x => 'loss ' + N((x.tail_loss || [])[0], 3), nats = x => N(x, 3) + ' nats';
     const learned = O ? tile('Held-out loss', 'ppl', N(O.loss, 3), 'nats', cmp([
-                                 ['unigram entropy', nats(O.unigram_entropy)], ['below it by', nats(O.unigram_entropy - O.loss)],
+                                 ['unigram entropy', nats(O.unigram_entropy)], [O.loss <= O.unigram_entropy ? 'below it by' : 'above it by', nats(Math.abs(O.unigram_entropy - O.loss))],
                                  ['training loss', nats((H.tail_loss || [])[0])],
                                  O.newer_commit == null ? ['of commit', N(O.commit)] : ['of commit', N(O.commit) + ', not ' + N(O.newer_commit)]
                              ])) :

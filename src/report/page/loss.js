@@ -233,7 +233,7 @@ panel(
             right.append(
                 h('p', {class: 'note'},
                   nb(`Held-out loss of commit ${N(HO.commit)}${HO.newer_commit == null ? '' : ' (the model is at commit ' + N(HO.newer_commit) + ')'}: ${N(HO.loss, 3)} nats per token over ${N(HO.tokens)} tokens, ${
-                      N(HO.unigram_entropy - HO.loss, 3)} below their unigram entropy of ${N(HO.unigram_entropy, 3)}.`)));
+                      N(Math.abs(HO.unigram_entropy - HO.loss), 3)} ${HO.loss <= HO.unigram_entropy ? 'below' : 'above'} their unigram entropy of ${N(HO.unigram_entropy, 3)}.`)));
         right.append(
             h('p', {class: 'note'},
               'Curves: ' + L.smoothing + '; training loss.' +
