@@ -54,7 +54,7 @@ void set_state(plan::Job& job, std::string_view word)
     }
 }
 
-/// Reasons of a pending job that other jobs' ends do not take away.
+/// Whether what a pending job waits for comes without anybody's doing, such as the end of other jobs.
 bool passes_by_itself(std::string_view reason)
 {
     static constexpr std::string_view beginnings[] = {"PartitionTimeLimit",
