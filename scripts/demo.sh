@@ -32,10 +32,16 @@ while [ $# -gt 0 ]; do
 done
 bin=${CURTAIL_BUILD:-$here/build/release}/bin
 
+# Programs take options from the environment too; those of the caller are not the demo's.
+for name in "${!CURTAIL_@}"; do
+    case $name in CURTAIL_BUILD | CURTAIL_CLUSTER*) ;; *) unset "$name" ;; esac
+done
+
 # A terminal that is gone refuses words; that is no reason to stop half way.
 say() { echo "demo: $*" >&2 || true; }
 [ -x "$bin/curtail-poll" ] || { echo "demo.sh: $bin/curtail-poll is not there; run \`make build\` first" >&2; exit 69; }
 [ -z "$text" ] || [ -e "$text" ] || { echo "demo.sh: there is no text at $text; name a file or folder of UTF-8 text (TEXT=path)" >&2; exit 66; }
+[ -e "$trace" ] || { echo "demo.sh: there is no trace at $trace; name a recorded day (--trace FILE)" >&2; exit 66; }
 
 child=   # the process that runs now
 group=no # whether a signal is for all of its session
@@ -79,6 +85,31 @@ run_whole() {
     setsid -w "$@" 9>&-
 }
 
+# While a new run begins, the last one is set aside. The new one has begun when it has a clock: then the last is kept beside it, else it
+# comes back. clock.json, the first by name, leaves first and comes back last, so that it tells also after a demo that was killed.
+aside=
+in_order() { find "$1" -mindepth 1 -maxdepth 1 ! -name data ! -name text ! -name '.*' | sort "${@:2}"; }
+set_last_run_aside() {
+    local -a last
+    mapfile -t last < <(in_order "$out")
+    [ ${#last[@]} -gt 0 ] || return 0
+    run_whole mkdir "$aside"
+    run_whole mv -t "$aside" -- "${last[@]}"
+}
+settle_last_run() {
+    local -a last
+    [ -d "$aside" ] || return 0
+    if [ -e "$out/clock.json" ]; then
+        rm -rf "$out.previous"
+        mv -T "$aside" "$out.previous"
+        say "the run before is kept in $out.previous"
+        return
+    fi
+    mapfile -t last < <(in_order "$aside" -r)
+    [ ${#last[@]} = 0 ] || mv -t "$out" -- "${last[@]}"
+    rmdir "$aside"
+}
+
 finish() {
     local status=$?
     trap '' INT TERM HUP
@@ -86,6 +117,7 @@ finish() {
         say "the clusters did not go down; try \`make cluster-down\`"
         [ $status != 0 ] || status=71
     fi
+    settle_last_run || say "the last run is in $aside; the next demo puts it in its place"
     exit $status
 }
 trap 'on_signal 130' INT
@@ -101,13 +133,16 @@ lock=$(dirname "$out")/.$(basename "$out").lock
 exec 9> "$lock"
 flock -n 9 || { echo "demo.sh: another demo of $run is running (it holds $lock); wait for it or stop it with Ctrl-C" >&2; exit 75; }
 
-# A run is a chain of records that only grows: a new demo is a new run, and the last one is kept beside it.
-mapfile -t last < <(find "$out" -mindepth 1 -maxdepth 1 ! -name data ! -name text)
-if [ ${#last[@]} -gt 0 ]; then
-    rm -rf "$out.previous"
-    mkdir "$out.previous"
-    mv -- "${last[@]}" "$out.previous/"
-    say "the last run is kept in $out.previous"
+# A run is a chain of records that only grows: a new demo is a new run, and the last one is kept beside it. One in use is not touched.
+if [ -e "$out/poller/lock" ] && ! flock -n "$out/poller/lock" true; then
+    echo "demo.sh: a poller is at work on $run: process $(cat "$out/poller/lock"); stop it (TERM drains its jobs), then \`make cluster-down\`" >&2
+    exit 75
+fi
+aside=$out.last
+settle_last_run
+if [ ! -e "$out/clock.json" ] && { [ -e "$out/poller" ] || [ -e "$out/sites" ]; }; then
+    echo "demo.sh: $out holds a run in real time, which is not for a demo to replace; give the demo's run a \`folder\` of its own, or move that one away" >&2
+    exit 78
 fi
 
 if [ -z "$text" ]; then
@@ -121,6 +156,7 @@ run_group "$bin/curtail-data" prepare "$text" --run "$run" --held-out 0.05 --see
 
 run_whole slurm/private_clusters.sh up
 clusters=yes
+set_last_run_aside
 say "replaying $trace at $speed times real speed; decisions follow"
 # The poller drains what runs when it is told to stop, and leaves with 130 when everything is gone.
 run_alone "$bin/curtail-poll" "$run" --watch --trace "$trace" --speed "$speed"

@@ -1,4 +1,5 @@
 """make and scripts/demo.sh as a person uses them: real scripts, stub programs, a real terminal; the checkout's path has a space."""
+import fcntl
 import os
 import signal
 
@@ -32,14 +33,83 @@ def the_demo_takes_its_steps_in_order():
         expect(not any("descriptor 9" in line for line in checkout.log()), "a step holds the lock of the demo")
 
 
+def with_a_last_run(checkout, clock="clock.json"):
+    """A run that has ended, the one before it, and what tells where each of their files is."""
+    out = checkout.root / "results/demo"
+    for path in (out / "data/shard", out / clock, out / "poller/state.json", out / "store/commit", out.parent / "demo.previous/older"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(path.name)
+    return lambda: sorted(str(path.relative_to(out.parent)) for path in out.parent.rglob("*") if path.is_file() and path.name != ".demo.lock")
+
+
+AFTER_ANOTHER = ["demo.previous/clock.json", "demo.previous/poller/state.json", "demo.previous/store/commit", "demo/clock.json", "demo/data/shard"]
+
+
 def a_last_run_is_kept_beside_the_new_one():
     with demo_checkout() as checkout:
-        out = checkout.root / "results/demo"
-        (out / "poller").mkdir()
-        (out / "data").mkdir()
+        files = with_a_last_run(checkout)
         checkout.run("scripts/demo.sh")
-        expect((checkout.root / "results/demo.previous/poller").is_dir(), "the last run is not kept")
-        expect(sorted(p.name for p in out.iterdir()) == ["data", "text"], "text and data stay")
+        expect(files() == AFTER_ANOTHER, files())
+        expect((checkout.root / "results/demo/clock.json").read_text() == "new", "the clock is the last run's")
+        expect((checkout.root / "results/demo/text").is_dir(), "the text is gone")
+
+
+def a_demo_that_cannot_begin_loses_nothing():
+    for name, code in (("private_clusters.sh", 75), ("curtail-data", 65), ("curtail-poll", 65)):
+        with demo_checkout() as checkout:
+            files = with_a_last_run(checkout)
+            before = files()
+            checkout.fail(name, code)
+            checkout.run("scripts/demo.sh", code=code)
+            expect(files() == before, f"{name}: {files()}")
+    with demo_checkout() as checkout:
+        files = with_a_last_run(checkout)
+        before = files()
+        expect("no trace" in checkout.run("scripts/demo.sh", "--trace", "none.csv", code=66) and files() == before, files())
+
+
+def a_killed_demo_loses_nothing():
+    for begun in (True, False):
+        with demo_checkout() as checkout:
+            files = with_a_last_run(checkout)
+            before = files()
+            if not begun:
+                checkout.fail("curtail-poll", 65)
+            checkout.hold("curtail-poll")
+            demo = checkout.start("scripts/demo.sh")
+            checkout.wait_for_line("curtail-poll inputs")
+            if begun:
+                wait_for((checkout.root / "results/demo/clock.json").exists, "the new clock")
+            kill(demo.pid)
+            demo.wait(15)
+            checkout.release("curtail-poll")
+            wait_for(lambda: "curtail-poll ends" in checkout.log(), "the end of the poller")
+            checkout.fail("curtail-data", 65)
+            checkout.run("scripts/demo.sh", code=65)
+            expect(files() == (AFTER_ANOTHER if begun else before), f"begun {begun}: {files()}")
+
+
+def a_run_in_use_is_not_touched():
+    with demo_checkout() as checkout:
+        files = with_a_last_run(checkout)
+        with open(checkout.root / "results/demo/poller/lock", "w") as lock:
+            lock.write("77 on here\n")
+            lock.flush()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            before = files()
+            expect("process 77 on here" in checkout.run("scripts/demo.sh", code=75), "who is at work is not said")
+            expect(files() == before and not any("prepare" in line for line in checkout.log()), checkout.log())
+    with demo_checkout() as checkout:
+        files = with_a_last_run(checkout, clock="complete.json")
+        before = files()
+        expect("real time" in checkout.run("scripts/demo.sh", code=78), "the reason is not said")
+        expect(files() == before and not any("prepare" in line for line in checkout.log()), checkout.log())
+
+
+def options_in_the_environment_are_not_the_demos():
+    with demo_checkout() as checkout:
+        checkout.run("scripts/demo.sh", CURTAIL_JSON="1")
+        expect("curtail-poll ends" in checkout.log() and not any("CURTAIL_JSON" in line for line in checkout.log()), checkout.log())
 
 
 def paths_are_those_of_the_caller():
@@ -47,6 +117,7 @@ def paths_are_those_of_the_caller():
         caller = checkout.folder / "elsewhere"
         caller.mkdir()
         (caller / "my text").write_text("words")
+        (caller / "day.csv").touch()
         checkout.run(checkout.root / "scripts/demo.sh", "--text", "my text", "--trace", "day.csv", "--run", "mine.json", "--speed", "3000", cwd=caller)
         expect(f"curtail-data prepare {caller}/my text --run {caller}/mine.json --held-out 0.05 --seed 1 --replace" in checkout.log(), checkout.log())
         expect(f"curtail-poll {caller}/mine.json --watch --trace {caller}/day.csv --speed 3000" in checkout.log(), checkout.log())
@@ -169,7 +240,8 @@ def make_hands_preset_and_text_to_the_demo():
 
 
 if __name__ == "__main__":
-    main([the_demo_takes_its_steps_in_order, a_last_run_is_kept_beside_the_new_one, paths_are_those_of_the_caller,
+    main([the_demo_takes_its_steps_in_order, a_last_run_is_kept_beside_the_new_one, a_demo_that_cannot_begin_loses_nothing,
+          a_killed_demo_loses_nothing, a_run_in_use_is_not_touched, options_in_the_environment_are_not_the_demos, paths_are_those_of_the_caller,
           a_signal_while_the_poller_runs_drains_and_stops_the_clusters, a_second_ctrl_c_reaches_the_poller_but_not_the_clusters,
           a_signal_ends_the_other_steps_too, clusters_that_are_coming_up_come_up_and_go_down, a_failure_ends_the_demo_with_its_own_code,
           two_demos_do_not_meet, words_that_nobody_knows_are_refused, make_builds_where_the_path_has_a_space, make_hands_preset_and_text_to_the_demo])

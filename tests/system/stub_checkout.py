@@ -26,11 +26,14 @@ hold = root + "/hold/" + name
 wanted = int(open(hold).read()) if os.path.exists(hold) else 0
 log(*sys.argv[1:])
 if os.path.exists("/proc/self/fd/9"): log("has descriptor 9")
+if "CURTAIL_JSON" in os.environ: log("has CURTAIL_JSON")
 if name == "curtail-status" and "--paths" in sys.argv: print("folder  " + root + "/results/demo")
+code = root + "/code/" + name
+code = int(open(code).read()) if os.path.exists(code) else 0
+if name == "curtail-poll" and code == 0: open(root + "/results/demo/clock.json", "w").write("new")
 while wanted and len(seen) < wanted and os.path.exists(hold): time.sleep(0.01)
 log("ends")
-code = root + "/code/" + name
-sys.exit(130 if seen else int(open(code).read()) if os.path.exists(code) else 0)
+sys.exit(130 if seen else code)
 """
 
 
