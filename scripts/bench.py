@@ -20,7 +20,8 @@ BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 DATA = SOURCE / "results/demo/data"
 TEXT = SOURCE / "results/demo/text"
 ROUNDS = 3
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
+# Programs take options from the environment too; those of the caller are not the benchmark's.
+ENVIRONMENT = {**{k: v for k, v in os.environ.items() if not k.startswith("CURTAIL_")}, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
 
 
 def program(name):

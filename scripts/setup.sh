@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # setup.sh [--dry-run]   Installs what Curtail needs to build and run on Debian 12: the packages of scripts/setup-packages.txt
 # that are missing, and the pinned wheels of scripts/wheels.txt into .deps/site. May be run as often as you like.
-# Without root (or sudo) it changes no packages and prints the command that would. With CURTAIL_TORCH_ROOT (another LibTorch)
-# only the report's plotly.js is fetched.
+# Without root (or sudo) it changes no packages, prints what each is for and the command that would, and ends with 69 or 77 when the
+# wheels are there. With CURTAIL_TORCH_ROOT (another LibTorch) only the report's plotly.js is fetched.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,20 +22,31 @@ done
 say() { echo "setup: $*" >&2; }
 fail() { local code=$1; shift; echo "setup.sh: $*" >&2; exit "$code"; }
 
+# One line each, what it is for and the package: the list says `demo`, `tests` or `speed`, else it is for the build.
 missing_packages() {
-    local package
-    while read -r package; do
-        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "$package"
+    local package use
+    while read -r package use; do
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || echo "${use:-build} $package"
     done < scripts/setup-packages.txt
 }
 
-# Debian starts daemons as soon as they are installed. Ours are private to a run: none may start here. A policy of somebody else
-# stays as it is; ours is known by its second line, and goes whatever ends us.
+# Debian starts daemons as soon as they are installed, and at each boot. Ours are private to a run: none may start here. A policy of
+# somebody else stays as it is; ours is known by its second line, and goes whatever ends us.
 policy=${CURTAIL_POLICY_RC:-/usr/sbin/policy-rc.d} # another place for tests
 policy_mark='# made by scripts/setup.sh of Curtail while it installs packages'
 as_root=()
 remove_policy() {
     [ "$(sed -n 2p "$policy" 2> /dev/null)" != "$policy_mark" ] || "${as_root[@]}" rm -f "$policy"
+}
+# Of those that were installed just now; somebody else's stay as they are.
+disable_services() {
+    local daemon
+    command -v systemctl > /dev/null || return 0
+    for daemon in munge slurmctld slurmd; do
+        case " ${packages[*]} " in
+            *" $daemon "*) "${as_root[@]}" systemctl --quiet disable "$daemon" > /dev/null 2>&1 || say "$daemon may start at the next boot; systemctl disable $daemon" ;;
+        esac
+    done
 }
 without_services() {
     local status=0
@@ -50,23 +61,44 @@ without_services() {
     return $status
 }
 
+lacking=0 # the exit code where packages stay missing: the wheels come all the same
+why=      # and what to do about it
+cannot_install() { # CODE WHY
+    lacking=$1
+    why="packages are missing and $2; ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
+    grep -q '^build ' <<< "$missing" || why="$why; the programs can be built without: cmake --preset release -DCURTAIL_TESTS=OFF && cmake --build --preset release"
+}
+
+missing= # lines as of missing_packages
+packages=()
 install_packages() {
-    local -a packages
-    command -v dpkg-query > /dev/null || fail 69 "dpkg-query is not there: this is not Debian; install the like of: $(tr '\n' ' ' < scripts/setup-packages.txt)"
-    mapfile -t packages < <(missing_packages)
-    if [ ${#packages[@]} -eq 0 ]; then say "all Debian packages are there"; return; fi
+    local use names
+    if ! command -v dpkg-query > /dev/null; then
+        lacking=69
+        why="dpkg-query is not there: this is not Debian; install the like of: $(cut -d ' ' -f 1 scripts/setup-packages.txt | tr '\n' ' ')"
+        return
+    fi
+    missing=$(missing_packages)
+    if [ -z "$missing" ]; then say "all Debian packages are there"; return; fi
+    mapfile -t packages < <(cut -d ' ' -f 2 <<< "$missing")
     say "Debian packages to install: ${packages[*]}"
+    for use in "build to build and run" "demo for the demo" "tests for the tests" "speed to build faster"; do
+        if names=$(grep "^${use%% *} " <<< "$missing"); then say "  ${use#* }: $(cut -d ' ' -f 2 <<< "$names" | tr '\n' ' ')"; fi
+    done
     [ $dry_run = no ] || return 0
-    local ask="ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
     if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo > /dev/null || fail 69 "these packages are missing and this is neither root nor is there sudo; $ask"
-        sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; } || fail 77 "these packages are missing and sudo refuses, or wants a password and there is no terminal; $ask"
+        if ! command -v sudo > /dev/null; then cannot_install 69 "this is neither root nor is there sudo"; return; fi
+        if ! sudo -n true 2> /dev/null && ! { [ -t 0 ] && sudo -v; }; then
+            cannot_install 77 "sudo refuses, or wants a password and there is no terminal"
+            return
+        fi
         as_root=(sudo)
     fi
     # Both print what is wrong by themselves.
     "${as_root[@]}" apt-get update -qq || fail 69 "apt-get update failed, see above: no network, a wrong sources.list, or another apt at work"
     without_services "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null < /dev/null 9>&- ||
         fail 69 "apt-get could not install, see above: ${packages[*]}"
+    disable_services
 }
 
 wanted_wheels() {
@@ -115,3 +147,4 @@ if [ $dry_run = no ]; then
 fi
 install_packages
 install_wheels
+[ "$lacking" = 0 ] || fail "$lacking" "$why"

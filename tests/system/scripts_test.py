@@ -11,13 +11,14 @@ WAITS = 'while [ -e "{root}/hold/{name}" ]; do sleep 0.02; done\n'
 APT = '#!/bin/sh\necho "apt-get $1" >> "{root}/log"\n[ "$1" = install ] || exit 0\ncp "{policy}" "{root}/policy-seen"\n' + WAITS + 'touch "{root}/installed"\n'
 DPKG = '#!/bin/sh\n[ "$4" != munge ] || [ -e "{root}/installed" ] || exit 1\nprintf installed\n'
 PYTHON = ('#!/bin/sh\n[ "$3" != --version ] || exit 0\n' 'while [ $# -gt 0 ]; do [ "$1" != --target ] || mkdir -p "$2"; [ "$1" != -r ] || cat "$2" >> "{root}/wheels"; shift; done\n')
+SYSTEMCTL = '#!/bin/sh\necho "systemctl $*" >> "{root}/log"\n'
 SUDO = '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n'
 
 
 def setup_checkout(**more):
     checkout = Checkout()
     words = {"root": checkout.root, "policy": checkout.folder / "policy-rc.d", "name": "apt-get"}
-    for name, text in {"apt-get": APT, "dpkg-query": DPKG, "python3": PYTHON, "sudo": SUDO, **more}.items():
+    for name, text in {"apt-get": APT, "dpkg-query": DPKG, "python3": PYTHON, "sudo": SUDO, "systemctl": SYSTEMCTL, **more}.items():
         checkout.command(name, text.format(**words))
     checkout.policy = words["policy"]
     return checkout
@@ -32,6 +33,7 @@ def set_up_installs_once_and_no_service_may_start():
         expect("munge" in setup(checkout), "what is installed is not said")
         expect("exit 101" in (checkout.root / "policy-seen").read_text(), "services may start")
         expect(not checkout.policy.exists(), "the policy stays")
+        expect([line for line in checkout.log() if line.startswith("systemctl")] == ["systemctl --quiet disable munge"], checkout.log())
         expect("torch==" in (checkout.root / "wheels").read_text(), "no wheels")
         log = checkout.log()
         expect("all Debian packages are there" in setup(checkout) and checkout.log() == log, "it is done twice")
@@ -94,6 +96,17 @@ def another_libtorch_needs_no_torch_wheels():
         expect("torch==" in (checkout.root / "wheels").read_text(), "the full set is not fetched later")
 
 
+def without_root_the_wheels_come_and_what_is_missing_is_named():
+    nobody = {"id": "#!/bin/sh\necho 1000\n", "sudo": "#!/bin/sh\nexit 1\n"}
+    for package, use, buildable in (("munge", "for the demo: munge", True), ("chromium", "for the tests: chromium", True), ("cmake", "to build and run: cmake", False)):
+        with setup_checkout(**nobody, **{"dpkg-query": f'#!/bin/sh\n[ "$4" != {package} ] || exit 1\nprintf installed\n'}) as checkout:
+            said = setup(checkout, code=77)
+            expect(use in said and f"--no-install-recommends {package}" in said, said)
+            expect(("-DCURTAIL_TESTS=OFF" in said) == buildable, said)
+            expect("torch==" in (checkout.root / "wheels").read_text() and "apt-get" not in " ".join(checkout.log()), checkout.log())
+            expect("the wheels are in" in setup(checkout, code=77), "they are fetched twice")
+
+
 def what_is_wrong_is_named():
     for stub, code, word in (({"df": "#!/bin/sh\necho; echo x 1 1 900 1%\n"}, 73, "900 MB"), ({"uname": "#!/bin/sh\necho sparc\n"}, 69, "sparc"),
                              ({"apt-get": "#!/bin/sh\nexit 100\n"}, 69, "another apt at work"), ({"python3": "#!/bin/sh\n[ $3 = --version ]\n"}, 69, "no network"),
@@ -143,8 +156,9 @@ def an_interrupted_benchmark_ends_what_it_started():
             (checkout.root / "results/demo/text").mkdir(parents=True)
             checkout.command("mpirun")
             checkout.hold("mpirun")
-            bench = checkout.start("scripts/bench.py")
+            bench = checkout.start("scripts/bench.py", CURTAIL_JSON="1")
             checkout.wait_for_line("mpirun")
+            expect(not any("CURTAIL_JSON" in line for line in checkout.log()), "options in the environment are the benchmark's")
             kill(bench.pid, number)
             said = bench.communicate(timeout=15)[0]
             expect(bench.returncode == code and "mpirun SIGTERM" in checkout.log(), f"signal {number}: exit code {bench.returncode}: {said}")
@@ -174,6 +188,6 @@ def clusters_go_down_also_when_tmpdir_is_another_one():
 if __name__ == "__main__":
     main([set_up_installs_once_and_no_service_may_start, a_dry_run_changes_nothing, an_interrupted_set_up_leaves_no_policy,
           a_killed_set_up_is_cleaned_up_by_the_next_and_foreign_policies_stay, a_second_set_up_waits_for_the_first,
-          another_libtorch_needs_no_torch_wheels, what_is_wrong_is_named, soak_runs_in_the_background_from_any_folder_and_only_once,
+          another_libtorch_needs_no_torch_wheels, without_root_the_wheels_come_and_what_is_missing_is_named, what_is_wrong_is_named, soak_runs_in_the_background_from_any_folder_and_only_once,
           each_state_of_a_changed_tree_is_soaked_for_itself, an_interrupted_benchmark_ends_what_it_started,
           clusters_go_down_also_when_tmpdir_is_another_one])
