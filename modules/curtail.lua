@@ -8,5 +8,3 @@ local root = os.getenv("CURTAIL_ROOT") or "/opt/curtail"
 prepend_path("PATH", pathJoin(root, "build/release/bin"))
 setenv("CURTAIL_ROOT", root)
 setenv("CURTAIL_BUILD", pathJoin(root, "build/release"))
--- One thread per rank: ranks share the node's cores.
-setenv("OMP_NUM_THREADS", "1")

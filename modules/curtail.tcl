@@ -9,5 +9,3 @@ if { [info exists ::env(CURTAIL_ROOT)] } { set root $::env(CURTAIL_ROOT) } else 
 prepend-path PATH $root/build/release/bin
 setenv CURTAIL_ROOT $root
 setenv CURTAIL_BUILD $root/build/release
-# One thread per rank: ranks share the node's cores.
-setenv OMP_NUM_THREADS 1

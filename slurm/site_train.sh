@@ -5,8 +5,9 @@
 #SBATCH --requeue
 # The job of one site: trains a run under mpirun until it is asked to stop.
 #
-#   sbatch slurm/site_train.sh inputs/runs/demo.json [SITE]
+#   sbatch -n 2 slurm/site_train.sh inputs/runs/demo.json [SITE]
 #
+# -n is the number of ranks, each with a CPU of its own. Without it they are as many as the site's file says, on the one CPU that Slurm gives.
 # SITE is the second argument, else the entry of the run that is called as this cluster (SLURM_CLUSTER_NAME).
 # Asking it to stop: scancel --batch --signal=USR1 JOB. Slurm does the same 120 s before the time limit. See docs/slurm.md.
 #
@@ -20,13 +21,14 @@ trap 'echo "site_train.sh: asked to stop before the start"; exit 0' USR1
 readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
 die() { local code=$1; shift; echo "site_train.sh: $*" >&2; exit "$code"; }
 
-readonly usage="usage: sbatch slurm/site_train.sh RUN.json [SITE]"
+readonly usage="usage: sbatch -n RANKS slurm/site_train.sh RUN.json [SITE]"
 case ${1:-} in
 -h | --help)
     echo "$usage"
     echo "Trains a run at one site under mpirun until it is asked to stop (scancel --batch --signal=USR1 JOB). SITE may be left out where"
-    echo "the cluster is called as the site. CURTAIL_BUILD: folder with the programs in its bin/ [build/release of the checkout that was"
-    echo "submitted from]. Exit codes: those of curtail-train; 64 wrong command line, 66 no such run, 69 a program is missing."
+    echo "the cluster is called as the site. Without -n the ranks are those of the site's file and share the one CPU that Slurm gives."
+    echo "CURTAIL_BUILD: folder with the programs in its bin/ [build/release of the checkout that was submitted from]. Exit codes:"
+    echo "those of curtail-train; 64 wrong command line, 66 no such run, 69 a program is missing."
     exit 0
     ;;
 -*) die $EX_USAGE "unknown option $1; $usage" ;;
@@ -67,6 +69,14 @@ wanted=${site:-${SLURM_CLUSTER_NAME:-}}
 line=$("$build/curtail-poll" "$run" --job-line "$wanted") || exit $?
 read -r site site_ranks <<<"$line"
 ranks=${SLURM_NTASKS:-$site_ranks}
+cpus=$((${SLURM_CPUS_ON_NODE:-ranks} * ${SLURM_JOB_NUM_NODES:-1}))
+((ranks <= cpus)) || echo "site_train.sh: $ranks ranks share the $cpus CPU(s) of this job and wait for each other; ask for more: sbatch -n $ranks" >&2
+
+# mpirun keeps files there, and Slurm brought it along from where the job was submitted.
+if [[ -n ${TMPDIR:-} && ! (-d $TMPDIR && -w $TMPDIR && -x $TMPDIR) ]]; then
+    echo "site_train.sh: TMPDIR=$TMPDIR is no folder of $(hostname -s) that can be written: using /tmp" >&2
+    unset TMPDIR
+fi
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Ranks beside ranks: threads of their own would only wait for each other's cores.

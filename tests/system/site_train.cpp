@@ -41,7 +41,9 @@ class SiteTrain : public testing::Test {
         std::filesystem::create_symlink(CURTAIL_BIN_DIR "/curtail-poll", folder_ / "bin/curtail-poll");
         ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
         setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
-        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR"}) unsetenv(name);
+        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR", "SLURM_CPUS_ON_NODE",
+                                 "SLURM_JOB_NUM_NODES", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS", "CURTAIL_PROLOGUE"})
+            unsetenv(name);
     }
     [[nodiscard]] std::string log() const { return read_file(folder_ / "log").value_or(""); }
     [[nodiscard]] long count(std::string_view word) const
@@ -55,6 +57,14 @@ class SiteTrain : public testing::Test {
         arguments.insert(arguments.begin(), script);
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
+    }
+    /// From here on a program that says how it was called stands for mpirun.
+    void replace_mpirun() const
+    {
+        ASSERT_TRUE(make_folder(folder_ / "module"));
+        ASSERT_TRUE(write_file(folder_ / "module/mpirun", "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n", 0755));
+        ASSERT_TRUE(write_file(folder_ / "module.sh", "PATH=" + (folder_ / "module").string() + ":$PATH\n"));
+        setenv("CURTAIL_PROLOGUE", (folder_ / "module.sh").c_str(), 1);
     }
     test::TemporaryFolder folder_;
 };
@@ -100,6 +110,50 @@ TEST_F(SiteTrain, RanksAreThoseOfTheJob)
     EXPECT_EQ(job.wait(seconds(20)), 0) << log();
     EXPECT_EQ(count("loading"), 1) << log();
     unsetenv("SLURM_NTASKS");
+}
+
+TEST_F(SiteTrain, RanksThatShareACpuAreSaid)
+{
+    replace_mpirun();
+    setenv("SLURM_CPUS_ON_NODE", "2", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), testing::Not(HasSubstr("share the")));
+    setenv("SLURM_CPUS_ON_NODE", "1", 1);
+    setenv("SLURM_JOB_NUM_NODES", "2", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), testing::Not(HasSubstr("share the")));
+    unsetenv("SLURM_JOB_NUM_NODES");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("2 ranks share the 1 CPU(s) of this job and wait for each other; ask for more: sbatch -n 2\n"));
+    EXPECT_EQ(count("mpirun -n 2 "), 3) << log();
+    unsetenv("SLURM_CPUS_ON_NODE");
+}
+
+TEST_F(SiteTrain, ThreadsAreTheCpusOfATaskUnlessSaid)
+{
+    replace_mpirun();
+    setenv("SLURM_CPUS_PER_TASK", "8", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("--threads 8;"));
+    setenv("OMP_NUM_THREADS", "3,1", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("--threads 3;"));
+    for (auto const* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"}) unsetenv(name);
+}
+
+TEST_F(SiteTrain, TmpdirOfAnotherMachineIsNotUsed)
+{
+    replace_mpirun();
+    std::string const before = getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "";
+    setenv("TMPDIR", folder_.path().c_str(), 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("; TMPDIR " + folder_.path().string() + "\n"));
+    setenv("TMPDIR", (folder_ / "gone").c_str(), 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("gone is no folder of"));
+    EXPECT_THAT(log(), HasSubstr("; TMPDIR not set\n"));
+    if (before.empty()) unsetenv("TMPDIR");
+    else setenv("TMPDIR", before.c_str(), 1);
 }
 
 TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
