@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -153,6 +154,35 @@ class Poller : public testing::Test {
         }
         return ran;
     }
+    /// The eight decisions of the recorded day, at these seconds of it.
+    void expect_the_days_decisions(std::string const& name)
+    {
+        std::vector<long> openings;
+        std::vector<long> closings;
+        for (auto const& [site, at, type] : decisions(name)) (type == "window-open" ? openings : closings).push_back(at);
+        std::sort(openings.begin(), openings.end());
+        std::sort(closings.begin(), closings.end());
+        EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
+        EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
+    }
+    /// Starts a command again and again, killed after a random while each time, until it ends by itself. Answers how many were killed;
+    /// `after_kill` hears how many so far.
+    static int kill_until_its_end(std::vector<std::string> const& command, std::filesystem::path const& log, std::mt19937_64& random,
+                                  std::function<void(int)> const& after_kill)
+    {
+        int kills = 0;
+        while (kills < 200) {
+            test::ChildProcess victim(command, log);
+            if (auto const code = victim.wait(std::chrono::milliseconds(50 + random() % 1500))) {
+                EXPECT_EQ(*code, 0) << read_file(log).value();
+                return kills;
+            }
+            victim.kill(SIGKILL);
+            after_kill(++kills);
+        }
+        ADD_FAILURE() << "no end after " << kills << " kills\n" << read_file(log).value();
+        return kills;
+    }
     std::string slurm(std::string const& site, std::vector<std::string> const& command)
     {
         std::vector<std::string> arguments{"env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string()};
@@ -229,41 +259,22 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     test::ChildProcess steady(command("steady"), log("steady"));
     test::ChildProcess failer({poller, failing.string(), "--watch", "--trace", flat_trace(50, 24), "--speed", "1"}, log("failing"));
 
-    std::mt19937_64 random(seed);
-    int kills = 0;
     bool second_was_turned_away = false;
-    for (bool ended = false; !ended;) {
-        test::ChildProcess victim(command("killed"), log("killed"));
-        auto const life = std::chrono::milliseconds(50 + random() % 1500);
-        if (auto const code = victim.wait(life)) {
-            EXPECT_EQ(*code, 0) << read_file(log("killed")).value();
-            ended = true;
-        } else {
-            victim.kill(SIGKILL);
-            ++kills;
-        }
-        if (kills == 3 && !second_was_turned_away) {
-            auto const second = run({poller, (folder_ / "steady/run.json").string(), "--trace", trace});
-            EXPECT_EQ(second.exit_code, 75);
-            EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " on "));
-            second_was_turned_away = true;
-        }
-        ASSERT_LT(kills, 200) << read_file(log("killed")).value();
-    }
+    std::mt19937_64 random(seed);
+    int const kills = kill_until_its_end(command("killed"), log("killed"), random, [&](int so_far) {
+        if (so_far != 3) return;
+        auto const second = run({poller, (folder_ / "steady/run.json").string(), "--trace", trace});
+        EXPECT_EQ(second.exit_code, 75);
+        EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " on "));
+        second_was_turned_away = true;
+    });
     EXPECT_EQ(steady.wait(seconds(30)), 0) << read_file(log("steady")).value();
     EXPECT_EQ(failer.wait(seconds(20)), 0) << read_file(log("failing")).value();
     EXPECT_GE(kills, 10);
     EXPECT_TRUE(second_was_turned_away);
 
-    auto const eight = decisions("steady");
-    std::vector<long> openings;
-    std::vector<long> closings;
-    for (auto const& [site, at, type] : eight) (type == "window-open" ? openings : closings).push_back(at);
-    std::sort(openings.begin(), openings.end());
-    std::sort(closings.begin(), closings.end());
-    EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
-    EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
-    EXPECT_EQ(decisions("killed"), eight) << "none lost and none twice, however often the poller died";
+    expect_the_days_decisions("steady");
+    EXPECT_EQ(decisions("killed"), decisions("steady")) << "none lost and none twice, however often the poller died";
 
     for (auto const& [window, jobs] : submissions_by_window("steady")) EXPECT_EQ(jobs, 1) << window;
     auto const by_window = submissions_by_window("killed");
