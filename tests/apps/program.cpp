@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/files.hpp"
+#include "support/own_options.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::apps {

@@ -12,6 +12,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "data/shards.hpp"
+#include "support/own_options.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::data {

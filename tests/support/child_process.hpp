@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/own_options.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::test {

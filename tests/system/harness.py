@@ -11,6 +11,9 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("CURTAIL_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
+# Programs take options from the environment too; those of whoever runs the tests are not the tests'.
+for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
+    del os.environ[name]
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
