@@ -43,6 +43,9 @@ ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
     return identity;
 }
 
+/// What a job's processes have in their environment, and nobody else.
+std::string job_variable(plan::JobId const& job) { return "CURTAIL_JOB=" + job.value; }
+
 }  // namespace
 
 Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId const& intent)
@@ -96,17 +99,20 @@ Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(plan::Jo
     return std::optional(record);
 }
 
-plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record) const
+plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record, std::optional<Sessions>& sessions) const
 {
     using State = plan::Job::State;
     plan::Job job{id, record.comment.window, record.comment.intent, State::running, "RUNNING", {}, record.started, {}};
-    auto const code = read_file_if_there(file(id, ".exit"), 64);
-    bool const known = code && *code;
     bool const here = record.host == host_name();
     if (here && is_running(record.script)) return job;
+    // Before the exit code is read: a keeper writes it and goes.
+    bool const kept = here && is_running(record.keeper);
+    auto const code = read_file_if_there(file(id, ".exit"), 64);
+    bool const known = code && *code;
+    if (here && !sessions) sessions = list_sessions();
     // With Slurm the node would clean up.
-    job.leftovers = here && signal_session(record.script, 0) > 0;
-    if (job.leftovers || (!known && (!here || is_running(record.keeper)))) {
+    job.leftovers = here && signal_session(*sessions, record.script, job_variable(id), 0) > 0;
+    if (job.leftovers || (!known && (!here || kept))) {
         job.state = State::ending;
         job.word = here ? "COMPLETING" : "UNKNOWN";
         if (!here)
@@ -129,13 +135,14 @@ plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record) co
 Result<std::vector<plan::Job>> LocalLauncher::jobs()
 {
     std::vector<plan::Job> jobs;
+    std::optional<Sessions> sessions;
     std::error_code error;
     for (std::filesystem::directory_iterator it(folder(), error), end; !error && it != end; it.increment(error)) {
         if (it->path().extension() != ".json") continue;
         plan::JobId const id{it->path().stem().string()};
         auto const record = read_record(id);
         if (!record) return tl::unexpected(record.error());
-        if (*record) jobs.push_back(look_at(id, **record));
+        if (*record) jobs.push_back(look_at(id, **record, sessions));
     }
     if (error && error != std::errc::no_such_file_or_directory)
         return fail(ExitCode::io, "cannot list jobs in " + folder().string(), error.message());
@@ -161,7 +168,7 @@ Result<void> LocalLauncher::cancel(plan::JobId const& job, bool only_pending)
     auto const now = SystemClock{}.now();
     if (!asked)
         if (auto written = write_file(mark, format_time(now) + "\n"); !written) return written;
-    signal_session((*record)->script, asked && now - *asked >= kill_wait ? SIGKILL : SIGTERM);
+    signal_session(list_sessions(), (*record)->script, job_variable(job), asked && now - *asked >= kill_wait ? SIGKILL : SIGTERM);
     return {};
 }
 

@@ -31,7 +31,8 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] std::filesystem::path folder() const { return order_.folder / "jobs"; }
     [[nodiscard]] std::filesystem::path file(plan::JobId const& job, char const* ending) const { return folder() / (job.value + ending); }
     [[nodiscard]] Result<std::optional<Record>> read_record(plan::JobId const& job) const;
-    [[nodiscard]] plan::Job look_at(plan::JobId const& job, Record const& record) const;
+    /// What the process table says is made when the first job needs it.
+    [[nodiscard]] plan::Job look_at(plan::JobId const& job, Record const& record, std::optional<Sessions>& sessions) const;
     JobOrder order_;
 };
 

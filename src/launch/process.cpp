@@ -7,6 +7,7 @@ extern "C" {
 }
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -25,6 +26,15 @@ bool signal_if(pid_t pid, int signal, Check check)
     if (!fd) return false;
     auto const stat = read_process_stat(pid);
     return stat && stat->state != 'Z' && check(*stat) && pidfd_send_signal(fd.get(), signal, nullptr, 0) == 0;
+}
+
+/// Whether a process was started with this in its environment. Of a process of another user nobody knows: no.
+bool has_variable(pid_t pid, std::string const& variable)
+{
+    auto const environment = read_file("/proc/" + std::to_string(pid) + "/environ", std::int64_t{8} << 20);
+    if (!environment) return false;
+    auto const all = split(*environment, '\0');
+    return std::find(all.begin(), all.end(), variable) != all.end();
 }
 
 }  // namespace
@@ -80,20 +90,32 @@ bool signal_process(ProcessIdentity const& identity, int signal)
            signal_if(identity.pid, signal, [&](ProcessStat const& stat) { return stat.started == identity.started; });
 }
 
-int signal_session(ProcessIdentity const& leader, int signal)
+Sessions list_sessions()
 {
-    // While a session has members the kernel gives its number to nobody else. Once it has none, somebody else may hold it.
-    auto const holder = read_process_stat(leader.pid);
-    if (leader.boot != boot_id() || (holder && holder->started != leader.started)) return 0;
-    int reached = 0;
+    Sessions sessions;
     std::error_code error;
     for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
         auto const name = it->path().filename().string();
         pid_t pid = 0;
         auto const [stop, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
         if (bad != std::errc{} || stop != name.data() + name.size()) continue;
-        reached += signal_if(pid, signal, [&](ProcessStat const& stat) { return stat.session == leader.pid; });
+        if (auto const stat = read_process_stat(pid)) sessions.emplace(stat->session, pid);
     }
+    return sessions;
+}
+
+int signal_session(Sessions const& sessions, ProcessIdentity const& leader, std::string const& variable, int signal)
+{
+    if (leader.boot != boot_id()) return 0;
+    auto const [first, last] = sessions.equal_range(leader.pid);
+    // While the leader is there, as a corpse too, its number is nobody else's.
+    auto const holder = read_process_stat(leader.pid);
+    if (first == last || (holder && holder->started != leader.started)) return 0;
+    int reached = 0;
+    for (auto it = first; it != last; ++it)
+        reached += signal_if(it->second, signal, [&](ProcessStat const& stat) {
+            return stat.session == leader.pid && (holder || has_variable(it->second, variable));
+        });
     return reached;
 }
 

@@ -2,6 +2,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,8 +33,12 @@ struct ProcessStat {
 [[nodiscard]] bool is_running(ProcessIdentity const& identity);
 /// Sends a signal to that very process; false if it is gone.
 bool signal_process(ProcessIdentity const& identity, int signal);
+/// All processes of this machine at one moment: session -> process.
+using Sessions = std::multimap<pid_t, pid_t>;
+[[nodiscard]] Sessions list_sessions();
 /// Sends a signal to every process of the session that `leader` began, also after the leader's end; answers how many there were. Signal 0
-/// only counts them.
-int signal_session(ProcessIdentity const& leader, int signal);
+/// only counts them. After the leader's end only processes count that were started with `variable` (`NAME=value`) in their environment:
+/// the kernel may have given the session's number to strangers.
+int signal_session(Sessions const& sessions, ProcessIdentity const& leader, std::string const& variable, int signal);
 
 }  // namespace curtail::launch

@@ -8,6 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
+#include <map>
+
+#include "core/clock.hpp"
 #include "core/files.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
@@ -251,6 +255,81 @@ TEST_F(Local, StaleRecordIsNotTakenForAnotherProcess)
     ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
     EXPECT_EQ(only_job(launcher).word, "LOST");
     ASSERT_TRUE(launcher.cancel({"i1"}, false)) << "and this test is still alive";
+}
+
+TEST_F(Local, JobThatEndsWellIsNeverTakenForALostOne)
+{
+    auto launcher = with_script("exit 0");
+    std::map<std::string, int> words;
+    for (int i = 0; i < 40; ++i) {
+        auto const id = launcher.submit({"w1"}, {"i" + std::to_string(i)}).value();
+        std::string word;
+        // Looks without a pause: the end is seen as it happens.
+        for (auto const late = mono_now() + Millis(20'000); word.empty() && mono_now() < late;) {
+            auto const jobs = launcher.jobs().value();
+            for (auto const& job : jobs)
+                if (job.id == id && job.state == State::ended) word = job.word;
+        }
+        ++words[word];
+    }
+    EXPECT_THAT(words, testing::ElementsAre(std::pair("COMPLETED", 40)));
+}
+
+/// A process in a session whose leader has ended; the session's number is the first of the pair, the process' own the second.
+std::pair<pid_t, pid_t> orphan_session()
+{
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    pid_t const leader = fork();
+    if (leader == 0) {
+        setsid();
+        pid_t const member = fork();
+        if (member == 0) {
+            close(ends[0]);
+            close(ends[1]);
+            execl("/bin/sleep", "sleep", "600", nullptr);
+            _exit(127);
+        }
+        _exit(write(ends[1], &member, sizeof member) == sizeof member ? 0 : 1);
+    }
+    waitpid(leader, nullptr, 0);
+    pid_t member = 0;
+    EXPECT_EQ(read(ends[0], &member, sizeof member), static_cast<ssize_t>(sizeof member));
+    close(ends[0]);
+    close(ends[1]);
+    return {leader, member};
+}
+
+TEST_F(Local, SessionOfStrangersThatGotAnOldNumberIsLeftAlone)
+{
+    auto launcher = with_script("exit 0");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    auto const [session, stranger] = orphan_session();
+    auto text = read_file(folder_ / "site/jobs/i1.json").value();
+    auto const at = text.find("\"pid\":") + 6;
+    text.replace(at, text.find(',', at) - at, std::to_string(session));
+    ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
+    EXPECT_EQ(only_job(launcher).state, State::ended);
+    ASSERT_TRUE(launcher.cancel({"i1"}, false));
+    auto const stat = read_process_stat(stranger);
+    EXPECT_TRUE(stat && stat->state != 'Z') << "it is none of ours";
+    EXPECT_FALSE(eventually([&] { return !read_process_stat(stranger); }, std::chrono::milliseconds(200)));
+    kill(stranger, SIGKILL);
+}
+
+TEST_F(Local, LookingAtManyJobsThatAreOverIsQuick)
+{
+    auto launcher = with_script("exit 0");
+    ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
+    ASSERT_TRUE(ends(launcher));
+    for (int i = 2; i < 500; ++i)
+        for (auto const* ending : {".json", ".exit"})
+            std::filesystem::copy_file(folder_ / ("site/jobs/i1" + std::string(ending)),
+                                       folder_ / ("site/jobs/i" + std::to_string(i) + ending));
+    auto const begun = std::clock();
+    EXPECT_EQ(launcher.jobs().value().size(), 499U);
+    EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 0.5) << "seconds of this process alone";
 }
 
 TEST_F(Local, MissingScriptIsAClearError)
