@@ -73,6 +73,8 @@ void resolve_intent(Observed& seen, std::vector<Job> const& jobs, Time now, Rule
         state.retry_at.reset();
         state.intent.reset();
     } else if (state.intent->in_doubt && now - state.intent->since >= rules.settle) {
+        // The pause of a lost answer began with it; a poller that died has set none.
+        if (state.retry_at) ++state.failures;
         state.intent.reset();
     }
 }
@@ -101,7 +103,6 @@ Millis judge_failure(SiteState& state, Tracked const& tracked, Job const& job, M
     auto text = "job " + tracked.id.value + (at_once ? " ended at once (" : " failed (") + job.word;
     if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
     text += ")";
-    if (lived >= rules.proven) forget_failures(state);
     if (job.end == Job::End::displaced) return pause_after(state, std::move(text), rules.first_backoff, now);
     return count_failure(state, std::move(text), now, rules);
 }
@@ -112,9 +113,10 @@ void note_end(Observed& seen, Tracked const& tracked, Job const* shown, Time now
     gone.word = "GONE";
     auto const& job = shown == nullptr ? gone : *shown;
     seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, job.word, job.exit_code, {}, job.ended});
-    if (tracked.asked_since) return;  // who was asked to stop has not failed
     auto const lived = tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
-    if (job.end == Job::End::clean && lived >= rules.at_once) return forget_failures(seen.state);
+    bool const ended_well = job.end == Job::End::clean && lived >= rules.at_once;
+    if (ended_well || lived >= rules.proven) forget_failures(seen.state);
+    if (ended_well || tracked.asked_since) return;  // who was asked to stop has not failed
     auto const pause = judge_failure(seen.state, tracked, job, lived, now, rules);
     seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, job.word, job.exit_code, pause, job.ended});
 }
@@ -208,11 +210,14 @@ Observed finish_submission(SiteState before, Action const& action, Outcome const
         if (find(state, outcome.job) == nullptr) track(seen, outcome.job, action.window, action.intent);
         return seen;
     }
-    auto const pause = count_failure(state, "submission failed (" + outcome.why + ")", now, rules);
+    auto const failure = "submission failed (" + outcome.why + ")";
     if (outcome.kind == Outcome::Kind::refused) {
+        auto const pause = count_failure(state, failure, now, rules);
         state.intent.reset();
         seen.happenings.push_back({Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
     } else if (state.intent) {
+        // Whether it has failed shows when it is given up or its job appears.
+        pause_after(state, failure, backoff(state.failures + 1, rules), now);
         state.intent->since = now;
         state.intent->in_doubt = true;
     }
@@ -299,7 +304,10 @@ std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector
 
 SiteState begin(SiteState before, Action const& action, Time now)
 {
-    if (action.kind == Action::Kind::submit) before.intent = Intent{action.intent, action.window, now, false};
+    if (action.kind == Action::Kind::submit) {
+        before.intent = Intent{action.intent, action.window, now, false};
+        before.retry_at.reset();  // that pause is over
+    }
     auto* job = find(before, action.job);
     if (job == nullptr || action.kind == Action::Kind::wait || action.kind == Action::Kind::submit) return before;
     // A job that is over by itself was not asked: how it ended counts.

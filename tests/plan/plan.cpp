@@ -236,6 +236,40 @@ TEST(Plan, FailureOfAJobThatHasWorkedBeginsANewSeries)
     EXPECT_EQ(l.happenings.back().retry_after, Millis(10'000));
 }
 
+TEST(Plan, JobThatWasAskedToGoAfterItHadWorkedEndsASeriesOfFailures)
+{
+    auto const after = [](Job const& end, Rules const& with) {
+        auto state = tracking({job("7", Job::State::running)});
+        state.failures = 9;
+        state = done(state, {Kind::drain, {"7"}, {"w1"}, {}, "closed"}, 5);
+        return observe(state, {end}, at(700), with).state.failures;
+    };
+    EXPECT_EQ(after(ended("7", 600, 0), rules), 0);
+    EXPECT_EQ(after(ended("7", 600, 137), rules), 0) << "it lived long enough to show that it works";
+    EXPECT_EQ(after(ended("7", 60, 0), rules), 0) << "it stopped as it should";
+    EXPECT_EQ(after(ended("7", 60, 137), rules), 9) << "it shows nothing";
+    EXPECT_EQ(after(ended("7", 10, 0), rules), 9) << "it may have ended before it did anything";
+}
+
+TEST(Plan, LostAnswerToASubmissionThatArrivedIsNoFailure)
+{
+    auto const submit = look({}, open, {}, 0).actions[0];
+    Outcome const silence{Outcome::Kind::unknown, {}, "timed out"};
+    auto const unknown = finish(begin({}, submit, at(0)), submit, silence, at(1), rules).state;
+    auto const arrived = look(unknown, open, {job("7", Job::State::running, submit.intent.value)}, 3);
+    EXPECT_EQ(arrived.state.failures, 0);
+    EXPECT_FALSE(arrived.state.retry_at);
+    auto const given_up = look(unknown, open, {}, 6);
+    EXPECT_EQ(given_up.state.failures, 1);
+    EXPECT_THAT(given_up.actions[0].why, HasSubstr("submission failed (timed out); next try in 5.0 s (failure 1 in a row)"));
+    auto const again = look(given_up.state, open, {}, 11).actions[0];
+    ASSERT_EQ(again.kind, Kind::submit);
+    auto const twice = finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
+    EXPECT_EQ(twice.retry_at, at(32)) << "the second pause is twice as long";
+    auto const restarted = recover(begin({}, submit, at(0)), at(1));
+    EXPECT_EQ(look(restarted, open, {}, 6).state.failures, 0) << "a poller that died is no failure of the site's";
+}
+
 TEST(Plan, JobThatItsClusterTookAwayIsNotToBlame)
 {
     auto state = tracking({job("7", Job::State::running)});
