@@ -67,9 +67,11 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
         if (!lock) return tl::unexpected(lock.error().within("another poller is at work on run " + run.run.value));
         book->lock_ = std::move(*lock);
     }
-    if (auto loaded = book->load(); !loaded) return tl::unexpected(loaded.error());
+    auto const has_state = book->load();
+    if (!has_state) return tl::unexpected(has_state.error());
     for (auto const& site : run.sites) book->sites_.try_emplace(site.site);
-    if (auto replayed = book->replay_journal(now); !replayed) return tl::unexpected(replayed.error());
+    auto const restored = *has_state ? book->replay_journal(now) : book->restore_lost_state(now);
+    if (!restored) return tl::unexpected(restored.error());
     if (mode == Mode::look) return book;
     if (auto recalled = book->signals_.recall(); !recalled) return tl::unexpected(recalled.error());
     if (auto sent = book->resend_events(); !sent) return tl::unexpected(sent.error());
@@ -79,12 +81,13 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
     return book;
 }
 
-Result<void> Book::load()
+/// False if there is no state.
+Result<bool> Book::load()
 {
     auto const path = folder_ / "state.json";
     auto const text = read_file_if_there(path, json::document_limits.bytes);
     if (!text) return tl::unexpected(text.error());
-    if (!*text) return {};
+    if (!*text) return false;
     auto const value = json::parse(**text, path.string());
     if (!value) return tl::unexpected(value.error());
     json::ObjectReader r(*value, path.string());
@@ -107,7 +110,7 @@ Result<void> Book::load()
         error->remedy = "move " + path.string() + " away: jobs that are there will be found again by their names";
         return tl::unexpected(*error);
     }
-    return {};
+    return true;
 }
 
 /// What the last poller did after it had saved for the last time.
@@ -175,6 +178,7 @@ Result<void> Book::change(SiteId const& site, Act const& act, bool lazily)
     auto const before = record;
     std::vector<Event> events;
     act(record, events);
+    std::erase_if(events, [&](Event const& event) { return is_told(site, event); });
     if (record == before && events.empty()) return {};
     unsaved_ = true;
     bool const can_wait = lazily && events.empty();
@@ -211,12 +215,12 @@ Result<void> Book::conclude(SiteId const& site, plan::Action const& action, plan
     return can_wait ? Result<void>{} : save_locked();
 }
 
-Result<void> Book::record(RegionId const& region, std::span<signals::Sample const> samples)
+Result<bool> Book::record(RegionId const& region, std::span<signals::Sample const> samples)
 {
-    if (mode_ == Mode::look) return {};
+    if (mode_ == Mode::look) return false;
     std::lock_guard const guard(mutex_);
-    signals_.add(region, samples);
-    return signals_.write();
+    bool const is_new = signals_.add(region, samples);
+    return signals_.write().map([is_new] { return is_new; });
 }
 
 Result<void> Book::save()

@@ -26,7 +26,8 @@ struct SiteRecord {
 /// The poller's memory on disk, in `<run folder>/poller/` (mode 0700): lock, state.json, journal.jsonl, events.jsonl, signals.jsonl.
 ///
 /// A poller killed at any moment loses nothing: intents and outcomes that state.json does not hold yet are replayed from the journal, and
-/// each event reaches events.jsonl once (they are numbered, and state.json holds those that may not have arrived).
+/// each event reaches events.jsonl once (they are numbered, and state.json holds those that may not have arrived). Where state.json itself
+/// is lost, an open intent and the jobs that have not ended are known from journal and events, and what these tell is not told again.
 /// Threads may share a book.
 class Book {
   public:
@@ -51,8 +52,9 @@ class Book {
     /// After an act.
     [[nodiscard]] Result<void> conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,
                                         plan::Rules const& rules);
-    /// Before anything is decided by these samples, in order of time: they are on disk when this returns without error.
-    [[nodiscard]] Result<void> record(RegionId const& region, std::span<signals::Sample const> samples);
+    /// Before anything is decided by these samples, in order of time: they are on disk when this returns without error. Answers whether
+    /// any of them is new.
+    [[nodiscard]] Result<bool> record(RegionId const& region, std::span<signals::Sample const> samples);
     /// Writes what waits.
     [[nodiscard]] Result<void> save();
 
@@ -62,8 +64,10 @@ class Book {
         Event event;
     };
     Book(std::filesystem::path folder, Mode mode);
-    [[nodiscard]] Result<void> load();
+    [[nodiscard]] Result<bool> load();
     [[nodiscard]] Result<void> replay_journal(Time now);
+    [[nodiscard]] Result<void> restore_lost_state(Time now);
+    [[nodiscard]] bool is_told(SiteId const& site, Event const& event) const;
     [[nodiscard]] Result<void> resend_events();
     [[nodiscard]] Result<void> save_locked();
     void add(SiteId const& site, std::vector<Event> events);
@@ -80,6 +84,8 @@ class Book {
     std::int64_t last_entry_{0};   ///< newest journal entry in sites_
     std::int64_t last_event_{0};   ///< newest number given to an event
     std::deque<Numbered> outbox_;  ///< events that may not be in events.jsonl yet
+    /// After the loss of state.json, by site and type: the signals' time up to which events are in events.jsonl.
+    std::map<std::pair<SiteId, std::string>, Time> told_until_;
     bool unsaved_{false};
 };
 

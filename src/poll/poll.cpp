@@ -168,22 +168,29 @@ void wait_for_the_end(World const& world, WatchOptions const& options, StopReque
     }
 }
 
+/// How long a cancel, sent when all patience is over, may take.
+constexpr Millis last_patience{15'000};
+
 Result<void> drain_all(Watches const& watches, Patrols const& patrols, World const& world, WatchOptions const& options, Halt why,
                        StopRequest const& stop)
 {
     Millis grace{0};
     for (auto const& site : world.run.sites) grace = std::max(grace, site.launcher.grace);
     for (auto const& patrol : patrols) patrol->halt(why);
-    auto const end = mono_now() + grace + options.patience;
+    auto end = mono_now() + grace + options.patience;
     int const before = stop.level();
     bool hurried = false;
+    auto const hurry = [&](char const* reason) {
+        world.log.warning(reason);
+        for (auto const& watch : watches) watch->hurry();
+        hurried = true;
+    };
     while (!all_done(patrols) && mono_now() < end) {
-        if (!hurried && stop.level() > std::max(before, 1)) {
-            world.log.warning("asked again to stop: jobs are cancelled");
-            for (auto const& watch : watches) watch->hurry();
-            hurried = true;
-        }
+        if (!hurried && stop.level() > std::max(before, 1)) hurry("asked again to stop: jobs are cancelled");
         std::this_thread::sleep_for(Millis(20));
+        if (hurried || mono_now() < end || all_done(patrols)) continue;
+        hurry("jobs did not end in time: they are cancelled");
+        end += std::min(options.patience, last_patience);
     }
     if (all_done(patrols)) return {};
     std::string busy;

@@ -46,7 +46,8 @@ struct WatchOptions {
     bool drain_on_exit{false};   ///< a stop request drains all jobs and waits until they are gone; otherwise they are left alone
     Millis evaluate_every{100};  ///< windows, real time
     Millis look_every{1'000};    ///< jobs, real time; at once after a change of phase
-    Millis patience{60'000};     ///< after the end: how long a site may stay silent or busy beyond its grace before it is given up
+    Millis patience{60'000};     ///< after the end: how long a site may stay silent or busy beyond its grace before it is given up;
+                                 ///< before that its jobs are cancelled, and once more as long, at most 15 s, is waited
     std::function<void(double, double)> progress;  ///< seconds of a replay that are done, of how many
 };
 

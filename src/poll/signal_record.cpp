@@ -67,14 +67,17 @@ Result<void> SignalRecord::recall()
     return {};
 }
 
-void SignalRecord::add(RegionId const& region, std::span<signals::Sample const> samples)
+bool SignalRecord::add(RegionId const& region, std::span<signals::Sample const> samples)
 {
+    bool is_new = false;
     for (auto const& sample : samples) {
         auto const known = newest_.find(region);
         if (known != newest_.end() && sample.time <= known->second) continue;
         lines_ += (lines_.empty() ? "" : "\n") + line_of(region, sample);
         newest_[region] = sample.time;
+        is_new = true;
     }
+    return is_new;
 }
 
 Result<void> SignalRecord::write()

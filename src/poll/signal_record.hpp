@@ -20,8 +20,8 @@ class SignalRecord {
     explicit SignalRecord(std::filesystem::path path) : path_(std::move(path)) {}
     /// Finds out what is there already; once, before the first add().
     [[nodiscard]] Result<void> recall();
-    /// Takes those of the samples, which are in order of time, that are newer than the region's newest.
-    void add(RegionId const& region, std::span<signals::Sample const> samples);
+    /// Takes those of the samples, which are in order of time, that are newer than the region's newest; answers whether there were any.
+    bool add(RegionId const& region, std::span<signals::Sample const> samples);
     /// Appends what was taken; on disk when this returns without error, else kept for the next time.
     [[nodiscard]] Result<void> write();
 

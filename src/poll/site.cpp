@@ -54,6 +54,25 @@ plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitte
     return {silent ? plan::Outcome::Kind::unknown : plan::Outcome::Kind::refused, {}, result.error().message()};
 }
 
+std::string in_a_row(int failures) { return failures == 0 ? "" : " (failure " + std::to_string(failures) + " in a row)"; }
+
+/// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (failure 1 in a row)`
+std::string failure_text(plan::Happening const& failed, plan::SiteState const& state)
+{
+    auto text = "job " + failed.job.value + " failed (" + failed.word;
+    if (failed.exit_code) text += ", exit code " + std::to_string(*failed.exit_code);
+    return text + "); next try in " + format_duration(failed.retry_after.value_or(Millis(0))) + in_a_row(state.failures);
+}
+
+/// A window that is open and has no job because the last ones failed.
+std::optional<Error> waits_after_failures(plan::SiteState const& state, plan::Wish const& wish, Time now)
+{
+    bool const waits = wish.job && state.jobs.empty() && !state.intent && state.retry_at && now < *state.retry_at;
+    if (!waits || state.failures == 0) return std::nullopt;
+    return Error{ExitCode::unavailable, state.failure, "next try in " + format_duration(*state.retry_at - now) + in_a_row(state.failures),
+                 ""};
+}
+
 }  // namespace
 
 std::vector<Error> SiteReport::troubles() const
@@ -148,6 +167,8 @@ Look SiteWatch::evaluate(Time signal_now)
     for (auto const& change : replay.changes)
         log_.info(id().value + ": " + std::string(windows::to_string(change.from)) + " -> " + std::string(windows::to_string(change.to)) +
                   " at " + format_time(change.time) + ": " + change.explanation);
+    // A provider knows a day; who falls further behind than that would judge the time between anew, without its samples. A trace knows all.
+    bool const can_wait = parts_.signals_begin.has_value() || !recorded.value_or(false);
     auto const changed = book_.change(
         id(),
         [&](SiteRecord& record, std::vector<Event>& events) {
@@ -155,8 +176,8 @@ Look SiteWatch::evaluate(Time signal_now)
             record.evaluated_until = replay.until;
             for (auto const& change : replay.changes) note_change(record, events, change, id());
         },
-        true);
-    return {!replay.changes.empty(), recorded ? changed : recorded};
+        can_wait);
+    return {!replay.changes.empty(), recorded ? changed : tl::unexpected(recorded.error())};
 }
 
 void SiteWatch::show_stored(SiteRecord const& record, Time signal_now)
@@ -197,19 +218,24 @@ Look SiteWatch::tend(Halt halt, bool dry)
         show_undecided(halt);
         return {};
     }
+    std::vector<plan::Happening> happened;
     auto written = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
         auto seen = plan::observe(plan::set_back(record.jobs, now, rules()), *listed, now, rules());
         record.jobs = std::move(seen.state);
         for (auto const& happening : seen.happenings) events.push_back(job_event(id(), happening, real_now()));
+        happened = std::move(seen.happenings);
     });
     auto const record = book_.site(id());
+    for (auto const& happening : happened)
+        if (happening.kind == plan::Happening::Kind::failed) log_.warning(id().value + ": " + failure_text(happening, record.jobs));
     warn(plan::warning_of(record.jobs, *listed));
-    auto const actions = plan::decide(record.jobs, wish(record, halt), *listed, now, rules());
+    auto const wanted = wish(record, halt);
+    auto const actions = plan::decide(record.jobs, wanted, *listed, now, rules());
     {
         std::lock_guard const guard(mutex_);
         report_.window = record.open_window;
         report_.actions = actions;
-        report_.action_trouble.reset();
+        report_.action_trouble = waits_after_failures(record.jobs, wanted, now);
         report_.jobs.clear();
         for (auto const& job : *listed)
             if (job.state != plan::Job::State::ended) report_.jobs.push_back(job);

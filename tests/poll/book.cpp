@@ -114,6 +114,37 @@ TEST_F(BookTest, OutcomeThatStateDoesNotHoldYetComesFromTheJournal)
     EXPECT_THAT(event_types(), ElementsAre("job-submitted"));
 }
 
+TEST_F(BookTest, WithoutItsStateABookTakesFromTheJournalOnlyWhatIsStillOpen)
+{
+    plan::Action const again{plan::Action::Kind::submit, {}, {"w2"}, {"i2"}, "open"};
+    auto const lived = [&](std::string const& job) {
+        return [job](SiteRecord& record, std::vector<Event>& events) {
+            record.jobs.jobs.clear();
+            events.push_back({at(3), "job-ended", "", {{"window", "w1"}, {"job", job}}});
+        };
+    };
+    auto book = open();
+    ASSERT_TRUE(book->intend(a, submit, at(1)));
+    ASSERT_TRUE(book->conclude(a, submit, {plan::Outcome::Kind::done, {"7"}, {}}, at(2), {}));
+    ASSERT_TRUE(book->change(a, lived("7")));
+    ASSERT_TRUE(book->intend(a, again, at(4)));  // and dies
+    book.reset();
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    book = open();
+    EXPECT_TRUE(book->site(a).jobs.jobs.empty()) << "job 7 is over";
+    ASSERT_TRUE(book->site(a).jobs.intent);
+    EXPECT_EQ(book->site(a).jobs.intent->id, again.intent);
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended"));
+    ASSERT_TRUE(book->conclude(a, again, {plan::Outcome::Kind::done, {"8"}, {}}, at(5), {}));
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended", "job-submitted"));
+    EXPECT_THAT(content("events.jsonl"), HasSubstr("\"number\":3"));
+    EXPECT_THAT(content("journal.jsonl"), HasSubstr("{\"number\":4,"));
+    book.reset();
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).id.value, "8") << "nothing says that it has ended";
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).intent, again.intent);
+}
+
 TEST_F(BookTest, EachEventIsWrittenOnceWhereverThePollerDies)
 {
     auto book = open();

@@ -24,6 +24,7 @@ struct FakeSlurm {
     int most_alive{0};
     bool answers{true};
     bool ignores_drain{false};
+    bool loses_drains{false};
     bool refuses{false};
     std::function<void()> before_list;
 
@@ -61,6 +62,7 @@ class FakeLauncher final : public launch::Launcher {
     {
         std::lock_guard const guard(slurm_.mutex);
         slurm_.calls.push_back("drain " + job.value);
+        if (slurm_.loses_drains) return silence();
         if (!slurm_.ignores_drain) end(job, "COMPLETED");
         return {};
     }

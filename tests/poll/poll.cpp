@@ -1,5 +1,6 @@
 #include "poll/poll.hpp"
 
+#include <set>
 #include <thread>
 
 #include "core/text.hpp"
@@ -72,6 +73,54 @@ TEST_F(Poll, SamplesThatDecideAreRecorded)
     for (auto const line : split(text, '\n'))
         if (!line.empty()) times.push_back(*json::parse(line, "line").value().as_object()->find("time")->as_text());
     EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600)))) << "sites of one region share them";
+}
+
+TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
+{
+    once(0, {500});
+    once(1000, {500, 50, 500, 50});
+    once(1010, {500, 50, 500, 50});
+    auto const before = event_types("A");
+    EXPECT_THAT(before, ElementsAre("decision", "window-open", "decision", "decision", "job-submitted", "job-started"));
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    once(1100, {500, 50, 500, 50});
+    EXPECT_EQ(event_types("A"), before);
+    once(1800, {500, 50, 500, 50, 500, 500, 500});
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
+    std::set<std::int64_t> numbers;
+    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    for (auto const& event : file.events) numbers.insert(*event.details.find("number")->as_integer());
+    EXPECT_EQ(numbers.size(), file.events.size());
+    auto const types = event_types("A");
+    EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1);
+}
+
+TEST_F(Poll, JobThatEndsWhileTheStateIsLostIsSeenToEnd)
+{
+    once(0, {50});
+    once(10, {50});
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    {
+        std::lock_guard const guard(slurm_["A"].mutex);
+        slurm_["A"].jobs.at(0).state = State::ended;
+        slurm_["A"].jobs.at(0).word = "CANCELLED";
+    }
+    once(20, {50});
+    EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted", "job-started", "job-ended", "job-failed"));
+}
+
+TEST_F(Poll, LiveWatchThatIsKilledFallsBackByNoMoreThanASample)
+{
+    auto world = make_world(std::make_shared<FixedClock>(at(0)), {50, 50});
+    world.sites[0].signals_begin.reset();
+    auto const book = Book::open(run_, Book::Mode::write, SystemClock{}.now()).value();
+    SiteWatch site(std::move(world.sites[0]), *book, Log());
+    auto const on_disk = [&] { return read_file(run_.poller_folder() / "state.json").value(); };
+    EXPECT_TRUE(site.evaluate(at(0)).good);
+    EXPECT_FALSE(site.evaluate(at(301)).good) << "nothing has changed";
+    EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301))));
+    EXPECT_FALSE(site.evaluate(at(302)).good);
+    EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301)))) << "not at each look";
 }
 
 TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)

@@ -40,8 +40,37 @@ TEST_F(Trouble, RefusedSubmissionShowsInTheAnswerBeforeWhatPassesByItself)
     EXPECT_EQ(trouble->message(), "not all went well at A, B: cannot submit: Invalid partition name specified");
     slurm_["A"].answers = true;
     slurm_["B"].refuses = false;
-    once(60, {50});
-    EXPECT_FALSE(once(120, {50}).trouble());
+    auto const waiting = once(60, {50}).trouble();
+    ASSERT_TRUE(waiting);
+    EXPECT_THAT(waiting->message(), HasSubstr("not all went well at B: submission failed ("));
+    EXPECT_THAT(waiting->message(), HasSubstr("next try in"));
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
+}
+
+TEST_F(Trouble, JobThatFailsIsSaidAndAWindowThatWaitsForItsNextTryIsTrouble)
+{
+    once(0, {50});
+    {
+        std::lock_guard const guard(slurm_["A"].mutex);
+        auto& job = slurm_["A"].jobs.at(0);
+        job.state = State::ended;
+        job.word = "FAILED";
+        job.exit_code = 3;
+    }
+    std::mutex mutex;
+    std::vector<std::string> said;
+    auto world = make_world(std::make_shared<FixedClock>(at(60)), {50});
+    world.log = Log([&](Level, std::string_view text) {
+        std::lock_guard const guard(mutex);
+        said.emplace_back(text);
+    });
+    auto const answer = poll_once(std::move(world), false).value();
+    EXPECT_THAT(said, testing::Contains("A: job 1 failed (FAILED, exit code 3); next try in 10.0 s (failure 1 in a row)"));
+    ASSERT_TRUE(answer.trouble());
+    EXPECT_EQ(answer.trouble()->code, ExitCode::unavailable);
+    EXPECT_THAT(answer.trouble()->message(), HasSubstr("not all went well at A: job 1 ended at once (FAILED, exit code 3)"));
+    auto const closed = once(900, {50, 500, 500, 500});
+    EXPECT_FALSE(closed.trouble()) << "no job is wanted";
 }
 
 /// While it lives every write to a file fails, as on a full disk.
@@ -125,6 +154,19 @@ TEST_F(Trouble, SiteThatIsTakenOutWithItsJobIsNotForgottenSilently)
     EXPECT_EQ(answer.trouble()->code, ExitCode::config);
     EXPECT_EQ(answer.trouble()->message(),
               "site B is no longer in run demo: nobody looks after its job 1; put it back into `sites` until its job has ended");
+}
+
+TEST_F(Trouble, JobThatNoDrainReachesIsCancelledBeforeTheEndOfAReplayGivesUp)
+{
+    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
+    auto world = make_world(clock, {50, 50});
+    world.trace_end = at(300);
+    world.sites[0].rules.grace = Millis(3'600'000);
+    slurm_["A"].loses_drains = true;
+    StopRequest const stop;
+    auto const answer = watch(std::move(world), quick(), stop);
+    EXPECT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(slurm_["A"].called().back(), "cancel 1");
 }
 
 TEST_F(Trouble, SiteThatStaysSilentIsGivenUpAtTheEndAndSaid)

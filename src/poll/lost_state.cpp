@@ -1,0 +1,86 @@
+#include "poll/book.hpp"
+
+namespace curtail::poll {
+namespace {
+
+std::optional<Time> time_in(Event const& event, char const* key)
+{
+    auto const* member = event.details.find(key);
+    auto const* text = member == nullptr ? nullptr : member->as_text();
+    auto const time = text == nullptr ? Result<Time>{} : parse_time(*text);
+    return text != nullptr && time ? std::optional(*time) : std::nullopt;
+}
+
+plan::JobId job_in(Event const& event)
+{
+    auto const* member = event.details.find("job");
+    auto const* text = member == nullptr ? nullptr : member->as_text();
+    return {text == nullptr ? std::string() : *text};
+}
+
+/// Jobs that were submitted and have not ended, with the moment since when they run.
+using Going = std::map<std::pair<SiteId, plan::JobId>, std::optional<Time>>;
+
+Going find_going(std::vector<Event> const& events)
+{
+    Going going;
+    for (auto const& event : events) {
+        std::pair const job{SiteId{event.site}, job_in(event)};
+        if (event.type == "job-submitted") going[job];
+        else if (event.type == "job-ended") going.erase(job);
+        else if (auto const known = going.find(job); event.type == "job-started" && known != going.end())
+            known->second = time_in(event, "started").value_or(event.time);
+    }
+    return going;
+}
+
+}  // namespace
+
+Result<void> Book::restore_lost_state(Time now)
+{
+    auto const file = read_events(folder_ / "events.jsonl");
+    if (!file) return tl::unexpected(file.error());
+    for (auto const& event : file->events) {
+        if (auto const* number = event.details.find("number"); number != nullptr && number->as_integer() != nullptr)
+            last_event_ = std::max(last_event_, *number->as_integer());
+        if (auto const time = time_in(event, "signal_time")) {
+            auto& until = told_until_.try_emplace({SiteId{event.site}, event.type}, *time).first->second;
+            until = std::max(until, *time);
+        }
+    }
+    for (auto const* name : {"journal.1.jsonl", "journal.jsonl"}) {
+        auto const entries = Journal(folder_ / name).read(0);
+        if (!entries) return tl::unexpected(entries.error());
+        for (auto const& entry : *entries) {
+            auto& jobs = sites_[entry.site].jobs;
+            if (entry.outcome) jobs = plan::finish(std::move(jobs), entry.action, *entry.outcome, entry.time, {}).state;
+            else jobs = plan::begin(std::move(jobs), entry.action, entry.time);
+            last_entry_ = std::max(last_entry_, entry.number);
+        }
+    }
+    auto const going = find_going(file->events);
+    for (auto& [site, record] : sites_) {
+        // The ends of jobs, and what they say about failures, are not in the journal.
+        plan::SiteState known;
+        known.intent = record.jobs.intent;
+        for (auto& job : record.jobs.jobs) {
+            auto const found = going.find({site, job.id});
+            if (found == going.end()) continue;
+            job.running_since = found->second;
+            known.jobs.push_back(std::move(job));
+        }
+        record.jobs = plan::recover(std::move(known), now);
+    }
+    unsaved_ = true;
+    return {};
+}
+
+bool Book::is_told(SiteId const& site, Event const& event) const
+{
+    auto const known = told_until_.find({site, event.type});
+    if (known == told_until_.end()) return false;
+    auto const time = time_in(event, "signal_time");
+    return time && *time <= known->second;
+}
+
+}  // namespace curtail::poll
