@@ -44,9 +44,6 @@ function pack(xs, a, b, gap) {
     }
     return out
 }
-const zone = nw => Object.assign(
-    {xref: 'paper', yref: 'paper', y: 0, yanchor: 'top', text: 'UTC', showarrow: false, font: {size: 11.5}},
-    nw ? {x: 1, xanchor: 'right', yshift: -19} : {x: 0, xanchor: 'right', xshift: -18, yshift: -4});
 const layout = o => Object.assign(
     {
         paper_bgcolor: 'rgba(0,0,0,0)',
@@ -62,6 +59,17 @@ const layout = o => Object.assign(
         }
     },
     o);
+// Shapes and texts in plotly's words; `o` overrides.
+const band = (x0, x1, fillcolor, o) =>
+    Object.assign({type: 'rect', xref: 'x', yref: 'paper', x0, x1, y0: 0, y1: 1, fillcolor, line: {width: 0}, layer: 'below'}, o);
+const verticalLine = (x, line, o) => Object.assign({type: 'line', xref: 'x', yref: 'paper', x0: x, x1: x, y0: 0, y1: 1, line}, o);
+const horizontalLine = (y, yref, line, o) => Object.assign({type: 'line', xref: 'paper', yref, x0: 0, x1: 1, y0: y, y1: y, line}, o);
+const chartText = (text, o) => Object.assign({xref: 'paper', yref: 'paper', text, showarrow: false}, o);
+const zone = slim => chartText(
+    'UTC',
+    Object.assign(
+        {y: 0, yanchor: 'top', font: {size: 11.5}},
+        slim ? {x: 1, xanchor: 'right', yshift: -19} : {x: 0, xanchor: 'right', xshift: -18, yshift: -4}));
 function chart(where, height, alt, fig, time) {
     const gd = h('div', {class: 'plot', role: 'img', 'aria-label': alt, style: 'height:' + height + 'px'});
     where.append(gd);
@@ -195,7 +203,8 @@ function read(s) {
     const C = D.energy && D.energy.cumulative;
     if (C && live) {
         const i = Math.round(s / C.step_s);
-        const e = sumOrNull(sites.map(q => C.sites[q.id].wh[i])), g = sumOrNull(sites.map(q => C.sites[q.id].g ? C.sites[q.id].g[i] : null));
+        const e = sumOrNull(sites.map(q => C.sites[q.id].wh[i])),
+              g = sumOrNull(sites.map(q => C.sites[q.id].g ? C.sites[q.id].g[i] : null));
         out.push(h('span', {}, h('b', {}, N(e / 1000, 2)), ' kWh, ', h('b', {}, gramsOrKg(g)), g == null ? ' of CO₂' : '', ' so far'))
     }
     return out

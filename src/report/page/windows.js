@@ -1,7 +1,8 @@
+// A window that is still open lasts to the end of the record.
+const windowEnd = w => w.close_s == null ? D.run.end_s : w.close_s;
 // The windows and the decisions as tables.
 function windowTables(body) {
-    const length = w => ((w.close_s == null ? D.run.end_s : w.close_s) - w.open_s) / 3600,
-          last = w => w.closing_s[w.closing_s.length - 1];
+    const length = w => (windowEnd(w) - w.open_s) / 3600, last = w => w.closing_s[w.closing_s.length - 1];
     const kwh = est('kWh', 'energy'), grams = est('g', 'co2');
     if (D.windows.length)
         body.append(
