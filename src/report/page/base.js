@@ -82,6 +82,7 @@ const MARK = {
               [u, ' ', h('span', {class: 'est', title: p.kind + ': ' + p.source, 'aria-label': p.kind}, '○')] :
               u
       };
+const kindTag = p => h('span', {class: 'tag'}, (MARK[p.kind] || '○') + ' ' + p.kind);
 const kindLine = k => {
     const p = prov(k);
     return p &&
