@@ -121,7 +121,7 @@ const seg = (name, opts, cur, on) =>
               [h('input', {type: 'radio', name, id: name + v, value: v, checked: v === cur, onchange: () => on(v)}),
                h('label', {'for': name + v}, t)]));
 
-const main = $('main'), nav = $('nav'), charts = [], SHORT = {
+const main = $('main'), nav = $('nav'), SHORT = {
     time: 'Time',
     energy: 'Energy',
     compare: 'Comparison',

@@ -73,7 +73,7 @@ function addSiteStack(f) {
 function addAlwaysOn(f) {
     const C = D.energy.cumulative.always_on;
     const x = C.wh.map((_, i) => ms(i * C.step_s));
-    const right = Math.round(((view.range || fullRange())[1] - T0) / 1000 / C.step_s);
+    const right = Math.round(sinceZero(visibleRange()[1]) / C.step_s);
     const line = (series, text, color) => {
         const y = series.map(v => v / 1000);
         f.data.push({type: 'scatter', mode: 'lines', x, y, line: {color, width: 1.5, dash: '6px,3px'}, hoverinfo: 'skip'});

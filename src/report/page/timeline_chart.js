@@ -42,7 +42,7 @@ function timelineFigure(gd) {
 
 // The empty figure, and what its parts share: `slim` for a narrow page, colours, the range and end of time, pixels per millisecond.
 function timelineFrame(gd) {
-    const slim = narrow(), range = view.range || fullRange(), beside = slim ? 40 : 182;
+    const slim = narrow(), range = visibleRange(), beside = slim ? 40 : 182;
     const lay = layout({
         margin: {l: slim ? 34 : 168, r: slim ? 6 : 14, t: TIMELINE.top, b: TIMELINE.bottom},
         hovermode: 'closest',
@@ -264,7 +264,7 @@ function slimSiteLabel(f, s, i, lane) {
 // Joint commits go through all lanes, unless they are too many to tell apart.
 function addCommitLines(f) {
     const [from, to] = f.range;
-    const moments = joint.filter(k => k.merged_s).map(k => ms(k.merged_s)).filter(t => t >= from && t <= to);
+    const moments = D.rounds.filter(k => k.mode === 'joint' && k.merged_s).map(k => ms(k.merged_s)).filter(t => t >= from && t <= to);
     if (moments.length > 150) return;
     const below = 1 - TIMELINE.rounds / timelineInnerHeight();
     for (const t of moments) f.layout.shapes.push(verticalLine(t, {color: rgba(f.mid, .09), width: 1}, {y1: below, layer: 'below'}));
