@@ -1,63 +1,40 @@
-panel(
-    'facts', 8, 'Run facts', 'What exactly ran, so that it can be run again?',
-    !(D.facts || []).length ? 'Nothing is known of what ran.' : null, (body, ctl) => {
-        const copy = (b, t) => {
-            const ok = () => {
-                const o = b.textContent;
-                b.textContent = 'copied';
-                setTimeout(() => b.textContent = o, 1200)
-            };
-            const old = () => {
-                const a = h('textarea', {style: 'position:fixed;opacity:0'});
-                a.value = t;
-                document.body.append(a);
-                a.select();
-                document.execCommand('copy');
-                a.remove();
-                ok()
-            };
-            navigator.clipboard ? navigator.clipboard.writeText(t).then(ok, old) : old()
-        };
-        ctl.append(
-            h('button', {
-                class: 'btn',
-                onclick: e => copy(
-                    e.currentTarget, JSON.stringify(Object.fromEntries(D.facts.map(f => [f.title, Object.fromEntries(f.rows)])), null, 2))
-            },
-              'Copy all as JSON'));
-        body
-            .append(
-                h(
-                    'div', {class: 'facts'},
-                    D.facts
-                        .map(
-                            f =>
-                                h(
-                                    'div', {class: 'fact' + (f.wide ? ' wide' : '')},
-                                    h('h3', {}, f.title,
-                                      h(
-                                          'button', {
-                                              class: 'cp',
-                                              'aria-label': 'Copy ' + f.title,
-                                              onclick:
-                                                  e => copy(
-                                                      e.currentTarget,
-                                                      f.rows.map(r => r[0] + ': ' + (r[1] == null ? 'not recorded' : r[1])).join('\n'))
-                                          },
-                                          'copy')),
-                                    h('dl', {},
-                                      f.rows.map(
-                                          r =>
-                                              [h('dt', {}, r[0]),
-                                               h('dd', {}, r[1] == null ? h('span', {class: 'nr'}, 'not recorded') : nb(r[1]))]))))));
-    });
+panel('facts', 8, 'Run facts', 'What exactly ran, so that it can be run again?', whyNoFacts(), (body, ctl) => {
+    const all = () => JSON.stringify(Object.fromEntries(D.facts.map(f => [f.title, Object.fromEntries(f.rows)])), null, 2);
+    ctl.append(h('button', {class: 'btn', onclick: e => copy(e.currentTarget, all())}, 'Copy all as JSON'));
+    body.append(h('div', {class: 'facts'}, D.facts.map(factGroup)));
+});
 
-if ((D.notes || []).length)
-    panel(
-        'notes', '', 'Notes on this data', 'What should be known before quoting these figures?', null,
-        body => body.append(h('ol', {class: 'notes'}, D.notes.map(n => h('li', {}, h('b', {}, n[0] + '. '), nb(n[1]))))));
-main.append(
-    h('footer', {}, h('span', {}, (D.report || {}).program || 'curtail-report'),
-      h('span', {}, 'written ' + ((D.report || {}).generated_at || 'at a time not recorded').replace(/^(\d.*)T(.*)Z$/, '$1 $2 UTC')),
-      h('span', {}, 'data: ' + D.schema + ', in this page\'s source, element curtail-data'),
-      h('span', {}, 'charts: plotly.js ' + Plotly.version)));
+function whyNoFacts() { return D.facts.length ? null : 'Nothing is known of what ran.'; }
+
+function factGroup({title, rows, wide}) {
+    const text = () => rows.map(([name, value]) => name + ': ' + (value == null ? 'not recorded' : value)).join('\n');
+    const button = h('button', {class: 'cp', 'aria-label': 'Copy ' + title, onclick: e => copy(e.currentTarget, text())}, 'copy');
+    const fact = ([name, value]) => [h('dt', {}, name), h('dd', {}, value == null ? h('span', {class: 'nr'}, 'not recorded') : nb(value))];
+    return h('div', {class: 'fact' + (wide ? ' wide' : '')}, h('h3', {}, title, button), h('dl', {}, rows.map(fact)));
+}
+
+// The button says so for a moment. Where a page that is a file may not use the clipboard, an older way is left.
+function copy(button, text) {
+    const say = () => {
+        const before = button.textContent;
+        button.textContent = 'copied';
+        setTimeout(() => {button.textContent = before}, 1200);
+    };
+    const older = () => {
+        const area = h('textarea', {style: 'position:fixed;opacity:0'});
+        area.value = text;
+        document.body.append(area);
+        area.select();
+        document.execCommand('copy');
+        area.remove();
+        say();
+    };
+    if (navigator.clipboard) navigator.clipboard.writeText(text).then(say, older);
+    else older();
+}
+
+if (D.notes.length)
+    panel('notes', '', 'Notes on this data', 'What should be known before quoting these figures?', null, body => {
+        const note = ([title, text]) => h('li', {}, h('b', {}, title + '. '), nb(text));
+        body.append(h('ol', {class: 'notes'}, D.notes.map(note)));
+    });

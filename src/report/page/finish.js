@@ -1,90 +1,157 @@
-const tip = $('tip');
-function showTip(a) {
-    const p = PROV.find(p => p.key === a.dataset.prov);
-    tip.replaceChildren(h('b', {}, p.title), ' ', h('span', {class: 'tag'}, (MARK[p.kind] || '○') + ' ' + p.kind), h('br'), nb(p.text));
-    tip.style.display = 'block';
-    const r = a.getBoundingClientRect(), w = Math.min(380, innerWidth - 24);
-    tip.style.width = w + 'px';
-    tip.style.left = Math.max(12, Math.min(r.left + scrollX - 20, scrollX + innerWidth - w - 12)) + 'px';
-    tip.style.top = r.bottom + scrollY + 8 + 'px'
-}
-document.addEventListener('mouseover', e => {
-    const a = e.target.closest && e.target.closest('[data-prov]');
-    a ? showTip(a) : tip.style.display = 'none'
-});
-document.addEventListener('focusin', e => {
-    const a = e.target.closest('[data-prov]');
-    a ? showTip(a) : tip.style.display = 'none'
-});
+// What comes after the panels: footer, explanations of figures, theme, drawing of the charts, print.
+
+main.append(footer());
+explainFigures();
 document.addEventListener('keydown', e => {
-    if (e.key === 'Escape') {
-        tip.style.display = 'none';
-        if (view.range) zoom(null)
+    if (e.key === 'Escape' && view.range) zoom(null);
+});
+const theme = makeTheme();
+drawWhenIdle();
+drawAgainWhenResized();
+printInLight();
+markPanelInView();
+
+function footer() {
+    const report = D.report || {};
+    const written = (report.generated_at || 'at a time not recorded').replace(/^(\d.*)T(.*)Z$/, '$1 $2 UTC');
+    const parts = [
+        report.program || 'curtail-report',
+        'written ' + written,
+        'data: ' + D.schema + ', in this page\'s source, element curtail-data',
+        'charts: plotly.js ' + Plotly.version,
+    ];
+    return h('footer', {}, parts.map(part => h('span', {}, part)));
+}
+
+// The letter beside a figure shows where it comes from while it is pointed at or has the focus; a click opens the whole list.
+function explainFigures() {
+    const tip = $('tip');
+    const figureOf = e => e.target.closest && e.target.closest('[data-prov]');
+    const hide = () => {
+        tip.style.display = 'none'
+    };
+    const follow = e => {
+        const mark = figureOf(e);
+        if (mark) showTip(tip, mark);
+        else hide();
+    };
+    document.addEventListener('mouseover', follow);
+    document.addEventListener('focusin', follow);
+    document.addEventListener('keydown', e => {
+        if (e.key === 'Escape') hide();
+    });
+    document.addEventListener('click', e => {
+        if (figureOf(e)) $('provs').open = true;
+    });
+}
+
+function showTip(tip, mark) {
+    const p = prov(mark.dataset.prov);
+    tip.replaceChildren(h('b', {}, p.title), ' ', kindTag(p), h('br'), nb(p.text));
+    tip.style.display = 'block';
+    const box = mark.getBoundingClientRect(), width = Math.min(380, innerWidth - 24);
+    const rightmost = scrollX + innerWidth - width - 12;
+    tip.style.width = width + 'px';
+    tip.style.left = Math.max(12, Math.min(box.left + scrollX - 20, rightmost)) + 'px';
+    tip.style.top = box.bottom + scrollY + 8 + 'px';
+}
+
+function drawAll() { charts.forEach(c => c.draw()); }
+
+// The theme: as the system has it until the button or ?theme= says otherwise. Answers {current(), set(mode)}.
+function makeTheme() {
+    const modes = ['auto', 'light', 'dark'], key = 'curtail-theme', button = $('theme');
+    const asked = new URLSearchParams(location.search).get('theme');
+    let mode = modes.includes(asked) ? asked : remembered(key) || 'auto';
+    const show = () => {
+        if (mode === 'auto') delete root.dataset.theme;
+        else root.dataset.theme = mode;
+        button.textContent = 'Theme: ' + mode;
+        if (mode !== asked) remember(key, mode);
+    };
+    const set = m => {
+        mode = m;
+        show();
+        drawAll();
+    };
+    button.onclick = () => set(modes[(modes.indexOf(mode) + 1) % modes.length]);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
+    show();
+    return {current: () => mode, set};
+}
+
+// Browsers may keep storage from a page that is a file.
+function remembered(key) {
+    try {
+        return localStorage.getItem(key);
+    } catch (e) {
+        return null;
     }
-});
-document.addEventListener('click', e => {
-    if (e.target.closest('[data-prov]')) $('provs').open = true
-});
-const redrawAll = () => charts.forEach(c => c.draw());
-const modes = ['auto', 'light', 'dark'];
-let mode = 'auto';
-const asked = new URLSearchParams(location.search).get('theme');
-try {
-    mode = localStorage.getItem('curtail-theme') || 'auto'
-} catch (e) {
 }
-if (modes.includes(asked)) mode = asked;
-function setMode(m, quiet) {
-    mode = m;
-    if (m === 'auto') delete root.dataset.theme;
-    else root.dataset.theme = m;
-    $('theme').textContent = 'Theme: ' + m;
-    if (!quiet) redrawAll();
-    if (m !== asked) try {
-            localStorage.setItem('curtail-theme', m)
-        } catch (e) {
-        }
+
+function remember(key, value) {
+    try {
+        localStorage.setItem(key, value);
+    } catch (e) {
+        // The choice lasts as long as the page.
+    }
 }
-$('theme').onclick = () => setMode(modes[(modes.indexOf(mode) + 1) % 3]);
-setMode(mode, true);
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redrawAll);
-let rt;
-addEventListener('resize', () => {
-    clearTimeout(rt);
-    rt = setTimeout(redrawAll, 120)
-});
-const drawNext = () => {
-    const f = queue.shift();
-    if (f) try {
-            f()
-        } catch (e) {
-            console.error(e)
-        }
+
+// Answers whether another is waiting. A chart that fails leaves the others alone.
+function drawNext() {
+    const draw = queue.shift();
+    try {
+        if (draw) draw();
+    } catch (e) {
+        console.error(e);
+    }
     if (!queue.length) root.dataset.ready = '1';
-    return queue.length
-};
-const drain = () => drawNext() && setTimeout(drain, 0);
-requestAnimationFrame(() => setTimeout(drain, 0));
-let before;
-addEventListener('beforeprint', () => {
-    while (queue.length) drawNext();
-    before = mode;
-    root.dataset.theme = 'light';
-    root.classList.add('printing');
-    $('provs') && ($('provs').open = true);
-    main.style.width = '700px';
-    redrawAll()
-});
-addEventListener('afterprint', () => {
-    main.style.width = '';
-    root.classList.remove('printing');
-    setMode(before)
-});
-if (window.IntersectionObserver) {
-    const io = new IntersectionObserver(es => {
-        for (const e of es)
-            if (e.isIntersecting)
-                for (const a of nav.children) a.classList.toggle('on', a.hash === '#' + e.target.id)
+    return queue.length > 0;
+}
+
+function drawWhenIdle() {
+    const next = () => {
+        if (drawNext()) setTimeout(next, 0);
+    };
+    requestAnimationFrame(() => setTimeout(next, 0));
+}
+
+function drawAgainWhenResized() {
+    let timer;
+    addEventListener('resize', () => {
+        clearTimeout(timer);
+        timer = setTimeout(drawAll, 120);
+    });
+}
+
+// Paper is light and as wide as A4, and has the list of sources open.
+function printInLight() {
+    let before;
+    addEventListener('beforeprint', () => {
+        while (queue.length) drawNext();
+        before = theme.current();
+        root.dataset.theme = 'light';
+        root.classList.add('printing');
+        if ($('provs')) $('provs').open = true;
+        main.style.width = '700px';
+        drawAll();
+    });
+    addEventListener('afterprint', () => {
+        main.style.width = '';
+        root.classList.remove('printing');
+        theme.set(before);
+    });
+}
+
+// In the bar at the top.
+function markPanelInView() {
+    if (!window.IntersectionObserver) return;
+    const mark = id => {
+        for (const link of nav.children) link.classList.toggle('on', link.hash === '#' + id);
+    };
+    const observer = new IntersectionObserver(entries => {
+        for (const entry of entries)
+            if (entry.isIntersecting) mark(entry.target.id);
     }, {rootMargin: '-20% 0px -70% 0px'});
-    document.querySelectorAll('main>section').forEach(s => io.observe(s))
+    document.querySelectorAll('main>section').forEach(section => observer.observe(section));
 }
