@@ -1,71 +1,95 @@
-panel('events', 7, 'Events', 'What happened, in order?', !(D.events || []).length ? 'The run has logged no event yet.' : null, (body) => {
-    const types = {}, f = {q: '', site: '', on: new Set(), max: 500};
-    for (const e of D.events) types[e[1]] = (types[e[1]] || 0) + 1;
-    const tb = h('tbody'), cnt = h('span', {class: 'count', 'aria-live': 'polite'});
-    const row = e =>
-              h('tr', {}, h('td', {class: 'l'}, stamp(ms(e[0]))), h('td', {}, '+' + N(e[0], 1)), h('td', {class: 'l m'}, e[1]),
-                h('td', {}, e[2] == null ? '' : e[2]), h('td', {class: 'l'}, e[3] ? [site[e[3]] && dot(site[e[3]]), label(e[3])] : ''),
-                h('td', {class: 'l m', style: 'white-space:normal'}, e[4])),
-          rows = D.events.map(e => ({
-                                  e,
-                                  text: (e[1] + ' ' + (e[2] == null ? '' : 'round ' + e[2]) + ' ' + (e[3] || '') + ' ' +
-                                         (e[3] ? label(e[3]) : '') + ' ' + e[4])
-                                            .toLowerCase()
-                              }));
-    const go = () => {
-        const s = rows.filter(r => (!f.q || r.text.includes(f.q)) && (!f.site || r.e[3] === f.site) && (!f.on.size || f.on.has(r.e[1])));
-        tb.replaceChildren(...s.slice(0, f.max).map(r => r.tr || (r.tr = row(r.e))));
-        if (s.length > f.max)
-            tb.append(
-                h('tr', {},
-                  h('td', {class: 'l', colspan: 6},
-                    h('button', {
-                        class: 'btn',
-                        onclick: () => {
-                            f.max = 1e9;
-                            go()
-                        }
-                    },
-                      'Show all ' + N(s.length)))));
-        if (!s.length) tb.append(h('tr', {}, h('td', {class: 'l', colspan: 6}, 'No event matches this filter.')));
-        cnt.textContent = s.length + ' of ' + rows.length + (D.events_left_out ? ', ' + N(D.events_left_out) + ' left out' : '')
+panel('events', 7, 'Events', 'What happened, in order?', whyNoEvents(), body => {
+    const filter = {text: '', site: '', types: new Set(), most: 500};
+    const list = h('tbody'), count = h('span', {class: 'count', 'aria-live': 'polite'});
+    const rows = D.events.map(e => ({e, text: eventText(e)}));
+    const show = () => showEvents(rows, filter, list, count, show);
+    body.append(eventFilters(filter, count, show), eventTable(list));
+    if (D.events_left_out) body.append(leftOutNote());
+    show();
+});
+
+function whyNoEvents() { return D.events.length ? null : 'The run has logged no event yet.'; }
+
+// What the text filter looks into.
+function eventText([, type, round, id, details]) {
+    const words = [type, round == null ? '' : 'round ' + round, id || '', id ? label(id) : '', details];
+    return words.join(' ').toLowerCase();
+}
+
+function eventRow([t, type, round, id, details]) {
+    return h(
+        'tr', {}, h('td', {class: 'l'}, stamp(ms(t))), h('td', {}, '+' + N(t, 1)), h('td', {class: 'l m'}, type),
+        h('td', {}, round == null ? '' : round), h('td', {class: 'l'}, id ? [site[id] && dot(site[id]), label(id)] : ''),
+        h('td', {class: 'l m', style: 'white-space:normal'}, details));
+}
+
+// Fills the table and the count. Each row is made when it is first shown.
+function showEvents(rows, filter, list, count, again) {
+    const matches = ({e: [, type, , id], text}) => (!filter.text || text.includes(filter.text)) && (!filter.site || id === filter.site) &&
+        (!filter.types.size || filter.types.has(type));
+    const found = rows.filter(matches);
+    const line = content => h('tr', {}, h('td', {class: 'l', colspan: 6}, content));
+    const showAll = () => {
+        filter.most = Infinity;
+        again();
     };
-    const chip = type => {
-        const press = e => {
-            const on = !f.on.has(type);
-            on ? f.on.add(type) : f.on.delete(type);
-            e.currentTarget.setAttribute('aria-pressed', String(on));
-            go();
-        };
-        return h(
-            'button', {class: 'chip', 'aria-pressed': 'false', onclick: press}, type.toLowerCase().replace(/_/g, ' '),
-            h('span', {}, types[type]));
-    };
+    list.replaceChildren(...found.slice(0, filter.most).map(row => row.tr = row.tr || eventRow(row.e)));
+    if (found.length > filter.most) list.append(line(h('button', {class: 'btn', onclick: showAll}, 'Show all ' + N(found.length))));
+    if (!found.length) list.append(line('No event matches this filter.'));
+    count.textContent = found.length + ' of ' + rows.length + (D.events_left_out ? ', ' + N(D.events_left_out) + ' left out' : '');
+}
+
+// Controls that change `filter` and call `show`.
+function eventFilters(filter, count, show) {
     const search = e => {
-        f.q = e.target.value.toLowerCase().trim();
-        go();
+        filter.text = e.target.value.toLowerCase().trim();
+        show();
     };
     const choose = e => {
-        f.site = e.target.value;
-        go();
+        filter.site = e.target.value;
+        show();
     };
-    const heads = [
-        ['UTC', 'l', multi ? 124 : 76], ['Elapsed, s', null, 96], ['Event', 'l', 190], ['Round', null, 64], ['Site', 'l', 140],
-        ['Details', 'l']
+    const types = new Map();
+    for (const [, type] of D.events) types.set(type, (types.get(type) || 0) + 1);
+    return h(
+        'div', {class: 'filters'},
+        h('input', {type: 'search', placeholder: 'Filter text', 'aria-label': 'Filter events by text', oninput: search}),
+        h('select', {'aria-label': 'Filter events by site', onchange: choose}, h('option', {value: ''}, 'All sites'),
+          sites.map(s => h('option', {value: s.id}, s.label))),
+        [...types].map(([type, number]) => eventChip(type, number, filter, show)), count);
+}
+
+// Several pressed chips show the events of any of them.
+function eventChip(type, number, filter, show) {
+    const press = e => {
+        const on = !filter.types.has(type);
+        if (on) filter.types.add(type);
+        else filter.types.delete(type);
+        e.currentTarget.setAttribute('aria-pressed', String(on));
+        show();
+    };
+    const name = type.toLowerCase().replace(/_/g, ' ');
+    return h('button', {class: 'chip', 'aria-pressed': 'false', onclick: press}, name, h('span', {}, number));
+}
+
+function eventTable(list) {
+    const columns = [
+        ['UTC', 'l', multi ? 124 : 76],
+        ['Elapsed, s', null, 96],
+        ['Event', 'l', 190],
+        ['Round', null, 64],
+        ['Site', 'l', 140],
+        ['Details', 'l'],
     ];
-    const head = heads.map(([t, c, w]) => h('th', {scope: 'col', class: c, style: w && `width:${w}px;min-width:${w}px`}, t));
-    body.append(
-        h('div', {class: 'filters'},
-          h('input', {type: 'search', placeholder: 'Filter text', 'aria-label': 'Filter events by text', oninput: search}),
-          h('select', {'aria-label': 'Filter events by site', onchange: choose}, h('option', {value: ''}, 'All sites'),
-            sites.map(s => h('option', {value: s.id}, s.label))),
-          Object.keys(types).map(chip), cnt),
-        h('div', {class: 'scroll tall', style: 'max-height:330px', tabindex: 0, role: 'region', 'aria-label': 'Events, scrollable'},
-          h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Events'), h('thead', {}, h('tr', {}, head)), tb)));
-    if (D.events_left_out)
-        body.append(
-            h('p', {class: 'note'},
-              `The run logged ${N(rows.length + D.events_left_out)} events; ${
-                  N(D.events_left_out)} in the middle are left out here, and stand in the run's events.jsonl files.`));
-    go();
-});
+    const heading = ([title, cls, width]) =>
+        h('th', {scope: 'col', class: cls, style: width && `width:${width}px;min-width:${width}px`}, title);
+    return h(
+        'div', {class: 'scroll tall', style: 'max-height:330px', tabindex: 0, role: 'region', 'aria-label': 'Events, scrollable'},
+        h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Events'), h('thead', {}, h('tr', {}, columns.map(heading))), list));
+}
+
+function leftOutNote() {
+    const all = D.events.length + D.events_left_out;
+    const where = 'in the middle are left out here, and stand in the run\'s events.jsonl files';
+    return h('p', {class: 'note'}, `The run logged ${N(all)} events; ${N(D.events_left_out)} ${where}.`);
+}
