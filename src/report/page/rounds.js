@@ -1,89 +1,130 @@
-panel(
-    'rounds', 6, 'Rounds', 'Who contributed what to each commit, and what did it cost?',
-    !(D.rounds || []).length ? 'No round has ended yet: the first one ends when a lone site commits or two sites merge.' : null,
-    (body, ctl) => {
-        const trained = k =>
-            k.duration_s > 0 && k.sites.some(q => q.train_s != null) ? Math.max(...k.sites.map(q => q.train_s || 0)) / k.duration_s : null;
-        const noted = D.rounds.filter(k => k.note), mark = k => k.note ? 'abcdefghijklmnopqrstuvwxyz'[noted.indexOf(k) % 26] : '';
-        const small = TOK[1] === 'G' ? [1e-6, 'M'] : [1e-3, 'k'];
-        const number = k => [N(k.number), h('sup', {class: 'fn', style: 'display:inline-block;width:.9em;text-align:left'}, mark(k))];
-        const weights = k => h(
-            'span', {title: k.sites.map(q => label(q.site) + ' ' + N(q.weight * 100, 1) + ' %, ' + N(q.steps) + ' steps').join('; ')},
-            h('span', {class: 'wbar'}, k.sites.map(q => h('i', {style: `width:${q.weight * 100}%;background:${cvar(site[q.site])}`}))),
-            h('span', {class: 'vh'}, k.sites.map(q => label(q.site)).join(', ')), ' ',
-            h('span', {style: 'display:inline-block;min-width:6.2em;margin-left:8px'}, k.sites.map(q => N(q.weight * 100, 1)).join(' : ')));
-        const gigabytes =
-            D.missing.bytes ? ['GB ', h('span', {class: 'est', title: D.missing.bytes, 'aria-label': 'computed'}, '○')] : 'GB';
-        // [key, title, unit, value to sort by, cell, class]
-        const cols = [
-            ['number', '#', '', k => k.number, number], ['start_s', 'Began', 'UTC', k => k.start_s, k => stamp(ms(k.start_s))],
-            ['mode', 'Mode', '', k => k.mode, k => k.mode, 'l'],
-            ['weight', 'Sites and weights', 'by tokens', k => Math.max(0, ...k.sites.map(q => q.weight)), weights, 'l'],
-            ['tokens', 'Tokens', small[1], k => k.tokens, k => N(k.tokens * small[0], 1)],
-            ['duration_s', 'Duration', REAL, k => k.duration_s, k => N(k.duration_s, 1)],
-            ['train', 'Training', '% of duration', trained, k => N(times(trained(k), 100), 1)],
-            ['merge_s', 'Merge', REAL, k => k.merge_s, k => N(k.merge_s, 2)],
-            ['bytes', 'Moved', gigabytes, k => k.bytes, k => N(times(k.bytes, 1e-9), 2)],
-            ['delta_norm', 'Δ norm', 'per √token', k => k.delta_norm, k => N(k.delta_norm, 3)],
-            ['loss', 'Loss', 'last 100 rows', k => k.loss, k => N(k.loss, 3)],
-            ['kwh', 'Energy', est('kWh', 'energy'), k => k.kwh, k => N(k.kwh, 2)],
-            ['gco2', 'CO₂', est('g', 'co2'), k => k.gco2, k => N(k.gco2, 1)]
-        ].filter(c => (c[0] !== 'bytes' && c[0] !== 'delta_norm') || D.rounds.some(k => k[c[0]] != null));
-        let key = 'number', up = true, most = 500;
-        const tb = h('tbody'), ths = {};
-        const fill = () => {
-            const c = cols.find(c => c[0] === key);
-            tb.replaceChildren(...D.rounds.slice()
-                                   .sort((a, b) => {
-                                       const x = c[3](a), y = c[3](b);
-                                       return (x == null) - (y == null) || (x < y ? -1 : x > y ? 1 : a.number - b.number) * (up ? 1 : -1)
-                                   })
-                                   .slice(0, most)
-                                   .map(k => h('tr', {title: k.note || null}, cols.map(c => h('td', {class: c[5] || null}, c[4](k))))));
-            if (D.rounds.length > most)
-                tb.append(
-                    h('tr', {},
-                      h('td', {class: 'l', colspan: cols.length},
-                        h('button', {
-                            class: 'btn',
-                            onclick: () => {
-                                most = 1e9;
-                                fill()
-                            }
-                        },
-                          'Show all ' + N(D.rounds.length)))));
-            for (const k in ths) {
-                const on = k === key;
-                on ? ths[k].setAttribute('aria-sort', up ? 'ascending' : 'descending') : ths[k].removeAttribute('aria-sort');
-                ths[k].querySelector('.a').textContent = on ? (up ? '▲' : '▼') : ''
-            }
-        };
-        const T = f => D.rounds.reduce((t, k) => t + (f(k) || 0), 0);
-        const sortBy = c => () => {
-            if (key === c[0]) up = !up;
-            else [key, up] = [c[0], true];
-            fill();
-        };
-        const arrow = () => h('span', {class: 'a', 'aria-hidden': 'true'});
-        const heading = c => ths[c[0]] =
-            h('th', {scope: 'col', class: c[5]},
-              h('button', {onclick: sortBy(c)},
-                c[5] ? [c[1], arrow()] : [arrow(), c[1], c[0] === 'number' && h('span', {style: 'display:inline-block;width:.75em'})]),
-              h('span', {class: 'u'}, c[2] || '\u00a0'));
-        body.append(h(
-            'div', {class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': 'Rounds, scrollable'},
-            h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Rounds, sortable'), h('thead', {}, h('tr', {}, cols.map(heading))), tb)));
-        fill();
-        if (noted.length)
-            body.append(
-                h('p', {class: 'note'},
-                  noted.map((k, i) => [i ? '; ' : '', h('sup', {class: 'fn'}, mark(k)), ' round ' + k.number + ': ' + k.note]), '.'));
-        const words = [
-            tokens(T(k => k.tokens), 3) + ' tokens', D.rounds.some(k => k.bytes != null) && N(T(k => k.bytes) / 1e9, 1) + ' GB moved',
-            D.rounds.some(k => k.merge_s != null) && N(T(k => k.merge_s), 1) + ' ' + REAL + ' merging', N(T(k => k.kwh), 2) + ' kWh',
-            D.rounds.every(k => k.gco2 != null) && N(T(k => k.gco2), 1) + ' g'
-        ].filter(Boolean);
-        const unknown =
-            [D.missing.bytes && 'Bytes: ' + D.missing.bytes + '.', D.missing.delta_norm && 'Δ norm: ' + D.missing.delta_norm + '.'];
-        body.append(h('p', {class: 'note'}, nb(`${N(D.rounds.length)} rounds: ${words.join(', ')}. ${unknown.filter(Boolean).join(' ')}`)));
-    });
+panel('rounds', 6, 'Rounds', 'Who contributed what to each commit, and what did it cost?', whyNoRounds(), body => {
+    const noted = D.rounds.filter(k => k.note);
+    const mark = k => k.note ? 'abcdefghijklmnopqrstuvwxyz'[noted.indexOf(k) % 26] : '';
+    body.append(roundsTable(roundColumns(mark)));
+    if (noted.length) body.append(roundNotes(noted, mark));
+    body.append(roundTotals());
+});
+
+function whyNoRounds() {
+    return D.rounds.length ? null : 'No round has ended yet: the first one ends when a lone site commits or two sites merge.';
+}
+
+// The longest training of a site, as a share of the round; null where none is known.
+function trainedShare(k) {
+    if (!(k.duration_s > 0) || !k.sites.some(part => part.train_s != null)) return null;
+    return Math.max(...k.sites.map(part => part.train_s || 0)) / k.duration_s;
+}
+
+function roundWeights(k) {
+    const percent = part => N(part.weight * 100, 1);
+    const title = k.sites.map(part => `${label(part.site)} ${percent(part)} %, ${N(part.steps)} steps`).join('; ');
+    const bar = part => h('i', {style: `width:${part.weight * 100}%;background:${cvar(site[part.site])}`});
+    return h(
+        'span', {title}, h('span', {class: 'wbar'}, k.sites.map(bar)),
+        h('span', {class: 'vh'}, k.sites.map(part => label(part.site)).join(', ')), ' ',
+        h('span', {style: 'display:inline-block;min-width:6.2em;margin-left:8px'}, k.sites.map(percent).join(' : ')));
+}
+
+// Columns {key, title, unit, value to sort by, cell, cls}; those that nothing is known of are left out.
+function roundColumns(mark) {
+    const [scale, unit] = TOK[1] === 'G' ? [1e-6, 'M'] : [1e-3, 'k'];
+    const gigabytes = D.missing.bytes ? ['GB ', h('span', {class: 'est', title: D.missing.bytes, 'aria-label': 'computed'}, '○')] : 'GB';
+    const number = k => [N(k.number), h('sup', {class: 'fn', style: 'display:inline-block;width:.9em;text-align:left'}, mark(k))];
+    const greatestWeight = k => Math.max(0, ...k.sites.map(part => part.weight));
+    const column = (key, title, unit, cell, more) => ({key, title, unit, cell, value: k => k[key], ...more});
+    const figure = (key, title, unit, digits) => column(key, title, unit, k => N(k[key], digits));
+    const columns = [
+        column('number', '#', '', number),
+        column('start_s', 'Began', 'UTC', k => stamp(ms(k.start_s))),
+        column('mode', 'Mode', '', k => k.mode, {cls: 'l'}),
+        column('weight', 'Sites and weights', 'by tokens', roundWeights, {value: greatestWeight, cls: 'l'}),
+        column('tokens', 'Tokens', unit, k => N(k.tokens * scale, 1)),
+        figure('duration_s', 'Duration', REAL, 1),
+        column('train', 'Training', '% of duration', k => N(times(trainedShare(k), 100), 1), {value: trainedShare}),
+        figure('merge_s', 'Merge', REAL, 2),
+        column('bytes', 'Moved', gigabytes, k => N(times(k.bytes, 1e-9), 2)),
+        figure('delta_norm', 'Δ norm', 'per √token', 3),
+        figure('loss', 'Loss', 'last 100 rows', 3),
+        figure('kwh', 'Energy', est('kWh', 'energy'), 2),
+        figure('gco2', 'CO₂', est('g', 'co2'), 1),
+    ];
+    const optional = ['bytes', 'delta_norm'];
+    return columns.filter(c => !optional.includes(c.key) || D.rounds.some(k => k[c.key] != null));
+}
+
+// A table whose headings sort it; a second press turns the order around.
+function roundsTable(columns) {
+    const order = {column: columns[0], up: true}, list = h('tbody');
+    const headings = columns.map(c => roundHeading(c, () => {
+                                     order.up = order.column === c ? !order.up : true;
+                                     order.column = c;
+                                     show();
+                                 }));
+    let most = 500;
+    const showAll = () => {
+        most = Infinity;
+        show();
+    };
+    const row = k => h('tr', {title: k.note || null}, columns.map(c => h('td', {class: c.cls || null}, c.cell(k))));
+    const button = () => h('button', {class: 'btn', onclick: showAll}, 'Show all ' + N(D.rounds.length));
+    const show = () => {
+        list.replaceChildren(...sortedRounds(order).slice(0, most).map(row));
+        if (D.rounds.length > most) list.append(h('tr', {}, h('td', {class: 'l', colspan: columns.length}, button())));
+        columns.forEach((c, i) => showOrder(headings[i], c === order.column, order.up));
+    };
+    show();
+    return h(
+        'div', {class: 'scroll tall', tabindex: 0, role: 'region', 'aria-label': 'Rounds, scrollable'},
+        h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Rounds, sortable'), h('thead', {}, h('tr', {}, headings)), list));
+}
+
+// The arrow stands on the side where it does not move the title.
+function roundHeading(column, sort) {
+    const arrow = h('span', {class: 'a', 'aria-hidden': 'true'});
+    const space = column.key === 'number' && h('span', {style: 'display:inline-block;width:.75em'});
+    const title = column.cls ? [column.title, arrow] : [arrow, column.title, space];
+    return h(
+        'th', {scope: 'col', class: column.cls}, h('button', {onclick: sort}, title), h('span', {class: 'u'}, column.unit || '\u00a0'));
+}
+
+function showOrder(heading, sorts, up) {
+    if (sorts) heading.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+    else heading.removeAttribute('aria-sort');
+    const arrow = up ? '▲' : '▼';
+    heading.querySelector('.a').textContent = sorts ? arrow : '';
+}
+
+// Rounds without the value come last in both orders.
+function sortedRounds({column, up}) {
+    const compared = (a, b) => {
+        const x = column.value(a), y = column.value(b);
+        if ((x == null) !== (y == null)) return x == null ? 1 : -1;
+        const ascending = x < y ? -1 : x > y ? 1 : a.number - b.number;
+        return up ? ascending : -ascending;
+    };
+    return D.rounds.slice().sort(compared);
+}
+
+function roundNotes(noted, mark) {
+    const note = (k, i) => [i ? '; ' : '', h('sup', {class: 'fn'}, mark(k)), ' round ' + k.number + ': ' + k.note];
+    return h('p', {class: 'note'}, noted.map(note), '.');
+}
+
+function roundTotals() {
+    const total = key => D.rounds.reduce((t, k) => t + (k[key] || 0), 0);
+    const someKnow = key => D.rounds.some(k => k[key] != null), allKnow = key => D.rounds.every(k => k[key] != null);
+    const words = [
+        tokens(total('tokens'), 3) + ' tokens',
+        someKnow('bytes') && N(total('bytes') / 1e9, 1) + ' GB moved',
+        someKnow('merge_s') && N(total('merge_s'), 1) + ' ' + REAL + ' merging',
+        N(total('kwh'), 2) + ' kWh',
+        allKnow('gco2') && N(total('gco2'), 1) + ' g',
+    ];
+    const missing = [
+        D.missing.bytes && 'Bytes: ' + D.missing.bytes + '.',
+        D.missing.delta_norm && 'Δ norm: ' + D.missing.delta_norm + '.',
+    ];
+    const sum = `${N(D.rounds.length)} rounds: ${words.filter(Boolean).join(', ')}.`;
+    return h('p', {class: 'note'}, nb(sum + ' ' + missing.filter(Boolean).join(' ')));
+}
