@@ -22,7 +22,7 @@ function zoomText() {
     const text = $('zoomed');
     if (!text) return;
     const range = view.range;
-    text.textContent = range ? hm(range[0]) + '–' + hm(range[1]) + ' UTC, ' + dur((range[1] - range[0]) / 1000) : '';
+    text.textContent = range ? hm(range[0]) + '–' + hm(range[1]) + ' UTC, ' + duration((range[1] - range[0]) / 1000) : '';
     $('zoomout').hidden = !range;
 }
 
@@ -132,7 +132,7 @@ const readout = () => h('div', {class: 'readout', 'data-idle': IDLE}, h('span', 
 // What is known of a moment, `s` seconds on the signal's clock, as elements.
 function valuesAt(s) {
     const value = text => h('b', {}, text);
-    const values = [h('span', {}, value(hms(ms(s)) + ' UTC'), ' ' + day(ms(s)) + ', ' + dur(s) + ' in')], live = s <= D.run.end_s;
+    const values = [h('span', {}, value(hms(ms(s)) + ' UTC'), ' ' + day(ms(s)) + ', ' + duration(s) + ' in')], live = s <= D.run.end_s;
     for (const q of sites) {
         const grams = intensityAt(q.region, s);
         const state = live ? ' ' + stateAt(q.id, s) : '';

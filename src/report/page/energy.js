@@ -20,7 +20,7 @@ function alwaysOnSwitch(shown, both) {
 function energyLegend() {
     const line = h('span', {class: 'ln', style: 'border-color:var(--muted);border-top-style:dashed'});
     return h(
-        'ul', {class: 'legend'}, sites.map(s => h('li', {}, h('span', {class: 'sw', style: 'background:' + cvar(s)}), s.label)),
+        'ul', {class: 'legend'}, sites.map(s => h('li', {}, h('span', {class: 'sw', style: 'background:' + siteColor(s)}), s.label)),
         h('li', {id: 'aoleg', hidden: true}, line, 'one site, always on'));
 }
 
@@ -39,14 +39,14 @@ function energyTable() {
 
 function energyHead({states, windows, unknown}) {
     const group = (span, title, key) =>
-        h('th', {colspan: span, scope: 'colgroup', style: 'text-align:left;border-bottom:0'}, title, fn(key));
+        h('th', {colspan: span, scope: 'colgroup', style: 'text-align:left;border-bottom:0'}, title, sourceMark(key));
     const heading = title => h('th', {scope: 'col'}, title);
     const ofStates = () => states.map(state => heading(state[0].toUpperCase() + state.slice(1)));
     return h(
         'thead', {},
         h('tr', {}, h('th', {class: 'l', rowspan: 2, scope: 'col'}, 'Site'),
-          group(states.length + 2 + windows + unknown, est('Energy, kWh', 'energy'), 'energy'),
-          group(states.length + 3, est('CO₂, g', 'co2'), 'co2')),
+          group(states.length + 2 + windows + unknown, markedUnit('Energy, kWh', 'energy'), 'energy'),
+          group(states.length + 3, markedUnit('CO₂, g', 'co2'), 'co2')),
         h('tr', {}, ofStates(), ['Total', 'Curtailed'].map(heading), windows && heading('In windows'), unknown && heading('Unknown'),
           ofStates(), ['Total', 'Above', 'g/kWh'].map(heading)));
 }
@@ -78,7 +78,7 @@ function energyNote() {
     const grams = total(E.total_g);
     const above = grams == null ? `. CO₂ is not known: ${carbonUnknown()}.` :
                                   `, “above” all CO₂ from energy drawn at or above it: ${N(total(E.outside_g), 1)} of ${N(grams, 1)} g.`;
-    return h('p', {class: 'note'}, nb(bands + ' ' + curtailed + above));
+    return h('p', {class: 'note'}, unbroken(bands + ' ' + curtailed + above));
 }
 
 // Sites that look as if their carbon were missing.

@@ -59,8 +59,8 @@ function addSiteStack(f) {
             stackgroup: 'a',
             x,
             y,
-            line: {width: value > 0 ? 1.2 : 0, color: col(s)},
-            fillcolor: rgba(col(s), .42),
+            line: {width: value > 0 ? 1.2 : 0, color: siteColorNow(s)},
+            fillcolor: rgba(siteColorNow(s), .42),
             hoverinfo: 'skip'
         });
         parts.push({site: s, from, value});
@@ -83,7 +83,7 @@ function addAlwaysOn(f) {
     return Object.entries(C.g).filter(([, series]) => series).map(([region, series]) => {
         const s = sites.find(s => s.region === region);
         const name = region.length > 10 ? region.slice(0, 9) + '…' : region;
-        return line(series, esc(name), s ? col(s) : css('--muted'));
+        return line(series, esc(name), s ? siteColorNow(s) : css('--muted'));
     });
 }
 
@@ -99,7 +99,7 @@ function addAlwaysOnLabels(f, lines, greatest) {
 
 function shadeClosingDelays(f) {
     for (const w of D.windows)
-        for (const [from, to] of w.closing_s) f.layout.shapes.push(band(ms(from), ms(to), rgba(col(site[w.site]), .22)));
+        for (const [from, to] of w.closing_s) f.layout.shapes.push(band(ms(from), ms(to), rgba(siteColorNow(site[w.site]), .22)));
 }
 
 // A text at the end of the record, in the height `y` of the stack.

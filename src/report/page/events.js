@@ -74,7 +74,7 @@ function eventChip(type, number, filter, show) {
 
 function eventTable(list) {
     const columns = [
-        ['UTC', 'l', multi ? 124 : 76],
+        ['UTC', 'l', severalDays ? 124 : 76],
         ['Elapsed, s', null, 96],
         ['Event', 'l', 190],
         ['Round', null, 64],

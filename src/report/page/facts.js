@@ -9,7 +9,8 @@ function whyNoFacts() { return D.facts.length ? null : 'Nothing is known of what
 function factGroup({title, rows, wide}) {
     const text = () => rows.map(([name, value]) => name + ': ' + (value == null ? 'not recorded' : value)).join('\n');
     const button = h('button', {class: 'cp', 'aria-label': 'Copy ' + title, onclick: e => copy(e.currentTarget, text())}, 'copy');
-    const fact = ([name, value]) => [h('dt', {}, name), h('dd', {}, value == null ? h('span', {class: 'nr'}, 'not recorded') : nb(value))];
+    const fact =
+        ([name, value]) => [h('dt', {}, name), h('dd', {}, value == null ? h('span', {class: 'nr'}, 'not recorded') : unbroken(value))];
     return h('div', {class: 'fact' + (wide ? ' wide' : '')}, h('h3', {}, title, button), h('dl', {}, rows.map(fact)));
 }
 
@@ -35,6 +36,6 @@ function copy(button, text) {
 
 if (D.notes.length)
     panel('notes', '', 'Notes on this data', 'What should be known before quoting these figures?', null, body => {
-        const note = ([title, text]) => h('li', {}, h('b', {}, title + '. '), nb(text));
+        const note = ([title, text]) => h('li', {}, h('b', {}, title + '. '), unbroken(text));
         body.append(h('ol', {class: 'notes'}, D.notes.map(note)));
     });

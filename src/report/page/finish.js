@@ -47,7 +47,7 @@ function explainFigures() {
 
 function showTip(tip, mark) {
     const p = prov(mark.dataset.prov);
-    tip.replaceChildren(h('b', {}, p.title), ' ', kindTag(p), h('br'), nb(p.text));
+    tip.replaceChildren(h('b', {}, p.title), ' ', kindTag(p), h('br'), unbroken(p.text));
     tip.style.display = 'block';
     const box = mark.getBoundingClientRect(), width = Math.min(380, innerWidth - 24);
     const rightmost = scrollX + innerWidth - width - 12;

@@ -52,7 +52,7 @@ function sentence(H) {
         D.run.model + ', ',
         sites.length + ' sites, ',
         H.rounds + ' rounds, ',
-        `${moment(ms(0), dayy)} to ${moment(ms(D.run.end_s), day)} UTC. Trained on `,
+        `${moment(ms(0), dayAndYear)} to ${moment(ms(D.run.end_s), day)} UTC. Trained on `,
         h('b', {}, tokens(H.tokens) + '\u00a0tokens'),
         carbon,
         ratios ? `, ${N(ratios.least * 100, 1)}–${N(ratios.greatest * 100, 1)}\u00a0% of one always-on site` : '',
@@ -64,7 +64,7 @@ function carbonBlock(H) {
     return h(
         'div', {},
         h('div', {class: 'big'}, least(H.energy_kwh, H.co2_kg == null ? 0 : H.kwh_unknown), N(H.co2_kg, 3), h('small', {}, 'kg CO₂'),
-          fn('co2')),
+          sourceMark('co2')),
         kindLine('co2'), h('p', {class: 'under'}, carbonWords(H)), carbonBars(H));
 }
 
@@ -89,13 +89,13 @@ function carbonBars(H) {
     const row = (name, title, bars, ...value) =>
         h('tr', {}, h('td', {}, name), h('td', {}, h('div', {class: 'hbx', title}, bars)), h('td', {}, value));
     const bySite = sites.map(s => s.label + ' ' + N(H.co2_by_site[s.id], 3) + ' kg').join(', ');
-    const parts = sites.map(s => H.co2_by_site[s.id] > 0 && bar(H.co2_by_site[s.id], cvar(s)));
+    const parts = sites.map(s => H.co2_by_site[s.id] > 0 && bar(H.co2_by_site[s.id], siteColor(s)));
     const inRegion = a => {
         const color = `color-mix(in srgb,${regionColor(a.region)} 38%,var(--bg))`;
-        const times = a.ratio > 0 ? N(1 / a.ratio, 1) + ' ×' : '–';
+        const factor = a.ratio > 0 ? N(1 / a.ratio, 1) + ' ×' : '–';
         return row(
             'Always on, ' + a.region, a.region + ' ' + N(a.kg, 3) + ' kg', bar(a.kg, color), text(a.kg, a.kwh, a.unknown_kwh),
-            h('span', {class: 'x'}, times));
+            h('span', {class: 'x'}, factor));
     };
     return h(
         'table', {class: 'bars t0'}, h('caption', {class: 'vh'}, 'CO2 of this run and of one always-on site in each region, kg'),
@@ -111,7 +111,7 @@ function tiles(H) {
 function tile({title, key, value, unit, strip, rows}) {
     const part = ([share, color]) => h('i', {style: `width:${share * 100}%;background:${color}`});
     return h(
-        'div', {class: 'tile'}, h('h3', {}, title, fn(key)), h('div', {class: 'v'}, value, h('small', {}, unit)), kindLine(key),
+        'div', {class: 'tile'}, h('h3', {}, title, sourceMark(key)), h('div', {class: 'v'}, value, h('small', {}, unit)), kindLine(key),
         strip && h('div', {class: 'mini', 'aria-hidden': 'true'}, strip.map(part)),
         h('table', {}, h('tbody', {}, rows.map(row => h('tr', {}, row.map(cell => h('td', {}, cell)))))));
 }
@@ -148,11 +148,11 @@ function shareTile(H) {
 
 function wallTile(H) {
     const one = D.comparison.find(c => c.id.startsWith('one'));
-    const against = (label, wall_s) => [label, N(wall_s / 3600, 2) + ' h', relative(H.wall_s, wall_s)];
+    const against = (name, wall_s) => [name, N(wall_s / 3600, 2) + ' h', relative(H.wall_s, wall_s)];
     const baselines = (H.baselines || []).map(b => against(b.label, b.wall_s));
     if (!baselines.length && one) baselines.push(against('always on', one.wall_s));
     const rows = baselines.length ? baselines : NO_BASELINE;
-    if (FACTOR !== 1) rows.push(['in real time', dur(H.wall_s / FACTOR)]);
+    if (FACTOR !== 1) rows.push(['in real time', duration(H.wall_s / FACTOR)]);
     return tile({title: 'Wall time', key: 'wall', value: N(H.wall_s / 3600, 2), unit: 'h', rows});
 }
 
@@ -179,12 +179,12 @@ function learnedTile(H) {
 
 function tokensTile(H) {
     const bySite = sites.map(s => H.tokens_by_site[s.id]);
-    const text = count => N(count * TOK[0], 2);
+    const text = count => N(count * tokenScale, 2);
     const rows = H.planned_tokens == null ? [] : [['planned', tokens(H.planned_tokens)]];
     if (sites.length > 4) rows.push(['smallest, largest', text(Math.min(...bySite)) + ', ' + text(Math.max(...bySite))]);
     else rows.push(['by site', bySite.map(text).join(' + ')]);
-    const strip = sites.map(s => [H.tokens_by_site[s.id] / H.tokens, cvar(s)]);
-    return tile({title: 'Tokens trained', key: 'tokens', value: text(H.tokens), unit: TOK[1], strip, rows});
+    const strip = sites.map(s => [H.tokens_by_site[s.id] / H.tokens, siteColor(s)]);
+    return tile({title: 'Tokens trained', key: 'tokens', value: text(H.tokens), unit: tokenUnit, strip, rows});
 }
 
 function goodputTile(H) {
@@ -196,7 +196,7 @@ function goodputTile(H) {
 }
 
 function provenance() {
-    const entry = p => h('li', {id: 'prov-' + p.key}, h('span', {}, letter(p.key)), h('b', {}, p.title), kindTag(p), nb(p.text));
+    const entry = p => h('li', {id: 'prov-' + p.key}, h('span', {}, letter(p.key)), h('b', {}, p.title), kindTag(p), unbroken(p.text));
     const legend = '● measured or logged   ◐ derived from logged values   ○ modelled or estimated; tables mark such columns with ○.';
     return h(
         'details', {id: 'provs'}, h('summary', {}, 'Where these figures come from (', PROV.map(p => letter(p.key)).join(', '), ')'),

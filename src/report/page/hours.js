@@ -28,7 +28,7 @@ function hourBars(whole) {
             return hours > 0 && h('i', {class: 'st-' + state, style: `width:${share * 100}%`, title});
         });
         return h(
-            'tr', {}, h('td', {}, dot(s), s.label), h('td', {}, h('div', {class: 'stack', style: '--c:' + cvar(s)}, parts)),
+            'tr', {}, h('td', {}, dot(s), s.label), h('td', {}, h('div', {class: 'stack', style: '--c:' + siteColor(s)}, parts)),
             h('td', {}, h('b', {}, goodput(s.id)), h('span', {class: 'gp'}, ' goodput')));
     };
     return h(
@@ -67,7 +67,7 @@ function hoursTable() {
         h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Hours by site and state'),
           h('thead', {},
             h('tr', {}, h('th', {class: 'l', scope: 'col'}, 'Hours'), states.map(([, title, unit]) => heading(title, unit)),
-              heading('Allocated'), heading('Closed'), heading('Goodput', '', fn('goodput')))),
+              heading('Allocated'), heading('Closed'), heading('Goodput', '', sourceMark('goodput')))),
           h('tbody', {}, sites.map(s => row([dot(s), s.label], state => D.hours[s.id][state] || 0, D.allocated_h[s.id]))),
           h('tfoot', {}, row('All sites', state => sum(s => D.hours[s.id][state]), sum(s => D.allocated_h[s.id])))));
 }

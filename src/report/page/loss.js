@@ -34,7 +34,7 @@ function lossLegend() {
     };
     const steps = (s, i) =>
         h('li', {}, i ? null : h('b', {}, 'Single steps:'),
-          h('span', {class: 'dot', style: 'border-radius:50%;margin:0;background:' + cvar(s)}), s.label);
+          h('span', {class: 'dot', style: 'border-radius:50%;margin:0;background:' + siteColor(s)}), s.label);
     return h('ul', {class: 'legend'}, D.loss.curves.map(curve), sites.map(steps), h('li', {}, h('b', {}, 'Ticks:'), 'commits'));
 }
 
@@ -49,7 +49,7 @@ function finalValues() {
         'table', {class: 't'}, h('caption', {class: 'vh'}, 'Final values'),
         h('thead', {},
           h('tr', {}, h('th', {class: 'l', scope: 'col'}, 'At the end', h('span', {class: 'u'}, '\u00a0')),
-            heading('Perplexity', 'best smoothed', fn('ppl')), heading('Loss', 'last ' + N(D.loss.tail_steps) + ' steps'))),
+            heading('Perplexity', 'best smoothed', sourceMark('ppl')), heading('Loss', 'last ' + N(D.loss.tail_steps) + ' steps'))),
         h('tbody', {}, final.map(row)));
 }
 
@@ -72,7 +72,8 @@ function differenceNote() {
         return `Against ${q.label}: ${to.size}, ${to.verdict}.`;
     });
     return h(
-        'p', {class: 'note'}, nb(`Against one site, always on, the loss differs by ${toOne.size}: ${toOne.verdict}. ${others.join(' ')}`));
+        'p', {class: 'note'},
+        unbroken(`Against one site, always on, the loss differs by ${toOne.size}: ${toOne.verdict}. ${others.join(' ')}`));
 }
 
 function heldOutNote() {
@@ -83,8 +84,9 @@ function heldOutNote() {
     const distance = N(Math.abs(held.unigram_entropy - held.loss), 3);
     return h(
         'p', {class: 'note'},
-        nb(`Held-out loss of commit ${N(held.commit)}${newer}: ${N(held.loss, 3)} nats per token over ${N(held.tokens)} tokens, ` +
-           `${distance} ${side} their unigram entropy of ${N(held.unigram_entropy, 3)}.`));
+        unbroken(
+            `Held-out loss of commit ${N(held.commit)}${newer}: ${N(held.loss, 3)} nats per token over ${N(held.tokens)} tokens, ` +
+            `${distance} ${side} their unigram entropy of ${N(held.unigram_entropy, 3)}.`));
 }
 
 function smoothingNote() {

@@ -35,7 +35,7 @@ function lossFigure(gd, shown) {
 // `perStep` units of it, `perplexity` for the vertical axis, `strip` where differences are drawn, `x` from a curve to its places.
 function lossFrame(shown) {
     const slim = narrow(), byTime = shown.x === 'time', bySteps = shown.x === 'steps';
-    const perStep = bySteps ? 1 : D.loss.tokens_per_step * TOK[0];
+    const perStep = bySteps ? 1 : D.loss.tokens_per_step * tokenScale;
     return {
         slim,
         byTime,
@@ -99,7 +99,7 @@ function addSingleSteps(f) {
             mode: 'markers',
             x: f.x(q),
             y: f.perplexity ? q.loss.map(Math.exp) : q.loss,
-            marker: {size: 2.6, color: rgba(col(s), .3), line: {width: 0}},
+            marker: {size: 2.6, color: rgba(siteColorNow(s), .3), line: {width: 0}},
             hoverinfo: 'skip'
         });
     }
@@ -175,5 +175,5 @@ function addAxisTitles(f) {
     const title = (text, o) => f.layout.annotations.push(chartText(text, {xanchor: 'right', yanchor: 'top', font: {size: 11.5}, ...o}));
     title(f.perplexity ? 'perplexity, log scale' : 'loss, nats per token', {x: .996, y: 1});
     if (f.byTime) f.layout.annotations.push(zone(f.slim));
-    else title(f.bySteps ? 'optimizer steps' : TOK[1] + ' tokens', {x: 1, y: 0, yshift: -22});
+    else title(f.bySteps ? 'optimizer steps' : tokenUnit + ' tokens', {x: 1, y: 0, yshift: -22});
 }

@@ -19,7 +19,7 @@ function trainedShare(k) {
 function roundWeights(k) {
     const percent = part => N(part.weight * 100, 1);
     const title = k.sites.map(part => `${label(part.site)} ${percent(part)} %, ${N(part.steps)} steps`).join('; ');
-    const bar = part => h('i', {style: `width:${part.weight * 100}%;background:${cvar(site[part.site])}`});
+    const bar = part => h('i', {style: `width:${part.weight * 100}%;background:${siteColor(site[part.site])}`});
     return h(
         'span', {title}, h('span', {class: 'wbar'}, k.sites.map(bar)),
         h('span', {class: 'vh'}, k.sites.map(part => label(part.site)).join(', ')), ' ',
@@ -28,7 +28,7 @@ function roundWeights(k) {
 
 // Columns {key, title, unit, value to sort by, cell, cls}; those that nothing is known of are left out.
 function roundColumns(mark) {
-    const [scale, unit] = TOK[1] === 'G' ? [1e-6, 'M'] : [1e-3, 'k'];
+    const [scale, unit] = tokenUnit === 'G' ? [1e-6, 'M'] : [1e-3, 'k'];
     const gigabytes = D.missing.bytes ? ['GB ', h('span', {class: 'est', title: D.missing.bytes, 'aria-label': 'computed'}, '○')] : 'GB';
     const number = k => [N(k.number), h('sup', {class: 'fn', style: 'display:inline-block;width:.9em;text-align:left'}, mark(k))];
     const greatestWeight = k => Math.max(0, ...k.sites.map(part => part.weight));
@@ -46,8 +46,8 @@ function roundColumns(mark) {
         column('bytes', 'Moved', gigabytes, k => N(times(k.bytes, 1e-9), 2)),
         figure('delta_norm', 'Δ norm', 'per √token', 3),
         figure('loss', 'Loss', 'last 100 rows', 3),
-        figure('kwh', 'Energy', est('kWh', 'energy'), 2),
-        figure('gco2', 'CO₂', est('g', 'co2'), 1),
+        figure('kwh', 'Energy', markedUnit('kWh', 'energy'), 2),
+        figure('gco2', 'CO₂', markedUnit('g', 'co2'), 1),
     ];
     const optional = ['bytes', 'delta_norm'];
     return columns.filter(c => !optional.includes(c.key) || D.rounds.some(k => k[c.key] != null));
@@ -126,5 +126,5 @@ function roundTotals() {
         D.missing.delta_norm && 'Δ norm: ' + D.missing.delta_norm + '.',
     ];
     const sum = `${N(D.rounds.length)} rounds: ${words.filter(Boolean).join(', ')}.`;
-    return h('p', {class: 'note'}, nb(sum + ' ' + missing.filter(Boolean).join(' ')));
+    return h('p', {class: 'note'}, unbroken(sum + ' ' + missing.filter(Boolean).join(' ')));
 }

@@ -2,7 +2,7 @@ panel('timeline', 1, 'Timeline', 'When was power clean, and what did each site d
     add(ctl, zoomStatus(), zoomButtons());
     body.append(laneLegend(), ribbonLegend(), readout());
     timelineChart(body);
-    windowTables(body);
+    add(body, windowTables());
 });
 
 function whyNoTimeline() {
@@ -33,7 +33,7 @@ function windowButton(w) {
     const words = 'Zoom to the window of ' + label(w.site) + ' opened ' + opened;
     return h(
         'button', {class: 'btn', onclick: () => zoomToWindow(w), title: words, 'aria-label': words},
-        h('span', {class: 'dot', style: 'margin-right:5px;background:' + cvar(site[w.site])}), opened);
+        h('span', {class: 'dot', style: 'margin-right:5px;background:' + siteColor(site[w.site])}), opened);
 }
 
 function windowSelect() {

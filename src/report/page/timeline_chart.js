@@ -173,7 +173,8 @@ function greatestIntensity() {
 }
 
 function shadeWindows(f, s, lane) {
-    const shade = (from, to, opacity) => f.layout.shapes.push(band(ms(from), ms(to), rgba(col(s), opacity), {yref: lane + ' domain'}));
+    const shade = (from, to, opacity) =>
+        f.layout.shapes.push(band(ms(from), ms(to), rgba(siteColorNow(s), opacity), {yref: lane + ' domain'}));
     for (const w of D.windows.filter(w => w.site === s.id)) {
         shade(w.open_s, windowEnd(w), .13);
         for (const [from, to] of w.closing_s) shade(from, to, .3);
@@ -193,7 +194,7 @@ function addSignal(f, s, lane) {
         x: series.t.map(ms),
         y: series.v,
         yaxis: lane,
-        line: {color: col(s), width: 1.6},
+        line: {color: siteColorNow(s), width: 1.6},
         hoverinfo: 'skip',
         connectgaps: false
     });
@@ -214,9 +215,9 @@ function addRibbon(f, s, i) {
         if (!spans.length) continue;
         const hover = ({x, y, q: [kind], n}) => {
             const what = n > 1 ? group + ', ' + n + ' intervals' : DETAIL[kind];
-            return `<b>${short(s)}</b> ${what}<br>${hms(x)}–${hms(y)} UTC, ${dur((y - x) / 1000)}<extra></extra>`;
+            return `<b>${short(s)}</b> ${what}<br>${hms(x)}–${hms(y)} UTC, ${duration((y - x) / 1000)}<extra></extra>`;
         };
-        f.data.push(timeBars(spans, ribbon, {marker: stateMarker(f, group, col(s)), hovertemplate: spans.map(hover)}));
+        f.data.push(timeBars(spans, ribbon, {marker: stateMarker(f, group, siteColorNow(s)), hovertemplate: spans.map(hover)}));
     }
 }
 
@@ -243,7 +244,7 @@ function siteLabel(f, s, lane) {
     const hours = own.reduce((t, w) => t + windowEnd(w) - w.open_s, 0) / 3600;
     const windows = `${own.length} window${own.length === 1 ? '' : 's'}, ${N(hours, 2)} h`;
     const more = `<span style="font-size:11.5px">${esc(s.devices)}<br>${windows}</span>`;
-    return chartText(`<span style="color:${col(s)}">■</span> <b>${short(s)}</b><br>${more}`, {
+    return chartText(`<span style="color:${siteColorNow(s)}">■</span> <b>${short(s)}</b><br>${more}`, {
         yref: lane + ' domain',
         x: 0,
         xshift: -168,
@@ -257,7 +258,7 @@ function siteLabel(f, s, lane) {
 
 function slimSiteLabel(f, s, i, lane) {
     return chartText(
-        `<span style="color:${col(s)}">■</span> <b>${short(s)}</b>${i ? '' : ', gCO₂/kWh'}`,
+        `<span style="color:${siteColorNow(s)}">■</span> <b>${short(s)}</b>${i ? '' : ', gCO₂/kWh'}`,
         {yref: lane + ' domain', x: 0, y: 1, xanchor: 'left', yanchor: 'bottom', font: {size: 11.5, color: f.ink}, yshift: -2});
 }
 
