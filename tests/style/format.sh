@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# Every source is as clang-format writes it.
+# Every source is as clang-format writes it, the page's scripts too.
 set -euo pipefail
-find src tests -name '*.?pp' -print0 | xargs -0 -P 2 -n 16 clang-format --dry-run --Werror
+find src tests '(' -name '*.?pp' -o -name '*.js' ')' -print0 | xargs -0 -P 2 -n 16 clang-format --dry-run --Werror
