@@ -150,6 +150,8 @@ def check_figures(browser, doc, checks):
     label = {s["id"]: s["label"] for s in doc["sites"]}
     checks.equal("windows", [(r[0], r[5], r[6], r[7], r[9]) for r in rows_of(browser, "#windows")],
                  [(label[w["site"]], number(w["startup_s"], 1), number(w["steps"]), number(w["kwh"], 2), number(w["gco2"], 1)) for w in doc["windows"]])
+    units = text_of(browser, "#windows thead .u")
+    if units: checks.equal("units of energy and carbon", units[7:], [units[8]] * 2 + [units[10]] * 2)
     rounds = [r for r in rows_of(browser, "#rounds")]
     checks.equal("rounds", [(r[0].rstrip("abcdefghijklmnopqrstuvwxyz"), r[2], r[-2], r[-1]) for r in rounds],
                  [(number(k["number"]), k["mode"], number(k["kwh"], 2), number(k["gco2"], 1)) for k in doc["rounds"]])

@@ -7,7 +7,7 @@ function windowTables() { return [windowTable(), decisionTable()]; }
 
 function windowTable() {
     if (!D.windows.length) return h('p', {class: 'empty'}, 'No window has opened: no decision to open is recorded.');
-    const kwh = markedUnit('kWh', 'energy'), grams = markedUnit('g', 'co2');
+    const kwh = () => markedUnit('kWh', 'energy'), grams = () => markedUnit('g', 'co2');
     const lastDelay = w => w.closing_s[w.closing_s.length - 1];
     const delayed = w => w.close_s == null && lastDelay(w);
     const columns = [
@@ -18,10 +18,10 @@ function windowTable() {
         ['Open for', 'h', w => N((windowEnd(w) - w.open_s) / 3600, 2)],
         ['To first step', REAL, w => N(w.startup_s, 1)],
         ['Steps', '', w => N(w.steps)],
-        ['Energy', kwh, w => N(w.kwh, 2)],
-        ['above threshold', kwh, w => N(w.kwh_outside, 2)],
-        ['CO₂', grams, w => N(w.gco2, 1)],
-        ['above threshold', grams, w => N(w.gco2_outside, 1)],
+        ['Energy', kwh(), w => N(w.kwh, 2)],
+        ['above threshold', kwh(), w => N(w.kwh_outside, 2)],
+        ['CO₂', grams(), w => N(w.gco2, 1)],
+        ['above threshold', grams(), w => N(w.gco2_outside, 1)],
     ];
     const note = '* The window had not closed when the record ends: the delay was running, or intensity fell below the threshold again.';
     return [
