@@ -7,7 +7,7 @@ page_test.py BUILD_FOLDER [--keep FOLDER]     exit 77 (skipped) where there is n
 import base64, json, os, shutil, subprocess, sys, tempfile, time
 
 KINDS = ["demo", "empty", "open", "gaps", "hostile", "blind", "long", "reference"]
-AS_DEMO = ["blind"]  # the demo's run, without the trace
+AS_DEMO = ["blind"]  # the demo's run, without the trace and not evaluated
 DEADLINE_S = 30
 
 
@@ -223,6 +223,9 @@ def check_kind(browser, kind, folder, checks):
         checks.equal("carbon although intensity is not known", (doc["headline"]["co2_kg"], doc["headline"]["share"]), (None, None))
         checks.true("the headline does not say that carbon is not known", "CO₂ is not known" in text_of(browser, "#headline .sum")[0])
         checks.equal("grams of all sites in the table of energy", text_of(browser, "#energy tfoot td")[-3:], ["–", "–", "–"])
+    if kind == "blind":
+        in_real_time = [i for i, t in enumerate(text_of(browser, "#headline .tile")) if "in real time" in t]
+        checks.true(f"tiles {in_real_time} speak of real time, not that of wall time alone", in_real_time == [2])
     if kind == "blind": checks.equal("lanes that say that there is no signal", browser.evaluate(
         "[...document.querySelectorAll('#timeline .annotation-text')].filter(t => t.textContent.startsWith('no signal')).length"), 3)
     if kind == "long": checks.true("no event is left out of a very long run", doc["events_left_out"] > 0 and "left out here" in text_of(browser, "#events")[0])
@@ -258,6 +261,7 @@ def make_report(build, kind, folder):
     if kind == "reference":
         return subprocess.run(program + ["--reference", "--out", os.path.join(folder, "report.html")], capture_output=True, text=True)
     subprocess.run([os.path.join(build, "tests/make_run"), "demo" if kind in AS_DEMO else kind, folder], check=True)
+    if kind == "blind": os.remove(os.path.join(folder, "evaluation.json"))
     trace = [] if kind == "blind" else ["--trace", os.path.join(folder, "trace.csv")]
     return subprocess.run(program + [os.path.join(folder, "run.json")] + trace, capture_output=True, text=True)
 

@@ -1,6 +1,6 @@
 // The summary: a sentence, carbon beside always-on, tiles, and where the figures come from.
 
-const NO_BASELINE = [['no baseline was run', '']];
+const NO_BASELINE = ['no baseline was run', ''];
 
 try {
     headline();
@@ -151,7 +151,7 @@ function wallTile(H) {
     const against = (name, wall_s) => [name, N(wall_s / 3600, 2) + ' h', relative(H.wall_s, wall_s)];
     const baselines = (H.baselines || []).map(b => against(b.label, b.wall_s));
     if (!baselines.length && one) baselines.push(against('always on', one.wall_s));
-    const rows = baselines.length ? baselines : NO_BASELINE;
+    const rows = baselines.length ? baselines : [NO_BASELINE];
     if (FACTOR !== 1) rows.push(['in real time', duration(H.wall_s / FACTOR)]);
     return tile({title: 'Wall time', key: 'wall', value: N(H.wall_s / 3600, 2), unit: 'h', rows});
 }
@@ -162,7 +162,7 @@ function learnedTile(H) {
     if (!held) {
         const tail = x => 'loss ' + N((x.tail_loss || [])[0], 3);
         const baselines = (H.baselines || []).map(b => [b.label, N(b.best_ppl, 2), tail(b)]);
-        const rows = baselines.length ? baselines : NO_BASELINE;
+        const rows = baselines.length ? baselines : [NO_BASELINE];
         return tile({title: 'Perplexity, best smoothed', key: 'ppl', value: N(H.best_ppl, 2), unit: tail(H), rows});
     }
     const nats = x => N(x, 3) + ' nats';
