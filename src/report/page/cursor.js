@@ -14,7 +14,9 @@ function zoom(range) {
     if (range && range[1] - range[0] < 60000) return;
     view.range = range;
     view.busy = true;
-    Promise.all(charts.filter(c => c.isTime()).map(c => c.draw())).then(() => {view.busy = false});
+    Promise.all(charts.filter(c => c.isTime()).map(c => c.draw())).then(() => {
+        view.busy = false;
+    });
     zoomText();
 }
 

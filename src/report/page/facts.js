@@ -19,7 +19,9 @@ function copy(button, text) {
     const say = () => {
         const before = button.textContent;
         button.textContent = 'copied';
-        setTimeout(() => {button.textContent = before}, 1200);
+        setTimeout(() => {
+            button.textContent = before;
+        }, 1200);
     };
     const older = () => {
         const area = h('textarea', {style: 'position:fixed;opacity:0'});

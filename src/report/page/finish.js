@@ -28,7 +28,7 @@ function explainFigures() {
     const tip = $('tip');
     const figureOf = e => e.target.closest && e.target.closest('[data-prov]');
     const hide = () => {
-        tip.style.display = 'none'
+        tip.style.display = 'none';
     };
     const follow = e => {
         const mark = figureOf(e);
