@@ -103,11 +103,11 @@ settle_last_run() {
         rm -rf "$out.previous"
         mv -T "$aside" "$out.previous"
         say "the run before is kept in $out.previous"
-        return
+    else
+        mapfile -t last < <(in_order "$aside" -r)
+        [ ${#last[@]} = 0 ] || mv -t "$out" -- "${last[@]}"
+        rmdir "$aside"
     fi
-    mapfile -t last < <(in_order "$aside" -r)
-    [ ${#last[@]} = 0 ] || mv -t "$out" -- "${last[@]}"
-    rmdir "$aside"
 }
 
 finish() {

@@ -52,6 +52,9 @@ def a_last_run_is_kept_beside_the_new_one():
         expect(files() == AFTER_ANOTHER, files())
         expect((checkout.root / "results/demo/clock.json").read_text() == "new", "the clock is the last run's")
         expect((checkout.root / "results/demo/text").is_dir(), "the text is gone")
+        checkout.fail("curtail-report", 70)
+        said = checkout.run("scripts/demo.sh", code=70)
+        expect("is kept in" in said and "demo.last" not in said, said)
 
 
 def a_demo_that_cannot_begin_loses_nothing():
