@@ -79,7 +79,11 @@ install_packages() {
         return
     fi
     missing=$(missing_packages)
-    if [ -z "$missing" ]; then say "all Debian packages are there"; return; fi
+    if [ -z "$missing" ]; then
+        say "all Debian packages are there"
+        [ $dry_run = yes ] || remove_policy || say "$policy was left by a killed set-up; remove it as root"
+        return
+    fi
     mapfile -t packages < <(cut -d ' ' -f 2 <<< "$missing")
     say "Debian packages to install: ${packages[*]}"
     for use in "build to build and run" "demo for the demo" "tests for the tests" "speed to build faster"; do
