@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -58,9 +59,9 @@ class Site {
     // clang-format off
     enum class Phase {
         probe_create, probe_again, run_get, run_create,
-        find_commit, find_parent, find_round, find_headers, genesis_store, genesis_create, fold, join_headers, join_create, join_read,
+        find_commit, find_parent, find_sent, find_round, find_headers, genesis_store, genesis_create, fold, join_headers, join_create, join_read,
         base_wait, base_poll, base_load, base_forward,
-        run, run_poll, run_look, cut, publish_store, publish_header,
+        run, run_poll, run_look, cut, publish_store, publish_header, publish_read,
         lease_create, lease_read, wait, wait_poll, gather_headers, gather_pause, gather_poll,
         merge, lone_store, commit_create, commit_read, garbage, adopt_forward, adopt_apply, exited
     };
@@ -166,6 +167,9 @@ class Site {
     void answered_find_parent(Input const& input);
     bool act_find_headers();
     void retry_absent(Phase phase, Input const& input, CommitNumber absent);
+    bool act_find_sent();
+    void answered_find_sent(Input const& input);
+    [[nodiscard]] CommitNumber passed_over() const;
     bool act_find_round();
     void answered_find_round(Input const& input);
     void choose_way_in();
@@ -211,7 +215,10 @@ class Site {
     [[nodiscard]] bool has_published() const;
     bool act_publish_store();
     bool act_publish_header();
+    bool act_publish_read();
     void answered_publish(Input const& input);
+    void name_taken(std::string const& bytes);
+    void contributed();
     void published_all();
     void leave();
 
@@ -244,6 +251,8 @@ class Site {
     [[nodiscard]] std::vector<MemberId> earlier_lives() const;
     bool act_sweep();  ///< false: nothing left to read
     void answered_sweep(Input const& input);
+    bool unanswered();
+    bool found_header(std::string const& bytes);
     [[nodiscard]] Found const* header_of(MemberId const& id) const;  ///< its next one, if found
     [[nodiscard]] bool suspect(Member const& m) const;
     void want_removal(MemberId const& id, Removal reason);
@@ -338,6 +347,7 @@ class Site {
     std::vector<MemberId> sweep_;
     std::size_t sweep_at_{0};
     Key asked_;
+    std::set<MemberId> not_looked_for_;  ///< by the last sweep: the store did not answer for their next header
 
     Mode mode_{Mode::roster};
     Intents intents_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "rounds/site.hpp"
+#include "rounds/site_detail.hpp"
 
 /// How pending contributions are found: by exact name, after the last decided one of each member.
 namespace curtail::rounds {
@@ -9,6 +10,7 @@ void Site::begin_sweep(std::vector<MemberId> members)
 {
     sweep_ = std::move(members);
     sweep_at_ = 0;
+    not_looked_for_.clear();
     for (auto const& own : undecided_)
         if (own.published) headers_[{own.header.member, own.header.seq}] = {own.header, own.encoded->sha256, {}};
 }
@@ -48,23 +50,42 @@ bool Site::act_sweep()
     return false;
 }
 
+/// Pauses grow with the tries of one name only, so that many bad ones do not hold up a site for long.
 void Site::answered_sweep(Input const& input)
 {
-    auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) {
-        ++sweep_at_;
-        return;
+    if (std::holds_alternative<Unknown>(input) && unanswered()) return;
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (!found_header(got->bytes)) return retry(phase_);
+    } else ++sweep_at_;
+    tries_ = 0;
+}
+
+/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on. True if it asks again.
+bool Site::unanswered()
+{
+    bool const enough = deadline_ || tries_ >= detail::tries_limit;
+    if (member_ && enough) {
+        not_looked_for_.insert(asked_.first);
+        return false;
     }
+    retry(phase_);
+    return true;
+}
+
+/// false: it cannot be read and is to be read again.
+bool Site::found_header(std::string const& bytes)
+{
     auto const& [member, seq] = asked_;
     auto const name = header_name(member, seq);
-    auto const digest = sha256(got->bytes);
-    if (auto header = decode_header(got->bytes, name)) {
+    auto const digest = sha256(bytes);
+    if (auto header = decode_header(bytes, name)) {
         headers_[asked_] = {std::move(*header), digest, {}};
-        return;
+        return true;
     }
     constexpr int reads = 3;
-    if (++bad_headers_[name] >= reads) headers_[asked_] = unreadable(run_, member, seq, digest);
-    else retry(phase_);
+    if (++bad_headers_[name] < reads) return false;
+    headers_[asked_] = unreadable(run_, member, seq, digest);
+    return true;
 }
 
 Found const* Site::header_of(MemberId const& id) const
@@ -80,8 +101,10 @@ bool Site::suspect(Member const& m) const
     return m.missed >= run_.params.max_missed || store_now() - m.seen > run_.params.drop_after + run_.params.skew;
 }
 
+/// Only who was looked for and has left nothing: removing a member throws away what it has announced.
 void Site::want_removal(MemberId const& id, Removal reason)
 {
+    if (header_of(id) != nullptr || not_looked_for_.contains(id)) return;
     intents_.remove[id] = reason;
     looked_[id] = tip_->find(id)->seq;
 }

@@ -126,9 +126,8 @@ void Site::gather_done()
     intents_ = {};
     looked_.clear();
     for (auto const& id : others())
-        if (header_of(id) == nullptr && suspect(*tip_->find(id))) want_removal(id, Removal::silent);
-    for (auto const& id : earlier_lives())
-        if (header_of(id) == nullptr) want_removal(id, Removal::succeeded);
+        if (suspect(*tip_->find(id))) want_removal(id, Removal::silent);
+    for (auto const& id : earlier_lives()) want_removal(id, Removal::succeeded);
     draft_.reset();
     go(Phase::merge);
 }

@@ -114,7 +114,7 @@ void Site::answered_find(Input const& input)
 
 void Site::found_newest()
 {
-    if (tip_) return go(Phase::find_round);
+    if (tip_) return go(Phase::find_sent);
     if (found_.value == 0) return go(Phase::genesis_store);
     if (found_.value > 1) return go(Phase::find_parent);
     auto first = decode_commit(found_bytes_, commit_name(found_));
@@ -127,7 +127,7 @@ void Site::found_newest()
     tip_sha256_ = sha256(found_bytes_);
     settle_payloads(*tip_);
     bad_reads_ = 0;
-    go(Phase::find_round);
+    go(Phase::find_sent);
 }
 
 /// A commit below the newest may only be late in showing, for as long as a client may believe an old "not there"; after that it is lost.
@@ -164,7 +164,35 @@ void Site::answered_find_parent(Input const& input)
     tip_sha256_ = sha256(found_bytes_);
     settle_payloads(*tip_);
     bad_reads_ = 0;
-    go(Phase::find_round);
+    go(Phase::find_sent);
+}
+
+/// A number that a create of ours was sent for and that the chain has grown beyond unread: as when many begin a run at once.
+CommitNumber Site::passed_over() const
+{
+    for (auto const& payload : payloads_)
+        if (payload.sent.value != 0 && payload.sent < tip_->number && !payload.settled) return payload.sent;
+    return {};
+}
+
+/// What another won there tells whether the model stored for it can go.
+bool Site::act_find_sent()
+{
+    if (auto const number = passed_over(); number.value != 0) get(commit_name(number));
+    else go(Phase::find_round);
+    return true;
+}
+
+void Site::answered_find_sent(Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry_absent(Phase::find_sent, input, passed_over());
+    misses_ = 0;
+    auto const record = decode_commit(got->bytes, commit_name(passed_over()));
+    if (!record) return refuse(record.error());
+    bad_reads_ = 0;
+    settle_payloads(*record);
+    go(Phase::find_sent);
 }
 
 bool Site::act_find_round()
@@ -278,7 +306,7 @@ bool Site::act_fold()
         for (auto const& entry : headers_)
             if (entry.first.first == m.id) last = std::max(last, entry.first.second);
         judged_dead_[m.id] = last;
-        if (header_of(m.id) == nullptr) want_removal(m.id, m.site == config_.process.site ? Removal::succeeded : Removal::silent);
+        want_removal(m.id, m.site == config_.process.site ? Removal::succeeded : Removal::silent);
     }
     mode_ = Mode::fold;
     draft_.reset();
@@ -306,8 +334,7 @@ bool Site::act_join()
         intents_ = {};
         looked_.clear();
         intents_.admit = Admission{config_.process, rate()};
-        for (auto const& id : earlier_lives())
-            if (header_of(id) == nullptr) want_removal(id, Removal::succeeded);
+        for (auto const& id : earlier_lives()) want_removal(id, Removal::succeeded);
         auto const id = member_id(config_.process, tip_->number.next());
         auto commit = next(run_, *tip_, tip_sha256_, {id, ++attempt_}, store_now(), {}, intents_);
         if (!commit) throw std::logic_error("a join that changes nothing");

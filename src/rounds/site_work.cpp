@@ -157,7 +157,7 @@ void Site::look_done()
         bool const found = header_of(id) != nullptr;
         any_found = any_found || found;
         if (!found && !m.held.empty()) all_found = false;
-        if (!found && suspect(m)) want_removal(id, Removal::silent);
+        if (suspect(m)) want_removal(id, Removal::silent);
     }
     if (!intents_.remove.empty()) return begin_commit(Mode::roster);
     if (any_found && (all_found || round_over()) && reached(merge_after_)) return begin_lease();
@@ -256,6 +256,13 @@ bool Site::act_publish_header()
     return true;
 }
 
+bool Site::act_publish_read()
+{
+    auto const& h = next_unpublished()->header;
+    get(header_name(h.member, h.seq));
+    return true;
+}
+
 void Site::answered_publish(Input const& input)
 {
     auto& own = *next_unpublished();
@@ -267,16 +274,33 @@ void Site::answered_publish(Input const& input)
         own.stored = true;
         return go(Phase::publish_header);
     }
-    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input)) {
-        own.published = true;
-        auto const& h = own.header;
-        note("contributed", json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
-        return go(Phase::publish_store);
-    }
+    if (std::holds_alternative<Created>(input)) return contributed();
+    if (std::holds_alternative<Exists>(input)) return go(Phase::publish_read);
+    if (auto const* got = std::get_if<Got>(&input)) return name_taken(got->bytes);
     if (leaving_ || tries_ < detail::tries_limit) return retry(phase_);
     retry(Phase::run);
     publish_after_ = not_before_ + run_.params.poll_wait;
     enter_run();
+}
+
+/// By an earlier try of ours, or by a stranger: then what the others find is not this work, and no second header can announce it.
+void Site::name_taken(std::string const& bytes)
+{
+    auto const& own = *next_unpublished();
+    if (bytes == own.encoded->bytes) return contributed();
+    finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
+                                     "another object stands under " + header_name(own.header.member, own.header.seq),
+                                     "see that only this run's sites write to the store; the site goes on when it is started again, "
+                                     "and these blocks are trained again"});
+}
+
+void Site::contributed()
+{
+    auto& own = *next_unpublished();
+    own.published = true;
+    auto const& h = own.header;
+    note("contributed", json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    go(Phase::publish_store);
 }
 
 void Site::published_all()

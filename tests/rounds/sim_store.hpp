@@ -129,8 +129,11 @@ class SimStore {
         hold(model != nullptr, "I8: the model of commit " + std::to_string(commit->number.value) + " is not in the store");
         hold(*model == tickets_of(commit->done, blocks_), "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
                                                               bytes_of(*model) + "but ledger " + commit->done.to_string());
-        for (auto const& d : commit->decided)
-            if (d.header) hold(get(header_name(d.member, d.seq)).has_value(), "decided contribution without header");
+        for (auto const& d : commit->decided) {
+            if (!d.header) continue;
+            auto const header = get(header_name(d.member, d.seq));
+            hold(header && sha256(*header) == *d.header, "decided contribution whose header is not in the store");
+        }
         for (auto const& d : commit->decided) last_[d.member] = d.seq;
         for (auto const& r : commit->removed)
             if (r.reason == Removal::left)

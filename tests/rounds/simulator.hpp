@@ -1,47 +1,44 @@
 #pragma once
-#include <deque>
 #include <functional>
 #include <memory>
-#include <queue>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "odd_objects.hpp"
-#include "rounds/site.hpp"
-#include "sim_store.hpp"
-#include "sim_trainer.hpp"
+#include "sim_process.hpp"
+#include "sim_time.hpp"
 
 namespace curtail::rounds::test {
 
 /// What the adversary may do, in shares of the respective event unless said otherwise.
 struct Chaos {
-    double lost_reply{0};     ///< of a create: applied, but nobody knows
-    double lost_request{0};   ///< of a create: not applied, and nobody knows
-    double delayed{0};        ///< of a create: lands at any later time, also after its writer's death
-    double stale_404{0};      ///< of a get, of a delta in a merge, of a model to be loaded
-    double no_answer{0};      ///< of gets, loads, payload stores, merges
-    double spoiled{0};        ///< of stored deltas
-    double refused{0};        ///< of merges: one contribution is refused though it is good
-    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, outages, odd objects, per second of simulated time
-    double nan{0};            ///< of cuts: values that are not finite
+    double lost_reply{0};    ///< of a create: applied, but nobody knows
+    double lost_request{0};  ///< of a create: not applied, and nobody knows
+    double delayed{0};       ///< of a create: lands at any later time, also after its writer's death
+    double stale_404{0};     ///< of a get, of a delta in a merge, of a model to be loaded
+    double no_answer{0};     ///< of gets, loads, payload stores, merges
+    double spoiled{0};       ///< of stored deltas
+    double refused{0};       ///< of merges: one contribution is refused though it is good
+    double mishaps_per_s{
+        0};  ///< crashes, starts, zombies, freezes, stops, outages of writes and of headers, odd objects, per second of simulated time
+    double nan{0};  ///< of cuts: values that are not finite
 };
 
 /// Several sites, a store and an adversary in one thread and simulated time. Every choice comes from one seed.
-class Simulator {
+class Simulator : public SimTime {
   public:
-    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos) : run_(run), store_(std::move(run)), random_(seed), chaos_(chaos)
+    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos) : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos)
     {
         for (std::size_t i = 0; i < run_.sites.size(); ++i) speed_.push_back(std::exp(uniform(-1.2, 1.2)));
     }
 
     void start(std::size_t site)
     {
-        auto p = std::make_shared<Process>();
+        auto p = std::make_shared<SimProcess>();
         p->site_index = site;
         p->clock_offset = Millis{pick(1, 1'000'000)};
-        SiteConfig config{{run_.sites[site], static_cast<std::uint32_t>(random_())}, run_, 0};
+        SiteConfig config{{run_.sites[site], nonce()}, run_, 0};
         p->identity = config.process;
         p->machine = std::make_unique<Site>(config);
         p->trainer = std::make_unique<SimTrainer>(store_.blocks());
@@ -52,24 +49,19 @@ class Simulator {
     /// Runs until `end`, or until `stop` says so. Answers whether it was `stop`.
     bool run_until(Millis end, std::function<bool()> const& stop)
     {
-        while (!queue_.empty() && queue_.top().at <= end) {
+        do {
             if (stop()) return true;
-            auto event = queue_.top();
-            queue_.pop();
-            now_ = event.at;
-            ++events_;
-            event.act();
-            mishap();
-        }
-        now_ = end;
+        } while (happen(end) && mishap());
+        skip_to(end);
         return stop();
     }
 
     void set_chaos(Chaos chaos) { chaos_ = chaos; }
     /// From now on nothing can be written; reads go on.
-    void fill_store(Millis duration) { full_until_ = now_ + duration; }
+    void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
-    /// Objects that no program of ours writes, under names that one will ask for: the next header of a dead member, the next lease.
+    /// Objects that no program of ours writes, under names that one will ask for: the next header of a member, living or
+    /// dead, the next lease.
     void litter(int kind);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
@@ -99,52 +91,20 @@ class Simulator {
         for (auto& p : living())
             if (p->site_index == index) {
                 p->stopping = true;
-                give(p, StopRequested{MonoTime{now_ + p->clock_offset + grace}});
+                give(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
             }
     }
     /// How processes ended by themselves, in order.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const { return !store_.chain().empty() && store_.chain().back().complete; }
     [[nodiscard]] SimStore& store() { return store_; }
-    [[nodiscard]] Millis now() const { return now_; }
-    [[nodiscard]] std::int64_t events() const { return events_; }
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
     [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
 
   private:
-    struct Process {
-        std::size_t site_index{};
-        rounds::Process identity;
-        Millis clock_offset{};
-        Millis frozen_until{};
-        bool dead{false};
-        bool stopping{false};
-        bool told_to_stop{false};
-        int nan_cuts{0};
-        std::unique_ptr<Site> machine;
-        std::unique_ptr<SimTrainer> trainer;
-        std::optional<Cut> cut;
-        std::optional<std::pair<Adopt, Tickets>> adopt;
-        std::deque<Input> inbox;  ///< while frozen
-        std::optional<MonoTime> wake;
-    };
-    using P = std::shared_ptr<Process>;
-    struct Event {
-        Millis at;
-        std::int64_t order;
-        std::function<void()> act;
-        friend bool operator<(Event const& a, Event const& b) { return std::tie(a.at, a.order) > std::tie(b.at, b.order); }
-    };
-
-    double uniform(double from, double to) { return from + (to - from) * static_cast<double>(random_() >> 11) * 0x1p-53; }
-    bool chance(double p) { return p > 0 && uniform(0, 1) < p; }
-    std::int64_t pick(std::int64_t from, std::int64_t to)
-    {
-        return from + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(to - from + 1));
-    }
-    void later(Millis delay, std::function<void()> act) { queue_.push({now_ + delay, order_++, std::move(act)}); }
+    using P = std::shared_ptr<SimProcess>;
     [[nodiscard]] std::vector<P> living() const
     {
         std::vector<P> list;
@@ -157,7 +117,7 @@ class Simulator {
     {
         if (!keep_log_) return;
         std::string line =
-            std::to_string(now_.count()) + " " + p->machine->status().member.value_or(MemberId{run_.sites[p->site_index].value}).value;
+            std::to_string(now().count()) + " " + p->machine->status().member.value_or(MemberId{run_.sites[p->site_index].value}).value;
         ((line += std::string(" ") + text), ...);
         log_.push_back(line);
     }
@@ -166,7 +126,7 @@ class Simulator {
     void give(P const& p, Input const& input)
     {
         if (p->dead) return;
-        if (p->frozen_until > now_ || !p->inbox.empty()) {
+        if (p->frozen_until > now() || !p->inbox.empty()) {
             p->inbox.push_back(input);
             return;
         }
@@ -175,37 +135,18 @@ class Simulator {
     void handle(P const& p, Input const& input)
     {
         p->told_to_stop = p->told_to_stop || std::holds_alternative<StopRequested>(input);
-        auto const outputs = p->machine->on(MonoTime{now_ + p->clock_offset}, input);
+        auto const outputs = p->machine->on(MonoTime{now() + p->clock_offset}, input);
         ++states_[to_text(p->machine->status().state)];
         for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
-        agree(p);
+        p->agree();
         auto const wake = p->machine->wake();
         if (!wake || wake == p->wake) return;
         p->wake = wake;
-        later(std::max(Millis{1}, wake->time_since_epoch() - p->clock_offset - now_), [this, p, wake] {
+        later(std::max(Millis{1}, wake->time_since_epoch() - p->clock_offset - now()), [this, p, wake] {
             if (p->wake != wake) return;
             p->wake.reset();
             give(p, Tick{});
         });
-    }
-
-    /// Machine and trainer count the same work (I5).
-    void agree(P const& p) const
-    {
-        bool const reports_wait = p->inbox.size() > 1;
-        if (!p->trainer->loaded() || p->machine->exited() || reports_wait) return;
-        p->trainer->check();
-        auto const status = p->machine->status();
-        if (status.base.value == 0) return;
-        bool const member = std::find(status.members.begin(), status.members.end(), status.member) != status.members.end();
-        if (!member) return;
-        hold(status.since == p->trainer->since(), "I5: machine and trainer differ about work since the cut");
-        if (status.state == State::run)
-            hold(status.undecided == p->trainer->undecided(), "I5: refused or decided work stays in the weights");
-        auto all = status.since;
-        for (auto const& own : status.undecided) all += own;
-        hold(status.held.contains(all), "I5: own work outside what the member holds");
-        hold(!p->machine->tip()->done.overlaps(all), "I5: own work is done already");
     }
 
     void reply(P const& p, Input input)
@@ -216,17 +157,21 @@ class Simulator {
     void execute(P const& p, Get const& o)
     {
         later(Millis{pick(1, 60)}, [this, p, o] {
-            if (chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
+            p->told_absent[o.name] = false;
+            bool const dark = now() < headers_dark_until_ && o.name.rfind("contrib/", 0) == 0;
+            if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
             auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
-            if (bytes) reply(p, Got{o.op, *bytes});
-            else reply(p, Missing{o.op});
+            if (bytes) return reply(p, Got{o.op, *bytes});
+            p->told_absent[o.name] = true;
+            reply(p, Missing{o.op});
         });
     }
     void execute(P const& p, Create const& o)
     {
         hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0, "a site that is to leave takes the lease");
+        p->keeps_what_is_announced(o);
         later(Millis{pick(1, 60)}, [this, p, o] {
-            if (now_ < full_until_) {
+            if (now() < full_until_) {
                 ++creates_refused_;
                 return reply(p, Unknown{o.op, "full"});
             }
@@ -238,14 +183,14 @@ class Simulator {
             bool const created = store_.create(o.name, o.bytes);
             if (created) say(p, "created", o.name);
             if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
-            if (created) reply(p, Created{o.op, Time{now_ + Millis{1'700'000'000'000}}});
+            if (created) reply(p, Created{o.op, Time{now() + Millis{1'700'000'000'000}}});
             else reply(p, Exists{o.op});
         });
     }
     void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content, bool may_spoil)
     {
         later(Millis{pick(20, 400)}, [=, this] {
-            if (now_ < full_until_) return reply(p, Unavailable{op, "full"});
+            if (now() < full_until_) return reply(p, Unavailable{op, "full"});
             Stored stored{op, {}};
             bool const lost = chance(chaos_.no_answer);
             for (auto const& target : parts) {
@@ -263,8 +208,9 @@ class Simulator {
     void execute(P const& p, Merge const& o)
     {
         hold(!p->told_to_stop, "a site that is to leave begins a merge");
+        p->builds_on_the_tip(o);
         later(Millis{pick(50, 800)}, [this, p, o] {
-            if (chance(chaos_.no_answer) || now_ < full_until_) return reply(p, Unavailable{o.op, "no answer"});
+            if (chance(chaos_.no_answer) || now() < full_until_) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             Merged merged{o.op, {}, {}, {}};
@@ -329,7 +275,10 @@ class Simulator {
     {
         exits_.push_back(o);
         bool const sick = o.code == ExitCode::data && p->nan_cuts >= 3;
-        bool const fine = o.code == ExitCode::ok || sick || (p->stopping && o.code == ExitCode::unavailable);
+        bool const robbed = o.code == ExitCode::protocol && std::any_of(littered_.begin(), littered_.end(), [&](std::string const& name) {
+                                return o.error->message().find(name) != std::string::npos;
+                            });
+        bool const fine = o.code == ExitCode::ok || sick || robbed || (p->stopping && o.code == ExitCode::unavailable);
         hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
         say(p, "exit");
         p->dead = true;
@@ -361,21 +310,30 @@ class Simulator {
     void end_step(P const& p, Millis takes, int life)
     {
         if (p->dead || life != p->trainer->life()) return;
-        if (p->frozen_until > now_) return later(p->frozen_until - now_, [=, this] { end_step(p, takes, life); });
+        if (p->frozen_until > now()) return later(p->frozen_until - now(), [=, this] { end_step(p, takes, life); });
         Stepped const stepped{p->trainer->end_step(), takes};
         give(p, stepped);
         boundary(p);
         step(p);
     }
 
-    void mishap()
+    /// Of the adversary, or none; true.
+    bool mishap()
     {
-        auto const elapsed = now_ - last_mishap_check_;
-        last_mishap_check_ = now_;
-        if (!chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) return;
+        auto const elapsed = now() - last_mishap_check_;
+        last_mishap_check_ = now();
+        if (chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) do_harm();
+        return true;
+    }
+    void do_harm()
+    {
         auto const list = living();
-        auto const kind = pick(0, 12);
+        auto const kind = pick(0, 13);
         if (kind == 10) return fill_store(Millis{pick(1'000, 20'000)});
+        if (kind == 13) {
+            headers_dark_until_ = now() + Millis{pick(1'000, 20'000)};
+            return;
+        }
         if (kind > 10) return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
         if (list.empty() || kind <= 2) return start(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
         auto const& p = list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
@@ -383,33 +341,30 @@ class Simulator {
             say(p, "is killed");
             p->dead = true;
         } else if (kind <= 7) {
-            p->frozen_until = now_ + Millis{pick(100, kind == 6 ? 4'000 : 40'000)};
+            p->frozen_until = now() + Millis{pick(100, kind == 6 ? 4'000 : 40'000)};
             say(p, "freezes");
-            later(p->frozen_until - now_, [this, p] { thaw(p); });
+            later(p->frozen_until - now(), [this, p] { thaw(p); });
         } else {
             p->stopping = true;
             say(p, "is asked to stop");
-            give(p, StopRequested{MonoTime{now_ + p->clock_offset + Millis{pick(500, 30'000)}}});
+            give(p, StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
         }
     }
     void thaw(P const& p)
     {
-        if (p->frozen_until > now_) return;
+        if (p->frozen_until > now()) return;
         for (; !p->inbox.empty() && !p->dead; p->inbox.pop_front()) handle(p, p->inbox.front());
     }
 
     RunSpec run_;
     SimStore store_;
-    std::mt19937_64 random_;
     Chaos chaos_;
     std::vector<double> speed_;
-    std::priority_queue<Event> queue_;
-    std::int64_t order_{0};
-    std::int64_t events_{0};
-    Millis now_{0};
     Millis last_mishap_check_{0};
     Millis full_until_{0};
+    Millis headers_dark_until_{0};  ///< no get of one is answered
     int creates_refused_{0};
+    std::set<std::string> littered_;  ///< headers that no site wrote
     std::vector<Exit> exits_;
     std::vector<P> processes_;
     bool keep_log_{false};
@@ -428,14 +383,14 @@ inline void Simulator::litter(int kind)
         store_.create(lease_name(tip.round, k), odd_lease(k, kind - odd_header_kinds));
         return;
     }
-    auto const lives = [&](MemberId const& id) {
-        return std::any_of(processes_.begin(), processes_.end(),
-                           [&](P const& p) { return !p->dead && p->identity == member_parts(id).process; });
-    };
-    for (auto const& m : tip.members) {
-        auto const name = header_name(m.id, m.seq.next());
-        if (!lives(m.id) && !store_.get(name)) return store_.litter(name, odd_header(run_, tip, m, kind));
-    }
+    std::vector<Member> open;
+    for (auto const& m : tip.members)
+        if (!store_.get(header_name(m.id, m.seq.next()))) open.push_back(m);
+    if (open.empty()) return;
+    auto const& m = open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
+    auto const name = header_name(m.id, m.seq.next());
+    littered_.insert(name);
+    store_.litter(name, odd_header(run_, tip, m, kind));
 }
 
 }  // namespace curtail::rounds::test

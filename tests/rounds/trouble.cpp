@@ -99,6 +99,21 @@ TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
     EXPECT_EQ(models, 2);
 }
 
+TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
+{
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        auto run = small_run(4000, {{"A"}, {"B"}, {"C"}});
+        run.params.milestone_every = 0;
+        Simulator s(run, seed, {});
+        for (std::size_t i = 0; i < 3; ++i) s.start(i);
+        s.run_until(Seconds{60}, [] { return false; });
+        auto const newest = s.store().chain().back().round.value;
+        ASSERT_GT(newest, 8);
+        for (auto const& [name, content] : s.store().payloads())
+            EXPECT_GE(std::stoll(name.substr(name.find('/') + 1)), newest - run.params.keep_models - 2) << name << ", seed " << seed;
+    }
+}
+
 TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
 {
     test::Chaos chaos;
