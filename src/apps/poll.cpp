@@ -7,6 +7,7 @@
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
 #include "core/text.hpp"
+#include "launch/mark.hpp"
 #include "poll/poll.hpp"
 #include "poll/report.hpp"
 #include "signals/private_file.hpp"
@@ -35,18 +36,18 @@ Result<std::vector<config::Site const*>> chosen_sites(config::Run const& run, st
         if (site == nullptr)
             return fail(ExitCode::usage, "--site " + printable(name), "run " + run.run.value + " has no such site",
                         suggest_name(name, known));
-        chosen.push_back(site);
+        if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
     }
     return chosen;
 }
 
-poll::SiteWatch::Parts parts_of(config::Run const& run, config::Site const& site, std::unique_ptr<signals::Provider> provider,
-                                std::optional<Time> signals_begin)
+poll::SiteWatch::Parts parts_of(config::Run const& run, config::Site const& site, std::string const& mark,
+                                std::unique_ptr<signals::Provider> provider, std::optional<Time> signals_begin)
 {
     plan::Rules rules;
     rules.grace = site.launcher.grace;
-    return {site,         run.folder / "complete.json", std::move(provider), launch::make_launcher(run, site, build_folder()), rules,
-            signals_begin};
+    auto launcher = launch::make_launcher(run, site, mark, build_folder());
+    return {site, run.folder / "complete.json", std::move(provider), std::move(launcher), rules, signals_begin};
 }
 
 constexpr char const* other_run = "begin a new run, with a `run` and a `folder` of its own in its file";
@@ -67,7 +68,7 @@ Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, 
     return make_clock(run.folder, wanted);
 }
 
-Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites)
+Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites, std::string const& mark)
 {
     auto const trace = signals::read_trace(a.text("trace"));
     if (!trace) return tl::unexpected(trace.error());
@@ -88,11 +89,11 @@ Result<void> add_trace(poll::World& world, Arguments const& a, std::vector<confi
     world.clock = std::make_shared<ScaledClock>(*clock);
     world.trace_end = trace->rows().back().time;
     for (auto const* site : sites)
-        world.sites.push_back(parts_of(world.run, *site, std::make_unique<signals::TraceProvider>(*trace), clock->origin));
+        world.sites.push_back(parts_of(world.run, *site, mark, std::make_unique<signals::TraceProvider>(*trace), clock->origin));
     return {};
 }
 
-Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites)
+Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<config::Site const*> const& sites, std::string const& mark)
 {
     if (!a.has("credentials"))
         return fail(ExitCode::usage, "--watttime", "needs an account",
@@ -118,23 +119,25 @@ Result<void> add_watttime(poll::World& world, Arguments const& a, std::vector<co
         options.base_url = a.text("watttime-url");
         options.ca_file = a.text("ca-file");
         options.state_folder = folder;
+        options.credentials_file = a.text("credentials");
         options.writes = !dry;
         options.log = world.log;
         signals::watttime::Client client(std::move(*credentials), std::move(options), *clock);
-        world.sites.push_back(parts_of(world.run, *site, std::make_unique<signals::WattTimeProvider>(std::move(client)), std::nullopt));
+        world.sites.push_back(
+            parts_of(world.run, *site, mark, std::make_unique<signals::WattTimeProvider>(std::move(client)), std::nullopt));
     }
     world.clock = clock;
     return {};
 }
 
 /// Windows as they were left, for a look without a signal.
-Result<void> add_nothing(poll::World& world, std::vector<config::Site const*> const& sites)
+Result<void> add_nothing(poll::World& world, std::vector<config::Site const*> const& sites, std::string const& mark)
 {
     auto const replay = read_clock(world.run.folder);
     if (!replay) return tl::unexpected(replay.error());
     if (*replay) world.clock = std::make_shared<ScaledClock>(**replay);
     else world.clock = std::make_shared<SystemClock>();
-    for (auto const* site : sites) world.sites.push_back(parts_of(world.run, *site, nullptr, std::nullopt));
+    for (auto const* site : sites) world.sites.push_back(parts_of(world.run, *site, mark, nullptr, std::nullopt));
     return {};
 }
 
@@ -238,12 +241,16 @@ Result<void> run_poll(Arguments const& a, Console const& console)
     auto const sites = chosen_sites(*run, a.all("site"));
     if (!sites) return tl::unexpected(sites.error());
     poll::World world{*run, {}, {}, {}, console.log};
-    auto added = a.has("trace")       ? add_trace(world, a, *sites)
-                 : a.flag("watttime") ? add_watttime(world, a, *sites)
-                                      : add_nothing(world, *sites);
+    auto const mark = launch::run_mark(run->folder, false);
+    if (!mark) return tl::unexpected(mark.error());
+    auto added = a.has("trace")       ? add_trace(world, a, *sites, *mark)
+                 : a.flag("watttime") ? add_watttime(world, a, *sites, *mark)
+                                      : add_nothing(world, *sites, *mark);
     if (!added) return added;
-    if (!*dry)
+    if (!*dry) {
+        if (auto kept = launch::run_mark(run->folder, true); !kept) return tl::unexpected(kept.error());
         if (auto made = make_store_of_new_run(*run); !made) return made;
+    }
     auto const answer = poll_as_asked(std::move(world), a, *dry);
     if (!answer) return tl::unexpected(answer.error());
     if (console.json) console.print_json(poll::to_json(answer->sites));

@@ -26,7 +26,9 @@ class Launcher {
     [[nodiscard]] virtual Result<void> cancel(plan::JobId const& job, bool only_pending) = 0;
 };
 
-/// The launcher that the site's file asks for. `build` is the folder with bin/ that the job is told as CURTAIL_BUILD.
-[[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site, std::filesystem::path const& build);
+/// The launcher that the site's file asks for. `mark` is the run's (run_mark()), `build` the folder with bin/ that the job is told as
+/// CURTAIL_BUILD.
+[[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site, std::string const& mark,
+                                                      std::filesystem::path const& build);
 
 }  // namespace curtail::launch

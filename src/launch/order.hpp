@@ -12,7 +12,7 @@ namespace curtail::launch {
 struct JobOrder {
     RunId run;
     SiteId site;
-    std::string mark;                ///< of the run's folder, which tells two runs of one name apart: folder_mark()
+    std::string mark;                ///< of the run's folder, which tells two runs of one name apart: run_mark()
     std::filesystem::path run_file;  ///< absolute
     std::filesystem::path folder;    ///< the site's: its jobs' working folder, logs and records
     std::filesystem::path build;     ///< the job's CURTAIL_BUILD, with the programs in its bin/; empty: not told

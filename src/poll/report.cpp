@@ -12,6 +12,7 @@ std::string signal_text(SiteReport const& site)
     if (!site.asked) return "not asked for";
     if (!site.sample_time) return "no signal";
     auto const age = format_duration(site.signal_time - *site.sample_time);
+    if (site.sample_is_empty) return fmt::format("no signal ({} said {} ago that it has no value)", site.provider, age);
     if (!site.intensity) return fmt::format("no fresh signal (the last sample of {} is {} old)", site.provider, age);
     return fmt::format("{:.1f} gCO2/kWh, {} old, of {}", site.intensity->value, age, site.provider);
 }

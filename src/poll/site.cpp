@@ -162,6 +162,7 @@ Look SiteWatch::evaluate(Time signal_now)
         if (after != answer.samples.begin()) {
             report_.sample_time = std::prev(after)->time;
             report_.provider = std::prev(after)->provider;
+            report_.sample_is_empty = !signals::accepted(*std::prev(after), signals::Kind::marginal);
         }
     }
     for (auto const& change : replay.changes)

@@ -21,6 +21,7 @@ struct SiteReport {
     Time signal_time;                      ///< the moment of the evaluation, on the signals' clock
     std::optional<GramsPerKwh> intensity;  ///< the fresh one
     std::optional<Time> sample_time;       ///< of the newest sample, fresh or not
+    bool sample_is_empty{false};           ///< the provider said that it has no value
     std::string provider;
     windows::Phase phase{windows::Phase::closed};
     std::optional<WindowId> window;

@@ -23,12 +23,13 @@ struct Credentials {
 
 struct Options {
     std::string base_url{"https://api.watttime.org"};
-    std::filesystem::path ca_file;       ///< certificates to trust instead of the system's
-    std::filesystem::path state_folder;  ///< mode 0700; keeps the token, so that a run each minute does not log in each minute
-    bool writes{true};                   ///< false, for a dry run: what lies in state_folder is used, and nothing is made or changed
-    Millis deadline{10'000};             ///< for one question in all: login, waiting and asking again included
-    std::function<void(Millis)> pause;   ///< how to wait before asking again; empty: sleep
-    Log log;                             ///< what went wrong without doing harm
+    std::filesystem::path ca_file;           ///< certificates to trust instead of the system's
+    std::filesystem::path state_folder;      ///< mode 0700; keeps the token, so that a run each minute does not log in each minute
+    std::filesystem::path credentials_file;  ///< where the account was read; when it changes, an earlier refusal counts no more
+    bool writes{true};                       ///< false, for a dry run: what lies in state_folder is used, and nothing is made or changed
+    Millis deadline{10'000};                 ///< for one question in all: login, waiting and asking again included
+    std::function<void(Millis)> pause;       ///< how to wait before asking again; empty: sleep
+    Log log;                                 ///< what went wrong without doing harm
 };
 
 inline constexpr Seconds token_life{30 * 60};

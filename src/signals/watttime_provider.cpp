@@ -46,6 +46,16 @@ void insert(std::vector<Sample>& samples, Sample sample)
     if (samples.size() > kept_samples) samples.erase(samples.begin());
 }
 
+/// Whether `file` was written after `other` or with it. False if either is not there.
+bool is_newer(std::filesystem::path const& file, std::filesystem::path const& other)
+{
+    std::error_code none;
+    auto const time = std::filesystem::last_write_time(file, none);
+    std::error_code no_other;
+    auto const other_time = std::filesystem::last_write_time(other, no_other);
+    return !none && !no_other && time >= other_time;
+}
+
 bool covers(std::vector<Sample> const& samples, Time now)
 {
     return std::any_of(samples.begin(), samples.end(),
@@ -57,7 +67,8 @@ bool covers(std::vector<Sample> const& samples, Time now)
 Answer WattTimeProvider::samples(RegionId const& region, Time from, Time to)
 {
     auto& known = recall(region);
-    bool const rests = known.not_before && to < *known.not_before && *known.not_before <= to + longest_asked_rest;
+    auto const believed = known.rest_asked ? longest_asked_rest : longest_rest;
+    bool const rests = known.not_before && to < *known.not_before && *known.not_before <= to + believed;
     if (!covers(known.samples, to) && !rests) {
         ask(region, known, to);
         keep(region, known);
@@ -74,12 +85,15 @@ void WattTimeProvider::ask(RegionId const& id, Region& region, Time now)
     if (!live) {
         Seconds const own_rest = std::min(longest_rest, first_rest * (1 << region.failures));
         region.failures = std::min(region.failures + 1, most_failures);
-        region.not_before = now + std::max(own_rest, std::min(client_.asked_rest(), longest_asked_rest));
+        Seconds const asked_rest = std::min(client_.asked_rest(), longest_asked_rest);
+        region.not_before = now + std::max(own_rest, asked_rest);
+        region.rest_asked = asked_rest > own_rest;
         region.trouble = live.error();
         return;
     }
     region.failures = 0;
     region.not_before = now + first_rest;  // a server that is late with its next value is not asked without pause
+    region.rest_asked = false;
     region.trouble.reset();
     for (auto const& warning : live->warnings) options().log.warning("WattTime about " + id.value + ": " + warning);
     Time const time = live->samples.front().time;
@@ -88,6 +102,10 @@ void WattTimeProvider::ask(RegionId const& id, Region& region, Time now)
                                "it is of " + format_time(time) + ", this machine's clock shows " + format_time(now), "set the clock"};
         return;
     }
+    if (now - time >= 2 * watttime::data_period)
+        region.trouble =
+            Error{ExitCode::temporary, "WattTime has nothing new for " + id.value,
+                  "its newest value is of " + format_time(time) + ", " + format_duration(now - time) + " ago", "it will be asked again"};
     insert(region.samples, std::move(live->samples.front()));
 }
 
@@ -116,6 +134,7 @@ WattTimeProvider::Region& WattTimeProvider::recall(RegionId const& id)
     region.failures = static_cast<int>(std::clamp<std::int64_t>(r.optional_integer("failures").value_or(0), 0, most_failures));
     if (auto const text_of_time = r.optional_text("not_before"))
         if (auto const time = parse_time(*text_of_time)) region.not_before = *time;
+    region.rest_asked = r.boolean("rest_asked", false);
     r.object(
         "trouble",
         [&](json::ObjectReader& o) {
@@ -123,6 +142,8 @@ WattTimeProvider::Region& WattTimeProvider::recall(RegionId const& id)
         },
         false);
     if (auto const error = r.finish()) options().log.warning(error->message() + "; earlier values may be forgotten");
+    bool const was_refused = region.trouble && region.trouble->code == ExitCode::permission && !region.rest_asked;
+    if (was_refused && is_newer(options().credentials_file, file_of(id))) region.not_before.reset();
     return region;
 }
 
@@ -133,7 +154,7 @@ void WattTimeProvider::keep(RegionId const& id, Region const& region) const
     json::Array samples;
     for (auto const& sample : region.samples) samples.push_back(to_json(sample));
     json::Object content{{"samples", std::move(samples)}, {"failures", region.failures}};
-    if (region.not_before) content.set("not_before", format_time(*region.not_before));
+    if (region.not_before) content.set("not_before", format_time(*region.not_before)).set("rest_asked", region.rest_asked);
     if (auto const& trouble = region.trouble)
         content.set(
             "trouble",

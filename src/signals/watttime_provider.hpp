@@ -16,7 +16,9 @@ class WattTimeProvider final : public Provider {
     /// Shares `client`'s state folder and log.
     explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
     /// Asks WattTime unless a known value covers `to`, which is the present. After a failure it waits, 30 s at first and up to 5 min, or
-    /// as long as the server asks for (an hour at most), before it or another process asks again, and answers the same trouble meanwhile.
+    /// as long as the server asks for (an hour at most), before it or another process asks again, and answers the same trouble meanwhile. A
+    /// refused account is asked for again as soon as its file was changed. A newest value of two periods ago or more is trouble, for a
+    /// signal that stands still counts as none.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:
@@ -25,6 +27,7 @@ class WattTimeProvider final : public Provider {
         std::optional<Error> trouble;
         int failures{0};
         std::optional<Time> not_before;  ///< nobody asks until then
+        bool rest_asked{false};          ///< the server wanted it so
     };
     Region& recall(RegionId const& region);
     void ask(RegionId const& id, Region& region, Time now);

@@ -37,6 +37,7 @@ class Live : public testing::Test {
         watttime::Options options;
         options.base_url = server_.url();
         options.state_folder = folder_ / "state";
+        options.credentials_file = folder_ / "account.json";
         options.pause = [](Millis) {};
         options.writes = writes_;
         options.log = Log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; }, Level::debug);
@@ -165,6 +166,50 @@ TEST_F(Live, ServerThatAsksForARestGetsIt)
     clock_.time = at("11:00");
     auto sixth = provider();
     EXPECT_FALSE(ask(sixth).trouble) << "a clock that was wrong does not silence a region";
+}
+
+TEST_F(Live, ServerThatStandsStillIsTrouble)
+{
+    set_time("12:02");
+    clock_.time = at("12:09:59");
+    auto one = provider();
+    EXPECT_FALSE(ask(one).trouble) << "the value is late";
+    set_time("12:02");
+    clock_.time = at("12:10:30");
+    auto const answer = ask(one);
+    ASSERT_TRUE(answer.trouble);
+    EXPECT_EQ(answer.trouble->code, ExitCode::temporary);
+    EXPECT_THAT(answer.trouble->message(), HasSubstr("its newest value is of 2026-01-11T12:00:00Z, 10m30s ago"));
+    EXPECT_THAT(answer.samples, SizeIs(1)) << "it ages by itself";
+    set_time("12:11:30");
+    EXPECT_FALSE(ask(one).trouble);
+}
+
+TEST_F(Live, RestThatAClockAheadHasLeftIsNotKept)
+{
+    set_time("12:50");
+    auto one = provider();
+    ASSERT_FALSE(ask(one).trouble);
+    set_time("12:00");
+    auto second = provider();
+    EXPECT_THAT(ask(second).samples, SizeIs(1));
+    EXPECT_EQ(questions(), 2U);
+}
+
+TEST_F(Live, RefusedAccountIsAskedForAgainWhenItsFileChanges)
+{
+    set_time("12:02");
+    ASSERT_TRUE(write_file(folder_ / "account.json", "wrong", 0600));
+    auto first = provider("wrong");
+    ASSERT_EQ(ask(first).trouble->code, ExitCode::permission);
+    auto const asked = server_.requests("/login").size();
+    auto again = provider("wrong");
+    ASSERT_EQ(ask(again).trouble->code, ExitCode::permission);
+    EXPECT_EQ(server_.requests("/login").size(), asked) << "nobody has changed it";
+    auto const later = std::filesystem::last_write_time(folder_ / "state/watttime-CAISO_NORTH.json") + std::chrono::seconds(1);
+    std::filesystem::last_write_time(folder_ / "account.json", later);
+    auto corrected = provider();
+    EXPECT_FALSE(ask(corrected).trouble);
 }
 
 TEST_F(Live, DryRunUsesWhatIsThereAndWritesNothing)

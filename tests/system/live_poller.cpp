@@ -118,6 +118,31 @@ TEST_F(LivePoller, WhatCronMustSeeIsAnExitCode)
     server_.control("no_faults");
     ASSERT_TRUE(write_file(folder_ / "account.json", R"({"username": "alice", "password": "wrong"})", 0600));
     for (int i = 0; i < 2; ++i) EXPECT_EQ(poll({}).exit_code, 77) << "also while nobody asks again";
+    ASSERT_TRUE(write_file(folder_ / "account.json",
+                           fmt::format(R"({{"username": "alice", "password": "{}"}})", test::WattTimeServer::password), 0600));
+    EXPECT_EQ(poll({}).exit_code, 0) << "a corrected password counts at once";
+}
+
+TEST_F(LivePoller, SiteThatIsNamedTwiceIsWatchedOnce)
+{
+    auto const done = poll({"--explain", "--site", "CAISO_NORTH", "--site", "CAISO_NORTH"});
+    EXPECT_EQ(done.exit_code, 0) << done.errors;
+    EXPECT_THAT(done.output, testing::StartsWith("CAISO_NORTH ("));
+    EXPECT_EQ(done.output.find("CAISO_NORTH (", 1), std::string::npos) << done.output;
+}
+
+TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
+{
+    EXPECT_EQ(poll({}).exit_code, 0);
+    std::filesystem::copy(folder_ / "out", folder_ / "copy", std::filesystem::copy_options::recursive);
+    auto const text = read_file(folder_ / "run.json").value();
+    auto const at = text.find("\"out\"");
+    ASSERT_TRUE(write_file(folder_ / "run.json", text.substr(0, at) + "\"copy\"" + text.substr(at + 5)));
+    auto const copied = poll({});
+    EXPECT_EQ(copied.exit_code, 78);
+    EXPECT_THAT(copied.errors, HasSubstr("/copy is a copy of a run's folder"));
+    ASSERT_TRUE(write_file(folder_ / "run.json", text));
+    EXPECT_EQ(poll({}).exit_code, 0);
 }
 
 TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
