@@ -66,6 +66,9 @@ Result<void> read_sites(RunFiles& files)
     return {};
 }
 
+/// A file's name for people: what is not text in it is written out, so that the document stays UTF-8.
+std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
+
 fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
 
 Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
@@ -74,7 +77,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
         auto const trace = signals::read_trace(*path);
         if (!trace) return tl::unexpected(trace.error());
         files.trace = by_region(*trace);
-        files.trace_name = path->filename().string();
+        files.trace_name = name_of(*path);
         files.whole_trace = true;
         return {};
     }
@@ -115,8 +118,8 @@ Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const
 
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
 {
-    std::vector<std::pair<fs::path, std::string>> named{{files.run.file, files.run.file.filename().string()}};
-    named.emplace_back(trace ? *trace : samples_file(files.run), trace ? trace->filename().string() : "poller signals.jsonl");
+    std::vector<std::pair<fs::path, std::string>> named{{files.run.file, name_of(files.run.file)}};
+    named.emplace_back(trace ? *trace : samples_file(files.run), trace ? name_of(*trace) : "poller signals.jsonl");
     named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json", "store run.json");
     named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
     named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");

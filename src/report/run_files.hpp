@@ -89,8 +89,8 @@ struct SampleFile {
 [[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path, std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
-/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is none. Stops before a number that is
-/// missing.
+/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is none. `protocol` if one is damaged,
+/// does not follow from the one before, or is missing while there are later ones.
 [[nodiscard]] Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store, RunId const& run);
 
 }  // namespace curtail::report

@@ -1,4 +1,5 @@
 // The account of a synthetic run, and what becomes of runs that are cut short.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -288,6 +289,38 @@ TEST(Run, ADamagedChainIsAnError)
     auto const files = load_run(folder / "run.json", std::nullopt);
     ASSERT_FALSE(files);
     EXPECT_EQ(files.error().code, ExitCode::protocol);
+}
+
+TEST(Run, AHoleInTheChainIsAnErrorAndAnEndIsNone)
+{
+    TemporaryFolder const folder;
+    test::write_synthetic_run(folder.path(), {});
+    auto const commits = folder / "store/runs/demo/commits";
+    auto const all = read_chain(folder / "store", {"demo"}).value().size();
+    ASSERT_GT(all, 10U);
+    std::filesystem::remove(commits / fmt::format("{:08}.json", all));
+    EXPECT_EQ(read_chain(folder / "store", {"demo"}).value().size(), all - 1);
+    for (char const* name : {"00000005.json", "00000001.json"}) {
+        std::filesystem::remove(commits / name);
+        auto const chain = read_chain(folder / "store", {"demo"});
+        ASSERT_FALSE(chain) << name;
+        EXPECT_EQ(chain.error().code, ExitCode::protocol);
+        EXPECT_THAT(chain.error().message(), HasSubstr(name));
+        EXPECT_THAT(chain.error().message(), HasSubstr("missing"));
+    }
+}
+
+TEST(Run, ATraceWithANameThatIsNoTextLeavesTheDocumentWhole)
+{
+    TemporaryFolder const folder;
+    test::write_synthetic_run(folder.path(), {});
+    auto const trace = folder / "tr\xff.csv";
+    std::filesystem::rename(folder / "trace.csv", trace);
+    auto const files = load_run(folder / "run.json", trace);
+    ASSERT_TRUE(files) << files.error().message();
+    auto const text = json::to_string(document(account_of(*files), std::nullopt));
+    EXPECT_TRUE(json::parse(text, "document"));
+    EXPECT_THAT(text, HasSubstr("tr\\\\xff.csv"));
 }
 
 TEST(Run, ABadClockNamesItsKey)
