@@ -102,7 +102,7 @@ json::Object chain_json(ChainView const& chain, Time now)
                                        {"site", row.site.value},
                                        {"decided", row.seq.value},
                                        {"held", row.held.to_json()},
-                                       {"blocks_per_s", static_cast<double>(row.rate) * 1e-6},
+                                       {"blocks_per_s", row.rate == 0 ? json::Value() : json::Value(static_cast<double>(row.rate) * 1e-6)},
                                        {"missed", row.missed},
                                        {"seen", format_time(row.seen)},
                                        {"pending", std::move(waiting)}});

@@ -106,6 +106,19 @@ TEST_F(View, TextAndDocumentHoldTheSameFacts)
     EXPECT_EQ(chain->find("waiting")->as_array()->size(), 2U);
 }
 
+TEST_F(View, ARateThatIsNotKnownIsNull)
+{
+    run.make();
+    auto view = *read_chain_view(objects, run.spec().run).value();
+    auto const rate = [&] {
+        auto const document = overview_json({run.spec().run, "file:///x", run.now(), view, {}});
+        return *document.find("chain")->as_object()->find("members")->as_array()->front().as_object()->find("blocks_per_s");
+    };
+    EXPECT_EQ(rate(), json::Value(1.0));
+    view.members[0].row.rate = 0;
+    EXPECT_TRUE(rate().is_null());
+}
+
 config::Run run_in(std::filesystem::path const& folder)
 {
     config::Run run;
