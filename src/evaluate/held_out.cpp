@@ -20,10 +20,11 @@ class Spread {
         mean_ += off / static_cast<double>(count_);
         squares_ += off * (value - mean_);
     }
-    [[nodiscard]] double standard_error() const
+    /// Nothing of fewer than two values.
+    [[nodiscard]] std::optional<double> standard_error() const
     {
         auto const n = static_cast<double>(count_);
-        return count_ < 2 ? 0 : std::sqrt(squares_ / (n - 1) / n);
+        return count_ < 2 ? std::nullopt : std::optional(std::sqrt(squares_ / (n - 1) / n));
     }
 
   private:

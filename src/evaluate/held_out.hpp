@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 
 #include "data/stream.hpp"
 #include "model/gpt.hpp"
@@ -8,11 +9,11 @@ namespace curtail::evaluate {
 
 /// How well a model predicts text that it was not trained on.
 struct HeldOutLoss {
-    std::int64_t tokens{};     ///< predicted: all but the first
-    double loss{};             ///< mean, nats per token
-    double standard_error{};   ///< of `loss`, from the means of rows, which are nearly independent; 0 with fewer than two rows
-    double unigram_entropy{};  ///< of the same tokens, nats: what a model knows that has only counted them
-    double bits_per_byte{};    ///< loss in bits over the bytes of the text, so that models of different vocabulary compare
+    std::int64_t tokens{};                 ///< predicted: all but the first
+    double loss{};                         ///< mean, nats per token
+    std::optional<double> standard_error;  ///< of `loss`, from the means of whole rows, which are nearly independent; two at least
+    double unigram_entropy{};              ///< of the same tokens, nats: what a model knows that has only counted them
+    double bits_per_byte{};                ///< loss in bits over the bytes of the text, so that models of different vocabulary compare
 };
 
 /// Predicts every token of a stream once, in rows of the model's T tokens (the last one shorter), each without what was before it.

@@ -163,11 +163,21 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensButTheFirst)
     }
     EXPECT_EQ(found->tokens, sum.count);
     EXPECT_NEAR(found->loss, sum.mean(), 1e-5);
-    EXPECT_GT(found->standard_error, 0);
+    EXPECT_GT(found->standard_error.value(), 0);
     auto const& part = held.manifest().held_out;
     EXPECT_NEAR(found->bits_per_byte, found->loss / std::log(2.0) * static_cast<double>(part.tokens) / static_cast<double>(part.text_bytes),
                 1e-9);
     EXPECT_NEAR(found->unigram_entropy, *data::unigram_entropy(held), 1e-12);
+}
+
+TEST_F(PreparedText, HeldOutLossOfASingleRowHasNoStandardError)
+{
+    auto held = stream();
+    auto shape = small_shape();
+    shape.sequence = held.tokens();
+    auto const found = held_out_loss(model::Gpt(model::initial_parameters(shape, 5)), held);
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_FALSE(found->standard_error);
 }
 
 TEST_F(PreparedText, DataOfALargerVocabularyIsRefused)
