@@ -128,7 +128,9 @@ std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> 
     std::stable_sort(jobs.begin(), jobs.end(), [](JobStory const& a, JobStory const& b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < jobs.size(); ++i) {
         auto& before = jobs[i - 1];
-        if (!before.end || *before.end > jobs[i].begin) before.end = jobs[i].begin;  // a site runs one job at a time
+        if (before.end && *before.end <= jobs[i].begin) continue;
+        before.cut = before.end ? *before.end - jobs[i].begin : Millis{0};
+        before.end = jobs[i].begin;
     }
     return jobs;
 }

@@ -52,19 +52,26 @@ std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> con
     return out;
 }
 
+/// Windows of the poller's openings and closings. A poller that was killed may have told an opening twice, or a decision or the next
+/// opening and no closing before it: then the window ended there.
 std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
 {
     std::vector<WindowStory> windows;
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
-        if (!site) continue;
-        if (event.type == "window-open")
-            windows.push_back({*site, text_of(event, "window"), signal_seconds(event, axis), {}, event.time, {}, {}, {}, {}, {}});
-        if (event.type != "window-close") continue;
+        bool const opens = event.type == "window-open";
+        bool const closes = event.type == "window-close" || (event.type == "decision" && text_of(event, "to") == "closed");
+        if (!site || !(opens || closes)) continue;
+        auto const id = text_of(event, "window");
+        auto const same = [&](WindowStory const& w) { return w.site == *site && !id.empty() && w.id == id; };
+        if (opens && std::any_of(windows.begin(), windows.end(), same)) continue;
+        double const at_s = signal_seconds(event, axis);
         auto const last = std::find_if(windows.rbegin(), windows.rend(), [&](WindowStory const& w) { return w.site == *site; });
-        if (last == windows.rend() || last->close_s) continue;
-        last->close_s = std::max(last->open_s, signal_seconds(event, axis));
-        last->closed_at = event.time;
+        if (last != windows.rend() && !last->close_s) {
+            last->close_s = std::max(last->open_s, at_s);
+            last->closed_at = event.time;
+        }
+        if (opens) windows.push_back({*site, id, at_s, {}, event.time, {}, {}, {}, {}, {}});
     }
     std::stable_sort(windows.begin(), windows.end(), [](WindowStory const& a, WindowStory const& b) { return a.open_s < b.open_s; });
     return windows;

@@ -47,6 +47,7 @@ struct JobStory {
     std::optional<Time> exit;  ///< the trainer's own last word; nothing: it was killed, or trains still
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< the trainer's words: starting, training, exchange, idle, draining
+    Millis cut{0};                                     ///< it held devices so much longer, beside the site's next job
 };
 
 struct SiteStory {
@@ -73,7 +74,8 @@ struct RunStory {
 [[nodiscard]] std::string text_of(Event const& event, char const* key);
 /// A site's jobs from its own events and the poller's, both in order of time. Devices are held from what the launcher says (`started`),
 /// or the poller saw, or the trainer's first event, whichever is first, to the trainer's exit or the launcher's `ended`, whichever is
-/// last. A trainer that was killed could not write an exit: then to what the launcher says, or the poller saw, or the next job.
+/// last. A trainer that was killed could not write an exit: then to what the launcher says, or the poller saw, or the next job. A site
+/// runs one job at a time: what two of them held at once is the later one's.
 [[nodiscard]] std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller, SiteId const& site);
 /// What a job did while it held devices, without gaps; `run_end` is the end of one that still runs. After the trainer's exit it drains;
 /// without an exit, training ends with the last step in `rows` and the job is idle from there.
