@@ -52,6 +52,12 @@ IntensityPiece IntensitySeries::piece(Interval when, std::size_t upper) const
     return out;
 }
 
+Interval IntensitySeries::held_after_last(Interval interval) const
+{
+    bool const held = past_ends_ == PastEnds::hold && !points_.empty() && points_.back().intensity;
+    return {held ? std::clamp(points_.back().time, interval.from, interval.to) : interval.to, interval.to};
+}
+
 std::vector<IntensityPiece> IntensitySeries::pieces(Interval interval) const
 {
     std::vector<IntensityPiece> out;

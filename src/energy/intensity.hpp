@@ -47,6 +47,8 @@ class IntensitySeries {
     [[nodiscard]] bool blind() const { return blind_; }
     /// The interval cut at the samples, in order, without gaps. Empty for an empty interval.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
+    /// The part of the interval after the last sample, where that sample's value is held; empty where nothing is held.
+    [[nodiscard]] Interval held_after_last(Interval interval) const;
     [[nodiscard]] std::vector<IntensityPoint> const& points() const { return points_; }
 
   private:

@@ -99,7 +99,7 @@ AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start, Intensit
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens.value) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when, integrate(rules.power.training, when, intensity, rules.threshold)};
+    return {when, integrate(rules.power.training, when, intensity, rules.threshold), intensity.held_after_last(when)};
 }
 
 }  // namespace curtail::energy

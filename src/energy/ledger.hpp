@@ -72,6 +72,7 @@ struct Rules {
 struct AlwaysOn {
     Interval when;
     Tally tally;
+    Interval held;  ///< the part of `when` after the last sample, where `intensity` holds its value
 };
 /// `tokens` at `tokens_per_second` (seconds of the signal's clock), at training power without a pause, from `start`. `rate` must be
 /// positive.

@@ -41,15 +41,14 @@ Tally& Tally::operator+=(Tally const& other)
 
 std::optional<double> Tally::clean_share() const
 {
-    if (energy.value <= 0 || !known()) return std::nullopt;
-    return ratio(clean, energy);
+    if (seen().value <= 0 || blind) return std::nullopt;
+    return ratio(clean, seen());
 }
 
 std::optional<GramsPerKwh> Tally::mean_intensity() const
 {
-    WattHours const seen = energy - unknown;
-    if (seen.value <= 0 || blind) return std::nullopt;
-    return GramsPerKwh{carbon.value / seen.value * 1000};
+    if (seen().value <= 0 || blind) return std::nullopt;
+    return GramsPerKwh{carbon.value / seen().value * 1000};
 }
 
 Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity, GramsPerKwh threshold)

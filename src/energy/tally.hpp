@@ -26,9 +26,11 @@ struct Tally {
 
     [[nodiscard]] std::optional<Grams> known_carbon() const { return known() ? std::optional(carbon) : std::nullopt; }
     [[nodiscard]] std::optional<Grams> known_carbon_dirty() const { return known() ? std::optional(carbon_dirty) : std::nullopt; }
+    /// Energy drawn while intensity was known.
+    [[nodiscard]] WattHours seen() const { return energy - unknown; }
     /// Energy drawn while intensity was at or above the threshold.
-    [[nodiscard]] std::optional<WattHours> dirty() const { return known() ? std::optional(energy - clean - unknown) : std::nullopt; }
-    /// clean / energy; nothing if no energy was drawn or nothing is known of it.
+    [[nodiscard]] std::optional<WattHours> dirty() const { return known() ? std::optional(seen() - clean) : std::nullopt; }
+    /// clean / energy whose intensity is known: what is not known is neither clean nor dirty. Nothing if there is none.
     [[nodiscard]] std::optional<double> clean_share() const;
     /// carbon / energy whose intensity is known; nothing if there is none.
     [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;

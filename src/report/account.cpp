@@ -1,5 +1,7 @@
 #include "report/account.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace curtail::report {
@@ -44,6 +46,22 @@ std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally cons
 {
     if (!part.whole() || !other.whole() || other.carbon.value <= 0) return std::nullopt;
     return ratio(part.carbon, other.carbon);
+}
+
+std::vector<std::string> held_after_signal(Account const& account)
+{
+    std::vector<std::pair<std::string, std::string>> regions_by_words;
+    for (auto const& s : account.always_on) {
+        if (s.held_s <= 0) continue;
+        auto const words = fmt::format("the last {:.0f} s ({:.3f} of {:.3f} kWh) lie after the signal's last sample, whose value is held",
+                                       s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
+        auto const same = std::find_if(regions_by_words.begin(), regions_by_words.end(), [&](auto const& r) { return r.first == words; });
+        if (same == regions_by_words.end()) regions_by_words.emplace_back(words, s.region);
+        else same->second += ", " + s.region;
+    }
+    std::vector<std::string> out;
+    for (auto const& [words, regions] : regions_by_words) out.push_back(regions + ": " + words);
+    return out;
 }
 
 std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge, bool beside)

@@ -89,14 +89,14 @@ struct RoundAccount {
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians over joint rounds, real seconds.
+/// Medians over joint rounds, real seconds. Nothing: no round tells.
 struct RoundSummary {
     std::size_t joint{};
     double duration{};
-    double before{};
-    double train{};
-    double after{};
-    double merge{};
+    MaybeSeconds before;
+    MaybeSeconds train;
+    MaybeSeconds after;
+    MaybeSeconds merge;
 };
 
 /// A line on the loss charts.
@@ -113,8 +113,8 @@ struct FinalLoss {
     std::string id;
     std::string label;
     double best_perplexity{};
-    double tail_loss{};   ///< mean of the last `LossAccount::tail_steps` steps
-    double tail_error{};  ///< its standard error
+    double tail_loss{};                ///< mean of the last `LossAccount::tail_steps` steps
+    std::optional<double> tail_error;  ///< its standard error; nothing of a single step
     double wall_s{};
     std::int64_t steps{};
 };
@@ -184,12 +184,20 @@ struct Scenario {
     std::string label;
     std::string region;  ///< empty: several
     std::size_t sites{1};
-    double wall_s{};
+    MaybeSeconds wall_s;
     std::optional<double> step;        ///< real seconds a step takes
     std::vector<energy::Tally> range;  ///< one, or the least and the greatest where regions are not known
     std::int64_t tokens{};
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
+    double held_s{};      ///< of `wall_s` after the signal's last sample, whose value is held there
+    WattHours held_wh{};  ///< drawn then
+};
+
+/// Running totals at `from_s`, and then every so often.
+struct RunningTotals {
+    double from_s{};
+    std::vector<energy::Tally> tallies;
 };
 
 /// A baseline that was really run.
@@ -232,6 +240,7 @@ struct Commits {
     std::int64_t roster{};
     std::int64_t joint{};  ///< merged from two sites or more
     std::int64_t lone{};
+    [[nodiscard]] std::int64_t all() const { return genesis + roster + joint + lone; }
 };
 
 struct Account {
@@ -261,8 +270,8 @@ struct Account {
     std::int64_t tokens{};            ///< in the committed model
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
-    std::vector<Scenario> always_on;                                         ///< one per region of the trace, in its order
-    std::map<std::string, std::vector<energy::Tally>> always_on_cumulative;  ///< by region, at 0, `always_on_step_s`, ...
+    std::vector<Scenario> always_on;                            ///< one per region of the trace, in its order
+    std::map<std::string, RunningTotals> always_on_cumulative;  ///< by region, every `always_on_step_s`
     double always_on_step_s{300};
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
@@ -270,6 +279,7 @@ struct Account {
     std::map<std::string, std::string> missing;  ///< field -> why it is not there, in words
     std::vector<FactGroup> facts;
     std::vector<std::pair<std::string, std::string>> notes;
+    std::vector<std::string> doubts;  ///< why figures of a site may be wrong, in words
     std::vector<EventLine> events;
 
     [[nodiscard]] energy::Tally total() const;
@@ -283,6 +293,8 @@ struct Account {
 /// CO2 of `part`, the run or a part of it, over that of `other`, always-on; nothing where either is not known as a whole
 /// (energy::Tally::whole), or the other caused none.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other);
+/// What of always-on lies after the signal's last sample, whose value is held there: one sentence for the regions that have it in common.
+[[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
 /// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training meanwhile or without.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge,
                                               bool beside);

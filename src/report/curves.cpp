@@ -18,12 +18,33 @@ Curve picked(Curve const& whole, std::vector<std::size_t> const& indices)
             pick(whole.perplexity, indices)};
 }
 
+/// One point for those of equal step: their mean, at the latest of their times.
+std::vector<CurvePoint> averaged(std::span<CurvePoint const> points)
+{
+    std::vector<CurvePoint> out;
+    for (std::size_t first = 0; first < points.size();) {
+        CurvePoint mean{points[first].step, points[first].t, 0, 0};
+        std::size_t next = first;
+        for (; next < points.size() && points[next].step == mean.step; ++next) {
+            mean.t = std::max(mean.t, points[next].t);
+            mean.loss += points[next].loss;
+            mean.perplexity += points[next].perplexity;
+        }
+        auto const count = static_cast<double>(next - first);
+        mean.loss /= count;
+        mean.perplexity /= count;
+        out.push_back(mean);
+        first = next;
+    }
+    return out;
+}
+
 }  // namespace
 
 Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points, double constant, std::size_t most)
 {
     Curve curve{std::move(id), std::move(label), {}, {}, {}, {}};
-    for (auto const& p : points) {
+    for (auto const& p : averaged(points)) {
         double const a = curve.step.empty() ? 0 : std::exp(-(p.step - curve.step.back()) / constant);
         curve.loss.push_back(curve.loss.empty() ? p.loss : a * curve.loss.back() + (1 - a) * p.loss);
         curve.perplexity.push_back(curve.perplexity.empty() ? p.perplexity : a * curve.perplexity.back() + (1 - a) * p.perplexity);
@@ -54,7 +75,7 @@ MeanError mean_error(std::span<double const> values)
     double const mean = sum / n;
     double squares = 0;
     for (double const v : values) squares += (v - mean) * (v - mean);
-    return {mean, values.size() > 1 ? std::sqrt(squares / (n - 1) / n) : 0, values.size()};
+    return {mean, values.size() > 1 ? std::optional(std::sqrt(squares / (n - 1) / n)) : std::nullopt, values.size()};
 }
 
 MeanError tail_of(std::span<CurvePoint const> points, double steps)

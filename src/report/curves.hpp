@@ -17,7 +17,8 @@ struct CurvePoint {
 };
 
 /// Exponential smoothing with a constant in steps, so that runs logged at different densities compare:
-/// a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. Thinned after smoothing.
+/// a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. `points` are in order of step; points of equal step, as
+/// sites of one round make them, are averaged first and stand at the latest of their times. Thinned after smoothing.
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points, double constant,
                                    std::size_t most);
 /// Single steps, every n-th.
@@ -25,7 +26,7 @@ struct CurvePoint {
 
 struct MeanError {
     double mean{};
-    double error{};  ///< standard error of the mean; 0 of a single value
+    std::optional<double> error;  ///< standard error of the mean; nothing of a single value
     std::size_t count{};
 };
 [[nodiscard]] MeanError mean_error(std::span<double const> values);

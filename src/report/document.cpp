@@ -160,8 +160,11 @@ json::Object document(Account const& a, std::optional<Time> generated_at)
     doc.set("report", std::move(report));
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
+    doc.set("commits", commits_json(a));
+    doc.set("lone_rate", a.lone_rate);
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (a.tokens > 0) doc.set("headline", headline_json(a));
+    if (a.tokens > 0 || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
     doc.set("decisions", decisions_json(a));
     doc.set("windows", windows_json(a));

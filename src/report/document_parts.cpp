@@ -33,7 +33,6 @@ json::Value grams(energy::Tally const& tally, int digits)
 namespace {
 
 std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
-std::optional<double> in_grams(std::optional<Grams> value) { return value ? std::optional(value->value) : std::nullopt; }
 std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.known_carbon()); }
 
 Array spans_json(std::vector<Span> const& spans)
@@ -84,6 +83,8 @@ Object always_on_json(Scenario const& s, Account const& a)
                   {"kwh", tally.energy.value / 1000},
                   {"unknown_kwh", tally.unknown.value / 1000},
                   {"share", share_of(tally)},
+                  {"held_kwh", s.held_wh.value / 1000},
+                  {"held_s", rounded(s.held_s, 1)},
                   {"ratio", carbon_ratio(a.total(), tally)}};
 }
 
@@ -97,6 +98,8 @@ Object scenario_json(Scenario const& s, Account const& a)
     out.set("s_step", s.step);
     out.set("kwh", s.range.front().energy.value / 1000);
     out.set("unknown_kwh", s.range.front().unknown.value / 1000);
+    out.set("held_kwh", s.held_wh.value / 1000);
+    out.set("held_s", rounded(s.held_s, 1));
     if (s.range.size() == 1) {
         out.set("share", share_of(s.range[0]));
         out.set("kg", kg_of(s.range[0]));
@@ -281,7 +284,7 @@ json::Value loss_json(Account const& a)
 json::Value comparison_json(Account const& a)
 {
     auto const* final = final_of(a, "run");
-    Scenario run{"run", "This run", "", a.sites.size(), a.last_step_s.value_or(a.end_s), a.step, {a.total()}, a.tokens, {}, {}};
+    Scenario run{"run", "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()}, a.tokens, {}, {}};
     if (final != nullptr) {
         run.perplexity = final->best_perplexity;
         run.tail = *final;
@@ -296,43 +299,6 @@ json::Value comparison_json(Account const& a)
     return out;
 }
 
-namespace {
-
-Object states_of(energy::Ledger const& ledger, bool carbon)
-{
-    Object out;
-    for (auto const& [state, tally] : ledger.by_state)
-        out.set(energy::name(state), carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
-    return out;
-}
-
-/// Running totals; `g` is null where the last one is not known.
-Object series_json(std::vector<energy::Tally> const& tallies)
-{
-    Array wh, g;
-    for (auto const& t : tallies) {
-        wh.emplace_back(rounded(t.energy.value, 1));
-        g.emplace_back(rounded(t.carbon.value, 2));
-    }
-    bool const known = tallies.empty() || tallies.back().known();
-    return Object{{"wh", std::move(wh)}, {"g", known ? Value(std::move(g)) : Value()}};
-}
-
-Value always_on_series(Account const& a)
-{
-    if (a.always_on_cumulative.empty()) return {};
-    Object g;
-    Value wh;
-    for (auto const& [region, tallies] : a.always_on_cumulative) {
-        auto const series = series_json(tallies);
-        g.set(region, *series.find("g"));
-        wh = *series.find("wh");
-    }
-    return Object{{"step_s", a.always_on_step_s}, {"wh", wh}, {"g", std::move(g)}};
-}
-
-}  // namespace
-
 json::Value times_json(Account const& a)
 {
     Object out;
@@ -346,35 +312,6 @@ json::Value edges_json(Account const& a)
         return Object{{"alone", spread_json(spread_of(a.windows, edge, false))}, {"beside", spread_json(spread_of(a.windows, edge, true))}};
     };
     return Object{{"start_s", of(&WindowAccount::start)}, {"stop_s", of(&WindowAccount::stop)}};
-}
-
-json::Value energy_json(Account const& a)
-{
-    Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
-    for (auto const& s : a.sites) {
-        auto const& id = s.id.value;
-        auto const& total = s.ledger.total;
-        kwh.set(id, states_of(s.ledger, false));
-        g.set(id, states_of(s.ledger, true));
-        inside.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
-        window.set(id, rounded(s.ledger.inside_windows.value / 1000, 5));
-        unknown.set(id, rounded(total.unknown.value / 1000, 5));
-        outside.set(id, rounded(in_grams(total.known_carbon_dirty()), 3));
-        total_kwh.set(id, rounded(total.energy.value / 1000, 6));
-        total_g.set(id, grams(total, 4));
-        cumulative.set(id, series_json(s.cumulative));
-    }
-    Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};
-    if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
-    return Object{{"kwh", std::move(kwh)},
-                  {"g", std::move(g)},
-                  {"inside_kwh", std::move(inside)},
-                  {"window_kwh", std::move(window)},
-                  {"unknown_kwh", std::move(unknown)},
-                  {"outside_g", std::move(outside)},
-                  {"total_kwh", std::move(total_kwh)},
-                  {"total_g", std::move(total_g)},
-                  {"cumulative", std::move(series)}};
 }
 
 }  // namespace curtail::report

@@ -20,9 +20,15 @@ template <class Unit>
 {
     return value ? std::optional(value->value / 1000) : std::nullopt;
 }
+[[nodiscard]] inline std::optional<double> in_grams(std::optional<Grams> value)
+{
+    return value ? std::optional(value->value) : std::nullopt;
+}
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);  ///< its carbon; null where it is not known
 
 [[nodiscard]] json::Value headline_json(Account const& account);
+[[nodiscard]] json::Value totals_json(Account const& account);
+[[nodiscard]] json::Value commits_json(Account const& account);
 [[nodiscard]] json::Value signals_json(Account const& account);
 [[nodiscard]] json::Value windows_json(Account const& account);
 [[nodiscard]] json::Value rounds_json(Account const& account);

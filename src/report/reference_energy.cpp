@@ -133,7 +133,7 @@ void add_scenarios(ReferenceLogs const& logs, ReferenceEnergy const& energy, Acc
         account.always_on.push_back(std::move(s));
         energy::IntensitySeries const series{region.points, energy::PastEnds::hold};
         auto const running = SiteGrid(energy.one_site, energy.grid, series).running(energy.one_site.size());
-        auto& thinned = account.always_on_cumulative[region.region.value];
+        auto& thinned = account.always_on_cumulative[region.region.value].tallies;
         for (std::size_t i = 0; i < running.size(); i += 5) thinned.push_back(running[i]);
     }
     account.always_on_step_s = 300;

@@ -40,7 +40,7 @@ Difference difference_of(std::string id, std::vector<CurvePoint> const& points, 
         if (bucket == 0 || theirs == base.end()) continue;
         out.step.push_back((static_cast<double>(bucket) + 0.5) * static_cast<double>(bucket_steps));
         out.difference.push_back(mine.mean - theirs->second.mean);
-        out.error.push_back(std::hypot(mine.error, theirs->second.error));
+        out.error.push_back(std::hypot(mine.error.value(), theirs->second.error.value()));
     }
     return out;
 }

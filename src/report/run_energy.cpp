@@ -33,12 +33,17 @@ std::size_t points_for(double seconds, double step) { return static_cast<std::si
 
 Millis millis(double seconds) { return std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-/// Windows on the signal's axis, open ones up to the end.
+/// Windows on the signal's axis, in order and apart, open ones up to the end.
 std::vector<energy::Interval> windows_of(Account const& account, std::size_t site, Axis const& axis)
 {
     std::vector<energy::Interval> out;
-    for (auto const& w : account.windows)
-        if (w.site == site) out.push_back({axis.moment(w.open_s), axis.moment(w.close_s.value_or(account.end_s))});
+    for (auto const& w : account.windows) {
+        if (w.site != site) continue;
+        Time const open = axis.moment(w.open_s);
+        Time const from = out.empty() ? open : std::max(open, out.back().to);
+        Time const to = axis.moment(w.close_s.value_or(account.end_s));
+        if (from < to) out.push_back({from, to});
+    }
     return out;
 }
 
@@ -117,7 +122,7 @@ void fill_unknown(RunFiles const& files, Account& account)
     }
     std::string blind;
     for (auto const& site : account.sites)
-        if (series_of(files, site.region).blind()) blind += (blind.empty() ? "" : ", ") + site.region.value;
+        if (site.ledger.total.blind) blind += (blind.empty() ? "" : ", ") + site.region.value;
     if (!blind.empty()) account.missing["carbon"] = files.trace_name + " has no value for " + blind;
     else if (!account.total().known()) account.missing["carbon"] = files.trace_name + " has no value while the sites held devices";
 }
@@ -134,7 +139,7 @@ void fill_always_on(RunFiles const& files, RunStory const& story, Account& accou
         auto const own =
             std::find_if(files.run.sites.begin(), files.run.sites.end(), [&](config::Site const& s) { return s.region == trace.region; });
         auto const rules = rules_of(files, own == files.run.sites.end() ? files.run.sites.front() : *own);
-        energy::IntensitySeries const series{trace.points};
+        energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
         auto const start = trace.points.empty() ? story.axis.zero() : trace.points.front().time;
         auto const result = energy::always_on({account.tokens}, rate, start, series, rules);
         auto const wall = result.when.length().count();
@@ -149,11 +154,14 @@ void fill_always_on(RunFiles const& files, RunStory const& story, Account& accou
                           {},
                           {}};
         scenario.step = static_cast<double>(files.run.training.batch_tokens) / *account.lone_rate;
+        scenario.held_s = result.held.length().count();
+        scenario.held_wh = rules.power.training * result.held.length();
         account.always_on.push_back(std::move(scenario));
         account.always_on_step_s = chart_step(wall, always_on_points);
         std::vector<energy::StateInterval> const whole{{energy::State::training, result.when}};
-        account.always_on_cumulative[trace.region.value] =
-            energy::cumulative(whole, series, rules, start, millis(account.always_on_step_s), points_for(wall, account.always_on_step_s));
+        account.always_on_cumulative[trace.region.value] = {
+            story.axis.of_signal(start),
+            energy::cumulative(whole, series, rules, start, millis(account.always_on_step_s), points_for(wall, account.always_on_step_s))};
     }
 }
 

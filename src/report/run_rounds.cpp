@@ -166,10 +166,10 @@ std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
     }
     auto const median = [](std::vector<double> const& values) {
         auto const spread = spread_of(values);
-        return spread ? spread->median : 0.0;
+        return spread ? MaybeSeconds(spread->median) : std::nullopt;
     };
     if (duration.empty() || train.empty()) return std::nullopt;
-    return RoundSummary{duration.size(), median(duration), median(before), median(train), median(after), median(merge)};
+    return RoundSummary{duration.size(), *median(duration), median(before), median(train), median(after), median(merge)};
 }
 
 }  // namespace

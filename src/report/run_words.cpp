@@ -52,7 +52,8 @@ void add_provenance(Account& a)
          "Integral of power × marginal intensity over each state, exact for intensity that is linear between samples, summed "
          "over sites. Where there is no sample, intensity is unknown: that energy is counted and said, and its CO₂ is not in the "
          "sum, which then is a least value. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
-         "measured lone rate, at training power, from the signal's first sample, by the same integral."},
+         "measured lone rate, at training power, from the signal's first sample, by the same integral; after the signal's last "
+         "sample its value is held."},
         {"energy",
          "Energy",
          {Kind::modelled, "power model, no meter"},
@@ -61,8 +62,8 @@ void add_provenance(Account& a)
         {"share",
          "Curtailed share",
          {Kind::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
-         "Energy drawn while the site's own intensity was below its threshold, over all energy. Inside windows: energy drawn "
-         "while the window was open or closing, over "
+         "Energy drawn while the site's own intensity was below its threshold, over all energy whose intensity is known. Inside "
+         "windows: energy drawn while the window was open or closing, over "
          "all energy; it is larger by what the closing delay costs."},
         {"wall",
          "Wall time",
@@ -180,7 +181,7 @@ void add_carbon_notes(Account& a)
         a.notes.emplace_back(
             "Unknown intensity",
             fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ is not in these figures, "
-                        "which are least values, and they count as not curtailed.",
+                        "which are least values, and the curtailed share is of the rest.",
                         kwh(total.unknown), kwh(total.energy)));
     auto const dirty = total.dirty();
     auto const dirty_carbon = total.known_carbon_dirty();
@@ -190,7 +191,7 @@ void add_carbon_notes(Account& a)
             fmt::format(
                 "{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above the threshold: closing delays, drains and "
                 "the ramps between samples.",
-                100 * ratio(*dirty_carbon, total.carbon), 100 * ratio(*dirty, total.energy)));
+                100 * ratio(*dirty_carbon, total.carbon), 100 * ratio(*dirty, total.seen())));
 }
 
 void add_always_on_notes(Account& a)
@@ -200,15 +201,50 @@ void add_always_on_notes(Account& a)
                                                   "other site held devices. Starting, waiting and "
                                                   "checkpoints are not in it, so always-on is shown at its best.",
                                                   grouped(a.tokens), *a.lone_rate));
+    for (auto const& words : held_after_signal(a)) a.notes.emplace_back("Always on, after the signal's end", words + ".");
     for (auto const& scenario : a.always_on) {
         auto const& tally = scenario.range.front();
         if (tally.unknown.value <= 0) continue;
-        a.notes.emplace_back(
-            "Always on, " + scenario.region,
-            fmt::format("{:.3f} of {:.3f} kWh lie beyond the signal's samples or in their gaps, and their CO₂ is not known. {}",
-                        tally.unknown.value / 1000, tally.energy.value / 1000,
-                        tally.whole() ? "That is too little to matter." : "So there is no percentage of it."));
+        a.notes.emplace_back("Always on, " + scenario.region,
+                             fmt::format("{:.3f} of {:.3f} kWh lie where the signal has no sample, and their CO₂ is not known. {}",
+                                         tally.unknown.value / 1000, tally.energy.value / 1000,
+                                         tally.whole() ? "That is too little to matter." : "So there is no percentage of it."));
     }
+}
+
+/// By how much the times of lines, which were written one after the other, go back at most.
+template <class Line>
+Millis most_back(std::vector<Line> const& lines)
+{
+    Millis most{0};
+    for (std::size_t i = 1; i < lines.size(); ++i) most = std::max(most, lines[i - 1].time - lines[i].time);
+    return most;
+}
+
+/// Launchers count in whole seconds, and threads may write in another order than they looked at the clock.
+constexpr Millis tolerated{1000};
+
+/// What contradicts itself in the files: the figures are then a guess, and a reader must know.
+void add_doubts(RunFiles const& files, RunStory const& story, Account& a)
+{
+    auto const seconds = [](Millis ms) { return FractionalSeconds(ms).count(); };
+    auto const clock = [&](std::string const& who, Millis back) {
+        if (back > tolerated)
+            a.doubts.push_back(
+                fmt::format("the clock of {} was set back by {:.1f} s while it logged; times, energy and CO2 after that are wrong", who,
+                            seconds(back)));
+    };
+    clock("the poller", most_back(files.poller));
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const& name = files.run.sites[s].site.value;
+        clock(name, std::max(most_back(files.sites[s].events), most_back(files.sites[s].metrics)));
+        Millis cut{0};
+        for (auto const& job : story.sites[s].jobs) cut += job.cut;
+        if (cut > tolerated)
+            a.doubts.push_back(
+                fmt::format("two jobs of {} held devices at once for {:.1f} real s; only one of them is counted", name, seconds(cut)));
+    }
+    for (auto const& doubt : a.doubts) a.notes.emplace_back("Doubtful", doubt + ".");
 }
 
 void add_notes(RunFiles const& files, Account& a)
@@ -245,6 +281,7 @@ void fill_words(RunFiles const& files, RunStory const& story, Account& account)
     add_provenance(account);
     add_facts(files, story, account);
     add_notes(files, account);
+    add_doubts(files, story, account);
     account.missing["transfer"] = "Upload and download are not logged apart: both are in the round exchange.";
     if (auto const total = account.total(); !total.whole())
         account.missing["ratio"] =

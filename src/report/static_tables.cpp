@@ -68,11 +68,11 @@ std::vector<Row> summary_rows(Account const& a)
 
 std::vector<Row> scenario_rows(Account const& a)
 {
-    auto const row = [](std::string label, double wall_s, energy::Tally const& least, energy::Tally const& most) {
+    auto const row = [](std::string label, MaybeSeconds wall_s, energy::Tally const& least, energy::Tally const& most) {
         auto const kg = least.carbon == most.carbon ? carbon(least, 3) : carbon(least, 2) + " to " + carbon(most, 2);
-        return Row{std::move(label), number(wall_s / 3600, 2), number(least.energy.value / 1000, 2), kg};
+        return Row{std::move(label), number(wall_s, 2, 1.0 / 3600), number(least.energy.value / 1000, 2), kg};
     };
-    std::vector<Row> rows{row("This run", a.last_step_s.value_or(a.end_s), a.total(), a.total())};
+    std::vector<Row> rows{row("This run", a.last_step_s, a.total(), a.total())};
     for (auto const* scenarios : {&a.always_on, &a.other_scenarios})
         for (auto const& s : *scenarios) rows.push_back(row(s.label, s.wall_s, s.range.front(), s.range.back()));
     return rows;
@@ -104,10 +104,8 @@ std::vector<Row> round_rows(Account const& a)
 std::string static_tables(Account const& a)
 {
     std::string out = "<h1>" + escape_html(a.title) + "</h1>";
-    if (a.tokens > 0) {
-        out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
-        out += table("Comparison with baselines", {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
-    }
+    if (a.tokens > 0 || a.total().energy.value > 0) out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
+    if (a.tokens > 0) out += table("Comparison with baselines", {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
     out += table("Windows (UTC)", {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"}, window_rows(a));
     out +=
         table("Rounds (UTC)", {"Round", "Began", "Sites", "Tokens", "Duration, real s", "Merge, real s", "Loss", "Energy, kWh", "CO2, g"},

@@ -121,6 +121,7 @@ std::string always_on_text(Account const& a)
     if (a.lone_rate)
         text += fmt::format("  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n", a.tokens, *a.lone_rate);
     if (auto const why = a.missing.find("ratio"); why != a.missing.end()) text += "  no percentages: " + why->second + "\n";
+    for (auto const& words : held_after_signal(a)) text += "  " + printable(words) + "\n";
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
             text += fmt::format("  {}: {:.3f} of {:.3f} kWh lie where there is no sample; their CO2 is not known{}\n", printable(s.region),
@@ -132,8 +133,8 @@ std::string closing_text(Account const& a)
 {
     auto const& c = a.commits;
     std::string text =
-        fmt::format("{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} tokens in the model\n",
-                    c.genesis + c.roster + c.joint + c.lone, c.joint, c.lone, c.roster, a.tokens);
+        fmt::format("{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} tokens in the model\n", c.all(),
+                    c.joint, c.lone, c.roster, a.tokens);
     if (a.held_out)
         text += fmt::format("held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} {}\n", a.held_out->loss,
                             a.held_out->commit, a.held_out->newer ? fmt::format(" (the model is at {})", *a.held_out->newer) : "",
@@ -143,13 +144,15 @@ std::string closing_text(Account const& a)
     auto const unknown = a.total().unknown;
     if (auto const why = a.missing.find("carbon"); why != a.missing.end()) text += "CO2 is not known: " + printable(why->second) + "\n";
     else if (unknown.value > 0)
-        text +=
-            fmt::format("{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures\n", unknown.value / 1000);
+        text += fmt::format(
+            "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures, and curtailed % is of the rest\n",
+            unknown.value / 1000);
     if (a.clock_factor != 1)
         text += fmt::format(
             "signal at {:g} times real speed: energy and windows on its clock, starts, stops and training in real seconds, stretched {:g} "
             "times\n",
             a.clock_factor, a.clock_factor);
+    for (auto const& doubt : a.doubts) text += "doubtful: " + printable(doubt) + "\n";
     return text;
 }
 

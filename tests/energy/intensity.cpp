@@ -35,6 +35,16 @@ TEST(Intensity, PastTheEndsIsUnknownUnlessHeld)
     EXPECT_FALSE(IntensitySeries({}, PastEnds::hold).at(at(0)));
 }
 
+TEST(Intensity, WhatIsHeldIsOnlyWhatLiesAfterTheLastSample)
+{
+    auto const held = series(PastEnds::hold);
+    EXPECT_EQ(held.held_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));
+    EXPECT_EQ(held.held_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
+    EXPECT_EQ(held.held_after_last({at(0), at(900)}).length().count(), 0);
+    EXPECT_EQ(series().held_after_last({at(0), at(1000)}).length().count(), 0);
+    EXPECT_EQ(IntensitySeries({{at(0), std::nullopt}}, PastEnds::hold).held_after_last({at(0), at(9)}).length().count(), 0);
+}
+
 TEST(Intensity, PiecesCoverAnIntervalWithoutGaps)
 {
     auto const pieces = series(PastEnds::hold).pieces({at(-100), at(1000)});

@@ -31,7 +31,7 @@ TEST(Tally, EnergyWithoutSignalIsCountedAsUnknownAndCausesNoCarbon)
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
     EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
     EXPECT_NEAR(tally.carbon.value, 300.0 / 3600 * 50, 1e-9);
-    EXPECT_NEAR(*tally.clean_share(), 0.25, 1e-12);
+    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "what is not known is neither clean nor dirty";
 }
 
 TEST(Tally, OfNothingHasNoShares)

@@ -3,6 +3,7 @@
 
 #include "core/files.hpp"
 #include "report/document.hpp"
+#include "report/page.hpp"
 #include "report/small_run.hpp"
 #include "report/tables.hpp"
 #include "support/temporary_folder.hpp"
@@ -11,7 +12,9 @@ namespace curtail::report {
 namespace {
 
 using test::at;
+using test::entry;
 using test::hourly;
+using test::number;
 using test::small_run;
 using testing::HasSubstr;
 using testing::Not;
@@ -98,8 +101,96 @@ TEST(Bill, WithPartOfTheSignalMissingIsALeastValue)
     auto const account = account_of(files);
     EXPECT_NEAR(account.sites[0].ledger.total.known_carbon()->value, 260, 1e-9);
     EXPECT_FALSE(account.total().whole());
-    EXPECT_THAT(summary_text(account), HasSubstr(">260.0"));
+    EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +68.8 +>260.0"))
+        << "2.2 kWh of 3.2 whose intensity is known";
     EXPECT_THAT(summary_text(account), HasSubstr("0.200 kWh were drawn while the signal was unknown"));
+}
+
+// 21600 tokens take 6 h, of which the trace knows four:
+//   E  2 x (50 + 100 + 250 + 200) + 2 h of 50, 2 x 100 = 1400 g      W  2 x (120 + 40 + 80 + 260) + 2 h of 400, 2 x 800 = 2600 g
+TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndSaysSo)
+{
+    auto files = small_run();
+    files.commits.back().tokens = 21'600;
+    auto const account = account_of(files);
+    auto const total = account.total();
+    EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1400, 1e-9);
+    EXPECT_NEAR(account.always_on[1].range[0].carbon.value, 2600, 1e-9);
+    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 492.0 / 1400, 1e-12);
+    EXPECT_THAT(summary_text(account), HasSubstr("  E, W, N: the last 7200 s (4.000 of 12.000 kWh) lie after the signal's last sample"));
+    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end", HasSubstr("7200 s"))));
+    auto const doc = document(account, std::nullopt);
+    auto const always_on = *entry(doc, {"headline", "always_on"})->as_array()->front().as_object();
+    EXPECT_NEAR(number(always_on, {"held_s"}), 7200, 1e-9);
+    EXPECT_NEAR(number(always_on, {"held_kwh"}), 4, 1e-9);
+    EXPECT_THAT(summary_text(account_of(small_run())), Not(HasSubstr("last sample")));
+}
+
+TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
+{
+    auto files = small_run();
+    files.run.sites.push_back(test::site("SOUTH", "S"));
+    files.sites.resize(3);
+    auto const account = account_of(files);
+    EXPECT_EQ(account.missing.count("carbon"), 0U);
+    EXPECT_THAT(summary_text(account), Not(HasSubstr("CO2 is not known")));
+}
+
+TEST(Bill, IsInTheDocumentAsInTheTable)
+{
+    auto const doc = document(account_of(small_run()), std::nullopt);
+    EXPECT_NEAR(number(doc, {"lone_rate"}), 1, 1e-12);
+    EXPECT_EQ(number(doc, {"commits", "all"}), 2);
+    EXPECT_EQ(number(doc, {"commits", "joint"}), 1);
+    EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 492, 1e-9);
+    EXPECT_NEAR(number(doc, {"totals", "all", "ratio", "E"}), 1.64, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "sites", "EAST", "ratio", "W"}), 0.9375, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "sites", "WEST", "share"}), 2.7 / 3.2, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "sites", "EAST", "share_inside_windows"}), 3.2 / 3.4, 1e-12);
+    EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "joint_rounds"}), 1);
+    EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "lone_rounds"}), 0);
+}
+
+TEST(Bill, IsThereBeforeAnyWorkIsCommitted)
+{
+    auto files = small_run();
+    files.commits.clear();
+    auto const account = account_of(files);
+    auto const doc = document(account, std::nullopt);
+    EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 492, 1e-9);
+    EXPECT_EQ(number(doc, {"totals", "all", "tokens"}), 0);
+    EXPECT_THAT(static_tables(account), HasSubstr("Summary"));
+    EXPECT_FALSE(entry(doc, {"headline"}));
+}
+
+TEST(Bill, AFigureThatIsNotKnownIsNullAndNever0)
+{
+    auto files = small_run();
+    auto const doc = document(account_of(files), std::nullopt);
+    EXPECT_EQ(entry(doc, {"round_summary", "merge_s"}), json::Value()) << "no site told when it contributed";
+    files.sites[0].metrics.resize(1);
+    files.sites[1].metrics.clear();
+    auto const one_step = document(account_of(files), std::nullopt);
+    EXPECT_EQ(entry(*entry(one_step, {"loss", "final"})->as_array()->front().as_object(), {"tail_se"}), json::Value());
+    files.sites[0].metrics.clear();
+    auto const no_step = document(account_of(files), std::nullopt);
+    EXPECT_EQ(entry(*entry(no_step, {"comparison"})->as_array()->front().as_object(), {"wall_s"}), json::Value());
+}
+
+TEST(Loss, OfSitesAtTheSameStepIsTheirMean)
+{
+    auto files = small_run();
+    for (std::size_t s = 0; s < 2; ++s)
+        for (std::size_t i = 0; i < 4; ++i) {
+            files.sites[s].metrics[i].progress = 900 * static_cast<std::int64_t>(i);
+            files.sites[s].metrics[i].loss = s == 0 ? 2 : 4;
+        }
+    auto const account = account_of(files);
+    EXPECT_THAT(account.loss->curves[0].loss, testing::Each(testing::DoubleNear(3, 1e-12)));
+    EXPECT_THAT(account.loss->curves[0].step, testing::ElementsAre(0, 1, 2, 3));
+    EXPECT_NEAR(account.loss->finals[0].best_perplexity, (std::exp(2) + std::exp(4)) / 2, 1e-9);
 }
 
 class Samples : public testing::Test {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "report/small_run.hpp"
+#include "report/tables.hpp"
 
 namespace curtail::report {
 namespace {
@@ -106,6 +107,77 @@ TEST(Edges, AreToldApartByWhetherAnotherSiteWasInItsRounds)
     EXPECT_TRUE(account.windows[1].start->beside);
     EXPECT_TRUE(account.windows[0].stop->beside);
     EXPECT_EQ(spread_of(account.windows, &WindowAccount::start, true)->greatest, 1800);
+}
+
+class Windows : public testing::Test {
+  protected:
+    static Event open(double hours, char const* id) { return event(hours, "window-open", "EAST", {{"window", id}}); }
+    void forget_the_closing()
+    {
+        files.poller.erase(files.poller.begin() + 2);
+        for (auto const& e : files.poller) ASSERT_FALSE(e.type == "window-close" && e.site == "EAST");
+    }
+    std::vector<Span> of_east() const
+    {
+        std::vector<Span> out;
+        for (auto const& w : account_of(files).windows)
+            if (w.site == 0) out.push_back({w.open_s / 3600, w.close_s.value_or(-1) / 3600});
+        return out;
+    }
+    double share() const { return account_of(files).sites[0].ledger.inside_share().value_or(0); }
+    RunFiles files{small_run()};
+};
+
+TEST_F(Windows, ThatWereOpenedTwiceAreOne)
+{
+    files.poller.push_back(open(0.5, "e"));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 2}));
+    EXPECT_NEAR(share(), 3.2 / 3.4, 1e-12);
+}
+
+TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheNextOpening)
+{
+    forget_the_closing();
+    files.poller.push_back(open(1, "later"));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 1}, Span{1, -1.0 / 3600}));
+    EXPECT_NEAR(share(), 1, 1e-12) << "never more than all";
+}
+
+TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
+{
+    forget_the_closing();
+    files.poller.push_back(event(1.5, "decision", "EAST", {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
+}
+
+class Doubts : public testing::Test {
+  protected:
+    /// What the account says about figures that may be wrong, by its notes.
+    std::vector<std::string> texts() const
+    {
+        std::vector<std::string> out;
+        for (auto const& [title, text] : account_of(files).notes)
+            if (title == "Doubtful") out.push_back(text);
+        return out;
+    }
+    RunFiles files{small_run()};
+};
+
+TEST_F(Doubts, AreNoneInASoundRecord) { EXPECT_THAT(texts(), testing::IsEmpty()); }
+
+TEST_F(Doubts, AreSaidWhereAClockWasSetBack)
+{
+    files.sites[0].metrics.push_back(step(1.9, 900, 60));
+    files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
+    EXPECT_THAT(texts(), ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
+                                     testing::HasSubstr("clock of EAST was set back by 360.0 s")));
+    EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("doubtful: the clock of EAST"));
+}
+
+TEST_F(Doubts, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
+{
+    files.sites[0].events.insert(files.sites[0].events.begin() + 2, event(1.5, "state", "EAST", {{"state", "training"}, {"job", "2"}}));
+    EXPECT_THAT(texts(), ElementsAre(testing::HasSubstr("two jobs of EAST held devices at once for 3600.0 real s")));
 }
 
 class Status : public testing::Test {

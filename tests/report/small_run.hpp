@@ -1,4 +1,6 @@
 #pragma once
+#include <cmath>
+
 #include "core/text.hpp"
 #include "report/run_account.hpp"
 
@@ -76,6 +78,25 @@ inline RunFiles small_run()
     files.trace_name = "hand.csv";
     files.whole_trace = true;
     return files;
+}
+
+/// What a document holds at that path; nothing if there is none.
+inline std::optional<json::Value> entry(json::Object const& document, std::vector<char const*> const& path)
+{
+    json::Value value(document);
+    for (char const* key : path) {
+        auto const* object = value.as_object();
+        auto const* found = object != nullptr ? object->find(key) : nullptr;
+        if (found == nullptr) return std::nullopt;
+        value = json::Value(*found);
+    }
+    return value;
+}
+/// A number in a document; NaN if there is none.
+inline double number(json::Object const& document, std::vector<char const*> const& path)
+{
+    auto const found = entry(document, path);
+    return found ? found->as_number().value_or(std::nan("")) : std::nan("");
 }
 
 }  // namespace curtail::report::test

@@ -204,16 +204,17 @@ class Maker {
         jobs_.push_back({w.site, open + Millis{2000}, stop, member});
     }
 
-    void step(std::size_t site, Time end, std::int64_t number, Millis took)
+    /// `own`: steps of the site since the model that it trains from.
+    void step(std::size_t site, Time end, std::int64_t number, std::int64_t own, Millis took)
     {
-        progress_ += step_tokens;
-        double const loss = 4.6 + 3.0 * std::exp(-static_cast<double>(progress_) / 2.5e5) + noise_(random_);
+        auto const progress = totals_.tokens + own * step_tokens;
+        double const loss = 4.6 + 3.0 * std::exp(-static_cast<double>(progress) / 2.5e5) + noise_(random_);
         if (!recorded(end)) return;
         metrics_[site] += json::to_string(json::Object{{"time", format_time(end)},
                                                        {"step", number},
                                                        {"round", round_},
                                                        {"tokens", step_tokens},
-                                                       {"progress_tokens", progress_ - step_tokens},
+                                                       {"progress_tokens", progress},
                                                        {"loss", loss},
                                                        {"lr_scale", 1.0},
                                                        {"step_s", FractionalSeconds(took).count()}}) +
@@ -243,7 +244,8 @@ class Maker {
                 events_[job->site].push_back({t, "state", names[job->site], {{"state", "training"}, {"job", job_number}}});
                 for (Time at = t + pace; at <= end; at += pace) {
                     if (mine == 0) events_[job->site].push_back({at, "first-step", names[job->site], {{"round", round_}}});
-                    step(job->site, at, ++mine, pace);
+                    step(job->site, at, mine + 1, mine - before, pace);
+                    ++mine;
                 }
                 ++job->seq;
                 auto const made = mine - before;
@@ -309,7 +311,6 @@ class Maker {
     std::map<std::size_t, std::string> metrics_;
     std::vector<Job> jobs_;
     int job_{0};
-    std::int64_t progress_{0};
     std::int64_t block_{0};
     std::int64_t round_{1};
     std::int64_t number_{0};

@@ -1,0 +1,116 @@
+#include "report/document_parts.hpp"
+
+namespace curtail::report {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+namespace {
+
+Object states_of(energy::Ledger const& ledger, bool carbon)
+{
+    Object out;
+    for (auto const& [state, tally] : ledger.by_state)
+        out.set(energy::name(state), carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
+    return out;
+}
+
+/// Running totals; `g` is null where the last one is not known.
+Object series_json(std::vector<energy::Tally> const& tallies)
+{
+    Array wh, g;
+    for (auto const& t : tallies) {
+        wh.emplace_back(rounded(t.energy.value, 1));
+        g.emplace_back(rounded(t.carbon.value, 2));
+    }
+    bool const known = tallies.empty() || tallies.back().known();
+    return Object{{"wh", std::move(wh)}, {"g", known ? Value(std::move(g)) : Value()}};
+}
+
+Value always_on_series(Account const& a)
+{
+    if (a.always_on_cumulative.empty()) return {};
+    Object g;
+    Value wh;
+    for (auto const& [region, totals] : a.always_on_cumulative) {
+        auto const series = series_json(totals.tallies);
+        wh = *series.find("wh");
+        g.set(region, *series.find("g"));
+    }
+    return Object{{"step_s", a.always_on_step_s}, {"wh", std::move(wh)}, {"g", std::move(g)}};
+}
+
+/// What a person compares: energy, carbon and work of a site, or of all of them.
+struct Whole {
+    energy::Tally tally;
+    WattHours inside_windows;
+    std::int64_t tokens{};
+    std::int64_t joint_rounds{};
+    std::int64_t lone_rounds{};
+};
+
+Object whole_json(Whole const& whole, Account const& a)
+{
+    auto const& tally = whole.tally;
+    Object ratios;
+    for (auto const& s : a.always_on) ratios.set(s.region, carbon_ratio(tally, s.range.front()));
+    return {{"kwh", tally.energy.value / 1000},
+            {"unknown_kwh", tally.unknown.value / 1000},
+            {"g", in_grams(tally.known_carbon())},
+            {"co2_is_whole", tally.whole()},
+            {"share", tally.clean_share()},
+            {"share_inside_windows", tally.energy.value > 0 ? Value(ratio(whole.inside_windows, tally.energy)) : Value()},
+            {"ratio", std::move(ratios)},
+            {"tokens", whole.tokens},
+            {"joint_rounds", whole.joint_rounds},
+            {"lone_rounds", whole.lone_rounds}};
+}
+
+}  // namespace
+
+json::Value totals_json(Account const& a)
+{
+    Object sites;
+    for (auto const& s : a.sites)
+        sites.set(s.id.value, whole_json({s.ledger.total, s.ledger.inside_windows, s.tokens, s.joint_rounds, s.lone_rounds}, a));
+    return Object{{"all", whole_json({a.total(), a.inside_windows(), a.tokens, a.commits.joint, a.commits.lone}, a)},
+                  {"sites", std::move(sites)}};
+}
+
+json::Value commits_json(Account const& a)
+{
+    auto const& c = a.commits;
+    return Object{{"all", c.all()}, {"genesis", c.genesis}, {"roster", c.roster}, {"joint", c.joint}, {"lone", c.lone}};
+}
+
+json::Value energy_json(Account const& a)
+{
+    Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
+    for (auto const& s : a.sites) {
+        auto const& id = s.id.value;
+        auto const& total = s.ledger.total;
+        kwh.set(id, states_of(s.ledger, false));
+        g.set(id, states_of(s.ledger, true));
+        inside.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
+        window.set(id, rounded(s.ledger.inside_windows.value / 1000, 5));
+        unknown.set(id, rounded(total.unknown.value / 1000, 5));
+        outside.set(id, rounded(in_grams(total.known_carbon_dirty()), 3));
+        total_kwh.set(id, rounded(total.energy.value / 1000, 6));
+        total_g.set(id, grams(total, 4));
+        cumulative.set(id, series_json(s.cumulative));
+    }
+    Object series{{"step_s", a.cumulative_step_s}, {"sites", std::move(cumulative)}};
+    if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
+    return Object{{"kwh", std::move(kwh)},
+                  {"g", std::move(g)},
+                  {"inside_kwh", std::move(inside)},
+                  {"window_kwh", std::move(window)},
+                  {"unknown_kwh", std::move(unknown)},
+                  {"outside_g", std::move(outside)},
+                  {"total_kwh", std::move(total_kwh)},
+                  {"total_g", std::move(total_g)},
+                  {"cumulative", std::move(series)}};
+}
+
+}  // namespace curtail::report
