@@ -31,14 +31,14 @@ Object series_json(std::vector<energy::Tally> const& tallies)
 Value always_on_series(Account const& a)
 {
     if (a.always_on_cumulative.empty()) return {};
-    Object g;
-    Value wh;
+    Object start, wh, g;
     for (auto const& [region, totals] : a.always_on_cumulative) {
         auto const series = series_json(totals.tallies);
-        wh = *series.find("wh");
+        start.set(region, rounded(totals.from_s, 1));
+        wh.set(region, *series.find("wh"));
         g.set(region, *series.find("g"));
     }
-    return Object{{"step_s", a.always_on_step_s}, {"wh", std::move(wh)}, {"g", std::move(g)}};
+    return Object{{"step_s", a.always_on_step_s}, {"start_s", std::move(start)}, {"wh", std::move(wh)}, {"g", std::move(g)}};
 }
 
 /// What a person compares: energy, carbon and work of a site, or of all of them.

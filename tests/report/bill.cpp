@@ -152,6 +152,20 @@ TEST(Bill, IsInTheDocumentAsInTheTable)
     EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "lone_rounds"}), 0);
 }
 
+TEST(Bill, OfAlwaysOnBeginsWithItsTraceAndDrawsAsItsSiteDoes)
+{
+    auto files = small_run();
+    files.run.sites[1].power.training = Watts{1000};
+    files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
+    auto const doc = document(account_of(files), std::nullopt);
+    auto const of = [&](char const* key, char const* region) { return entry(doc, {"energy", "cumulative", "always_on", key, region}); };
+    EXPECT_EQ(of("start_s", "E"), json::Value(-86'400.0));
+    EXPECT_EQ(of("start_s", "W"), json::Value(0.0));
+    ASSERT_TRUE(of("wh", "E") && of("wh", "W"));
+    EXPECT_EQ(of("wh", "E")->as_array()->back().as_number(), 4000);
+    EXPECT_EQ(of("wh", "W")->as_array()->back().as_number(), 2000);
+}
+
 TEST(Bill, IsThereBeforeAnyWorkIsCommitted)
 {
     auto files = small_run();

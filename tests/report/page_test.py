@@ -4,10 +4,11 @@
 page_test.py BUILD_FOLDER [--keep FOLDER]     exit 77 (skipped) where there is no Chromium or no plotly.js
 --keep leaves the pages and a screenshot of each, in light, dark and narrow, for a person to look at.
 """
-import base64, json, os, shutil, subprocess, sys, tempfile, time
+import base64, glob, json, os, shutil, subprocess, sys, tempfile, time
 
-KINDS = ["demo", "empty", "open", "gaps", "hostile", "blind", "long", "reference"]
-AS_DEMO = ["blind"]  # the demo's run, without the trace and not evaluated
+KINDS = ["demo", "empty", "open", "gaps", "hostile", "blind", "silent", "worse", "long", "reference"]
+# The demo's run: without the trace and not evaluated; without metrics; and with steps so fast that always-on is better in some regions.
+AS_DEMO = ["blind", "silent", "worse"]
 DEADLINE_S = 30
 
 
@@ -127,6 +128,9 @@ def carbon_of(scenario):
     return at_least(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"], 3 if scenario["id"] == "run" else 2)
 
 
+def hours(seconds): return "–" if seconds is None else number(seconds / 3600, 2)
+
+
 def percent(share): return "–" if share is None else number(share * 100, 1)
 
 
@@ -138,15 +142,19 @@ def check_figures(browser, doc, checks):
         tiles = [t.split("kWh")[0] for t in text_of(browser, "#headline .tile .v")]
         checks.equal("energy", tiles[0], number(head["energy_kwh"], 2))
         checks.equal("share", text_of(browser, "#headline .tile .v")[1], percent(head["share"]) + "%")
-        checks.equal("wall", text_of(browser, "#headline .tile .v")[2], number(head["wall_s"] / 3600, 2) + "h")
+        checks.equal("wall", text_of(browser, "#headline .tile .v")[2], hours(head["wall_s"]) + "h")
         if "held_out" in head: checks.equal("held-out loss", text_of(browser, "#headline .tile .v")[3], number(head["held_out"]["loss"], 3) + "nats")
         checks.equal("goodput", text_of(browser, "#headline .tile .v")[5], number(head["goodput"] * 100, 1) + "%")
         always = [r[1] for r in rows_of(browser, "#headline .bars")] and [r[2] for r in rows_of(browser, "#headline .bars")][1:]
         checks.equal("always on", [a.split(" kg")[0].rstrip("–") or "–" for a in always],
                      [at_least(a["kg"], a["kwh"], a["unknown_kwh"], 2) for a in head["always_on"]])
         compared = rows_of(browser, "#compare")
-        checks.equal("scenarios", [(r[0], r[4], r[7]) for r in compared],
-                     [(c["label"], number(c["kwh"], 2), carbon_of(c)) for c in doc["comparison"]])
+        checks.equal("scenarios", [(r[0], r[2], r[4], r[7]) for r in compared],
+                     [(c["label"], hours(c["wall_s"]), number(c["kwh"], 2), carbon_of(c)) for c in doc["comparison"]])
+        wanted = [percent(doc["totals"]["sites"][s["id"]]["share"]) for s in doc["sites"]]
+        shown = rows_of(browser, "#energy .t")
+        checks.true(f"curtailed shares {wanted} are not those of the table of energy", all(
+            share == "–" or share + " %" in row for share, row in zip(wanted, shown)))
     label = {s["id"]: s["label"] for s in doc["sites"]}
     checks.equal("windows", [(r[0], r[5], r[6], r[7], r[9]) for r in rows_of(browser, "#windows")],
                  [(label[w["site"]], number(w["startup_s"], 1), number(w["steps"]), number(w["kwh"], 2), number(w["gco2"], 1)) for w in doc["windows"]])
@@ -214,7 +222,7 @@ def check_kind(browser, kind, folder, checks):
     checks.equal("elements from foreign text", browser.evaluate("document.querySelectorAll('main script, main iframe, main img').length"), 0)
     why = browser.evaluate("[...document.querySelectorAll('section.panel')].filter(s => s.querySelector(':scope > div > p.empty')).map(s => s.id)")
     checks.equal("panels that say why they are empty", why,
-                 ["timeline", "loss", "time", "energy", "compare", "rounds", "events"] if kind == "empty" else [])
+                 ["timeline", "loss", "time", "energy", "compare", "rounds", "events"] if kind == "empty" else ["loss"] if kind == "silent" else [])
 
     if kind == "open": checks.true("an open window is not shown as open", "run ended first" in text_of(browser, "#windows")[0])
     if kind == "gaps": checks.true("unknown energy is not shown", doc["headline"]["kwh_unknown"] > 0 and "signal unknown" in text_of(browser, "#headline")[0])
@@ -228,6 +236,10 @@ def check_kind(browser, kind, folder, checks):
         checks.true(f"tiles {in_real_time} speak of real time, not that of wall time alone", in_real_time == [2])
     if kind == "blind": checks.equal("lanes that say that there is no signal", browser.evaluate(
         "[...document.querySelectorAll('#timeline .annotation-text')].filter(t => t.textContent.startsWith('no signal')).length"), 3)
+    if kind == "silent": checks.true("real time that is not known is not a dash", "in real time–" in text_of(browser, "#headline .tile")[2])
+    if kind == "worse":
+        under = text_of(browser, "#headline .under")[0]
+        checks.true(f"more CO2 than always-on is told as {under!r}", "% less to" in under and "% more than always-on" in under)
     if kind == "long": checks.true("no event is left out of a very long run", doc["events_left_out"] > 0 and "left out here" in text_of(browser, "#events")[0])
     if kind in ("gaps", "hostile"):
         checks.equal("percentages although intensity is not known", [a["ratio"] for a in doc["headline"]["always_on"]], [None] * 4)
@@ -255,6 +267,12 @@ def keep_pictures(browser, kind, folder, keep):
         browser.screenshot(os.path.join(keep, f"{kind}-{name}.png"))
 
 
+def change_metrics(folder, change):
+    for path in glob.glob(os.path.join(folder, "sites/*/metrics.jsonl")):
+        with open(path, encoding="utf-8") as f: rows = [json.loads(line) for line in f]
+        with open(path, "w", encoding="utf-8") as f: f.writelines(json.dumps(row) + "\n" for row in change(rows))
+
+
 def make_report(build, kind, folder):
     """Runs curtail-report for a synthetic run, or for the reference experiment; answers the finished process."""
     program = [os.path.join(build, "bin/curtail-report"), "--quiet"]
@@ -262,6 +280,8 @@ def make_report(build, kind, folder):
         return subprocess.run(program + ["--reference", "--out", os.path.join(folder, "report.html")], capture_output=True, text=True)
     subprocess.run([os.path.join(build, "tests/make_run"), "demo" if kind in AS_DEMO else kind, folder], check=True)
     if kind == "blind": os.remove(os.path.join(folder, "evaluation.json"))
+    if kind == "silent": change_metrics(folder, lambda rows: [])
+    if kind == "worse": change_metrics(folder, lambda rows: [row | {"step_s": row["step_s"] * .15} for row in rows])
     trace = [] if kind == "blind" else ["--trace", os.path.join(folder, "trace.csv")]
     return subprocess.run(program + [os.path.join(folder, "run.json")] + trace, capture_output=True, text=True)
 

@@ -25,7 +25,7 @@ function scenarioColumns(isRun) {
     return [
         ['Scenario', '', c => c.label, 'l'],
         ['Sites', '', c => c.sites],
-        ['Wall time', 'h', c => N(c.wall_s / 3600, 2)],
+        ['Wall time', 'h', c => N(times(c.wall_s, 1 / 3600), 2)],
         ['Step', REAL, c => N(c.s_step, 3)],
         ['Energy', markedUnit('kWh', 'energy'), c => N(c.kwh, 2)],
         ['Curtailed', '%', c => either(c.share_range, c.share, percent)],

@@ -59,14 +59,14 @@ function energyRow({states, windows, unknown}, name, ids) {
     const faintZero = (x, digits) => h('td', {class: x ? null : 'z'}, x == null ? '–' : x ? N(x, digits) : '0');
     const cell = text => h('td', {}, text);
     const kwh = total(E.total_kwh), grams = total(E.total_g), inside = total(E.inside_kwh), unknownKwh = total(E.unknown_kwh || {});
-    const share = part => pct(kwh > 0 && part != null ? part / kwh : null);
+    const share = (part, of) => pct(of > 0 && part != null ? part / of : null);
     const intensity = kwh > unknownKwh && grams != null ? grams / (kwh - unknownKwh) : null;
     const mark = grams == null ? '' : least(kwh, unknownKwh);
     return h(
         'tr', {}, h('td', {class: 'l'}, name), states.map(state => faintZero(ofState(E.kwh, state), state === 'training' ? 2 : 3)),
-        cell(h('b', {}, N(kwh, 2))), cell(share(inside)), windows && cell(share(total(E.window_kwh))), unknown && faintZero(unknownKwh, 2),
-        states.map(state => faintZero(ofState(E.g, state), 1)), cell(h('b', {}, mark, N(grams, 1))), faintZero(total(E.outside_g), 1),
-        cell(N(intensity, 1)));
+        cell(h('b', {}, N(kwh, 2))), cell(share(inside, kwh - unknownKwh)), windows && cell(share(total(E.window_kwh), kwh)),
+        unknown && faintZero(unknownKwh, 2), states.map(state => faintZero(ofState(E.g, state), 1)), cell(h('b', {}, mark, N(grams, 1))),
+        faintZero(total(E.outside_g), 1), cell(N(intensity, 1)));
 }
 
 function energyNote() {
@@ -74,7 +74,7 @@ function energyNote() {
     const total = bySite => sumOrNull(sites.map(s => bySite[s.id]));
     const threshold = common('close_above', 'its threshold', 'g/kWh');
     const bands = `Bands in the CO₂ chart are closing delays: the site still trains although intensity is above ${threshold}.`;
-    const curtailed = '“Curtailed” is the share of energy drawn below the threshold';
+    const curtailed = '“Curtailed” is the share of energy drawn below the threshold, of what is drawn at known intensity';
     const grams = total(E.total_g);
     const above = grams == null ? `. CO₂ is not known: ${carbonUnknown()}.` :
                                   `, “above” all CO₂ from energy drawn at or above it: ${N(total(E.outside_g), 1)} of ${N(grams, 1)} g.`;

@@ -69,21 +69,24 @@ function addSiteStack(f) {
     return parts;
 }
 
-// Always-on draws the same energy in every region, but emits as its region does. Answers each line: {text, last, atRight}.
+// Always-on emits as its region does, and draws what its site does: one line where that is the same everywhere.
+// Answers each line: {text, last, atRight}.
 function addAlwaysOn(f) {
-    const C = D.energy.cumulative.always_on;
-    const x = C.wh.map((_, i) => ms(i * C.step_s));
-    const right = Math.round(sinceZero(visibleRange()[1]) / C.step_s);
-    const line = (series, text, color) => {
-        const y = series.map(v => v / 1000);
+    const C = D.energy.cumulative.always_on, series = C[f.quantity.key];
+    const right = sinceZero(visibleRange()[1]);
+    const line = (region, text, color) => {
+        const start = C.start_s[region], y = series[region].map(v => v / 1000), x = y.map((_, i) => ms(start + i * C.step_s));
         f.data.push({type: 'scatter', mode: 'lines', x, y, line: {color, width: 1.5, dash: '6px,3px'}, hoverinfo: 'skip'});
-        return {text, last: y[y.length - 1], atRight: y[Math.max(0, Math.min(y.length - 1, right))]};
+        const shown = Math.round((right - start) / C.step_s);
+        return {text, last: y[y.length - 1], atRight: y[Math.max(0, Math.min(y.length - 1, shown))]};
     };
-    if (f.quantity === ENERGY) return [line(C.wh, 'always on', css('--muted'))];
-    return Object.entries(C.g).filter(([, series]) => series).map(([region, series]) => {
+    const regions = Object.keys(series).filter(region => series[region]);
+    const different = new Set(regions.map(region => C.start_s[region] + ': ' + series[region]));
+    if (f.quantity === ENERGY && different.size === 1) return [line(regions[0], 'always on', css('--muted'))];
+    return regions.map(region => {
         const s = sites.find(s => s.region === region);
         const name = region.length > 10 ? region.slice(0, 9) + '…' : region;
-        return line(series, esc(name), s ? siteColorNow(s) : css('--muted'));
+        return line(region, esc(name), s ? siteColorNow(s) : css('--muted'));
     });
 }
 

@@ -23,7 +23,8 @@ function headline() {
     if (!H) {
         const why = 'No work is committed yet: no site has trained, or its first round has not ended. ' +
             'Figures appear with the first commit that holds trained tokens.';
-        lede.append(h('p', {class: 'sum'}, why));
+        const drawn = D.totals ? ` So far ${N(D.totals.all.kwh, 2)}\u00a0kWh were drawn.` : '';
+        lede.append(h('p', {class: 'sum'}, why + drawn));
         return;
     }
     lede.append(h('p', {class: 'sum'}, sentence(H)));
@@ -72,12 +73,19 @@ function carbonWords(H) {
     if (H.co2_kg == null) return 'Not known: ' + carbonUnknown() + '.';
     const ratios = alwaysOnRatios(H);
     const why = D.missing.always_on || D.missing.ratio || 'none was computed';
-    const less = ratios ? `${N((1 - ratios.greatest) * 100)}–${N((1 - ratios.least) * 100)} % less than always-on` :
-                          'No comparison with always-on: ' + why;
+    const less = ratios ? beside(ratios) : 'No comparison with always-on: ' + why;
     const known = (H.always_on || []).filter(a => a.kg != null && a.kwh > a.unknown_kwh);
     const intensities = known.map(a => a.kg * 1000 / (a.kwh - (a.unknown_kwh || 0)));
     const against = known.length ? ` against ${N(Math.min(...intensities))}–${N(Math.max(...intensities))}` : '';
     return `${less}; ${N(H.mean_intensity, 1)} g/kWh on average${against}`;
+}
+
+// A run may also emit more than always-on does.
+function beside(ratios) {
+    const off = ratio => N(Math.abs(1 - ratio) * 100);
+    if (ratios.greatest <= 1) return `${off(ratios.greatest)}–${off(ratios.least)} % less than always-on`;
+    if (ratios.least >= 1) return `${off(ratios.least)}–${off(ratios.greatest)} % more than always-on`;
+    return `${off(ratios.least)} % less to ${off(ratios.greatest)} % more than always-on`;
 }
 
 // This run by site, and one always-on site in each region, on one scale.
@@ -116,7 +124,7 @@ function tile({title, key, value, unit, strip, rows}) {
         h('table', {}, h('tbody', {}, rows.map(row => h('tr', {}, row.map(cell => h('td', {}, cell)))))));
 }
 
-function relative(a, b) { return S((a / b - 1) * 100, Math.abs(a / b - 1) < .1 ? 1 : 0) + ' %'; }
+function relative(a, b) { return a == null ? '–' : S((a / b - 1) * 100, Math.abs(a / b - 1) < .1 ? 1 : 0) + ' %'; }
 
 function energyTile(H) {
     const rows = (H.baselines || []).map(b => [b.label, N(b.kwh, 2) + ' kWh', relative(H.energy_kwh, b.kwh)]);
@@ -152,8 +160,8 @@ function wallTile(H) {
     const baselines = (H.baselines || []).map(b => against(b.label, b.wall_s));
     if (!baselines.length && one) baselines.push(against('always on', one.wall_s));
     const rows = baselines.length ? baselines : [NO_BASELINE];
-    if (FACTOR !== 1) rows.push(['in real time', duration(H.wall_s / FACTOR)]);
-    return tile({title: 'Wall time', key: 'wall', value: N(H.wall_s / 3600, 2), unit: 'h', rows});
+    if (FACTOR !== 1) rows.push(['in real time', H.wall_s == null ? '–' : duration(H.wall_s / FACTOR)]);
+    return tile({title: 'Wall time', key: 'wall', value: N(times(H.wall_s, 1 / 3600), 2), unit: 'h', rows});
 }
 
 // Held-out loss where it was evaluated, else perplexity of the training loss.
