@@ -1,8 +1,12 @@
 #include "data/corpus.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -25,21 +29,62 @@ std::size_t find_cut(std::string_view text, std::size_t limit)
     return cut;
 }
 
+tl::unexpected<Error> cannot_read(fs::path const& path, std::string why, std::string remedy = {})
+{
+    return fail(ExitCode::no_input, "cannot read text " + path.string(), std::move(why), std::move(remedy));
+}
+
+/// Files and folders by what they are, whatever the names and links that lead to them.
+class Seen {
+  public:
+    /// Whether `path` is met for the first time.
+    [[nodiscard]] Result<bool> add(fs::path const& path)
+    {
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0) return cannot_read(path, errno_text(errno));
+        return seen_.insert({status.st_dev, status.st_ino}).second;
+    }
+
+  private:
+    std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+/// The `.txt` files below `folder`, with those of linked folders. A folder that is met again, as in a circle of links, adds nothing.
+Result<void> gather(fs::path const& folder, Seen& folders, std::vector<fs::path>& files)
+{
+    auto const fresh = folders.add(folder);
+    if (!fresh) return tl::unexpected(fresh.error());
+    if (!*fresh) return {};
+    std::error_code error;
+    std::vector<fs::path> entries;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) entries.push_back(at->path());
+    if (error) return cannot_read(folder, errno_text(error.value()));
+    // By which of its names a folder is met first must not depend on the order of a disk.
+    std::sort(entries.begin(), entries.end(), [](auto const& a, auto const& b) { return a.native() < b.native(); });
+    for (auto const& entry : entries) {
+        auto const type = fs::status(entry, error).type();
+        if (type == fs::file_type::directory) {
+            if (auto below = gather(entry, folders, files); !below) return below;
+        } else if (entry.extension() == ".txt") {
+            if (type == fs::file_type::not_found) return cannot_read(entry, "it is a link to nothing", "remove it, or mend the link");
+            if (type != fs::file_type::regular) return cannot_read(entry, "it is no plain file", "remove or rename it");
+            files.push_back(entry);
+        }
+    }
+    return {};
+}
+
 Result<std::vector<fs::path>> files_of(fs::path const& source)
 {
-    auto const missing = [&](std::string why, std::string remedy) {
-        return fail(ExitCode::no_input, "cannot read text " + source.string(), std::move(why), std::move(remedy));
-    };
+    char const* const remedy = "name a UTF-8 file or a folder of .txt files";
     std::error_code error;
     auto const status = fs::status(source, error);
-    if (!fs::exists(status))
-        return missing(error ? errno_text(error.value()) : "it does not exist", "name a UTF-8 file or a folder of .txt files");
+    if (!fs::exists(status)) return cannot_read(source, error ? errno_text(error.value()) : "it does not exist", remedy);
     if (!fs::is_directory(status)) return std::vector{source};
     std::vector<fs::path> files;
-    for (fs::recursive_directory_iterator at(source, error), end; !error && at != end; at.increment(error))
-        if (at->path().extension() == ".txt" && at->is_regular_file(error)) files.push_back(at->path());
-    if (error) return missing(errno_text(error.value()), {});
-    if (files.empty()) return missing("the folder has no .txt file", "name a UTF-8 file or a folder of .txt files");
+    Seen folders;
+    if (auto gathered = gather(source, folders, files); !gathered) return tl::unexpected(gathered.error());
+    if (files.empty()) return cannot_read(source, "the folder has no .txt file", remedy);
     std::sort(files.begin(), files.end(), [](auto const& a, auto const& b) { return a.native() < b.native(); });
     return files;
 }
@@ -90,11 +135,17 @@ Result<Corpus> read_corpus(std::span<fs::path const> sources)
 {
     Corpus corpus;
     Sha256 hash;
+    Seen taken;
     for (auto const& source : sources) {
         auto const files = files_of(source);
         if (!files) return tl::unexpected(files.error());
-        for (auto const& file : *files)
-            if (auto taken = take_file(file, corpus, hash); !taken) return tl::unexpected(taken.error());
+        for (auto const& file : *files) {
+            // A second copy could be held out while the first is trained on.
+            auto const fresh = taken.add(file);
+            if (!fresh) return tl::unexpected(fresh.error());
+            if (!*fresh) continue;
+            if (auto done = take_file(file, corpus, hash); !done) return tl::unexpected(done.error());
+        }
     }
     if (corpus.documents.empty())
         return fail(ExitCode::no_input, "cannot read text", sources.empty() ? "no file is named" : "it is empty",

@@ -25,7 +25,8 @@ struct Corpus {
 [[nodiscard]] std::vector<std::string> cut_documents(std::string_view text, std::size_t limit = document_bytes);
 
 /// Reads plain text. A source is a file, or a folder whose `.txt` files are taken, with those of its subfolders, sorted by path.
-/// Failures: `no_input` for what is missing or empty, `data` with file and byte for what is not UTF-8.
+/// Links are followed; a file that is met again, by another name or in another source, is taken once.
+/// Failures: `no_input` for what is missing, empty or a `.txt` that is no plain file, `data` with file and byte for what is not UTF-8.
 [[nodiscard]] Result<Corpus> read_corpus(std::span<std::filesystem::path const> sources);
 
 /// Which documents are for training, in which order, and which are held out.

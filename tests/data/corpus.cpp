@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <numeric>
 
@@ -38,6 +39,35 @@ TEST(Corpus, TakesTheTextFilesOfAFolderInOrder)
     ASSERT_TRUE(corpus) << corpus.error().message();
     EXPECT_THAT(corpus->documents, ElementsAre("first", "second", "third"));
     EXPECT_EQ(corpus->bytes, 16);
+}
+
+TEST(Corpus, FollowsLinksAndTakesEveryFileOnce)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(make_folder(folder / "text"));
+    ASSERT_TRUE(make_folder(folder / "more"));
+    ASSERT_TRUE(write_file(folder / "text" / "a.txt", "one"));
+    ASSERT_TRUE(write_file(folder / "more" / "b.txt", "two"));
+    std::filesystem::create_directory_symlink(folder / "more", folder / "text" / "linked");
+    std::filesystem::create_directory_symlink(folder / "text", folder / "more" / "round");
+    std::filesystem::create_symlink(folder / "text" / "a.txt", folder / "text" / "z.txt");
+    EXPECT_THAT(read(folder / "text")->documents, ElementsAre("one", "two"));
+    std::vector<std::filesystem::path> const twice{folder / "text" / "a.txt", folder / "text", folder / "text" / "z.txt"};
+    EXPECT_THAT(read_corpus(twice)->documents, ElementsAre("one", "two"));
+}
+
+TEST(Corpus, ATextThatIsNotThereIsNotPassedOver)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "a.txt", "one"));
+    std::filesystem::create_symlink(folder / "gone", folder / "b.txt");
+    auto const dangling = read(folder.path());
+    ASSERT_FALSE(dangling);
+    EXPECT_EQ(dangling.error().code, ExitCode::no_input);
+    EXPECT_THAT(dangling.error().message(), HasSubstr("b.txt: it is a link to nothing"));
+    std::filesystem::remove(folder / "b.txt");
+    ASSERT_EQ(mkfifo((folder / "c.txt").c_str(), 0600), 0);
+    EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("c.txt: it is no plain file"));
 }
 
 TEST(Corpus, DigestFollowsContent)
