@@ -29,6 +29,20 @@ Digest digest_of(PrepareOptions const& options, Corpus const& corpus, std::optio
                                                {"shard_tokens", options.shard_tokens}}));
 }
 
+/// What in `folder` prepare does not write, not even half; empty: nothing.
+std::string foreign_entry(fs::path const& folder)
+{
+    static std::regex const known(R"((\.?)(manifest\.json|tokenizer\.tiktoken|(train|heldout)-[0-9]{5,}\.h5)(\.[0-9]+\.[0-9]+\.tmp)?)");
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+        auto const name = at->path().filename().string();
+        std::smatch parts;
+        bool const ours = std::regex_match(name, parts, known) && (parts[1].length() > 0) == (parts[4].length() > 0);
+        if (!ours || at->symlink_status(error).type() != fs::file_type::regular) return "it holds \"" + printable(name) + "\" too";
+    }
+    return error ? errno_text(error.value()) : "";
+}
+
 /// What tells that `folder` was not made by prepare, so that nothing in it may be deleted; empty: it was, whatever became of its shards.
 std::string foreign_thing(fs::path const& folder)
 {
@@ -37,14 +51,20 @@ std::string foreign_thing(fs::path const& folder)
     auto const* object = manifest->as_object();
     auto const* format = object == nullptr ? nullptr : object->find("format");
     if (format == nullptr || *format != json::Value(manifest_format)) return "its manifest.json is not that of prepared text";
-    static std::regex const shard("(train|heldout)-[0-9]{5,}\\.h5");
+    return foreign_entry(folder);
+}
+
+/// Removes what an earlier prepare that was killed left at `path`, and nothing else.
+Result<void> remove_remains(fs::path const& path)
+{
     std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-        auto const name = at->path().filename().string();
-        bool const known = name == manifest_file || name == tokenizer_file || std::regex_match(name, shard);
-        if (!known || at->symlink_status(error).type() != fs::file_type::regular) return "it holds \"" + printable(name) + "\" too";
-    }
-    return error ? errno_text(error.value()) : "";
+    auto const type = fs::symlink_status(path, error).type();
+    if (type == fs::file_type::not_found) return {};
+    auto const why = type == fs::file_type::directory ? foreign_entry(path) : "it is no folder";
+    if (!why.empty()) return fail(ExitCode::cannot_create, "cannot use " + path.string() + " for work in progress", why, "move it away");
+    fs::remove_all(path, error);
+    if (error) return fail(ExitCode::cannot_create, "cannot remove " + path.string(), errno_text(error.value()));
+    return {};
 }
 
 /// The manifest of `out` if it already holds what `inputs` would give; nothing if there is something to do.
@@ -155,15 +175,16 @@ Result<Prepared> prepare(PrepareOptions const& options, StageReport const& repor
     if (!earlier) return tl::unexpected(earlier.error());
     if (*earlier) return Prepared{**earlier, true};
     auto const part = beside(".part");
-    std::error_code error;
-    fs::remove_all(part, error);
+    for (auto const& left : {part, beside(".old")})
+        if (auto removed = remove_remains(left); !removed) return tl::unexpected(removed.error());
     if (auto made = make_folder(part); !made) return tl::unexpected(made.error());
     auto const manifest =
         write_all(options, part, std::move(*corpus), std::move(given), inputs, report).and_then([&](Manifest const& done) {
             return put_in_place(part, clean, beside(".old")).map([&] { return done; });
         });
     if (!manifest) {
-        fs::remove_all(part, error);
+        std::error_code ignored;
+        fs::remove_all(part, ignored);
         return tl::unexpected(manifest.error());
     }
     return Prepared{*manifest, false};

@@ -13,6 +13,9 @@ namespace {
 
 std::mutex& library_lock()
 {
+    // Must be the first call of all. A damaged file that cannot be opened stays open inside the library, which would say at exit that
+    // it cannot close itself; every handle of ours closes itself, and nothing else is left to do then.
+    [[maybe_unused]] static herr_t const without_exit_handler = H5dont_atexit();
     static std::mutex lock;
     return lock;
 }

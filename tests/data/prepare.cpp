@@ -159,6 +159,24 @@ TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
     EXPECT_TRUE(prepare(other));
 }
 
+TEST(Prepare, WhatLiesWhereItWorksIsRemovedOnlyIfItLeftItThere)
+{
+    test::TemporaryFolder const folder;
+    for (auto const* name : {".data.part", ".data.old"}) {
+        ASSERT_TRUE(make_folder(folder / name));
+        ASSERT_TRUE(write_file(folder / name / ".train-00003.h5.99.0.tmp", "left by a process that was killed"));
+        ASSERT_TRUE(write_file(folder / name / "thesis.tex", "years of work"));
+        auto const refused = prepare(golden_text(folder / "data"));
+        ASSERT_FALSE(refused) << name;
+        EXPECT_EQ(refused.error().code, ExitCode::cannot_create);
+        EXPECT_THAT(refused.error().message(), HasSubstr("it holds \"thesis.tex\" too; move it away"));
+        EXPECT_TRUE(fs::exists(folder / name / "thesis.tex"));
+        fs::remove(folder / name / "thesis.tex");
+    }
+    ASSERT_TRUE(prepare(golden_text(folder / "data")));
+    EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
+}
+
 TEST(Prepare, AFileIsNotReplacedByAFolder)
 {
     test::TemporaryFolder const folder;

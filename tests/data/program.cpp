@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 
@@ -73,7 +74,14 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     EXPECT_THAT(shell.run({"verify", shell.path("data")}).out, HasSubstr("2 shards are what the manifest names"));
     EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out, HasSubstr("\"unigram_entropy_nats\""));
     EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out, HasSubstr("tokens       uint16"));
-    ASSERT_TRUE(write_file(shell.path("data/train-00000.h5"), "x"));
+    auto const shard = shell.path("data/train-00000.h5");
+    auto bytes = *read_file(shard);
+    bytes[70] = static_cast<char>(~bytes[70]);
+    ASSERT_TRUE(write_file(shard, bytes));
+    auto const header = shell.run({"inspect", shard});
+    EXPECT_EQ(header.code, 65);
+    EXPECT_EQ(std::count(header.err.begin(), header.err.end(), '\n'), 1) << "HDF5 has nothing to add at exit:\n" << header.err;
+    ASSERT_TRUE(write_file(shard, "x"));
     auto const damaged = shell.run({"verify", shell.path("data")});
     EXPECT_EQ(damaged.code, 65);
     EXPECT_THAT(damaged.out, testing::StartsWith("train-00000.h5: digest differs"));
@@ -81,7 +89,7 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     auto const listed = json::parse(shell.run({"verify", shell.path("data"), "--json"}).out, "verify");
     ASSERT_TRUE(listed);
     EXPECT_EQ(listed->as_object()->find("bad")->as_array()->size(), 1U);
-    EXPECT_EQ(shell.run({"inspect", shell.path("data/train-00000.h5")}).code, 65);
+    EXPECT_EQ(shell.run({"inspect", shard}).code, 65);
 }
 
 TEST(CurtailData, PreparesWhatARunWants)
@@ -89,14 +97,15 @@ TEST(CurtailData, PreparesWhatARunWants)
     Shell shell;
     std::string const inputs = CURTAIL_SOURCE_DIR "/inputs";
     ASSERT_TRUE(write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
-    ASSERT_TRUE(
-        write_file(shell.path("r.json"), R"({"run": "r", "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
+    ASSERT_TRUE(write_file(shell.path("r.json"),
+                           R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
         "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
-                                             inputs + R"(/sites/spp_tx.json"]})"));
+                               inputs + R"(/sites/spp_tx.json"]})"));
     auto const run = shell.path("r.json");
     auto const prepare = shell.run({"prepare", corpus, "--run", run, "--json"});
     ASSERT_EQ(prepare.code, 0) << prepare.err;
     EXPECT_THAT(shell.run({"inspect", shell.path("d")}).out, HasSubstr("vocabulary 300"));
+    EXPECT_EQ(read_manifest(shell.path("d"))->seed, 7) << "documents are shuffled by the run's seed";
     auto const verified = json::parse(shell.run({"verify", shell.path("d"), "--json"}).out, "answer");
     ASSERT_TRUE(verified);
     EXPECT_EQ(*verified->as_object()->find("shards"), json::Value(2));

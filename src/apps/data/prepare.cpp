@@ -19,12 +19,14 @@ Result<void> take_target(Arguments const& arguments, PrepareOptions& options)
                     arguments.has("out") ? "both say where to put it" : "", "pass either --out FOLDER or --run RUN");
     options.out = arguments.text("out");
     options.vocabulary = arguments.has("vocabulary") ? arguments.integer("vocabulary") : default_vocabulary;
+    if (arguments.has("seed")) options.seed = arguments.integer("seed");
     if (!arguments.has("run")) return {};
     auto const run = config::read_run(arguments.text("run"));
     if (!run) return tl::unexpected(run.error());
     if (arguments.has("vocabulary") && options.vocabulary != run->model.vocabulary)
         return fail(ExitCode::usage, "--vocabulary " + arguments.text("vocabulary"),
                     fmt::format("the model of {} has {}", arguments.text("run"), run->model.vocabulary), "leave --vocabulary out");
+    if (!arguments.has("seed")) options.seed = run->seed;
     options.out = run->data.folder;
     options.vocabulary = run->model.vocabulary;
     return {};
@@ -37,7 +39,6 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
     if (auto taken = take_target(arguments, options); !taken) return taken;
     if (arguments.has("tokenizer")) options.tokenizer = arguments.text("tokenizer");
     options.held_out = arguments.number("held-out");
-    options.seed = arguments.integer("seed");
     options.shard_tokens = arguments.integer("shard-tokens");
     options.replace = arguments.flag("replace");
     auto const prepared = curtail::data::prepare(options, progress_of_stages());
@@ -77,11 +78,11 @@ Command prepare_command()
     return {"prepare",
             "Text -> tokenizer, token shards and manifest in a folder, which appears whole or not at all",
             {{"out", Kind::text, "FOLDER", "", "Where to put them"},
-             {"run", Kind::text, "RUN", "", "Put them where this run's file wants its data, with its model's vocabulary"},
+             {"run", Kind::text, "RUN", "", "Put them where this run's file wants its data, with its model's vocabulary and its seed"},
              vocabulary_option(),
              {"tokenizer", Kind::text, "FILE", "", "Use this tiktoken rank file instead of learning a vocabulary"},
              {"held-out", Kind::number, "SHARE", "0.05", "Share of the documents that is kept for evaluation"},
-             {"seed", Kind::integer, "NUMBER", "1", "Order of the documents"},
+             {"seed", Kind::integer, "NUMBER", "", "Order of the documents; with --run the run's seed, else [1]"},
              {"shard-tokens", Kind::integer, "TOKENS", "67108864", "Size of a shard"},
              {"replace", Kind::flag, "", "", "Replace a folder that was prepared from other text or with other options"}},
             {{"TEXT", "UTF-8 files, or folders of .txt files", true, true}},
