@@ -359,16 +359,28 @@ Progress::~Progress()
         int const ignored = write_all(STDERR_FILENO, "\r\x1b[K");
 }
 
-void Progress::at(double done, double whole)
+bool Progress::due()
 {
     double const now = static_cast<double>(mono_now().time_since_epoch().count()) / 1000;
-    if (!terminal_ || now - started_ < 2 || now - shown_ < 0.2) return;
+    if (!terminal_ || now - started_ < 2 || now - shown_ < 0.2) return false;
     shown_ = now;
+    return true;
+}
+
+void Progress::at(double done, double whole)
+{
+    if (!due()) return;
     double const share = whole > 0 ? done / whole : 0;
-    double const left = share > 0 ? (now - started_) * (1 - share) / share : 0;
+    double const left = share > 0 ? (shown_ - started_) * (1 - share) / share : 0;
     auto const line =
         fmt::format("\r\x1b[K{}  {:3.0f} %  {:.3g} of {:.3g} {}  {:.0f} s left", what_, 100 * share, done, whole, unit_, left);
     [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
+}
+
+void Progress::show(std::string const& figures)
+{
+    if (!due()) return;
+    [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, fmt::format("\r\x1b[K{}  {}", what_, figures));
 }
 
 }  // namespace curtail::apps

@@ -85,8 +85,11 @@ class Progress {
     Progress(Progress const&) = delete;
     Progress& operator=(Progress const&) = delete;
     void at(double done, double whole);
+    /// Any other figures than a share of a whole.
+    void show(std::string const& figures);
 
   private:
+    [[nodiscard]] bool due();  ///< a terminal, and the time for a new line has come
     std::string what_;
     std::string unit_;
     double started_;

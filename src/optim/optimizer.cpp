@@ -83,4 +83,10 @@ Result<void> Optimizer::restore(OptimizerState const& from)
     return {};
 }
 
+void Optimizer::reset()
+{
+    for (auto const& [name, tensor] : state().tensors) tensor.zero_();
+    steps_ = 0;
+}
+
 }  // namespace curtail::optim

@@ -32,6 +32,8 @@ class Optimizer {
     [[nodiscard]] OptimizerState state() const;
     /// Takes over a state of the same names and shapes; another one is an error (`data`) that leaves everything as it was.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
+    /// Back to a new optimizer: what is not finite in its state would stay so for ever.
+    void reset();
 
   private:
     /// Matrices of one shape; `members` are indices into Parameters::named().

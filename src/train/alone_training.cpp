@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "core/clock.hpp"
 #include "train/run_training.hpp"
@@ -10,7 +11,8 @@ Result<void> train_alone(Crew& crew, LeaderContext const& context, std::int64_t 
     auto position = context.start;
     auto const block_tokens = context.run.rounds.block_tokens;
     auto const save = [&] {
-        return save_snapshot(context.snapshot, context.run.run, position, crew.engine().weights(), crew.engine().optimizer().state());
+        return save_snapshot(context.snapshot, context.run.run, context.owner.value(), position, crew.engine().weights(),
+                             crew.engine().optimizer().state());
     };
     bool stop = false;
     for (;;) {
@@ -30,6 +32,10 @@ Result<void> train_alone(Crew& crew, LeaderContext const& context, std::int64_t 
         context.recorder.step(
             {SystemClock{}.now(), position.steps, 0, outcome.tokens, position.tokens, outcome.loss, outcome.lr_factor, outcome.duration});
         position.tokens += outcome.tokens;
+        if (!std::isfinite(outcome.loss))
+            return fail(ExitCode::data, "cannot go on training", "the loss of step " + std::to_string(position.steps) + " is not finite",
+                        "lower optimizer.lr_scale, or look at this site's hardware; " + context.snapshot.string() +
+                            ", if there is one, is from before and stays");
         auto const every = context.run.training.snapshot_every_steps;
         if (every > 0 && position.steps % every == 0)
             if (auto saved = save(); !saved) context.log.warning(saved.error().message());

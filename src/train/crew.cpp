@@ -49,6 +49,12 @@ void Crew::optimizer_together(optim::OptimizerState state)
     if (auto restored = engine_.optimizer().restore(state); !restored) throw std::runtime_error(restored.error().message());
 }
 
+void Crew::reset_optimizer()
+{
+    command({Act::reset, 0, 0});
+    engine_.optimizer().reset();
+}
+
 void Crew::dismiss() { command({Act::dismiss, 0, 0}); }
 
 void Crew::follow()
@@ -69,6 +75,9 @@ void Crew::follow()
                 optimizer_together(std::move(state));
                 break;
             }
+            case Act::reset:
+                engine_.optimizer().reset();
+                break;
             case Act::dismiss:
                 return;
         }

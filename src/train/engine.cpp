@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "train/agreement.hpp"
 
@@ -49,10 +50,11 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
         auto agreed = agree(collectives_, mine.map([](auto const&) {}));
         return tl::unexpected(agreed.error());
     }
+    double const loss = sums[0] / static_cast<double>(tokens);
     auto const at = optim::progress_of(progress.value, run_.optimizer, run_.training.batch_tokens);
-    optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
-    return StepOutcome{sums[0] / static_cast<double>(tokens), Tokens{tokens}, std::chrono::steady_clock::now() - started,
-                       optimizer_.rates(at).factor, sums[1] > 0};
+    if (std::isfinite(loss)) optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
+    else optimizer_.reset();
+    return StepOutcome{loss, Tokens{tokens}, std::chrono::steady_clock::now() - started, optimizer_.rates(at).factor, sums[1] > 0};
 }
 
 Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)

@@ -11,7 +11,7 @@ namespace curtail::train {
 
 /// What one optimizer step was.
 struct StepOutcome {
-    double loss{};  ///< nats per token, mean over the whole batch
+    double loss{};  ///< nats per token, mean over the whole batch; not finite: nothing was learned, see Engine::step
     Tokens tokens{};
     FractionalSeconds duration{};
     double lr_factor{};
@@ -27,6 +27,8 @@ class Engine {
     /// One step on all rows of `blocks` of the stream, at `progress` tokens of the schedules. Gradients are those of the mean loss
     /// over the whole batch, whatever the number of ranks. `stop_here`: this rank was asked to stop.
     /// If a rank cannot read its data, all ranks answer that rank's error and no step was made.
+    /// If the loss is not finite, no step was made either and the optimizer begins anew, on all ranks; the weights are as they were,
+    /// and since they may be the cause, the caller must not go on from them.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress, bool stop_here);
 
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }

@@ -1,5 +1,6 @@
 #include "train/local_work.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -18,10 +19,12 @@ void LocalWork::discard()
     undecided_.clear();
     since_ = {};
     steps_since_ = 0;
+    spoiled_ = false;
 }
 
 rounds::Ranges LocalWork::next_blocks(rounds::Ranges const& held, std::int64_t most) const
 {
+    if (spoiled_) return {};
     auto free = held - since_;
     for (auto const& [seq, work] : undecided_) free -= work.ranges;
     return free.lowest(most);
@@ -33,19 +36,30 @@ void LocalWork::stepped(rounds::Ranges const& blocks)
     ++steps_since_;
 }
 
+void LocalWork::spoil(rounds::Ranges const& blocks)
+{
+    stepped(blocks);
+    spoiled_ = true;
+}
+
 CutWork LocalWork::cut(Seq seq, std::span<float const> x)
 {
     if (!anchor_ || anchor_->size() != x.size()) throw std::logic_error("a cut without an anchor of the weights' size");
     auto delta = std::make_shared<std::vector<float>>(x.size());
-    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0, 0};
+    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0, std::exchange(spoiled_, false) ? 1 : 0};
     for (std::size_t i = 0; i < x.size(); ++i) {
         float const d = (*anchor_)[i] - x[i];
         (*delta)[i] = d;
         work.sumsq += static_cast<double>(d) * static_cast<double>(d);
         if (!std::isfinite(d)) ++work.nonfinite;
     }
+    if (work.nonfinite > 0) {
+        std::fill(delta->begin(), delta->end(), 0.0F);
+        work.sumsq = 0;
+    } else {
+        anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
+    }
     work.delta = std::move(delta);
-    anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
     if (!undecided_.emplace(seq, work).second) throw std::logic_error("the same cut was made twice");
     return work;
 }

@@ -19,7 +19,7 @@ struct CutWork {
     std::int64_t steps{};
     Values delta;              ///< a - x
     double sumsq{};            ///< of delta, summed in double from the first value to the last
-    std::int64_t nonfinite{};  ///< values of delta that are no numbers
+    std::int64_t nonfinite{};  ///< values that were not finite; then `delta` is zero: there is nothing to contribute but the word of it
 };
 
 /// What a site has learned but not yet seen committed (docs/rounds.md). Keeps the protocol's invariant
@@ -28,10 +28,15 @@ class LocalWork {
   public:
     /// Begins from theta: x = a = theta, nothing undecided.
     void begin(Values theta);
-    /// The lowest blocks of `held` that are neither in an undecided delta nor trained since the cut; at most `most`.
+    /// The lowest blocks of `held` that are neither in an undecided delta nor trained since the cut; at most `most`. None once the work is
+    /// spoiled: what is trained before the cut would be refused with it.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     void stepped(rounds::Ranges const& blocks);
+    /// A step on `blocks` had a loss that is not finite: the work since the cut is lost, and the caller sets x := a. The next cut counts
+    /// as not finite.
+    void spoil(rounds::Ranges const& blocks);
     /// d = a - x; a := x. Without work since the last cut the delta is exactly zero and its ranges are empty.
+    /// If the work is spoiled or d is not finite, d is zero, a stays and the caller sets x := a.
     CutWork cut(Seq seq, std::span<float const> x);
     /// Forgets `dropped`, then a := theta - sum of undecided; answers the new x = a - u, with u = a_before - x.
     /// With nothing undecided and no work since the cut that is theta, bit for bit.
@@ -49,6 +54,7 @@ class LocalWork {
     std::map<Seq, CutWork> undecided_;
     rounds::Ranges since_;
     std::int64_t steps_since_{0};
+    bool spoiled_{false};  ///< the work since the cut
 };
 
 }  // namespace curtail::train

@@ -11,8 +11,13 @@ char const* to_word(PowerState state)
     return words[static_cast<int>(state)];
 }
 
-Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log)
-    : folder_(std::move(folder)), events_(folder_ / "events.jsonl"), site_(std::move(site)), job_(std::move(job)), log_(std::move(log))
+Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log, StepWatcher watcher)
+    : folder_(std::move(folder)),
+      events_(folder_ / "events.jsonl"),
+      site_(std::move(site)),
+      job_(std::move(job)),
+      log_(std::move(log)),
+      watcher_(std::move(watcher))
 {
 }
 
@@ -21,6 +26,7 @@ void Recorder::step(StepMetrics const& m)
     json::Object line{{"time", format_time(m.time)},         {"step", m.step}, {"round", m.round},       {"tokens", m.tokens.value},
                       {"progress_tokens", m.progress.value}, {"loss", m.loss}, {"lr_scale", m.lr_scale}, {"step_s", m.duration.count()}};
     check(append_line(folder_ / "metrics.jsonl", json::to_string(line), false));
+    if (watcher_) watcher_(m);
 }
 
 void Recorder::event(std::string const& type, json::Object details)
@@ -31,9 +37,16 @@ void Recorder::event(std::string const& type, json::Object details)
 void Recorder::state(PowerState state)
 {
     std::string const word = to_word(state);
+    std::lock_guard const one_at_a_time(state_lock_);
     if (word == last_state_) return;
     last_state_ = word;
     event("state", {{"state", word}, {"job", job_}});
+}
+
+void Recorder::ended(ExitCode code)
+{
+    state(PowerState::ended);
+    event("trainer-exit", {{"code", static_cast<int>(code)}});
 }
 
 void Recorder::status(json::Object status)

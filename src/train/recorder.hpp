@@ -1,6 +1,8 @@
 #pragma once
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <mutex>
 #include <string>
 
 #include "core/events.hpp"
@@ -26,15 +28,19 @@ struct StepMetrics {
     FractionalSeconds duration{};
 };
 
-/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json`. The training loop calls step and state, the background thread
-/// status; both may report events. A full disk must not stop training: what cannot be written is said once
+/// Called with every step, to show it to a person; in the training loop, so it must not take long.
+using StepWatcher = std::function<void(StepMetrics const&)>;
+
+/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json`. The training loop calls step, the background thread status; both
+/// may report events and states. A full disk must not stop training: what cannot be written is said once
 /// in the log and left out.
 class Recorder {
   public:
-    Recorder(std::filesystem::path folder, std::string site, std::string job, Log log);
+    Recorder(std::filesystem::path folder, std::string site, std::string job, Log log, StepWatcher watcher = {});
     void step(StepMetrics const& metrics);
     void event(std::string const& type, json::Object details = {});
     void state(PowerState state);  ///< only a change is written
+    void ended(ExitCode code);     ///< the last words: state and exit code
     /// Replaces `status.json`, at most once a second: what the site is doing, for curtail-status.
     void status(json::Object status);
 
@@ -45,7 +51,9 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
+    std::mutex state_lock_;  ///< the background thread writes the last state if the training loop cannot
     std::string last_state_;
+    StepWatcher watcher_;
     MonoTime status_due_{};
     std::atomic<bool> complained_{false};
 };

@@ -16,19 +16,26 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 
 }  // namespace
 
-RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts)
-    : recorder_(parts.recorder), site_(std::move(site)), executor_(with_orders(std::move(parts), orders_)), thread_([this] { run(); })
+RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Patience patience)
+    : recorder_(parts.recorder),
+      site_(std::move(site)),
+      executor_(with_orders(std::move(parts), orders_)),
+      rate_(site_.rate()),
+      patience_(std::move(patience)),
+      thread_([this] { run(); })
 {
 }
 
 RoundThread::~RoundThread()
 {
     abandoned_ = true;
+    taken_.release();
     if (thread_.joinable()) thread_.join();
 }
 
 rounds::Site const& RoundThread::join()
 {
+    taken_.release();
     if (thread_.joinable()) thread_.join();
     return site_;
 }
@@ -55,15 +62,39 @@ void RoundThread::run()
         orders_.post(Leave{ExitCode::software, Error{ExitCode::software, "the round protocol broke off", broken.what(),
                                                      "please report this with the site's log"}});
     }
+    left_at_ = mono_now();
+    wait_until_left();
+}
+
+bool RoundThread::too_late()
+{
+    if (!patience_.too_late) return false;
+    auto const now = mono_now();
+    auto const asked = patience_.stop_asked();
+    // The protocol has four fifths of the grace; what is left goes to the step in progress and the snapshot.
+    bool const overdue = (asked && now >= *asked + patience_.grace * 9 / 10) || (left_at_ && now >= *left_at_ + patience_.grace);
+    if (!overdue) return false;
+    patience_.too_late({ExitCode::unavailable, "cannot leave in time", "the ranks have not come back from their step; one may hang",
+                        "another start goes on from the last commit"});
+    return true;
+}
+
+void RoundThread::wait_until_left()
+{
+    constexpr Millis look{200};
+    while (!taken_.try_acquire_for(look))
+        if (abandoned_ || too_late()) return;
 }
 
 void RoundThread::run_until_exit()
 {
     feed(rounds::Tick{});
     while (!executor_.finished() && !abandoned_) {
+        if (too_late()) return;
         auto const idle_until = mono_now() + Seconds{1};
         auto report = reports_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
         feed(report ? executor_.translate(std::move(*report)) : rounds::Input(rounds::Tick{}));
+        rate_ = site_.rate();
         publish_status();
     }
 }

@@ -13,8 +13,9 @@ struct LeaderContext {
     config::Site const& site;
     Recorder& recorder;
     Log log;
-    std::filesystem::path snapshot;  ///< of this site
-    Position start;                  ///< from the snapshot, or zero
+    std::filesystem::path snapshot;    ///< of this site
+    Position start;                    ///< from the snapshot, or zero
+    std::optional<std::string> owner;  ///< of the snapshots to come; nothing while that is not known, as before a run's first commit
 };
 
 /// Trains one site as a member of a run until it is told to leave or the run is complete; the leader's whole life. The other

@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 
+#include <thread>
+
 #include "core/build_info.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
@@ -11,9 +13,12 @@
 #include "train/agreement.hpp"
 #include "train/run_spec.hpp"
 #include "train/run_training.hpp"
+#include "train/snapshot_owner.hpp"
 
 namespace curtail::train {
 namespace {
+
+constexpr char const* snapshot_file = "snapshot.h5";
 
 /// Everything that a rank reads before the ranks begin to depend on each other.
 struct Prepared {
@@ -62,26 +67,56 @@ Result<Prepared> prepare(SiteTraining const& how)
     return Prepared{std::move(*run), found, std::move(*loader), *manifest};
 }
 
+/// Goes on from the snapshot, if there is one of this training. `store`: null without one.
+Result<void> resume(Crew& crew, LeaderContext& context, store::ObjectStore* store)
+{
+    auto const snapshot = load_snapshot(context.snapshot, context.run.run, context.run.model);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (!*snapshot) return {};
+    auto const refuse = [&](std::string why, std::string remedy) {
+        return fail(ExitCode::data, "cannot use snapshot " + context.snapshot.string(), std::move(why), std::move(remedy));
+    };
+    auto const& found = **snapshot;
+    if (store != nullptr) {
+        if (is_alone(found.owner))
+            return refuse("it is of a training without a store, and would be replaced",
+                          "move it away, or name another folder in the run file");
+        auto owner = owner_in_store(*store, context.run.run);
+        if (!owner) return tl::unexpected(owner.error());
+        context.owner = *owner;
+        if (found.owner != context.owner) {
+            context.log.warning("does not use " + context.snapshot.string() +
+                                ": it is not of this beginning of the run; the optimizer begins anew");
+            return {};
+        }
+    } else if (found.owner != context.owner) {
+        return refuse(is_alone(found.owner) ? "it is of a training on other data, or with another seed, model, optimizer or batch"
+                                            : "it is not of a training without a store",
+                      "move it away to begin anew, or name another folder in the run file");
+    }
+    // Tried here first: the ranks can only share a state that fits.
+    if (auto fits = crew.engine().optimizer().restore(found.optimizer); !fits)
+        return refuse(fits.error().message(), "remove it to go on without it (only the optimizer's state is lost to a run)");
+    context.start = found.position;
+    crew.share_optimizer(found.optimizer);
+    if (store == nullptr) crew.share_weights(found.weights.values());
+    context.log.info("goes on from " + context.snapshot.string() + ", " + std::to_string(context.start.steps) + " steps");
+    return {};
+}
+
 /// The leader's part between the others' follow() and their dismissal.
 Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recorder& recorder, Log const& log)
 {
     auto const& run = prepared.run;
-    LeaderContext context{run, prepared.site, recorder, log, run.site_folder(how.site) / "snapshot.h5", {}};
-    auto snapshot = load_snapshot(context.snapshot, run.run, run.model);
-    if (!snapshot) return tl::unexpected(snapshot.error());
-    if (*snapshot) {
-        // Tried here first: the ranks can only share a state that fits.
-        if (auto fits = crew.engine().optimizer().restore((*snapshot)->optimizer); !fits)
-            return fail(ExitCode::data, "cannot use snapshot " + context.snapshot.string(), fits.error().message(),
-                        "remove it to go on without it (only the optimizer's state is lost to a run)");
-        context.start = (*snapshot)->position;
-        crew.share_optimizer((*snapshot)->optimizer);
-        if (how.alone) crew.share_weights((*snapshot)->weights.values());
-        log.info("goes on from " + context.snapshot.string() + ", " + std::to_string(context.start.steps) + " steps");
+    LeaderContext context{run, prepared.site, recorder, log, run.site_folder(how.site) / snapshot_file, {}, {}};
+    if (how.alone) {
+        context.owner = owner_alone(run, prepared.manifest);
+        if (auto resumed = resume(crew, context, nullptr); !resumed) return resumed;
+        return train_alone(crew, context, prepared.loader.blocks_per_epoch() * run.data.epochs);
     }
-    if (how.alone) return train_alone(crew, context, prepared.loader.blocks_per_epoch() * run.data.epochs);
     auto const store = store::open_store(run.store);
     if (!store) return tl::unexpected(store.error());
+    if (auto resumed = resume(crew, context, store->get()); !resumed) return resumed;
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(run.model)) names.push_back(place.name);
     auto const spec = make_run_spec(run, prepared.manifest, prepared.loader.blocks_per_epoch(), std::move(names));
@@ -93,23 +128,46 @@ Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recor
                       json::to_pretty(json::Object{{"time", format_time(SystemClock{}.now())}, {"site", how.site.value}}));
 }
 
+/// The site's folder for this process alone. Waits a little: a trainer that was killed may take a moment to be gone.
+Result<FileLock> take_folder(std::filesystem::path const& folder)
+{
+    if (auto made = make_folder(folder); !made) return tl::unexpected(made.error());
+    constexpr Seconds patience{5};
+    constexpr Millis pause{100};
+    auto const give_up = mono_now() + patience;
+    for (;;) {
+        auto lock = FileLock::take(folder / "lock");
+        if (lock || lock.error().code != ExitCode::temporary || mono_now() >= give_up) return lock;
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+/// What a killed trainer left half written.
+void remove_remains(std::filesystem::path const& folder)
+{
+    std::error_code ignored;
+    for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        auto const name = entry.path().filename().string();
+        bool const ours = name.rfind(std::string(".") + snapshot_file + ".", 0) == 0 || name.rfind(".status.json.", 0) == 0;
+        if (ours && entry.path().extension() == ".tmp") std::filesystem::remove(entry.path(), ignored);
+    }
+}
+
 Result<void> lead_recorded(SiteTraining const& how, Prepared& prepared, Crew& crew, int ranks, Log const& log)
 {
     auto const folder = prepared.run.site_folder(how.site);
-    if (auto made = make_folder(folder); !made) return made;
-    Recorder recorder(folder, how.site.value, how.job, log);
+    auto const lock = take_folder(folder);
+    if (!lock) return tl::unexpected(lock.error());
+    remove_remains(folder);
+    Recorder recorder(folder, how.site.value, how.job, log, how.watcher);
     recorder.state(PowerState::starting);
     recorder.event("trainer-start", {{"job", how.job}, {"ranks", ranks}, {"build", build_json()}});
-    auto const ended = [&](ExitCode code) {
-        recorder.state(PowerState::ended);
-        recorder.event("trainer-exit", {{"code", static_cast<int>(code)}});
-    };
     try {
         auto done = lead(how, prepared, crew, recorder, log);
-        ended(done ? ExitCode::ok : done.error().code);
+        recorder.ended(done ? ExitCode::ok : done.error().code);
         return done;
     } catch (...) {
-        ended(ExitCode::software);
+        recorder.ended(ExitCode::software);
         throw;
     }
 }

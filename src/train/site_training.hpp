@@ -6,6 +6,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/result.hpp"
+#include "train/recorder.hpp"
 #include "train/stop_signal.hpp"
 
 namespace curtail::train {
@@ -14,9 +15,10 @@ namespace curtail::train {
 struct SiteTraining {
     std::filesystem::path run;  ///< run file
     SiteId site;
-    std::string job;    ///< id in the site's scheduler, for events
-    bool alone{false};  ///< without a store
-    int threads{1};     ///< of this rank
+    std::string job;        ///< id in the site's scheduler, for events
+    bool alone{false};      ///< without a store
+    int threads{1};         ///< of this rank
+    StepWatcher watcher{};  ///< of the leader's steps
 };
 
 /// One rank of a site's job from start to end; all ranks call it. What fails while training is the leader's error alone; what fails

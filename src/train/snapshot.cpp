@@ -2,6 +2,9 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tensors/tensor_file.hpp"
 
 namespace curtail::train {
@@ -15,6 +18,12 @@ std::span<float const> values_of(at::Tensor const& tensor)
     return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 std::span<float> space_of(at::Tensor& tensor) { return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())}; }
+
+Result<void> check_finite(std::string const& name, std::span<float const> values)
+{
+    if (std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); })) return {};
+    return fail(ExitCode::data, name, "it has values that are not finite");
+}
 
 Result<std::int64_t> integer(tensors::TensorReader const& reader, std::string const& key)
 {
@@ -35,14 +44,18 @@ Result<void> read_tensor(tensors::TensorReader const& reader, std::string const&
     auto const info = reader.info(name);
     if (!info) return tl::unexpected(info.error());
     if (info->shape != into.sizes().vec()) return fail(ExitCode::data, name, "it has another shape than this model's");
-    return reader.read_into(name, tensors::Dtype::float32, std::as_writable_bytes(space_of(into)));
+    return reader.read_into(name, tensors::Dtype::float32, std::as_writable_bytes(space_of(into))).and_then([&] {
+        return check_finite(name, values_of(into));
+    });
 }
 
 Result<Snapshot> read_snapshot(tensors::TensorReader const& reader, RunId const& run, config::Model const& shape)
 {
     for (auto const& [key, wanted] : {std::pair<std::string, std::string>{"format", snapshot_format}, {"run", run.value}})
         if (auto good = check_text(reader, key, wanted); !good) return tl::unexpected(good.error());
-    Snapshot snapshot{{}, model::Parameters(shape), {}};
+    Snapshot snapshot{{}, {}, model::Parameters(shape), {}};
+    if (auto const* owner = reader.attributes().find("owner"); owner != nullptr && owner->as_text() != nullptr)
+        snapshot.owner = *owner->as_text();
     for (auto const& [key, into] : {std::pair<std::string, std::int64_t*>{"tokens", &snapshot.position.tokens.value},
                                     {"steps", &snapshot.position.steps},
                                     {"rate", &snapshot.position.rate},
@@ -66,12 +79,15 @@ Result<Snapshot> read_snapshot(tensors::TensorReader const& reader, RunId const&
 
 }  // namespace
 
-Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, Position const& position, model::Parameters const& weights,
-                           optim::OptimizerState const& optimizer)
+Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, std::string const& owner, Position const& position,
+                           model::Parameters const& weights, optim::OptimizerState const& optimizer)
 {
+    auto const refuse = [&](Error const& error) { return tl::unexpected(error.within("cannot save snapshot " + path.string())); };
+    if (auto good = check_finite("weights", weights.values()); !good) return refuse(good.error());
     tensors::TensorWriter writer;
     writer.attribute("format", snapshot_format);
     writer.attribute("run", run.value);
+    writer.attribute("owner", owner);
     writer.attribute("tokens", position.tokens.value);
     writer.attribute("steps", position.steps);
     writer.attribute("rate", position.rate);
@@ -80,6 +96,7 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run, 
     std::vector<at::Tensor> kept;
     for (auto const& named : optimizer.tensors) {
         kept.push_back(named.tensor.contiguous());
+        if (auto good = check_finite(named.name, values_of(kept.back())); !good) return refuse(good.error());
         writer.add(std::string(optimizer_prefix) + named.name, named.tensor.sizes().vec(), values_of(kept.back()));
     }
     return writer.write(path);

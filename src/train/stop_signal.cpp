@@ -5,21 +5,29 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "core/clock.hpp"
+
 namespace curtail::train {
 namespace {
 
-// A handler has no argument of ours: the flag it raises must be reachable without one. Only StopSignal touches it.
-std::atomic<bool> stop_requested{false};
+// A handler has no argument of ours: what it notes must be reachable without one. Only StopSignal touches it.
+constexpr std::int64_t never = -1;
+std::atomic<std::int64_t> stop_asked_ms{never};  ///< first signal, by the monotonic clock
 constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
-static_assert(std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-extern "C" void raise_stop(int) { stop_requested.store(true, std::memory_order_relaxed); }
+/// Reading the monotonic clock is allowed in a handler: it is clock_gettime(), which never fails for it.
+extern "C" void raise_stop(int)
+{
+    auto expected = never;
+    stop_asked_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(), std::memory_order_relaxed);
+}
 
 }  // namespace
 
 StopSignal::StopSignal()
 {
-    stop_requested = false;
+    stop_asked_ms = never;
     sigset_t signals;
     sigemptyset(&signals);
     for (int const number : stop_signals) {
@@ -39,6 +47,10 @@ StopSignal::~StopSignal()
     for (int const number : stop_signals) sigaction(number, &ignored, nullptr);
 }
 
-bool StopSignal::raised() const { return stop_requested.load(std::memory_order_relaxed); }
+std::optional<MonoTime> StopSignal::raised_at() const
+{
+    auto const asked = stop_asked_ms.load(std::memory_order_relaxed);
+    return asked == never ? std::nullopt : std::optional(MonoTime{Millis{asked}});
+}
 
 }  // namespace curtail::train

@@ -1,4 +1,8 @@
 #pragma once
+#include <optional>
+
+#include "core/time.hpp"
+
 namespace curtail::train {
 
 /// While it lives, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only raise a flag. Unblocks them first: the job script
@@ -11,7 +15,9 @@ class StopSignal {
     StopSignal& operator=(StopSignal const&) = delete;
 
     /// True once a stop was asked for. Safe from any thread.
-    [[nodiscard]] bool raised() const;
+    [[nodiscard]] bool raised() const { return raised_at().has_value(); }
+    /// When: deadlines count from here, however long the step takes that is being made. Safe from any thread.
+    [[nodiscard]] std::optional<MonoTime> raised_at() const;
 };
 
 }  // namespace curtail::train

@@ -58,6 +58,18 @@ TEST_F(Training, RestoredStateGoesOnToTheBit)
     EXPECT_FALSE(at::equal(weights.flat(), other_weights.flat())) << "the state matters";
 }
 
+TEST_F(Training, ResetIsANewOptimizer)
+{
+    train(optimizer, weights, 0, 3);
+    optimizer.reset();
+    auto other_weights = weights.clone();
+    Optimizer fresh(small_shape(), settings, 2048);
+    train(optimizer, weights, 3, 5);
+    train(fresh, other_weights, 3, 5);
+    EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
+    EXPECT_EQ(optimizer.state().steps, 2);
+}
+
 TEST_F(Training, StateOfAnotherModelIsRefusedAndChangesNothing)
 {
     train(optimizer, weights, 0, 2);

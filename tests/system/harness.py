@@ -1,4 +1,5 @@
 """What the end-to-end tests share: a small run in a folder of its own, the programs under test, and processes that are ended by pid."""
+import atexit
 import json
 import os
 import shutil
@@ -170,6 +171,7 @@ class SmallRun:
     def data(cls):
         if cls.prepared is None:
             cls.prepared = Path(tempfile.mkdtemp(prefix="curtail-system-data-"))
+            atexit.register(cls.forget_data)
             execute(program("curtail-data"), "prepare", CORPUS, "--out", cls.prepared / "data", "--vocabulary", 300, "--held-out", 0.2, "--seed", 1)
         return cls.prepared / "data"
 
@@ -254,6 +256,8 @@ class SmallRun:
 
 def main(tests):
     """Runs the functions given, or those named on the command line; prints one line each."""
+    # A test that is ended from outside cleans up too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
     failed = 0
     for test in chosen:
@@ -264,6 +268,5 @@ def main(tests):
         except Exception as error:  # every failure is printed, also one of the test's own
             failed += 1
             print(f"FAIL  {test.__name__}: {type(error).__name__}: {error}", flush=True)
-    SmallRun.forget_data()
     print(f"{len(chosen) - failed} passed, {failed} failed")
     sys.exit(1 if failed or not chosen else 0)

@@ -1,9 +1,20 @@
 """curtail-train under mpirun: without a store, alone in a run, two sites side by side."""
 import json
+import os
+import pty
+import re
+import select
 import signal
+import subprocess
 import time
+from pathlib import Path
 
-from harness import SmallRun, execute, expect, main, program, wait_for
+from harness import SOURCE, SmallRun, descendants, execute, expect, is_rank, kill, main, program, wait_for
+
+
+def rank_of(pid):
+    words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return int(next(w for w in words if w.startswith(b"OMPI_COMM_WORLD_RANK=")).split(b"=")[1])
 
 
 def losses(run, site="A"):
@@ -130,6 +141,40 @@ def unusable_store_is_said():
         expect("store" in done.stderr, done.stderr)
 
 
+def a_rank_that_hangs_does_not_hold_the_site_beyond_its_grace():
+    grace = 4
+    with SmallRun(launcher={"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": grace}) as run:
+        job = run.start_training("A")
+        wait_for(lambda: len(run.commits()) >= 2, "two commits")
+        ranks = {rank_of(pid): pid for pid in descendants(job.pid) if is_rank(pid)}
+        kill(ranks[1], signal.SIGSTOP)
+        asked = time.monotonic()
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(30) == 69, f"exit code {job.returncode}")
+        # mpirun gives a rank that does not hear some seconds before it kills it.
+        expect(time.monotonic() - asked < grace + 10, f"it took {time.monotonic() - asked:.1f} s")
+        expect("cannot leave in time" in run.log(), "no last words")
+        expect([e["code"] for e in run.events("A", "trainer-exit")] == [69], "the exit is not in the events")
+        run.verify()
+
+
+def progress_is_shown_on_a_terminal():
+    with SmallRun() as run:
+        ours, theirs = pty.openpty()
+        words = [program("curtail-train"), str(run.run_file), "--site", "A", "--alone"]
+        job = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        run.processes.append(job)
+        os.close(theirs)
+        shown = b""
+        while b"tokens/s" not in shown:
+            expect(select.select([ours], [], [], 30)[0], f"no progress line: {shown!r}")
+            shown += os.read(ours, 4096)
+        expect(re.search(rb"training  step \d+  loss \d\.\d+  \d+ tokens/s", shown), repr(shown))
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(20) == 0, f"exit code {job.returncode}")
+        os.close(ours)
+
+
 def unknown_site_names_the_nearest():
     with SmallRun() as run:
         done = execute(program("curtail-train"), run.run_file, "--site", "AB", code=78)
@@ -137,4 +182,5 @@ def unknown_site_names_the_nearest():
 
 
 main([ranks_give_the_same_losses, resumed_run_continues_to_the_bit, lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
-      another_configuration_is_refused, damaged_inputs_are_named, store_that_is_not_mounted_is_refused, unusable_store_is_said, unknown_site_names_the_nearest])
+      another_configuration_is_refused, damaged_inputs_are_named, store_that_is_not_mounted_is_refused, unusable_store_is_said,
+      a_rank_that_hangs_does_not_hold_the_site_beyond_its_grace, progress_is_shown_on_a_terminal, unknown_site_names_the_nearest])

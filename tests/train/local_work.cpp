@@ -43,7 +43,28 @@ TEST(LocalWork, NumbersThatAreNoneAreCounted)
 {
     LocalWork work;
     work.begin(values({1, 2, 3}));
-    EXPECT_EQ(work.cut({1}, std::vector<float>{1, NAN, INFINITY}).nonfinite, 2);
+    work.stepped({{0, 1}});
+    auto const made = work.cut({1}, std::vector<float>{0, NAN, INFINITY});
+    EXPECT_EQ(made.nonfinite, 2);
+    EXPECT_EQ(made.ranges, (Ranges{{0, 1}}));
+    EXPECT_EQ(*made.delta, (std::vector<float>{0, 0, 0})) << "they must reach no later weights";
+    EXPECT_EQ(*work.anchor(), (std::vector<float>{1, 2, 3})) << "the last weights that were good";
+}
+
+TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
+{
+    LocalWork work;
+    work.begin(values({1}));
+    Ranges const held{{0, 9}};
+    work.stepped({{0, 2}});
+    work.spoil({{2, 3}});
+    EXPECT_TRUE(work.next_blocks(held, 9).empty()) << "what is trained now would be refused too";
+    auto const made = work.cut({1}, *work.anchor());
+    EXPECT_EQ(made.nonfinite, 1);
+    EXPECT_EQ(made.ranges, (Ranges{{0, 3}}));
+    EXPECT_EQ(work.next_blocks(held, 9), (Ranges{{3, 9}}));
+    work.stepped({{3, 4}});
+    EXPECT_EQ(work.cut({2}, std::vector<float>{2}).nonfinite, 0);
 }
 
 TEST(LocalWork, WithNothingUndecidedAndNoWorkTheNewModelIsTakenBitForBit)

@@ -80,7 +80,8 @@ class CountingSite {
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
                    {},
                    recorder_,
-                   Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })})
+                   Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })},
+                  {})
     {
         trainer_ = std::jthread([this] { train(); });
     }
@@ -206,6 +207,57 @@ TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
     ASSERT_TRUE(left && left->error);
     EXPECT_EQ(left->code, ExitCode::io);
     EXPECT_THAT(left->error->message(), HasSubstr("No space left on device; free some space"));
+}
+
+/// A thread whose training loop does not come back from its step.
+class DeafLoop {
+  public:
+    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace)
+        : thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
+                  {objects_,
+                   {{"test"}, places_},
+                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+                   {},
+                   recorder_,
+                   {}},
+                  {std::move(stop_asked), grace, [this](Error const& error) { ended_ = static_cast<int>(error.code); }})
+    {
+    }
+    [[nodiscard]] RoundThread& thread() { return thread_; }
+    [[nodiscard]] int ended() const { return ended_; }
+
+  private:
+    curtail::test::TemporaryFolder folder_;
+    Recorder recorder_{folder_.path(), "A", "", {}};
+    std::vector<model::ParameterPlace> const places_{{"w", {4}, 0}};
+    store::MemoryStore objects_;
+    std::atomic<int> ended_{0};
+    RoundThread thread_;
+};
+
+TEST(RoundThread, AStepThatDoesNotEndIsNotWaitedForBeyondTheGraceOfTheSignal)
+{
+    auto const asked = mono_now();
+    DeafLoop deaf([&] { return asked; }, Millis{200});
+    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 69; }, long_enough));
+    EXPECT_GE(mono_now(), asked + Millis{180});
+}
+
+TEST(RoundThread, AnEndThatNobodyTakesIsNotWaitedForEither)
+{
+    DeafLoop deaf([] { return std::nullopt; }, Millis{200});
+    deaf.thread().post(rounds::StopRequested{mono_now()});
+    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 69; }, long_enough));
+}
+
+TEST(RoundThread, ALoopThatLeavesIsNotEnded)
+{
+    DeafLoop heard([] { return std::nullopt; }, Seconds{30});
+    heard.thread().post(rounds::StopRequested{mono_now()});
+    auto const began = mono_now();
+    (void)heard.thread().join();
+    EXPECT_LT(mono_now() - began, Seconds{10}) << "nor waited for: leaving must be quick";
+    EXPECT_EQ(heard.ended(), 0);
 }
 
 TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)

@@ -1,0 +1,128 @@
+// One value that is not finite, wherever it comes from, costs some work and nothing else.
+#include <gmock/gmock.h>
+
+#include "store/memory_store.hpp"
+#include "train/small_training.hpp"
+
+namespace curtail::train {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+/// The parts of a site below train_site, so that a test can spoil them.
+class SpoiledTraining : public test::SmallTraining {
+  protected:
+    void SetUp() override
+    {
+        SmallTraining::SetUp();
+        ASSERT_TRUE(make_folder(site_folder()));
+    }
+    void begin()
+    {
+        auto stream = data::TokenStream::open(run_.data.folder, data::Part::train);
+        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens, run_.model.sequence).value());
+        engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
+        crew_.emplace(*engine_, *ranks_, stop_);
+        recorder_.emplace(site_folder(), "A", "1", log());
+    }
+    [[nodiscard]] LeaderContext context(std::optional<std::string> owner)
+    {
+        return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(owner)};
+    }
+    /// As a step with a bad gradient leaves it: the next step is made on good weights and spoils them.
+    void spoil_optimizer()
+    {
+        auto state = engine_->optimizer().state();
+        for (auto& named : state.tensors) named.tensor = named.tensor.clone().fill_(nan);
+        crew_->share_optimizer(state);
+    }
+    [[nodiscard]] std::vector<bool> finite_losses() const
+    {
+        std::vector<bool> finite;
+        for (auto const& row : metrics()) finite.push_back(row.find("loss")->as_number().has_value());
+        return finite;
+    }
+
+    std::unique_ptr<comm::Collectives> ranks_{comm::single()};
+    StopSignal stop_;
+    std::optional<data::Loader> loader_;
+    std::optional<Engine> engine_;
+    std::optional<Crew> crew_;
+    std::optional<Recorder> recorder_;
+};
+
+TEST_F(SpoiledTraining, WithoutAStoreItEndsAndTheSnapshotOfBeforeStays)
+{
+    configure(1, 2);
+    begin();
+    auto with = context("alone x");
+    ASSERT_TRUE(train_alone(*crew_, with, 40));
+    auto const before = read_file(snapshot());
+    engine_->weights().values().back() = nan;
+    configure(1, 6);
+    auto const ended = train_alone(*crew_, context("alone x"), 40);
+    ASSERT_FALSE(ended);
+    EXPECT_EQ(ended.error().code, ExitCode::data);
+    EXPECT_THAT(ended.error().message(), HasSubstr("the loss of step 1 is not finite"));
+    EXPECT_EQ(read_file(snapshot()), before);
+    EXPECT_THAT(finite_losses(), testing::ElementsAre(true, true, false));
+}
+
+TEST_F(SpoiledTraining, WeightsThatTheLastStepSpoiledAreNotSaved)
+{
+    configure(1, 2);
+    begin();
+    ASSERT_TRUE(train_alone(*crew_, context("alone x"), 40));
+    auto const before = read_file(snapshot());
+    spoil_optimizer();
+    configure(1, 1);
+    auto const ended = train_alone(*crew_, context("alone x"), 40);
+    ASSERT_FALSE(ended);
+    EXPECT_THAT(ended.error().message(), HasSubstr("it has values that are not finite"));
+    EXPECT_EQ(read_file(snapshot()), before);
+}
+
+TEST_F(SpoiledTraining, AMemberOfARunLosesWorkAndOptimizerAndTrainsOn)
+{
+    begin();
+    spoil_optimizer();
+    store::MemoryStore objects;
+    auto const spec = make_run_spec(run_, data::manifest_digest(run_.data.folder).value(), loader_->blocks_per_epoch(), {"w"});
+    auto const complete = train_in_run(*crew_, context({}), spec, objects);
+    ASSERT_TRUE(complete) << complete.error().message();
+    EXPECT_TRUE(*complete) << "every block of the stream was trained at last";
+    auto const losses = finite_losses();
+    EXPECT_TRUE(losses.front());
+    EXPECT_TRUE(losses.back());
+    EXPECT_LE(std::count(losses.begin(), losses.end(), false), 1);
+    EXPECT_THAT(read_file(site_folder() / "events.jsonl").value(), HasSubstr("\"merged\""));
+    auto const kept = load_snapshot(snapshot(), run_.run, run_.model);
+    ASSERT_TRUE(kept) << kept.error().message();
+    EXPECT_LT((*kept)->optimizer.steps, (*kept)->position.steps) << "it began anew";
+}
+
+TEST_F(SpoiledTraining, ASnapshotWithSuchValuesIsRefusedByName)
+{
+    configure(1, 1);
+    ASSERT_TRUE(train(true)) << said_;
+    auto const reader = tensors::TensorReader::open(snapshot());
+    ASSERT_TRUE(reader);
+    tensors::TensorWriter writer;
+    for (auto const& [key, value] : reader->attributes().members()) writer.attribute(key, value);
+    std::vector<std::vector<float>> kept;
+    for (auto const& info : reader->list()) kept.push_back(reader->read<float>(info.name).value());
+    kept.back().back() = nan;
+    for (std::size_t i = 0; i < kept.size(); ++i)
+        writer.add(reader->list()[i].name, reader->list()[i].shape, std::span<float const>(kept[i]));
+    ASSERT_TRUE(writer.write(snapshot()));
+    auto const refused = train(true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::data);
+    EXPECT_THAT(refused.error().message(), HasSubstr("cannot use snapshot " + snapshot().string()));
+    EXPECT_THAT(refused.error().message(), HasSubstr("not finite"));
+}
+
+}  // namespace
+}  // namespace curtail::train

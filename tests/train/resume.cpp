@@ -1,0 +1,97 @@
+// What a site takes from its folder when it starts, and what it leaves there.
+#include <gmock/gmock.h>
+
+#include "train/small_training.hpp"
+
+namespace curtail::train {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+class Resume : public test::SmallTraining {
+  protected:
+    [[nodiscard]] Snapshot kept() const { return load_snapshot(snapshot(), run_.run, run_.model).value().value(); }
+};
+
+TEST_F(Resume, AMemberGoesOnWithItsOptimizerAndItsMeasuredRate)
+{
+    configure(1, 0, 1000);
+    ASSERT_TRUE(train_until(4)) << said_;
+    EXPECT_GT(kept().position.rate, 0);
+    auto const first = kept().optimizer.steps;
+    EXPECT_EQ(first, static_cast<std::int64_t>(metrics().size()));
+    ASSERT_TRUE(train_until(metrics().size() + 4)) << said_;
+    EXPECT_THAT(said_, HasSubstr("goes on from " + snapshot().string() + ", " + std::to_string(first) + " steps"));
+    EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size()));
+}
+
+TEST_F(Resume, ARunThatWasBegunAnewTakesNoOptimizerOfTheOldOne)
+{
+    configure(1, 0, 1000);
+    ASSERT_TRUE(train_until(4)) << said_;
+    fs::remove_all(folder_ / "store/runs");
+    auto const before = metrics().size();
+    ASSERT_TRUE(train_until(before + 4)) << said_;
+    EXPECT_THAT(said_, HasSubstr("not of this beginning of the run; the optimizer begins anew"));
+    EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size() - before));
+}
+
+TEST_F(Resume, WithoutAStoreItGoesOnOnlyInTheSameTraining)
+{
+    configure(1, 2);
+    ASSERT_TRUE(train(true)) << said_;
+    auto const before = read_file(snapshot());
+    configure(2, 4);
+    auto const refused = train(true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::data);
+    EXPECT_THAT(refused.error().message(), HasSubstr("with another seed"));
+    EXPECT_EQ(read_file(snapshot()), before);
+    configure(1, 4);
+    ASSERT_TRUE(train(true)) << said_;
+    EXPECT_EQ(kept().position.steps, 4);
+}
+
+TEST_F(Resume, ARunAndATrainingWithoutAStoreDoNotReplaceEachOthersSnapshot)
+{
+    configure(1, 2, 1000);
+    ASSERT_TRUE(train(true)) << said_;
+    auto const in_run = train(false);
+    ASSERT_FALSE(in_run);
+    EXPECT_THAT(in_run.error().message(), HasSubstr("it is of a training without a store"));
+    fs::remove_all(site_folder());
+    ASSERT_TRUE(train_until(2)) << said_;
+    auto const alone = train(true);
+    ASSERT_FALSE(alone);
+    EXPECT_THAT(alone.error().message(), HasSubstr("it is not of a training without a store"));
+}
+
+TEST_F(Resume, TwoTrainersOfOneSiteDoNotShareItsFolder)
+{
+    configure(1, 1);
+    ASSERT_TRUE(make_folder(site_folder()));
+    auto const other = FileLock::take(site_folder() / "lock");
+    auto const refused = train(true);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ExitCode::temporary);
+    EXPECT_THAT(refused.error().message(), HasSubstr("cannot lock " + (site_folder() / "lock").string()));
+    EXPECT_TRUE(metrics().empty());
+}
+
+TEST_F(Resume, WhatAKilledTrainerLeftHalfWrittenIsRemoved)
+{
+    configure(1, 1);
+    ASSERT_TRUE(make_folder(site_folder()));
+    for (auto const* name : {".snapshot.h5.4711.3.tmp", ".status.json.4711.9.tmp", ".notes.tmp", "snapshot.h5.tmp"})
+        ASSERT_TRUE(write_file(site_folder() / name, "half"));
+    ASSERT_TRUE(train(true)) << said_;
+    std::vector<std::string> left;
+    for (auto const& entry : fs::directory_iterator(site_folder())) left.push_back(entry.path().filename());
+    EXPECT_THAT(left, testing::IsSupersetOf({".notes.tmp", "snapshot.h5.tmp", "snapshot.h5"}));
+    EXPECT_THAT(left, Not(testing::Contains(HasSubstr("4711"))));
+}
+
+}  // namespace
+}  // namespace curtail::train

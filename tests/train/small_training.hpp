@@ -1,0 +1,99 @@
+#pragma once
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "core/clock.hpp"
+#include "core/files.hpp"
+#include "data/prepare.hpp"
+#include "model/initialize.hpp"
+#include "support/eventually.hpp"
+#include "support/temporary_folder.hpp"
+#include "tensors/tensor_file.hpp"
+#include "train/run_spec.hpp"
+#include "train/run_training.hpp"
+#include "train/site_training.hpp"
+#include "train/snapshot_owner.hpp"
+
+namespace curtail::train::test {
+
+/// A run of one small site in a folder of its own, with data of some fifty blocks.
+class SmallTraining : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        data::PrepareOptions options;
+        options.text = {CURTAIL_SOURCE_DIR "/tests/golden/corpus"};
+        options.out = folder_ / "data";
+        options.vocabulary = 300;
+        options.held_out = 0.2;
+        auto const prepared = data::prepare(options, {});
+        ASSERT_TRUE(prepared) << prepared.error().message();
+        ASSERT_TRUE(make_folder(folder_ / "store"));
+        ASSERT_TRUE(write_file(folder_ / "model.json", R"({"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})"));
+        ASSERT_TRUE(
+            write_file(folder_ / "site.json",
+                       R"({"site": "A", "region": "A", "ranks": 1, "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
+        configure(1, 0);
+    }
+
+    /// Writes the run's file; `steps` are those without a store.
+    void configure(int seed, int steps, int epochs = 1)
+    {
+        auto const text = R"({"run": "small", "folder": "out", "store": "file:store", "model": "model.json", "seed": )" +
+                          std::to_string(seed) + R"(, "data": {"folder": "data", "epochs": )" + std::to_string(epochs) +
+                          R"(}, "training": {"batch_tokens": 512, "device_batch_rows": 16, "steps": )" + std::to_string(steps) +
+                          R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1}, "rounds": {"block_tokens": 128,
+        "grant_quantum_blocks": 4, "round_time_s": 0.2, "checkpoint_interval_s": 0.2, "poll_run_s": 0.02, "poll_run_lone_s": 0.02,
+        "poll_run_starved_s": 0.02, "poll_wait_s": 0.02, "gather_time_s": 0.2, "lease_s": 1, "first_base_wait_s": 0.2, "skew_s": 1},
+        "sites": ["site.json"]})";
+        ASSERT_TRUE(write_file(run_file(), text));
+        auto const read = config::read_run(run_file());
+        ASSERT_TRUE(read) << read.error().message();
+        run_ = *read;
+    }
+
+    /// As curtail-train does it, in one process.
+    Result<void> train(bool alone)
+    {
+        StopSignal const stop;
+        said_.clear();
+        auto const ranks = comm::single();
+        return train_site({run_file(), {"A"}, "1", alone, 1}, *ranks, stop, log());
+    }
+    /// The same in the run, told to leave when so many steps are in its metrics.
+    Result<void> train_until(std::size_t steps)
+    {
+        std::jthread const other([this, steps](std::stop_token const& given_up) {
+            (void)curtail::test::eventually([&] { return given_up.stop_requested() || metrics().size() >= steps; }, Seconds{40});
+            ::kill(getpid(), SIGUSR1);
+        });
+        return train(false);
+    }
+
+    [[nodiscard]] Log log()
+    {
+        return Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; });
+    }
+    [[nodiscard]] std::filesystem::path run_file() const { return folder_ / "run.json"; }
+    [[nodiscard]] std::filesystem::path site_folder() const { return folder_ / "out/sites/A"; }
+    [[nodiscard]] std::filesystem::path snapshot() const { return site_folder() / "snapshot.h5"; }
+    [[nodiscard]] std::vector<json::Object> metrics() const
+    {
+        std::vector<json::Object> rows;
+        auto const text = read_file(site_folder() / "metrics.jsonl").value_or("");
+        for (std::size_t at = 0, end = 0; (end = text.find('\n', at)) != text.npos; at = end + 1)
+            rows.push_back(*json::parse(text.substr(at, end - at), "metrics").value().as_object());
+        return rows;
+    }
+
+    curtail::test::TemporaryFolder folder_;
+    config::Run run_;
+    std::string said_;
+};
+
+}  // namespace curtail::train::test
