@@ -1,7 +1,6 @@
 // curtail-report: what a run cost, gained and spared.
-#include <fstream>
-
 #include "apps/program.hpp"
+#include "apps/target.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "report/document.hpp"
@@ -18,8 +17,6 @@ using namespace curtail;
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t looked_at = 4096;  ///< bytes at the beginning of a file that say what it is
-
 /// `relative` in the nearest folder above this program that holds it: the checkout, where it was built in `build/<preset>/bin`.
 /// `relative` itself if there is none.
 fs::path above_program(fs::path const& relative)
@@ -33,27 +30,13 @@ fs::path above_program(fs::path const& relative)
 
 fs::path document_beside(fs::path html) { return html.replace_extension(".json"); }
 
-/// A report may take the place of an earlier report, and of nothing else: no input is ever lost. `mark` stands near its beginning.
-Result<void> check_target(fs::path const& file, std::string_view mark)
-{
-    std::error_code error;
-    if (!fs::exists(file, error)) return {};
-    std::string head(looked_at, '\0');
-    std::ifstream in(file, std::ios::binary);
-    in.read(head.data(), looked_at);
-    head.resize(static_cast<std::size_t>(in.gcount()));
-    if (fs::is_regular_file(file, error) && head.find(mark) != std::string::npos) return {};
-    return fail(ExitCode::usage, "cannot write the report to " + file.string(), "this file is there and is not a report",
-                "name another file with --out, or remove it");
-}
-
 Result<void> check_targets(fs::path const& html)
 {
     if (html.extension() == ".json")
         return fail(ExitCode::usage, "--out " + html.string(), "it names the page, and the document goes beside it as .json",
                     "name a file that ends in .html");
-    if (auto good = check_target(html, "<title>Curtail run report</title>"); !good) return good;
-    return check_target(document_beside(html), "\"schema\":\"curtail.report/1\"");
+    if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>"); !good) return good;
+    return apps::check_target(document_beside(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
 /// Writes the document, which needs nothing, then the page beside it.

@@ -124,7 +124,7 @@ Result<Run> read_run(std::filesystem::path const& given)
     r.require(is_plain_name(run.run.value), "run", "must have 1 to 32 letters, digits, '_' or '-'");
     run.folder = read_path(r, file, "folder");
     run.store = read_store(r, file);
-    run.seed = r.integer("seed", run.seed);
+    run.seed = read_integer(r, "seed", run.seed, 0);
     auto const model = read_path(r, file, "model");
     r.object("data", [&](json::ObjectReader& o) {
         run.data.folder = read_path(o, file, "folder");

@@ -8,9 +8,12 @@ namespace {
 
 windows::Thresholds read_window(json::ObjectReader& r)
 {
+    // The range that a sample may have: a threshold outside it would hold always or never, a slip of units most likely.
+    constexpr double least = -2000;
+    constexpr double greatest = 5000;
     windows::Thresholds window;
-    window.open_below = {r.number("open_below_gco2_per_kwh", window.open_below.value)};
-    window.close_above = {r.number("close_above_gco2_per_kwh", window.close_above.value)};
+    window.open_below = {read_number(r, "open_below_gco2_per_kwh", window.open_below.value, least, greatest)};
+    window.close_above = {read_number(r, "close_above_gco2_per_kwh", window.close_above.value, least, greatest)};
     window.close_delay = read_seconds(r, "close_delay_s", window.close_delay);
     r.require(window.close_above >= window.open_below, "close_above_gco2_per_kwh", "must not be below open_below_gco2_per_kwh");
     return window;

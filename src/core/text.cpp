@@ -79,6 +79,10 @@ std::string printable(std::string_view text)
 
 std::optional<std::string> nearest_name(std::string_view wrong, std::span<std::string const> candidates)
 {
+    // What was cut short is nearer than what is spelled alike: "temp" means "temperature", not "help".
+    if (wrong.size() >= 3)
+        for (auto const& candidate : candidates)
+            if (candidate.starts_with(wrong)) return candidate;
     std::optional<std::string> best;
     std::size_t best_distance = std::max<std::size_t>(2, wrong.size() / 3) + 1;
     for (auto const& candidate : candidates) {

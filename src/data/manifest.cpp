@@ -91,7 +91,7 @@ Result<Manifest> read_manifest(std::filesystem::path const& folder)
     auto const value = json::parse_file(file, json::Dialect::strict);
     if (!value) {
         auto error = value.error();
-        if (error.code == ExitCode::no_input) error.remedy = "make it with `curtail-data prepare TEXT --out " + folder.string() + "`";
+        if (error.code == ExitCode::no_input) error.remedy = "make it with `curtail-data prepare TEXT --run RUN`, RUN being the run's file";
         return tl::unexpected(error);
     }
     return parse_manifest(*value, file.string());

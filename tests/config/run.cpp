@@ -82,6 +82,9 @@ TEST_F(RunFile, NumbersOutOfRangeAreRefusedBeforeTheyAreUsed)
     EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"lr_scale\": 1e308"), HasSubstr("optimizer.lr_scale: must be more than 0"));
     EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"weight_decay\": -5"), HasSubstr("optimizer.weight_decay: must be 0 to 10"));
     EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2000000000000"), HasSubstr("must be 1 to 1099511627776"));
+    EXPECT_THAT(message_with("\"seed\": 1", "\"seed\": -1"), HasSubstr("seed: must be 0 to"));
+    EXPECT_THAT(message_with("\"close_above_gco2_per_kwh\": 100", "\"close_above_gco2_per_kwh\": 100000", "inputs/sites/nem_sa.json"),
+                HasSubstr("window.close_above_gco2_per_kwh: must be -2000 to 5000"));
     EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"), HasSubstr("ranks: must be 1 to 4096"));
 }
 

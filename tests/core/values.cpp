@@ -75,6 +75,13 @@ TEST(Text, NearestNameIsFoundOnlyWhereItIsNear)
     EXPECT_EQ(nearest_name("banana", names), std::nullopt);
 }
 
+TEST(Text, ANameCutShortIsNearerThanOneSpelledAlike)
+{
+    std::vector<std::string> const names{"--help", "--temperature", "--threads"};
+    EXPECT_EQ(nearest_name("--temp", names), "--temperature");
+    EXPECT_EQ(nearest_name("--hepl", names), "--help");
+}
+
 TEST(Text, Utf8IsCheckedStrictly)
 {
     EXPECT_FALSE(find_invalid_utf8("gr\xC3\xBC\xC3\x9F \xF0\x9F\x8C\xB1"));

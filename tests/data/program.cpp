@@ -131,6 +131,16 @@ TEST(CurtailData, TokensComeBackAsTextThroughPipes)
     EXPECT_EQ(shell.run({"encode", "--tokenizer", shell.path("t.tiktoken")}, "\xff").code, 65);
 }
 
+TEST(CurtailData, ATokenizerTakesThePlaceOfATokenizerOnly)
+{
+    Shell shell;
+    ASSERT_TRUE(write_file(shell.path("run.json"), "{}"));
+    EXPECT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("run.json"), "--vocabulary", "400"}).code, 64);
+    EXPECT_EQ(read_file(shell.path("run.json")).value(), "{}");
+    for (int twice = 0; twice < 2; ++twice)
+        EXPECT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary", "400"}).code, 0);
+}
+
 TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
 {
     Shell shell;

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "apps/target.hpp"
 #include "commands.hpp"
 #include "core/files.hpp"
 #include "evaluate/held_out.hpp"
@@ -25,16 +28,21 @@ std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& l
 {
     return fmt::format(
         "commit {}, round {}, trained on {} tokens\n"
-        "held-out loss    {:.4f} +- {} nats per token, over {} tokens\n"
-        "unigram entropy  {:.4f} nats per token; the model is {:.4f} below it\n"
-        "bits per byte    {:.4f}\n",
+        "held-out loss    {:.4f} +- {} nats per token, over {} tokens
+"
+        "unigram entropy  {:.4f} nats per token; the model is {:.4f} {} it
+"
+        "bits per byte    {:.4f}
+",
         commit.number.value, commit.round.value, commit.totals.tokens, loss.loss,
         loss.standard_error ? fmt::format("{:.4f}", *loss.standard_error) : "-", loss.tokens, loss.unigram_entropy,
-        loss.unigram_entropy - loss.loss, loss.bits_per_byte);
+        std::abs(loss.unigram_entropy - loss.loss), loss.loss <= loss.unigram_entropy ? "below" : "above", loss.bits_per_byte);
 }
 
 Result<void> evaluate(Arguments const& arguments, Console const& console)
 {
+    if (arguments.has("out"))
+        if (auto good = check_target(arguments.text("out"), "an evaluation", "\"held_out_loss_nats\""); !good) return good;
     if (auto set = set_threads(arguments); !set) return set;
     auto opened = open_model(arguments.text("RUN"), arguments);
     if (!opened) return tl::unexpected(opened.error());
