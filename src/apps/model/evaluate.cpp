@@ -28,12 +28,9 @@ std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& l
 {
     return fmt::format(
         "commit {}, round {}, trained on {} tokens\n"
-        "held-out loss    {:.4f} +- {} nats per token, over {} tokens
-"
-        "unigram entropy  {:.4f} nats per token; the model is {:.4f} {} it
-"
-        "bits per byte    {:.4f}
-",
+        "held-out loss    {:.4f} +- {} nats per token, over {} tokens\n"
+        "unigram entropy  {:.4f} nats per token; the model is {:.4f} {} it\n"
+        "bits per byte    {:.4f}\n",
         commit.number.value, commit.round.value, commit.totals.tokens, loss.loss,
         loss.standard_error ? fmt::format("{:.4f}", *loss.standard_error) : "-", loss.tokens, loss.unigram_entropy,
         std::abs(loss.unigram_entropy - loss.loss), loss.loss <= loss.unigram_entropy ? "below" : "above", loss.bits_per_byte);
