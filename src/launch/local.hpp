@@ -17,7 +17,8 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// TERM to all its processes, also to those that its script left behind; a call 4 s after the first one or later sends KILL.
+    /// TERM to all its processes, also to those that its script left behind with CURTAIL_JOB in their environment; a call 4 s after the
+    /// first one or later sends KILL.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:

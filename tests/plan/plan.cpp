@@ -1,61 +1,10 @@
 #include "plan/plan.hpp"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
+#include "plan/fixture.hpp"
 #include "plan/set_back.hpp"
 
 namespace curtail::plan {
 namespace {
-
-using Kind = Action::Kind;
-using testing::HasSubstr;
-using testing::SizeIs;
-
-Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
-Wish const open{true, {"w1"}, "the window is open"};
-Wish const closed{false, {}, "the window is closed"};
-Rules const rules{};
-
-Job job(std::string id, Job::State state, std::string intent = "i0")
-{
-    return {{std::move(id)},
-            {"w1"},
-            {std::move(intent)},
-            state,
-            "",
-            {},
-            state == Job::State::pending ? std::nullopt : std::optional(at(0)),
-            {}};
-}
-Job ended(std::string id, int second, int exit_code)
-{
-    auto one = job(std::move(id), Job::State::ended);
-    one.word = exit_code == 0 ? "COMPLETED" : "FAILED";
-    one.exit_code = exit_code;
-    one.ended = at(second);
-    one.end = exit_code == 0 ? Job::End::clean : Job::End::failed;
-    return one;
-}
-
-/// One look without effects: what is observed, then what is decided.
-struct Look {
-    SiteState state;
-    std::vector<Happening> happenings;
-    std::vector<Action> actions;
-};
-Look look(SiteState const& before, Wish const& wish, std::vector<Job> const& jobs, int second)
-{
-    auto seen = observe(before, jobs, at(second), rules);
-    auto actions = decide(seen.state, wish, jobs, at(second), rules);
-    return {std::move(seen.state), std::move(seen.happenings), std::move(actions)};
-}
-SiteState tracking(std::vector<Job> const& jobs, int second = 0) { return observe({}, jobs, at(second), rules).state; }
-SiteState done(SiteState state, Action const& action, int second, std::string submitted = {})
-{
-    state = begin(std::move(state), action, at(second));
-    return finish(std::move(state), action, {Outcome::Kind::done, {std::move(submitted)}, {}}, at(second), rules).state;
-}
 
 TEST(Plan, OpenWindowWithoutJobGetsOne)
 {
@@ -179,118 +128,6 @@ TEST(Plan, OfTwoJobsTheOlderStays)
     EXPECT_EQ(m.actions[0].job.value, "7");
 }
 
-TEST(Plan, JobThatFailsAtOnceGetsALaterAndLaterSuccessor)
-{
-    SiteState state;
-    int second = 0;
-    std::vector<int> tries;
-    std::vector<Job> jobs;
-    while (tries.size() < 9) {
-        auto l = look(state, open, jobs, second);
-        state = l.state;
-        if (l.actions[0].kind == Kind::submit) {
-            tries.push_back(second);
-            auto const id = std::to_string(tries.size());
-            state = done(state, l.actions[0], second, id);
-            jobs.push_back(ended(id, second + 1, 1));
-            jobs.back().started = at(second);
-            jobs.back().intent = l.actions[0].intent;
-        }
-        ++second;
-    }
-    std::vector<int> pauses;
-    for (std::size_t i = 1; i < tries.size(); ++i) pauses.push_back(tries[i] - tries[i - 1]);
-    EXPECT_THAT(pauses, testing::ElementsAre(11, 21, 41, 81, 161, 321, 601, 601));  // seen one second after each submission
-    auto const l = look(state, open, jobs, second);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("ended at once (FAILED, exit code 1); next try in"));
-}
-
-TEST(Plan, JobThatEndedWellGetsItsSuccessorAtOnce)
-{
-    auto state = tracking({job("7", Job::State::running)});
-    state.failures = 3;
-    auto const l = look(state, open, {ended("7", 60, 0)}, 61);
-    EXPECT_EQ(l.actions[0].kind, Kind::submit);
-    EXPECT_EQ(l.state.failures, 0);
-}
-
-TEST(Plan, JobThatLivesForAWhileAndFailsEachTimeGetsALaterAndLaterSuccessor)
-{
-    auto state = tracking({job("7", Job::State::running)});
-    state.failures = 3;
-    auto const l = look(state, open, {ended("7", 60, 1)}, 61);
-    EXPECT_EQ(l.state.failures, 4);
-    EXPECT_EQ(l.actions[0].kind, Kind::wait);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (FAILED, exit code 1); next try in 1m20s (failure 4 in a row)"));
-    ASSERT_THAT(l.happenings, SizeIs(2));
-    EXPECT_EQ(l.happenings[1].kind, Happening::Kind::failed);
-    EXPECT_EQ(l.happenings[1].retry_after, Millis(80'000));
-}
-
-TEST(Plan, FailureOfAJobThatHasWorkedBeginsANewSeries)
-{
-    auto state = tracking({job("7", Job::State::running)});
-    state.failures = 9;
-    auto const l = look(state, open, {ended("7", 600, 137)}, 601);
-    EXPECT_EQ(l.state.failures, 1);
-    EXPECT_EQ(l.happenings.back().retry_after, Millis(10'000));
-}
-
-TEST(Plan, JobThatWasAskedToGoAfterItHadWorkedEndsASeriesOfFailures)
-{
-    auto const after = [](Job const& end, Rules const& with) {
-        auto state = tracking({job("7", Job::State::running)});
-        state.failures = 9;
-        state = done(state, {Kind::drain, {"7"}, {"w1"}, {}, "closed"}, 5);
-        return observe(state, {end}, at(700), with).state.failures;
-    };
-    EXPECT_EQ(after(ended("7", 600, 0), rules), 0);
-    EXPECT_EQ(after(ended("7", 600, 137), rules), 0) << "it lived long enough to show that it works";
-    EXPECT_EQ(after(ended("7", 60, 0), rules), 0) << "it stopped as it should";
-    EXPECT_EQ(after(ended("7", 60, 137), rules), 9) << "it shows nothing";
-    EXPECT_EQ(after(ended("7", 10, 0), rules), 9) << "it may have ended before it did anything";
-}
-
-TEST(Plan, LostAnswerToASubmissionThatArrivedIsNoFailure)
-{
-    auto const submit = look({}, open, {}, 0).actions[0];
-    Outcome const silence{Outcome::Kind::unknown, {}, "timed out"};
-    auto const unknown = finish(begin({}, submit, at(0)), submit, silence, at(1), rules).state;
-    auto const arrived = look(unknown, open, {job("7", Job::State::running, submit.intent.value)}, 3);
-    EXPECT_EQ(arrived.state.failures, 0);
-    EXPECT_FALSE(arrived.state.retry_at);
-    auto const given_up = look(unknown, open, {}, 6);
-    EXPECT_EQ(given_up.state.failures, 1);
-    EXPECT_THAT(given_up.actions[0].why, HasSubstr("submission failed (timed out); next try in 5.0 s (failure 1 in a row)"));
-    auto const again = look(given_up.state, open, {}, 11).actions[0];
-    ASSERT_EQ(again.kind, Kind::submit);
-    auto const twice = finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
-    EXPECT_EQ(twice.retry_at, at(32)) << "the second pause is twice as long";
-    auto const restarted = recover(begin({}, submit, at(0)), at(1));
-    EXPECT_EQ(look(restarted, open, {}, 6).state.failures, 0) << "a poller that died is no failure of the site's";
-}
-
-TEST(Plan, JobThatItsClusterTookAwayIsNotToBlame)
-{
-    auto state = tracking({job("7", Job::State::running)});
-    state.failures = 3;
-    auto taken = ended("7", 60, 1);
-    taken.word = "NODE_FAIL";
-    taken.end = Job::End::displaced;
-    auto const l = look(state, open, {taken}, 61);
-    EXPECT_EQ(l.state.failures, 3);
-    EXPECT_EQ(l.happenings.back().retry_after, Millis(10'000));
-    EXPECT_EQ(look(l.state, open, {taken}, 71).actions[0].kind, Kind::submit);
-}
-
-TEST(Plan, VanishedJobCountsAsFailed)
-{
-    auto const l = look(tracking({job("7", Job::State::running)}), open, {}, 100);
-    ASSERT_THAT(l.happenings, SizeIs(2));
-    EXPECT_EQ(l.happenings[0].word, "GONE");
-    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (GONE); next try in 10.0 s"));
-}
-
 TEST(Plan, JobWithoutAnIntentOfOursIsNeitherTakenOverNorStoppedNorAReasonToWait)
 {
     std::vector<Job> const foreign{job("7", Job::State::running, "")};
@@ -402,19 +239,6 @@ TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
     EXPECT_EQ(look(swept.state, open, {ended("7", 29, 137)}, 36).state.failures, 1);
     EXPECT_EQ(look(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30).actions[0].kind, Kind::wait)
         << "what ends by itself is left to it";
-}
-
-TEST(Plan, RefusedSubmissionBacksOffAndLostAnswerStaysInDoubt)
-{
-    auto const submit = look({}, open, {}, 0).actions[0];
-    auto const begun = begin({}, submit, at(0));
-    auto const refused = finish(begun, submit, {Outcome::Kind::refused, {}, "no such partition"}, at(1), rules);
-    EXPECT_FALSE(refused.state.intent);
-    EXPECT_EQ(refused.happenings[0].retry_after, Millis(10'000));
-    EXPECT_THAT(look(refused.state, open, {}, 2).actions[0].why, HasSubstr("no such partition); next try in 9.0 s (failure 1 in a row)"));
-    auto const unknown = finish(begun, submit, {Outcome::Kind::unknown, {}, "timed out"}, at(9), rules);
-    EXPECT_TRUE(look(unknown.state, open, {}, 13).state.intent);
-    EXPECT_FALSE(look(unknown.state, open, {}, 14).state.intent);
 }
 
 TEST(Plan, ClockThatWasSetBackHoldsNothingUp)
