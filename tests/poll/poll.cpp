@@ -190,7 +190,7 @@ TEST_F(Poll, CompleteRunGetsNoMoreJobs)
 
 TEST_F(Poll, ReplayEndsByItselfWithNothingLeft)
 {
-    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
+    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 2'500});
     auto world = make_world(clock, {500, 50, 50, 500, 500, 500, 50, 50, 50});
     world.trace_end = at(2400);
     StopRequest const stop;

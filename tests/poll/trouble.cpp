@@ -158,7 +158,7 @@ TEST_F(Trouble, SiteThatIsTakenOutWithItsJobIsNotForgottenSilently)
 
 TEST_F(Trouble, JobThatNoDrainReachesIsCancelledBeforeTheEndOfAReplayGivesUp)
 {
-    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 10'000});
+    auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 1'000});
     auto world = make_world(clock, {50, 50});
     world.trace_end = at(300);
     world.sites[0].rules.grace = Millis(3'600'000);
@@ -166,7 +166,7 @@ TEST_F(Trouble, JobThatNoDrainReachesIsCancelledBeforeTheEndOfAReplayGivesUp)
     StopRequest const stop;
     auto const answer = watch(std::move(world), quick(), stop);
     EXPECT_TRUE(answer) << answer.error().message();
-    EXPECT_EQ(slurm_["A"].called().back(), "cancel 1");
+    EXPECT_THAT(slurm_["A"].called(), testing::Contains("cancel 1"));
 }
 
 TEST_F(Trouble, SiteThatStaysSilentIsGivenUpAtTheEndAndSaid)
