@@ -113,11 +113,11 @@ TEST_F(Local, CancelEndsAllProcessesOfTheJob)
 
 TEST_F(Local, CancelAsksAllProcessesBeforeItKills)
 {
-    auto launcher =
-        with_script("(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' TERM\nwait\necho over; exit 4");
+    auto launcher = with_script(
+        "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' TERM\necho ready\nwait\necho over; exit 4");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
     auto const log = [&] { return read_file(folder_ / "site/job-i1.log").value_or(""); };
-    ASSERT_TRUE(eventually([&] { return log() == "ready\n"; }));
+    ASSERT_TRUE(eventually([&] { return log() == "ready\nready\n"; }));
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
     EXPECT_THAT(log(), testing::EndsWith("asked\nover\n"));
