@@ -41,13 +41,9 @@ class Gpt {
     void zero_gradients();
 
   private:
-    struct Block;
-    struct Tape;
-    [[nodiscard]] at::Tensor forward(at::Tensor const& input, Tape* tape) const;  ///< (N, C): rms of the last block's output
-    [[nodiscard]] at::Tensor block_forward(std::int64_t layer, at::Tensor const& x, at::Tensor const& x0, at::IntArrayRef batch,
-                                           Block* kept) const;
-    [[nodiscard]] at::Tensor block_backward(std::int64_t layer, at::Tensor const& dx, at::Tensor const& dx0, Tape const& tape);
-    [[nodiscard]] at::Tensor attention_backward(std::int64_t layer, at::Tensor const& du, Block const& kept);
+    /// Of the last block's output, rms: (N, C) for N = B T tokens. Differentiable if `weights` are leaves.
+    [[nodiscard]] at::Tensor forward(Parameters const& weights, at::Tensor const& input) const;
+    [[nodiscard]] at::Tensor attention(BlockMatrices const& w, at::Tensor const& x, at::IntArrayRef batch) const;  ///< (N, C)
 
     Parameters weights_;
     Parameters gradients_;

@@ -6,6 +6,7 @@
 #include <ATen/ops/mul.h>
 #include <ATen/ops/tanh_backward.h>
 #include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
@@ -13,6 +14,9 @@
 
 namespace curtail::model {
 namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
 
 constexpr double cap = 15;
 /// Tokens whose logits are worked on at a time: few enough to stay in a core's cache, enough for an efficient matrix product.
@@ -26,11 +30,80 @@ at::Tensor capped(at::Tensor const& x, at::Tensor const& head, std::int64_t voca
     return at::div(at::mm(x, head.t()).narrow(1, 0, vocabulary), cap).tanh_();
 }
 
-/// Losses of some tokens from the logarithms of their probabilities (n, V).
-at::Tensor picked(at::Tensor const& log_p, at::Tensor const& index, at::Tensor const& counts)
+/// Cross entropy of a few tokens, whose logits exist together.
+class Slice {
+  public:
+    Slice(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary)
+        : capped_(capped(x, head, vocabulary)),
+          log_p_(at::_log_softmax(at::mul(capped_, cap), 1, false)),
+          index_(target.clamp_min(0).unsqueeze(1)),
+          counts_(target.ge(0).to(x.scalar_type()).unsqueeze(1))
+    {
+    }
+
+    [[nodiscard]] at::Tensor losses() const { return log_p_.gather(1, index_).neg_().mul_(counts_).squeeze(1); }
+
+    /// Writes the derivatives of scale * sum of losses by the products x W^T into `dz` (n, V).
+    void differentiate(double scale, at::Tensor dz) const
+    {
+        auto const d = at::zeros(log_p_.sizes(), log_p_.options()).scatter_(1, index_, at::mul(counts_, -scale));
+        at::tanh_backward_out(dz, at::_log_softmax_backward_data(d, log_p_, 1, d.scalar_type()).mul_(cap), capped_).div_(cap);
+    }
+
+  private:
+    at::Tensor capped_, log_p_;  ///< (n, V)
+    at::Tensor index_, counts_;  ///< (n, 1): target and 1; both 0 where it is ignored
+};
+
+struct Derivatives {
+    at::Tensor losses;  ///< (N)
+    at::Tensor x;       ///< (N, C)
+    at::Tensor head;    ///< (padded V, C)
+};
+
+Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary, double scale)
 {
-    return log_p.gather(1, index).neg_().mul_(counts).squeeze(1);
+    std::int64_t const tokens = x.size(0);
+    std::int64_t const block_tokens = std::max(slice_tokens, block_elements / head.size(0));
+    Derivatives out{at::empty({tokens}, x.options()), at::empty(x.sizes(), x.options()), {}};
+    for (std::int64_t block = 0; block < tokens; block += block_tokens) {
+        std::int64_t const rows = std::min(block_tokens, tokens - block);
+        auto const dz = at::empty({rows, head.size(0)}, x.options());
+        dz.narrow(1, vocabulary, head.size(0) - vocabulary).zero_();
+        for (std::int64_t first = 0; first < rows; first += slice_tokens) {
+            std::int64_t const n = std::min(slice_tokens, rows - first);
+            auto const at_tokens = [&](at::Tensor const& t) { return t.narrow(0, block + first, n); };
+            Slice const slice(at_tokens(x), head, at_tokens(target), vocabulary);
+            at_tokens(out.losses).copy_(slice.losses());
+            auto const dslice = dz.narrow(0, first, n);
+            slice.differentiate(scale, dslice.narrow(1, 0, vocabulary));
+            auto dx = at_tokens(out.x);
+            at::mm_out(dx, dslice, head);
+        }
+        auto const dhead = at::mm(dz.t(), x.narrow(0, block, rows));
+        out.head = out.head.defined() ? out.head.add_(dhead) : dhead;
+    }
+    return out;
 }
+
+/// (scale * sum of losses, losses) as one node of autograd's graph.
+class HeadFunction : public torch::autograd::Function<HeadFunction> {
+  public:
+    static variable_list forward(AutogradContext* context, at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+                                 std::int64_t vocabulary, double scale)
+    {
+        auto const d = differentiate(x, head, target, vocabulary, scale);
+        context->save_for_backward({d.x, d.head});
+        context->mark_non_differentiable({d.losses});
+        return {d.losses.sum().mul_(scale), d.losses};
+    }
+
+    static variable_list backward(AutogradContext* context, variable_list const& derivatives)
+    {
+        auto const saved = context->get_saved_variables();
+        return {at::mul(saved[0], derivatives[0]), at::mul(saved[1], derivatives[0]), {}, {}, {}};
+    }
+};
 
 }  // namespace
 
@@ -44,44 +117,15 @@ at::Tensor head_losses(at::Tensor const& x, at::Tensor const& head, at::Tensor c
     auto losses = at::empty({x.size(0)}, x.options());
     for (std::int64_t first = 0; first < x.size(0); first += slice_tokens) {
         std::int64_t const n = std::min(slice_tokens, x.size(0) - first);
-        auto const targets = target.narrow(0, first, n).unsqueeze(1);
-        auto const log_p = at::_log_softmax(softcapped_logits(x.narrow(0, first, n), head, vocabulary), 1, false);
-        losses.narrow(0, first, n).copy_(picked(log_p, targets.clamp_min(0), targets.ge(0).to(x.scalar_type())));
+        losses.narrow(0, first, n).copy_(Slice(x.narrow(0, first, n), head, target.narrow(0, first, n), vocabulary).losses());
     }
     return losses;
 }
 
-HeadGradients head_losses_with_gradients(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary,
-                                         double scale, at::Tensor const& dhead)
+HeadLoss head_loss(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary, double scale)
 {
-    std::int64_t const tokens = x.size(0);
-    std::int64_t const block_tokens = std::max(slice_tokens, block_elements / head.size(0));
-    HeadGradients out{at::empty({tokens}, x.options()), at::empty(x.sizes(), x.options())};
-    for (std::int64_t block = 0; block < tokens; block += block_tokens) {
-        std::int64_t const rows = std::min(block_tokens, tokens - block);
-        auto const dz = at::empty({rows, head.size(0)}, x.options());
-        dz.narrow(1, vocabulary, head.size(0) - vocabulary).zero_();
-        for (std::int64_t first = 0; first < rows; first += slice_tokens) {
-            std::int64_t const n = std::min(slice_tokens, rows - first);
-            auto const xs = x.narrow(0, block + first, n);
-            auto const targets = target.narrow(0, block + first, n).unsqueeze(1);  // (n, 1)
-            auto const index = targets.clamp_min(0);
-            auto const counts = targets.ge(0).to(x.scalar_type());
-            auto const t = capped(xs, head, vocabulary);
-            auto const log_p = at::_log_softmax(at::mul(t, cap), 1, false);
-            out.losses.narrow(0, block + first, n).copy_(picked(log_p, index, counts));
-            auto d = at::zeros({n, vocabulary}, x.options());
-            d.scatter_(1, index, counts.mul_(-scale));
-            d = at::_log_softmax_backward_data(d, log_p, 1, x.scalar_type()).mul_(cap);
-            auto const dslice = dz.narrow(0, first, n);
-            auto used = dslice.narrow(1, 0, vocabulary);
-            at::tanh_backward_out(used, d, t).div_(cap);
-            auto dx = out.dx.narrow(0, block + first, n);
-            at::mm_out(dx, dslice, head);
-        }
-        dhead.add_(at::mm(dz.t(), x.narrow(0, block, rows)));
-    }
-    return out;
+    auto const outputs = HeadFunction::apply(x, head, target, vocabulary, scale);
+    return {outputs[0], outputs[1]};
 }
 
 }  // namespace curtail::model

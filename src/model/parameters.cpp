@@ -7,6 +7,19 @@
 #include <stdexcept>
 
 namespace curtail::model {
+namespace {
+
+std::vector<NamedTensor> views(config::Model const& shape, at::Tensor const& flat)
+{
+    auto const places = parameter_places(shape);
+    if (places.back().offset + places.back().numel() != flat.numel()) throw std::logic_error("places do not fill the flat buffer");
+    std::vector<NamedTensor> named;
+    named.reserve(places.size());
+    for (auto const& place : places) named.push_back({place.name, flat.narrow(0, place.offset, place.numel()).view(place.shape)});
+    return named;
+}
+
+}  // namespace
 
 std::int64_t ParameterPlace::numel() const { return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()); }
 
@@ -40,16 +53,14 @@ Parameters::Parameters(config::Model const& shape, at::ScalarType type)
 {
 }
 
-Parameters::Parameters(config::Model const& shape, at::Tensor flat) : shape_(shape), flat_(std::move(flat))
+Parameters::Parameters(config::Model const& shape, at::Tensor const& flat) : Parameters(shape, flat, views(shape, flat)) {}
+
+Parameters::Parameters(config::Model const& shape, at::Tensor flat, std::vector<NamedTensor> named)
+    : shape_(shape), flat_(std::move(flat)), named_(std::move(named))
 {
-    auto const places = parameter_places(shape);
-    if (places.back().offset + places.back().numel() != flat_.numel()) throw std::logic_error("places do not fill the flat buffer");
-    for (auto const& place : places) named_.push_back({place.name, flat_.narrow(0, place.offset, place.numel()).view(place.shape)});
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-        auto const first = static_cast<std::size_t>(1 + 6 * layer);
-        std::int64_t const rows = (shape.heads + 2 * shape.kv_heads) * shape.head_size();
-        auto qkv = flat_.narrow(0, places[first].offset, rows * shape.width).view({rows, shape.width});
-        blocks_.push_back({qkv, named_[first + 3].tensor, named_[first + 4].tensor, named_[first + 5].tensor});
+        auto const* const m = &named_[static_cast<std::size_t>(1 + 6 * layer)];
+        blocks_.push_back({m[0].tensor, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor});
     }
     embedding_ = named_.front().tensor;
     head_ = get("lm_head.weight");
@@ -58,6 +69,17 @@ Parameters::Parameters(config::Model const& shape, at::Tensor flat) : shape_(sha
 }
 
 Parameters Parameters::clone() const { return {shape_, flat_.clone()}; }
+
+Parameters Parameters::leaves(Parameters const& gradients) const
+{
+    auto named = named_;
+    for (std::size_t i = 0; i < named.size(); ++i) {
+        auto& leaf = named[i].tensor;
+        leaf = leaf.detach().set_requires_grad(true);
+        leaf.mutable_grad() = gradients.named_[i].tensor;
+    }
+    return {shape_, flat_, std::move(named)};
+}
 
 std::span<float> Parameters::values() { return {flat_.mutable_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())}; }
 

@@ -30,7 +30,8 @@ struct ParameterPlace {
 
 /// The matrices of one block as views, rows are outputs. C width, D head size, H query heads, K key/value heads.
 struct BlockMatrices {
-    at::Tensor qkv;       ///< ((H + 2K) D, C): c_q, c_k and c_v, which lie one behind the other
+    at::Tensor q;         ///< (H D, C)
+    at::Tensor k, v;      ///< (K D, C)
     at::Tensor attn_out;  ///< (C, H D)
     at::Tensor fc;        ///< (4C, C)
     at::Tensor mlp_out;   ///< (C, 4C)
@@ -45,6 +46,9 @@ class Parameters {
     Parameters(Parameters&&) noexcept = default;
     Parameters& operator=(Parameters&&) noexcept = default;
     [[nodiscard]] Parameters clone() const;
+    /// Handles to the same weights that are leaves of LibTorch's autograd: a backward pass adds their derivatives, in place, to
+    /// `gradients`, which must have the same shape and type.
+    [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
     [[nodiscard]] at::Tensor const& flat() const { return flat_; }  ///< (numel)
@@ -63,7 +67,8 @@ class Parameters {
     [[nodiscard]] BlockMatrices const& block(std::int64_t layer) const { return blocks_.at(static_cast<std::size_t>(layer)); }
 
   private:
-    Parameters(config::Model const& shape, at::Tensor flat);
+    Parameters(config::Model const& shape, at::Tensor const& flat);
+    Parameters(config::Model const& shape, at::Tensor flat, std::vector<NamedTensor> named);
 
     config::Model shape_;
     at::Tensor flat_;

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>
+#include <c10/core/InferenceMode.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <random>
 
 #include "model/initialize.hpp"
+#include "model/layers.hpp"
 
 namespace curtail::model {
 namespace {
@@ -105,6 +107,30 @@ TEST_F(SmallGpt, ShortInputsAndMoreTokensThanASliceWork)
     EXPECT_EQ(gpt.logits(input.narrow(1, 0, 1).contiguous()).sizes(), (std::vector<std::int64_t>{4, 1, 50}));
 }
 
+TEST_F(SmallGpt, GradientsOfSeveralSlicesAreTheSumOfTheirRows)
+{
+    auto const many = random_ids(40, 16, 50, 3);  // 640 tokens
+    gpt.accumulate_gradients(many, many, 1.0 / 640);
+    auto const together = gpt.gradients().clone();
+    gpt.zero_gradients();
+    for (std::int64_t row = 0; row < 40; row += 8) gpt.accumulate_gradients(many.narrow(0, row, 8), many.narrow(0, row, 8), 1.0 / 640);
+    EXPECT_TRUE(gpt.gradients().flat().allclose(together.flat(), 1e-4, 1e-6));
+}
+
+TEST_F(SmallGpt, GradientsDoNotDependOnTheCallersModeOrOnEarlierCalls)
+{
+    gpt.accumulate_gradients(input, target, 1);
+    auto const first = gpt.gradients().clone();
+    gpt.zero_gradients();
+    {
+        c10::InferenceMode const no_autograd;
+        gpt.accumulate_gradients(input, target, 1);
+    }
+    EXPECT_TRUE(at::equal(gpt.gradients().flat(), first.flat()));
+    EXPECT_FALSE(gpt.gradients().flat().requires_grad());
+    EXPECT_FALSE(gpt.weights().head().requires_grad());
+}
+
 TEST_F(SmallGpt, InputOfAnotherFormIsRefused)
 {
     EXPECT_THROW((void)gpt.logits(random_ids(1, 17, 50, 1)), std::invalid_argument);
@@ -161,14 +187,32 @@ TEST(Parameters, FlatBufferAndNamedViewsAreTheSameMemory)
     EXPECT_THROW((void)weights.get("transformer.h.2.attn.c_q.weight"), std::out_of_range);
 }
 
-TEST(Parameters, QueryKeyAndValueMatricesLieOneBehindTheOther)
+TEST(Parameters, LeavesAreTheSameWeightsAndTheirDerivativesAreAddedToTheGradients)
 {
     auto const weights = busy_weights(at::kFloat);
-    auto const& qkv = weights.block(1).qkv;
-    EXPECT_EQ(qkv.sizes(), (std::vector<std::int64_t>{64, 32}));
-    EXPECT_TRUE(at::equal(qkv.narrow(0, 0, 32), weights.get("transformer.h.1.attn.c_q.weight")));
-    EXPECT_TRUE(at::equal(qkv.narrow(0, 32, 16), weights.get("transformer.h.1.attn.c_k.weight")));
-    EXPECT_TRUE(at::equal(qkv.narrow(0, 48, 16), weights.get("transformer.h.1.attn.c_v.weight")));
+    Parameters const gradients(small_shape());
+    gradients.flat().fill_(1);
+    auto const leaves = weights.leaves(gradients);
+    EXPECT_EQ(leaves.block(1).k.data_ptr(), weights.get("transformer.h.1.attn.c_k.weight").data_ptr());
+    leaves.block(1).k.mul(3).sum().backward();
+    EXPECT_TRUE(at::equal(gradients.get("transformer.h.1.attn.c_k.weight"), weights.block(1).k.clone().fill_(4)));
+    EXPECT_EQ(gradients.flat().sum().item<double>(), static_cast<double>(weights.numel() + 3 * weights.block(1).k.numel()));
+}
+
+TEST(Head, ItsDerivativesAreScaledByWhatFollows)
+{
+    auto const weights = busy_weights(at::kDouble);
+    auto const x = weights.embedding().narrow(0, 0, 10);
+    auto const target = random_ids(1, 10, 50, 4).view({-1});
+    std::vector<Parameters> gradients;
+    for (double const factor : {1.0, 3.0}) {
+        auto const leaves = weights.leaves(gradients.emplace_back(small_shape(), at::kDouble));
+        auto const loss = head_loss(leaves.embedding().narrow(0, 0, 10), leaves.head(), target, 50, 0.5);
+        EXPECT_NEAR(loss.total.item<double>(), 0.5 * head_losses(x, weights.head(), target, 50).sum().item<double>(), 1e-12);
+        loss.total.mul(factor).backward();
+    }
+    EXPECT_GT(gradients[0].embedding().abs().max().item<double>(), 0);
+    EXPECT_TRUE(gradients[1].flat().allclose(gradients[0].flat().mul(3), 1e-12, 1e-12));
 }
 
 TEST(InitialWeights, HaveTheReferencesDistributions)
