@@ -60,6 +60,7 @@ std::vector<std::string> held_after_signal(Account const& account)
         else same->second += ", " + s.region;
     }
     std::vector<std::string> out;
+    out.reserve(regions_by_words.size());
     for (auto const& [words, regions] : regions_by_words) out.push_back(regions + ": " + words);
     return out;
 }

@@ -35,8 +35,8 @@ inline RegionTrace hourly(std::string region, std::vector<std::optional<double>>
 inline config::Site site(std::string name, std::string region)
 {
     config::Site site;
-    site.site = {name};
-    site.region = {region};
+    site.site = {std::move(name)};
+    site.region = {std::move(region)};
     site.power = {Watts{400}, Watts{2000}};
     return site;
 }
