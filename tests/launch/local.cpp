@@ -314,7 +314,7 @@ TEST_F(Local, SessionOfStrangersThatGotAnOldNumberIsLeftAlone)
     ASSERT_TRUE(launcher.cancel({"i1"}, false));
     auto const stat = read_process_stat(stranger);
     EXPECT_TRUE(stat && stat->state != 'Z') << "it is none of ours";
-    EXPECT_FALSE(eventually([&] { return !read_process_stat(stranger); }, std::chrono::milliseconds(200)));
+    EXPECT_FALSE(eventually([pid = stranger] { return !read_process_stat(pid); }, std::chrono::milliseconds(200)));
     kill(stranger, SIGKILL);
 }
 
