@@ -121,11 +121,12 @@ class Site {
         bool mine{};
         MonoTime until;
     };
-    /// A walk down the merges whose payloads are too old to be kept.
+    /// A walk down the commits whose payloads are too old to be kept.
     struct Garbage {
         CommitNumber next;            ///< to be read
-        std::optional<Commit> newer;  ///< the merge after it
+        std::optional<Commit> newer;  ///< the commit after it
         int rounds{1};                ///< still to be collected
+        int reads{1};                 ///< still to be made at most
     };
 
     // frame: site.cpp
@@ -283,6 +284,8 @@ class Site {
     bool act_garbage();
     void answered_garbage(Input const& input);
     void delete_garbage(Commit const& old, Commit const& newer);
+    void delete_deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest);
+    void delete_delta(MemberId const& member, Seq seq, Round base);
 
     SiteConfig config_;
     Phase phase_{Phase::probe_create};

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "rounds/site.hpp"
 
 /// What a merge makes too old to be kept, and what earlier writers left behind.
@@ -8,10 +10,11 @@ namespace curtail::rounds {
 void Site::begin_garbage()
 {
     constexpr int rounds_back = 8;
+    constexpr int reads = 100;  // many roster commits in one round must not hold up the training for long
     garbage_.reset();
     auto const oldest_kept = tip_->round.value - run_.params.keep_models + 1;
     for (auto const& merge : tip_->recent)
-        if (merge.round.value == oldest_kept && oldest_kept > 1) garbage_ = Garbage{merge.number, {}, collected_ ? 1 : rounds_back};
+        if (merge.round.value == oldest_kept && oldest_kept > 1) garbage_ = Garbage{merge.number, {}, collected_ ? 1 : rounds_back, reads};
     collected_ = collected_ || garbage_;
 }
 
@@ -29,11 +32,10 @@ void Site::answered_garbage(Input const& input)
     if (more) {
         if (garbage_->newer) {
             delete_garbage(*commit, *garbage_->newer);
-            --garbage_->rounds;
+            if (commit->kind != Commit::Kind::roster) --garbage_->rounds;
         }
-        auto const& recent = commit->recent;
-        more = garbage_->rounds > 0 && recent.size() >= 2;
-        if (more) garbage_->next = recent[recent.size() - 2].number;
+        more = garbage_->rounds > 0 && commit->number.value > 1 && --garbage_->reads > 0;
+        garbage_->next = {commit->number.value - 1};
         garbage_->newer = std::move(*commit);
     }
     if (more) return go(Phase::garbage);
@@ -41,20 +43,40 @@ void Site::answered_garbage(Input const& input)
     go_on_from_commit();
 }
 
-/// The model of a round, momentum that the one after it does not name any more, and deltas decided in it.
+/// The model that `old` made, momentum that the commit after it does not name any more, deltas decided in it, and what members left
+/// behind that were removed after it.
 void Site::delete_garbage(Commit const& old, Commit const& newer)
 {
+    bool const merge = old.kind == Commit::Kind::merge;
     auto const every = run_.params.milestone_every;
     bool const milestone = every > 0 && old.round.value % every == 0;
-    if (!milestone)
+    if (old.kind != Commit::Kind::roster && !milestone)
         for (auto const& part : old.model.parts) out_.emplace_back(Delete{part.name});
     if (old.outer && newer.outer != old.outer)
         for (auto const& part : old.outer->parts) out_.emplace_back(Delete{part.name});
+    Round const before{old.round.value - (merge ? 1 : 0)};
     for (auto const& d : old.decided) {
-        if (d.inlined || d.ranges.empty() || d.refused == Refusal::nan) continue;
-        Round const base{old.round.value - 1 - d.staleness};
-        for (auto const& part : run_.parts) out_.emplace_back(Delete{delta_name(base, d.member, d.seq, delta_part(part.name))});
+        if (!d.ranges.empty()) delete_delta(d.member, d.seq, {before.value - d.staleness});
+        else if (d.refused) delete_deltas(d.member, d.seq, d.seq, {1}, before);
     }
+    for (auto const& r : newer.removed) {
+        auto const* m = old.find(r.member);
+        if (m == nullptr || r.reason == Removal::left || r.reason == Removal::complete) continue;
+        delete_deltas(m->id, m->seq.next(), {m->seq.value + run_.params.max_undecided + 1}, m->since_round, old.round);
+    }
+}
+
+/// Deltas whose headers nobody can read, or that never got one: of every base that they can be of.
+void Site::delete_deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest)
+{
+    auto const oldest = std::max(since.value, newest.value - run_.params.max_staleness - run_.params.max_missed);
+    for (Round base{oldest}; base <= newest; base = base.next())
+        for (Seq seq = first; seq <= last; seq = seq.next()) delete_delta(member, seq, base);
+}
+
+void Site::delete_delta(MemberId const& member, Seq seq, Round base)
+{
+    for (auto const& part : run_.parts) out_.emplace_back(Delete{delta_name(base, member, seq, delta_part(part.name))});
 }
 
 }  // namespace curtail::rounds

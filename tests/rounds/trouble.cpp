@@ -114,6 +114,61 @@ TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
     }
 }
 
+/// No delta is left whose turn to be merged was over long ago.
+void expect_no_old_deltas(Simulator& s, std::string const& what)
+{
+    auto const newest = s.store().chain().back().round.value;
+    for (auto const& [name, content] : s.store().payloads()) {
+        if (name.rfind("deltas/", 0) != 0) continue;
+        EXPECT_GE(std::stoll(name.substr(7)), newest - 6) << name << ", " << what;
+    }
+}
+
+TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
+{
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        test::Chaos chaos;
+        chaos.refused = 0.5;
+        Simulator s(small_run(4000, {{"A"}, {"B"}}), seed, chaos);
+        s.start(0);
+        s.start(1);
+        s.run_until(Seconds{60}, [] { return false; });
+        s.set_chaos({});
+        s.run_until(s.now() + Seconds{60}, [] { return false; });
+        auto const& chain = s.store().chain();
+        auto const refused_all = [](Commit const& c) { return c.kind == Commit::Kind::roster && !c.decided.empty(); };
+        ASSERT_TRUE(std::any_of(chain.begin(), chain.end(), refused_all)) << seed;
+        expect_no_old_deltas(s, "seed " + std::to_string(seed));
+    }
+}
+
+TEST(Deltas, OfAMemberThatDiedBeforeItCouldAnnounceThemAreDeletedInTheirTurn)
+{
+    for (bool const unreadable : {false, true}) {
+        Simulator s(small_run(4000, {{"A"}, {"B"}}), 16, {});
+        s.start(0);
+        s.start(1);
+        s.run_until(Seconds{20}, [] { return false; });
+        std::string header;
+        auto const stored_only = [&] {
+            auto const id = s.site_of(0)->status().member->value;
+            for (auto const& [name, content] : s.store().payloads()) {
+                if (name.rfind("deltas/", 0) != 0 || name.find("/" + id + "/") == std::string::npos) continue;
+                auto const from = name.find(id);
+                header = "contrib/" + name.substr(from, name.rfind('/') - from) + ".json";
+                if (!s.store().get(header)) return true;
+            }
+            return false;
+        };
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, stored_only));
+        s.kill(0);
+        if (unreadable) s.store().litter(header, "{}");
+        s.run_until(s.now() + Seconds{120}, [] { return false; });
+        EXPECT_EQ(s.store().chain().back().members.size(), 1U);
+        expect_no_old_deltas(s, unreadable ? "header that cannot be read" : "no header");
+    }
+}
+
 TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
 {
     test::Chaos chaos;
@@ -241,6 +296,18 @@ TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
     auto const all = decided();
     ASSERT_EQ(all.size(), 3U);
     for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
+}
+
+TEST_F(OddHeaders, ManyThatCannotBeReadShareNoGrowingPause)
+{
+    std::vector<Header> headers(40);
+    for (std::size_t i = 0; i < headers.size(); ++i) headers[i].seq = {static_cast<std::int64_t>(i) + 1};
+    leave_behind(headers);
+    for (auto& [name, bytes] : objects)
+        if (name.rfind("contrib/", 0) == 0) bytes = "{}";
+    auto const began = now;
+    EXPECT_EQ(decided().size(), headers.size());
+    EXPECT_LT(now - began, Seconds{20}) << "three reads of each, with two short pauses";
 }
 
 TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
