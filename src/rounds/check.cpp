@@ -80,7 +80,7 @@ class Checker {
     {
         require(held_[d.member].contains(d.ranges), "contribution " + name + " must lie inside what its member holds");
         require(d.staleness <= run_.params.max_staleness, "contribution " + name + " must not be staler than max_staleness");
-        require(d.tokens == d.ranges.count() * run_.params.block_tokens, "contribution " + name + " must count its blocks' tokens");
+        require(counts_tokens(run_, d.ranges, d.tokens), "contribution " + name + " must count its blocks' tokens");
         require(!included_.overlaps(d.ranges), "included ranges must be disjoint");
         included_ += d.ranges;
         totals_.tokens += d.tokens;

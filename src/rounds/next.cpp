@@ -38,7 +38,7 @@ class Decisions {
         member->seq = header.seq;
         member->missed = 0;
         member->seen = out_.time;
-        if (header.rate > 0) member->rate = header.rate;
+        if (!reason && header.rate > 0) member->rate = header.rate;
         decided_.insert(header.member);
         if (!header.leaving) return;
         out_.removed.push_back({header.member, Removal::left});
@@ -108,6 +108,12 @@ double norm_of(Header const& header)
     return std::isfinite(norm) ? norm : 0;
 }
 
+bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens)
+{
+    auto const block = run.params.block_tokens;
+    return tokens % block == 0 && tokens / block == ranges.count();
+}
+
 std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header)
 {
     if (header.run != run.run || header.encoding != "fp32" || header.base_round.value < 1 || header.base_round > parent.round)
@@ -119,7 +125,7 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
         auto const& ref = header.parts[i].payload;
         if (ref.part != part || ref.name != delta_name(header.base_round, header.member, header.seq, part)) return Refusal::wrong_run;
     }
-    if (header.tokens != header.ranges.count() * run.params.block_tokens) return Refusal::bad_tokens;
+    if (!counts_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
     if (!held.contains(header.ranges)) return Refusal::not_held;
     if (parent.round.value - header.base_round.value > run.params.max_staleness) return Refusal::stale;
     if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;

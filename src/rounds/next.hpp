@@ -41,6 +41,9 @@ struct Intents {
 /// Commit 1 with the initial model.
 [[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now, std::vector<PartRef> model);
 
+/// Whether `tokens` are those of the blocks in `ranges`, which may be any that a record can hold.
+[[nodiscard]] bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
+
 /// Why a contribution would be refused on top of `parent` by a member that holds `held`; nothing: it is included. Guards of the header
 /// in the order wrong-run, bad-tokens, not-held, stale, nan.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header);

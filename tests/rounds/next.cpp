@@ -128,6 +128,33 @@ TEST_F(Chain, ContributionsAreDecidedInOrderWithoutGaps)
     EXPECT_EQ(tip.done, Ranges::between(0, 2));
 }
 
+TEST_F(Chain, TokensOfMoreBlocksThanAnyStreamHasAreNotThoseOfNone)
+{
+    run.params.block_tokens = 2048;  // times 2^53 blocks is 2^64
+    auto const a = test::member("A", 2);
+    auto found = contribution(a, 1, 1, {{0, 1}});
+    found.header.ranges = Ranges::between(0, std::int64_t{1} << 53);
+    found.header.tokens = 0;
+    EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), found.header), Refusal::bad_tokens);
+    EXPECT_FALSE(counts_tokens(run, found.header.ranges, 0));
+    EXPECT_TRUE(counts_tokens(run, Ranges::between(0, 3), 3 * 2048));
+    EXPECT_FALSE(counts_tokens(run, Ranges::between(0, 3), 3 * 2048 + 1));
+}
+
+TEST_F(Chain, ARefusedHeadersRateIsNotBelieved)
+{
+    auto const a = test::member("A", 2);
+    admit("A");
+    auto good = contribution(a, 1, 1, {{0, 1}});
+    good.header.rate = 3'000'000;
+    auto refused = contribution(a, 2, 1, {{1, 2}});
+    refused.header.rate = std::int64_t{1} << 52;
+    refused.header.tokens = 7;
+    go({good, refused});
+    EXPECT_EQ(tip.decided.at(1).refused, Refusal::bad_tokens);
+    EXPECT_EQ(at(a).rate, 3'000'000);
+}
+
 TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
 {
     auto const a = test::member("A", 2), b = test::member("B", 3);
