@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "small_run.hpp"
 #include "store/faulty_store.hpp"
@@ -134,6 +135,38 @@ TEST_F(Verify, AGapInTheChainIsNamed)
 {
     ASSERT_TRUE(objects.remove(*object_of(run.spec().run, "commits/00000003.json")));
     EXPECT_THAT(finding(), HasSubstr("commits/00000003.json: there is no such object, but commits/00000004.json is there"));
+}
+
+/// A store whose first answers about some objects are old ones: not there.
+class LateStore final : public store::ObjectStore {
+  public:
+    LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late) : inner_(inner), late_(std::move(late)) {}
+    Result<store::CreateOutcome> create(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    {
+        return inner_.create(name, bytes);
+    }
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override { return inner_.put(name, bytes); }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override { return inner_.read(name, limit, sink); }
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override
+    {
+        if (late_.erase(name) > 0) return std::nullopt;
+        return inner_.stat(name);
+    }
+    Result<void> remove(store::ObjectName const& name) override { return inner_.remove(name); }
+
+  private:
+    store::ObjectStore& inner_;
+    std::set<store::ObjectName> late_;
+};
+
+TEST_F(Verify, CommitsThatShowLateInARunThatGoesOnAreNoGap)
+{
+    std::set<store::ObjectName> late;
+    for (auto const number : {3, 4, 6}) late.insert(*object_of(run.spec().run, rounds::commit_name({number})));
+    LateStore store(objects, late);
+    auto const summary = verify_run(store, run.spec().run);
+    ASSERT_TRUE(summary) << summary.error().message();
+    EXPECT_EQ(summary->commits, 8);
 }
 
 TEST_F(Verify, AnotherRunsRecordsAreFound)
