@@ -1,0 +1,153 @@
+// What a site has prepared does not fit any more when others were faster: it builds anew, or makes way.
+#include <gtest/gtest.h>
+
+#include "by_hand.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::ByHand;
+using test::part;
+using test::small_run;
+
+/// Site A with a trainer that makes as many steps as it is allowed. Merges and storing weights are the test's business where it says
+/// so, and fail before. B is a member that was last seen years ago.
+class Interrupted : public ByHand {
+  protected:
+    explicit Interrupted() : ByHand(quantum_of_four()) {}
+    static RunSpec quantum_of_four()
+    {
+        auto run = small_run(2000);
+        run.params.grant_quantum = 4;
+        return run;
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
+        if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
+        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, std::exchange(since, {}), 1, {1.0}, {0}};
+        if (auto const* delta = std::get_if<StoreDelta>(&output)) return Stored{delta->op, {part("d0", delta->parts[0].name)}};
+        if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges) return Unavailable{merge->op, "not now"};
+        return std::nullopt;
+    }
+    std::optional<Input> step(Ranges const& held)
+    {
+        auto const blocks = (held - trained).lowest(2);
+        if (steps == 0 || blocks.empty()) return std::nullopt;
+        --steps;
+        trained += blocks;
+        since += blocks;
+        return Stepped{blocks, FractionalSeconds{1}};
+    }
+
+    [[nodiscard]] Commit commit(CommitNumber number) const { return *decode_commit(objects.at(commit_name(number)), commit_name(number)); }
+    [[nodiscard]] Commit newest() const
+    {
+        CommitNumber n{1};
+        while (objects.contains(commit_name(n.next()))) n = n.next();
+        return commit(n);
+    }
+    /// Another writer's commit on top of the newest.
+    Commit append(std::vector<Found> const& found, Intents const& intents, Time at = from_unix_ms(1'600'000'000'000))
+    {
+        auto const parent = newest();
+        Writer const by{test::member("C", 0), parent.number.value};
+        auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
+        if (made.kind == Commit::Kind::merge) made.model = {made.round, {part("w0", model_name(made.round, by.member, by.attempt, "w0"))}};
+        objects[commit_name(made.number)] = encode(made).bytes;
+        return made;
+    }
+    /// The next contribution of B, of two blocks.
+    Found by_b()
+    {
+        auto const tip = newest();
+        Header h;
+        h.run = run.run;
+        h.member = b;
+        h.seq = tip.find(b)->seq.next();
+        h.base_round = tip.round;
+        h.ranges = tip.find(b)->held.lowest(2);
+        h.tokens = h.ranges.count() * run.params.block_tokens;
+        h.steps = 1;
+        h.parts = {{part("d0", delta_name(h.base_round, b, h.seq, "d0")), 1.0, 0}};
+        auto const encoded = encode(h);
+        objects[header_name(b, h.seq)] = encoded.bytes;
+        return {h, encoded.sha256, {}};
+    }
+    /// A and B are members in round 2, and A has adopted it.
+    void two_members()
+    {
+        (void)serve(Tick{});
+        Intents join;
+        join.admit = Admission{{{"B"}, 0xabcdef01}, 1'000'000};
+        append({}, join);
+        append({by_b()}, {});
+        ASSERT_EQ(newest().round, Round{2});
+    }
+
+    MemberId const a{"A.00000011.2"};
+    MemberId const b{test::member("B", 3)};
+    Ranges trained;
+    Ranges since;
+    int steps{0};
+    bool merges{false};
+};
+
+TEST_F(Interrupted, LoneWeightsAreNotCommittedWhenWorkInThemWasRefusedMeanwhile)
+{
+    two_members();
+    steps = 1;
+    (void)serve(Tick{});
+    auto const name = header_name(a, {1});
+    ASSERT_TRUE(objects.contains(name)) << "announced, and no merge can be made";
+
+    Intents remove;
+    remove.remove[b] = Removal::silent;
+    append({}, remove);
+    steps = 1;
+    auto outputs = serve(Tick{});
+    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back())) << "alone now";
+    auto const store = std::get<StoreModel>(outputs.back());
+    auto const refusing = append({{*decode_header(objects.at(name), name), sha256(objects.at(name)), Refusal::digest}}, {});
+    ASSERT_EQ(refusing.kind, Commit::Kind::roster);
+    ASSERT_EQ(refusing.find(a)->seq, Seq{1});
+
+    (void)serve(Stored{store.op, {part("w0", store.parts[0].name)}});
+    EXPECT_EQ(newest().round, refusing.round) << "weights with refused work in them are the model now";
+    EXPECT_TRUE(objects.contains(header_name(a, {2})));
+}
+
+TEST_F(Interrupted, AMemberWhoseWorkWasFoundMeanwhileIsNotRemoved)
+{
+    two_members();
+    steps = 1;
+    merges = true;
+    auto const outputs = serve(Tick{});
+    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<Merge>(outputs.back()));
+    auto const merge = std::get<Merge>(outputs.back());
+    auto late = by_b();
+    late.bad = Refusal::digest;
+    auto const refusing = append({late}, {});
+
+    (void)serve(Merged{merge.op, {}, {part("w0", merge.weights[0].name)}, {}});
+    auto const merged = commit(refusing.number.next());
+    ASSERT_EQ(merged.kind, Commit::Kind::merge);
+    EXPECT_NE(merged.find(b), nullptr) << "its next contribution was not looked for";
+}
+
+TEST_F(Interrupted, AProcessWhosePlaceAnotherHasTakenExitsWhyeverItWasRemoved)
+{
+    (void)serve(Tick{});
+    ASSERT_TRUE(newest().find(a));
+    Intents intents;
+    intents.admit = Admission{{{"A"}, 0x99}, 1'000'000};
+    intents.remove[a] = Removal::silent;
+    append({}, intents);
+    auto const outputs = serve(Tick{});
+    ASSERT_TRUE(site.exited()) << "two processes would remove each other for ever";
+    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::ok);
+}
+
+}  // namespace
+}  // namespace curtail::rounds

@@ -1,0 +1,69 @@
+// What the protocol decides, carried out in a store: the arithmetic of merges on real payloads.
+#include "train/round_executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include "model/parameters.hpp"
+#include "rounds/names.hpp"
+#include "store/memory_store.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::train {
+namespace {
+
+class Executor : public testing::Test {
+  protected:
+    rounds::PartRef put(std::string const& part, std::string const& name, std::vector<float> const& values)
+    {
+        auto const bytes = encode_payload(layout, part, values).value();
+        EXPECT_TRUE(objects.put(*store::ObjectName::parse("runs/test/" + name), store::bytes_of(bytes)));
+        return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+    }
+    std::vector<float> values_of(rounds::PartRef const& ref)
+    {
+        auto const content = objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
+        return *decode_payload(layout, ref.part, store::text_of(*content), ref.name).value();
+    }
+    /// An outer step of one delta on top of a model and, if any, its momentum.
+    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model, std::optional<rounds::PartRef> const& momentum,
+                              std::vector<float> const& delta)
+    {
+        Round const round{static_cast<std::int64_t>(op)};
+        MemberId const member{"A.00000011.2"};
+        Seq const seq{static_cast<std::int64_t>(op)};
+        rounds::Merge merge;
+        merge.op = op;
+        merge.model = {round, {model}};
+        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Kind::nesterov, {*momentum}};
+        merge.include = {{member, seq, 1.0F, {{put("d0", rounds::delta_name(round, member, seq, "d0"), delta), 1.0, 0}}}};
+        merge.outer_step = true;
+        merge.eta = 0.5;
+        merge.mu = 0.5;
+        auto const attempt = static_cast<std::int64_t>(op);
+        merge.weights = {{"w0", rounds::model_name(round.next(), member, attempt, "w0")}};
+        merge.momentum = {{"m0", rounds::model_name(round.next(), member, attempt, "m0")}};
+        auto const answer = executor.carry_out(merge);
+        return std::get<rounds::Merged>(answer.value());
+    }
+
+    store::MemoryStore objects;
+    std::vector<model::ParameterPlace> places{{"w", {2}, 0}};
+    PayloadLayout layout{{"test"}, places};
+    test::TemporaryFolder folder;
+    Recorder recorder{folder.path(), "A", "", {}};
+    RoundExecutor executor{{objects, layout, {}, {}, recorder, Log([](Level, std::string_view) {})}};
+};
+
+TEST_F(Executor, ASecondOuterStepGoesOnWithTheMomentumOfTheFirst)
+{
+    auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16, 8});
+    auto const first = outer_step(1, theta, std::nullopt, {4, -8});
+    EXPECT_EQ(values_of(first.momentum.at(0)), (std::vector<float>{4, -8})) << "m = g";
+    EXPECT_EQ(values_of(first.model.at(0)), (std::vector<float>{13, 14})) << "theta - 0.5 (g + 0.5 m)";
+    auto const second = outer_step(2, first.model.at(0), first.momentum.at(0), {2, 4});
+    EXPECT_EQ(values_of(second.momentum.at(0)), (std::vector<float>{4, 0})) << "m' = 0.5 m + g";
+    EXPECT_EQ(values_of(second.model.at(0)), (std::vector<float>{11, 12})) << "theta - 0.5 (g + 0.5 m')";
+}
+
+}  // namespace
+}  // namespace curtail::train
