@@ -25,6 +25,8 @@ std::optional<MetricsRow> parse_row(std::string_view line)
         good = good && n && std::isfinite(*n);
         return n.value_or(0);
     };
+    auto const* loss = object->find("loss");
+    bool const no_loss = loss != nullptr && *loss == json::Value();
     auto const* time = object->find("time");
     auto const moment = parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
     MetricsRow const row{moment.value_or(Time{}),
@@ -32,7 +34,7 @@ std::optional<MetricsRow> parse_row(std::string_view line)
                          static_cast<std::int64_t>(number("round")),
                          static_cast<std::int64_t>(number("tokens")),
                          static_cast<std::int64_t>(number("progress_tokens")),
-                         number("loss"),
+                         no_loss ? std::nullopt : std::optional(number("loss")),
                          number("step_s")};
     if (!moment || !good || row.step_s < 0 || row.tokens < 0) return std::nullopt;
     return row;

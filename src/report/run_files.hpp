@@ -18,10 +18,10 @@ struct MetricsRow {
     Time time;  ///< real, at the end of the step
     std::int64_t step{};
     std::int64_t round{};
-    std::int64_t tokens{};    ///< of this step
-    std::int64_t progress{};  ///< tokens in the committed model plus own work
-    double loss{};            ///< nats per token
-    double step_s{};          ///< real seconds it took
+    std::int64_t tokens{};       ///< of this step
+    std::int64_t progress{};     ///< tokens in the committed model plus own work
+    std::optional<double> loss;  ///< nats per token; nothing if it was not finite
+    double step_s{};             ///< real seconds it took
 };
 
 struct SiteFiles {

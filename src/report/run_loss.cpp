@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::size_t most_dots_of_a_site = 1500;
 
+/// `row` has a loss.
 CurvePoint point_of(MetricsRow const& row, double tokens_per_step, Axis const& axis)
 {
-    return {static_cast<double>(row.progress) / tokens_per_step, axis.at(row.time), row.loss, std::exp(row.loss)};
+    return {static_cast<double>(row.progress) / tokens_per_step, axis.at(row.time), *row.loss, std::exp(*row.loss)};
 }
 
 /// Shows the evaluation only if it is of this run, and says of which commit where it is not of the newest model.
@@ -49,18 +50,20 @@ void fill_loss(RunFiles const& files, RunStory const& story, Account& account)
     auto const per_step = files.run.training.batch_tokens;
     std::vector<CurvePoint> all;
     double seconds = 0;
+    std::int64_t steps = 0;
     LossAccount loss;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         std::vector<CurvePoint> mine;
         for (auto const& row : files.sites[s].metrics) {
-            mine.push_back(point_of(row, static_cast<double>(per_step), story.axis));
+            if (row.loss) mine.push_back(point_of(row, static_cast<double>(per_step), story.axis));
             seconds += row.step_s;
+            ++steps;
         }
         loss.raw.push_back(raw_curve(files.run.sites[s].site.value, mine, most_dots_of_a_site));
         all.insert(all.end(), mine.begin(), mine.end());
     }
     if (all.empty()) return;
-    account.step = seconds / static_cast<double>(all.size());
+    account.step = seconds / static_cast<double>(steps);
     std::stable_sort(all.begin(), all.end(), [](CurvePoint const& a, CurvePoint const& b) { return a.step < b.step; });
     auto const count = static_cast<double>(all.size());
     double const constant = std::clamp(std::round(count / 50), 5.0, 100.0);

@@ -126,12 +126,13 @@ class RoundMaker {
     static std::optional<double> tail_loss(std::map<std::size_t, std::vector<MetricsRow>> const& by_site)
     {
         std::vector<MetricsRow> rows;
-        for (auto const& [site, mine] : by_site) rows.insert(rows.end(), mine.begin(), mine.end());
+        for (auto const& [site, mine] : by_site)
+            std::copy_if(mine.begin(), mine.end(), std::back_inserter(rows), [](MetricsRow const& row) { return row.loss.has_value(); });
         if (rows.empty()) return std::nullopt;
         std::stable_sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
         auto const count = std::min(rows.size(), rows_of_a_rounds_loss);
         double sum = 0;
-        for (std::size_t i = rows.size() - count; i < rows.size(); ++i) sum += rows[i].loss;
+        for (std::size_t i = rows.size() - count; i < rows.size(); ++i) sum += *rows[i].loss;
         return sum / static_cast<double>(count);
     }
 

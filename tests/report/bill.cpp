@@ -261,5 +261,29 @@ TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
 
 TEST_F(Samples, ThatAreNotThereAreNone) { EXPECT_TRUE(read_samples(folder_ / "none.jsonl", {})->regions.empty()); }
 
+TEST(Metrics, AStepWhoseLossWasNotFiniteIsInAllFiguresButTheCurves)
+{
+    curtail::test::TemporaryFolder const folder;
+    auto const row = [](char const* loss) {
+        return std::string(R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,"progress_tokens":0,"loss":)") + loss +
+               R"(,"lr_scale":1,"step_s":2})" + "\n";
+    };
+    ASSERT_TRUE(write_file(folder / "metrics.jsonl", row("4.5") + row("null") + row("\"big\"")));
+    auto const file = read_metrics(folder / "metrics.jsonl");
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->broken_lines, 1);
+    ASSERT_EQ(file->rows.size(), 2U);
+    EXPECT_EQ(file->rows[0].loss, 4.5);
+    EXPECT_FALSE(file->rows[1].loss);
+    EXPECT_EQ(file->rows[1].tokens, 64);
+
+    auto files = small_run();
+    auto const points = account_of(files).loss->raw.at(0).loss.size();
+    files.sites[0].metrics[1].loss.reset();
+    auto const account = account_of(files);
+    EXPECT_EQ(account.loss->raw.at(0).loss.size(), points - 1);
+    EXPECT_EQ(account.step, account_of(small_run()).step) << "it took its time all the same";
+}
+
 }  // namespace
 }  // namespace curtail::report
