@@ -58,7 +58,7 @@ TEST_F(Resume, ARunAndATrainingWithoutAStoreDoNotReplaceEachOthersSnapshot)
 {
     configure(1, 2, 1000);
     ASSERT_TRUE(train(true)) << said_;
-    auto const in_run = train(false);
+    auto const in_run = train_until(metrics().size() + 4);
     ASSERT_FALSE(in_run);
     EXPECT_THAT(in_run.error().message(), HasSubstr("it is of a training without a store"));
     fs::remove_all(site_folder());
