@@ -24,7 +24,7 @@ class Headers : public ByHand {
     }
     Input created(Create const& create) override
     {
-        auto const answer = ByHand::created(create);
+        auto answer = ByHand::created(create);
         bool const header = create.name.rfind("contrib/", 0) == 0;
         if (header && replies_lost > 0 && replies_lost-- > 0) return Unknown{create.op, "reply lost"};
         return answer;

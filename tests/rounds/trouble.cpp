@@ -101,7 +101,7 @@ TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
 
 TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
 {
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         auto run = small_run(4000, {{"A"}, {"B"}, {"C"}});
         run.params.milestone_every = 0;
         Simulator s(run, seed, {});
@@ -126,7 +126,7 @@ void expect_no_old_deltas(Simulator& s, std::string const& what)
 
 TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
 {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         test::Chaos chaos;
         chaos.refused = 0.5;
         Simulator s(small_run(4000, {{"A"}, {"B"}}), seed, chaos);
