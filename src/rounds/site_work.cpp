@@ -288,6 +288,8 @@ void Site::name_taken(std::string const& bytes)
 {
     auto const& own = *next_unpublished();
     if (bytes == own.encoded->bytes) return contributed();
+    // A store now and then reads badly; what stands there is the same each time.
+    if (tries_ < detail::tries_limit) return retry(Phase::publish_read);
     finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
                                      "another object stands under " + header_name(own.header.member, own.header.seq),
                                      "see that only this run's sites write to the store; the site goes on when it is started again, "

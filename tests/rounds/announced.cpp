@@ -20,7 +20,10 @@ class Headers : public ByHand {
     {
         bool const header = get.name.rfind("contrib/", 0) == 0;
         if (header && unanswered > 0 && unanswered-- > 0) return Unknown{get.op, "time-out"};
-        return ByHand::got(get);
+        auto answer = ByHand::got(get);
+        auto* read = std::get_if<Got>(&answer);
+        if (header && read != nullptr && read_badly > 0 && read_badly-- > 0) read->bytes.back() ^= 1;
+        return answer;
     }
     Input created(Create const& create) override
     {
@@ -49,6 +52,7 @@ class Headers : public ByHand {
     std::string name{header_name(member_a, {1})};
     int unanswered{0};
     int replies_lost{0};
+    int read_badly{0};
 };
 
 TEST_F(Headers, AreAskedForAgainBeforeTheirMemberIsRemoved)
@@ -92,6 +96,16 @@ TEST_F(Headers, AreAnnouncedThoughTheReplyWasLost)
     ASSERT_TRUE(site.exited());
     EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::ok);
     EXPECT_EQ(decode_header(objects.at(name), name)->nonfinite, 1);
+}
+
+TEST_F(Headers, ReadBackBadlyOnceOrTwiceAreNotAStrangers)
+{
+    replies_lost = 1;
+    read_badly = 2;
+    auto const outputs = train_and_leave();
+    ASSERT_TRUE(site.exited());
+    EXPECT_EQ(read_badly, 0);
+    EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::ok);
 }
 
 }  // namespace
