@@ -277,8 +277,8 @@ TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
         a.give_up();
         b.give_up();
         ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.said() << b.said();
-        EXPECT_EQ(left_a->code, ExitCode::ok) << "seed " << seed;
-        EXPECT_EQ(left_b->code, ExitCode::ok) << "seed " << seed;
+        for (auto const& left : {*left_a, *left_b})
+            EXPECT_EQ(left.code, ExitCode::ok) << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
         auto const sound = status::verify_run(objects, run.run);
         ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
         EXPECT_TRUE(sound->tip.complete);
