@@ -194,7 +194,7 @@ void Site::finish(ExitCode code, std::optional<Error> error)
 
 void Site::refuse(Error error)
 {
-    constexpr int reads = 3;
+    constexpr int reads = 6;  // over 1.5 s: a network that spoils one read in twenty-five must not end a site
     if (++bad_reads_ < reads) return retry(phase_);
     auto const code = error.code;
     finish(code, std::move(error));
