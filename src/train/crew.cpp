@@ -55,6 +55,12 @@ void Crew::reset_optimizer()
     engine_.optimizer().reset();
 }
 
+void Crew::muster()
+{
+    command({Act::muster, 0, 0});
+    collectives_.barrier();
+}
+
 void Crew::dismiss() { command({Act::dismiss, 0, 0}); }
 
 void Crew::follow()
@@ -77,6 +83,9 @@ void Crew::follow()
             }
             case Act::reset:
                 engine_.optimizer().reset();
+                break;
+            case Act::muster:
+                collectives_.barrier();
                 break;
             case Act::dismiss:
                 return;

@@ -20,13 +20,14 @@ class Crew {
     void share_weights(std::span<float const> values);         ///< become the weights of every rank
     void share_optimizer(optim::OptimizerState const& state);  ///< becomes the optimizer's state of every rank
     void reset_optimizer();                                    ///< to that of a new one, on every rank
+    void muster();                                             ///< back when every rank has answered: none hangs
     void dismiss();                                            ///< ends follow() on every rank
 
     // ---- followers
     void follow();  ///< until dismissed
 
   private:
-    enum class Act : std::int64_t { step, weights, optimizer, reset, dismiss };
+    enum class Act : std::int64_t { step, weights, optimizer, reset, muster, dismiss };
     struct Command {
         Act act;
         std::int64_t number;    ///< ranges of a step, steps of an optimizer

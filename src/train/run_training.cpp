@@ -188,6 +188,8 @@ Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunS
                        {[&crew] { return crew.stop().raised_at(); }, context.site.launcher.grace, end_here});
     MemberLoop loop(crew, context, thread, store);
     auto const leave = loop.run();
+    // A rank that hangs shows here, while the thread still counts the time, and not at the end of MPI, where nobody does.
+    crew.muster();
     auto const& end = thread.join();
     loop.save(end.rate());
     if (leave.error) return tl::unexpected(*leave.error);
