@@ -86,27 +86,37 @@ run_whole() {
 }
 
 # While a new run begins, the last one is set aside. The new one has begun when it has a clock: then the last is kept beside it, else it
-# comes back. clock.json, the first by name, leaves first and comes back last, so that it tells also after a demo that was killed.
+# comes back. clock.json leaves first and comes back last, so that it tells also after a demo that was killed.
 aside=
-in_order() { find "$1" -mindepth 1 -maxdepth 1 ! -name data ! -name text ! -name '.*' | sort "${@:2}"; }
-set_last_run_aside() {
-    local -a last
-    mapfile -t last < <(in_order "$out")
-    [ ${#last[@]} -gt 0 ] || return 0
-    run_whole mkdir "$aside"
-    run_whole mv -t "$aside" -- "${last[@]}"
+# What the next run reads too: its data and its text, when they lie in this entry of the run's folder.
+read_again() { # ENTRY
+    local path
+    for path in "$data" "$text" "$out/text"; do
+        case $(realpath -m -- "$path")/ in "$(realpath -m -- "$1")"/*) return 0 ;; esac
+    done
+    return 1
 }
+set_last_run_aside() {
+    local entry
+    for entry in "$out/clock.json" "$out"/*; do
+        if [ ! -e "$entry" ] || read_again "$entry"; then continue; fi
+        run_whole mkdir -p "$aside"
+        run_whole mv -t "$aside" -- "$entry"
+    done
+}
+# May be called where `set -e` does not hold: each step only after the one before.
 settle_last_run() {
-    local -a last
     [ -d "$aside" ] || return 0
+    # Nothing had left yet: the clock is the last run's.
+    if rmdir "$aside" 2> /dev/null; then return 0; fi
     if [ -e "$out/clock.json" ]; then
-        rm -rf "$out.previous"
-        mv -T "$aside" "$out.previous"
-        say "the run before is kept in $out.previous"
+        rm -rf "$out.previous" &&
+            mv -T "$aside" "$out.previous" &&
+            say "the run before is kept in $out.previous"
     else
-        mapfile -t last < <(in_order "$aside" -r)
-        [ ${#last[@]} = 0 ] || mv -t "$out" -- "${last[@]}"
-        rmdir "$aside"
+        find "$aside" -mindepth 1 -maxdepth 1 ! -name clock.json -exec mv -t "$out" -- {} + &&
+            { [ ! -e "$aside/clock.json" ] || mv -t "$out" -- "$aside/clock.json"; } &&
+            rmdir "$aside"
     fi
 }
 
@@ -128,6 +138,7 @@ trap finish EXIT
 
 paths=$("$bin/curtail-status" "$run" --paths)
 out=$(sed -n 's/^folder *//p' <<< "$paths")
+data=$(sed -n 's/^data *//p' <<< "$paths")
 mkdir -p "$out"
 lock=$(dirname "$out")/.$(basename "$out").lock
 exec 9> "$lock"
@@ -152,7 +163,7 @@ if [ -z "$text" ]; then
         run_group scripts/demo_text.sh "$text"
     fi
 fi
-run_group "$bin/curtail-data" prepare "$text" --run "$run" --held-out 0.05 --seed 1 --replace
+run_group "$bin/curtail-data" prepare "$text" --run "$run" --held-out 0.05 --replace
 
 run_whole slurm/private_clusters.sh up
 clusters=yes

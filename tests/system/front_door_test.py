@@ -92,6 +92,49 @@ def a_killed_demo_loses_nothing():
             expect(files() == (AFTER_ANOTHER if begun else before), f"begun {begun}: {files()}")
 
 
+def data_and_text_stay_wherever_in_the_folder_they_lie():
+    with demo_checkout() as checkout:
+        with_a_last_run(checkout)
+        out = checkout.root / "results/demo"
+        for path in (out / "my [data]/shards/train", out / "words.txt", out / "words"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("x")
+        (checkout.root / "data-folder").write_text(str(out / "my [data]/shards"))
+        checkout.run("scripts/demo.sh", "--text", "inputs/../results/demo/words.txt")
+        expect((out / "my [data]/shards/train").exists() and (out / "words.txt").exists() and (out / "text").is_dir(), "what was prepared is gone")
+        expect(not (out / "words").exists() and (out.parent / "demo.previous/words").exists(), "the last run is not set aside")
+
+
+def a_last_run_that_cannot_be_moved_stays():
+    refuses = "#!/bin/sh\ncase $* in *%s*) exit 1 ;; esac\nexec /bin/mv \"$@\"\n"
+    for word in ("demo/clock.json", "demo/store"):
+        with demo_checkout() as checkout:
+            files = with_a_last_run(checkout)
+            before = files()
+            checkout.command("mv", refuses % word)
+            checkout.run("scripts/demo.sh", code=1)
+            expect(files() == before and not (checkout.root / "results/demo.last").exists(), f"{word}: {files()}")
+    with demo_checkout() as checkout:
+        files = with_a_last_run(checkout)
+        checkout.command("mv", refuses % "-T")
+        said = checkout.run("scripts/demo.sh")
+        expect("is kept" not in said and "the last run is in" in said, said)
+        (checkout.path / "mv").unlink()
+        checkout.fail("curtail-data", 65)
+        checkout.run("scripts/demo.sh", code=65)
+        expect(files() == AFTER_ANOTHER, files())
+
+
+def a_demo_killed_before_anything_was_moved_loses_nothing():
+    with demo_checkout() as checkout:
+        files = with_a_last_run(checkout)
+        before = files()
+        (checkout.root / "results/demo.last").mkdir()
+        checkout.fail("curtail-data", 65)
+        said = checkout.run("scripts/demo.sh", code=65)
+        expect(files() == before and "is kept" not in said, f"{files()}: {said}")
+
+
 def a_run_in_use_is_not_touched():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
@@ -122,7 +165,7 @@ def paths_are_those_of_the_caller():
         (caller / "my text").write_text("words")
         (caller / "day.csv").touch()
         checkout.run(checkout.root / "scripts/demo.sh", "--text", "my text", "--trace", "day.csv", "--run", "mine.json", "--speed", "3000", cwd=caller)
-        expect(f"curtail-data prepare {caller}/my text --run {caller}/mine.json --held-out 0.05 --seed 1 --replace" in checkout.log(), checkout.log())
+        expect(f"curtail-data prepare {caller}/my text --run {caller}/mine.json --held-out 0.05 --replace" in checkout.log(), checkout.log())
         expect(f"curtail-poll {caller}/mine.json --watch --trace {caller}/day.csv --speed 3000" in checkout.log(), checkout.log())
 
 
@@ -244,7 +287,8 @@ def make_hands_preset_and_text_to_the_demo():
 
 if __name__ == "__main__":
     main([the_demo_takes_its_steps_in_order, a_last_run_is_kept_beside_the_new_one, a_demo_that_cannot_begin_loses_nothing,
-          a_killed_demo_loses_nothing, a_run_in_use_is_not_touched, options_in_the_environment_are_not_the_demos, paths_are_those_of_the_caller,
+          a_killed_demo_loses_nothing, data_and_text_stay_wherever_in_the_folder_they_lie, a_last_run_that_cannot_be_moved_stays,
+          a_demo_killed_before_anything_was_moved_loses_nothing, a_run_in_use_is_not_touched, options_in_the_environment_are_not_the_demos, paths_are_those_of_the_caller,
           a_signal_while_the_poller_runs_drains_and_stops_the_clusters, a_second_ctrl_c_reaches_the_poller_but_not_the_clusters,
           a_signal_ends_the_other_steps_too, clusters_that_are_coming_up_come_up_and_go_down, a_failure_ends_the_demo_with_its_own_code,
           two_demos_do_not_meet, words_that_nobody_knows_are_refused, make_builds_where_the_path_has_a_space, make_hands_preset_and_text_to_the_demo])

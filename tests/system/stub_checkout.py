@@ -27,7 +27,9 @@ wanted = int(open(hold).read()) if os.path.exists(hold) else 0
 log(*sys.argv[1:])
 if os.path.exists("/proc/self/fd/9"): log("has descriptor 9")
 if "CURTAIL_JSON" in os.environ: log("has CURTAIL_JSON")
-if name == "curtail-status" and "--paths" in sys.argv: print("folder  " + root + "/results/demo")
+if name == "curtail-status" and "--paths" in sys.argv:
+    data = root + "/data-folder"
+    print("folder  " + root + "/results/demo\ndata    " + (open(data).read() if os.path.exists(data) else root + "/results/demo/data"))
 code = root + "/code/" + name
 code = int(open(code).read()) if os.path.exists(code) else 0
 if name == "curtail-poll" and code == 0: open(root + "/results/demo/clock.json", "w").write("new")
