@@ -35,9 +35,14 @@ missing_packages() {
 policy=${CURTAIL_POLICY_RC:-/usr/sbin/policy-rc.d} # another place for tests
 policy_mark='# made by scripts/setup.sh of Curtail while it installs packages'
 as_root=()
-remove_policy() {
-    [ "$(sed -n 2p "$policy" 2> /dev/null)" != "$policy_mark" ] || "${as_root[@]}" rm -f "$policy"
+become_root() { # answers 69 where there is no way, 77 where sudo refuses
+    [ "$(id -u)" -ne 0 ] || return 0
+    command -v sudo > /dev/null || return 69
+    sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; } || return 77
+    as_root=(sudo)
 }
+policy_is_ours() { [ "$(sed -n 2p "$policy" 2> /dev/null)" = "$policy_mark" ]; }
+remove_policy() { ! policy_is_ours || "${as_root[@]}" rm -f "$policy"; }
 # Of those that were installed just now; somebody else's stay as they are.
 disable_services() {
     local daemon
@@ -63,9 +68,8 @@ without_services() {
 
 lacking=0 # the exit code where packages stay missing: the wheels come all the same
 why=      # and what to do about it
-cannot_install() { # CODE WHY
-    lacking=$1
-    why="packages are missing and $2; ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
+cannot_install() { # WHY
+    why="packages are missing and $1; ask your administrator for: apt-get install --no-install-recommends ${packages[*]}"
     grep -q '^build ' <<< "$missing" || why="$why; the programs can be built without: cmake --preset release -DCURTAIL_TESTS=OFF && cmake --build --preset release"
 }
 
@@ -81,7 +85,9 @@ install_packages() {
     missing=$(missing_packages)
     if [ -z "$missing" ]; then
         say "all Debian packages are there"
-        [ $dry_run = yes ] || remove_policy || say "$policy was left by a killed set-up; remove it as root"
+        if [ $dry_run = no ] && policy_is_ours; then
+            { become_root && remove_policy; } || say "$policy was left by a killed set-up; remove it as root"
+        fi
         return
     fi
     mapfile -t packages < <(cut -d ' ' -f 2 <<< "$missing")
@@ -90,14 +96,11 @@ install_packages() {
         if names=$(grep "^${use%% *} " <<< "$missing"); then say "  ${use#* }: $(cut -d ' ' -f 2 <<< "$names" | tr '\n' ' ')"; fi
     done
     [ $dry_run = no ] || return 0
-    if [ "$(id -u)" -ne 0 ]; then
-        if ! command -v sudo > /dev/null; then cannot_install 69 "this is neither root nor is there sudo"; return; fi
-        if ! sudo -n true 2> /dev/null && ! { [ -t 0 ] && sudo -v; }; then
-            cannot_install 77 "sudo refuses, or wants a password and there is no terminal"
-            return
-        fi
-        as_root=(sudo)
-    fi
+    become_root || lacking=$?
+    case $lacking in
+        69) cannot_install "this is neither root nor is there sudo"; return ;;
+        77) cannot_install "sudo refuses, or wants a password and there is no terminal"; return ;;
+    esac
     # Both print what is wrong by themselves.
     "${as_root[@]}" apt-get update -qq || fail 69 "apt-get update failed, see above: no network, a wrong sources.list, or another apt at work"
     without_services "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" > /dev/null < /dev/null 9>&- ||
@@ -150,5 +153,7 @@ if [ $dry_run = no ]; then
     flock -n 9 || { say "another set-up of this checkout is at work, waiting for it"; flock 9; }
 fi
 install_packages
+# Before the wheels, which may need one of these packages.
+[ -z "$why" ] || say "$why"
 install_wheels
-[ "$lacking" = 0 ] || fail "$lacking" "$why"
+exit "$lacking"

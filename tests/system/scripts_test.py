@@ -113,6 +113,25 @@ def without_root_the_wheels_come_and_what_is_missing_is_named():
             expect("the wheels are in" in setup(checkout, code=77), "they are fetched twice")
 
 
+def what_is_missing_is_named_also_where_the_wheels_fail():
+    with setup_checkout(id="#!/bin/sh\necho 1000\n", sudo="#!/bin/sh\nexit 1\n", python3="#!/bin/sh\n[ $3 = --version ]\n") as checkout:
+        said = setup(checkout, code=69)
+        expect("--no-install-recommends munge" in said and "pip could not" in said, said)
+
+
+def a_policy_that_was_left_goes_through_sudo():
+    sudo = '#!/bin/sh\n[ "$1" != -n ] || shift\necho "sudo $1" >> "{root}/log"\nexec "$@"\n'
+    for stub, gone in ((sudo, True), ("#!/bin/sh\nexit 1\n", False)):
+        with setup_checkout(id="#!/bin/sh\necho 1000\n", sudo=stub) as checkout:
+            (checkout.root / "installed").touch()
+            setup(checkout)
+            expect(checkout.log() == [], "sudo is asked for nothing")
+            checkout.policy.write_text("#!/bin/sh\n# made by scripts/setup.sh of Curtail while it installs packages\nexit 101\n")
+            said = setup(checkout)
+            expect(checkout.policy.exists() != gone and ("remove it as root" in said) != gone, said)
+            expect(("sudo rm" in checkout.log()) == gone, checkout.log())
+
+
 def what_is_wrong_is_named():
     for stub, code, word in (({"df": "#!/bin/sh\necho; echo x 1 1 900 1%\n"}, 73, "900 MB"), ({"uname": "#!/bin/sh\necho sparc\n"}, 69, "sparc"),
                              ({"apt-get": "#!/bin/sh\nexit 100\n"}, 69, "another apt at work"), ({"python3": "#!/bin/sh\n[ $3 = --version ]\n"}, 69, "no network"),
@@ -194,6 +213,8 @@ def clusters_go_down_also_when_tmpdir_is_another_one():
 if __name__ == "__main__":
     main([set_up_installs_once_and_no_service_may_start, a_dry_run_changes_nothing, an_interrupted_set_up_leaves_no_policy,
           a_killed_set_up_is_cleaned_up_by_the_next_and_foreign_policies_stay, a_second_set_up_waits_for_the_first,
-          another_libtorch_needs_no_torch_wheels, without_root_the_wheels_come_and_what_is_missing_is_named, what_is_wrong_is_named, soak_runs_in_the_background_from_any_folder_and_only_once,
+          another_libtorch_needs_no_torch_wheels, without_root_the_wheels_come_and_what_is_missing_is_named,
+          what_is_missing_is_named_also_where_the_wheels_fail, a_policy_that_was_left_goes_through_sudo, what_is_wrong_is_named,
+          soak_runs_in_the_background_from_any_folder_and_only_once,
           each_state_of_a_changed_tree_is_soaked_for_itself, an_interrupted_benchmark_ends_what_it_started,
           clusters_go_down_also_when_tmpdir_is_another_one])
