@@ -63,10 +63,12 @@ Result<void> gather(fs::path const& folder, Seen& folders, std::vector<fs::path>
     std::sort(entries.begin(), entries.end(), [](auto const& a, auto const& b) { return a.native() < b.native(); });
     for (auto const& entry : entries) {
         auto const type = fs::status(entry, error).type();
+        // Perhaps a folder of texts on a disk that is not mounted: what was named must not be less without a word.
+        if (type == fs::file_type::none) return cannot_read(entry, errno_text(error.value()));
+        if (type == fs::file_type::not_found) return cannot_read(entry, "it is a link to nothing", "remove it, or mend the link");
         if (type == fs::file_type::directory) {
             if (auto below = gather(entry, folders, files); !below) return below;
         } else if (entry.extension() == ".txt") {
-            if (type == fs::file_type::not_found) return cannot_read(entry, "it is a link to nothing", "remove it, or mend the link");
             if (type != fs::file_type::regular) return cannot_read(entry, "it is no plain file", "remove or rename it");
             files.push_back(entry);
         }

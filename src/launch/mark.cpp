@@ -17,7 +17,7 @@ namespace {
 /// The content of mark.json. File systems number their folders once and everywhere alike, whatever they are mounted as.
 struct Marked {
     std::string mark;
-    std::string path;
+    std::string path;  ///< made printable: JSON holds UTF-8 only, a path any bytes
     std::string inode;
 };
 
@@ -29,7 +29,7 @@ Marked marked_now(std::filesystem::path const& run_folder)
     auto const path = std::filesystem::weakly_canonical(run_folder, error);
     struct stat status {};
     bool const there = stat(run_folder.c_str(), &status) == 0;
-    return {folder_mark(run_folder), (error ? run_folder : path).string(), there ? std::to_string(status.st_ino) : ""};
+    return {folder_mark(run_folder), printable((error ? run_folder : path).string()), there ? std::to_string(status.st_ino) : ""};
 }
 
 Result<std::optional<Marked>> read_mark(std::filesystem::path const& file)
@@ -78,7 +78,7 @@ Result<std::string> run_mark(std::filesystem::path const& run_folder, bool make)
     auto const& marked = **known;
     if (marked.path == now.path || marked.inode == now.inode) return marked.mark;
     return fail(ExitCode::config, now.path + " is a copy of a run's folder",
-                file.string() + " was made for " + printable(marked.path) + ": jobs of one would be taken for the other's",
+                file.string() + " was made for " + marked.path + ": jobs of one would be taken for the other's",
                 "begin a run in a new folder; or, if it was moved here, write its new path into that file");
 }
 

@@ -53,6 +53,9 @@ Result<void> Book::restore_lost_state(Time now)
         if (!entries) return tl::unexpected(entries.error());
         for (auto const& entry : *entries) {
             auto& jobs = sites_[entry.site].jobs;
+            // Numbers of jobs come again where a cluster was made anew: the later is meant.
+            if (entry.outcome && entry.action.kind == plan::Action::Kind::submit)
+                std::erase_if(jobs.jobs, [&](auto const& job) { return job.id == entry.outcome->job; });
             if (entry.outcome) jobs = plan::finish(std::move(jobs), entry.action, *entry.outcome, entry.time, {}).state;
             else jobs = plan::begin(std::move(jobs), entry.action, entry.time);
             last_entry_ = std::max(last_entry_, entry.number);

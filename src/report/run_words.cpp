@@ -239,8 +239,9 @@ void add_doubts(RunFiles const& files, RunStory const& story, Account& a)
         auto const& name = files.run.sites[s].site.value;
         clock(name, std::max(most_back(files.sites[s].events), most_back(files.sites[s].metrics)));
         Millis cut{0};
-        for (auto const& job : story.sites[s].jobs) cut += job.cut;
-        if (cut > tolerated)
+        for (auto const& job : story.sites[s].jobs)
+            if (job.cut > tolerated) cut += job.cut;
+        if (cut > Millis{0})
             a.doubts.push_back(
                 fmt::format("two jobs of {} held devices at once for {:.1f} real s; only one of them is counted", name, seconds(cut)));
     }

@@ -103,9 +103,8 @@ void WattTimeProvider::ask(RegionId const& id, Region& region, Time now)
         return;
     }
     if (now - time >= 2 * watttime::data_period)
-        region.trouble =
-            Error{ExitCode::temporary, "WattTime has nothing new for " + id.value,
-                  "its newest value is of " + format_time(time) + ", " + format_duration(now - time) + " ago", "it will be asked again"};
+        region.trouble = Error{ExitCode::temporary, "WattTime has nothing new for " + id.value,
+                               "its newest value is of " + format_time(time), "it will be asked again"};
     insert(region.samples, std::move(live->samples.front()));
 }
 

@@ -8,9 +8,12 @@
 namespace curtail::train {
 namespace {
 
-RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders)
+RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders, std::optional<Leave>& left)
 {
-    parts.order = [&orders](Order order) { orders.post(std::move(order)); };
+    parts.order = [&orders, &left](Order order) {
+        if (auto const* leave = std::get_if<Leave>(&order)) left = *leave;
+        orders.post(std::move(order));
+    };
     return parts;
 }
 
@@ -19,11 +22,18 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Patience patience)
     : recorder_(parts.recorder),
       site_(std::move(site)),
-      executor_(with_orders(std::move(parts), orders_)),
+      executor_(with_orders(std::move(parts), orders_, left_)),
       rate_(site_.rate()),
       patience_(std::move(patience)),
       thread_([this] { run(); })
 {
+}
+
+void RoundThread::post(Report report)
+{
+    if (auto const* stepped = std::get_if<rounds::Stepped>(&report))
+        longest_step_ = std::max(longest_step_.load(), std::chrono::ceil<Millis>(stepped->seconds));
+    reports_.post(std::move(report));
 }
 
 RoundThread::~RoundThread()
@@ -59,8 +69,9 @@ void RoundThread::run()
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
-        orders_.post(Leave{ExitCode::software, Error{ExitCode::software, "the round protocol broke off", broken.what(),
-                                                     "please report this with the site's log"}});
+        left_ = Leave{ExitCode::software,
+                      Error{ExitCode::software, "the round protocol broke off", broken.what(), "please report this with the site's log"}};
+        orders_.post(Leave(*left_));
     }
     left_at_ = mono_now();
     wait_until_left();
@@ -72,10 +83,14 @@ bool RoundThread::too_late()
     auto const now = mono_now();
     auto const asked = patience_.stop_asked();
     // The protocol has four fifths of the grace; what is left goes to the step in progress and the snapshot.
-    bool const overdue = (asked && now >= *asked + patience_.grace * 9 / 10) || (left_at_ && now >= *left_at_ + patience_.grace);
-    if (!overdue) return false;
-    patience_.too_late({ExitCode::unavailable, "cannot leave in time", "the ranks have not come back from their step; one may hang",
-                        "another start goes on from the last commit"});
+    bool const drained = asked && now >= *asked + patience_.grace * 9 / 10;
+    // Nobody waits for a site that leaves by itself: a step may be long and healthy.
+    bool const deserted = left_at_ && now >= *left_at_ + std::max(patience_.grace, 4 * longest_step_.load());
+    if (!drained && !deserted) return false;
+    if (left_ && left_->error) patience_.too_late(*left_->error);
+    else
+        patience_.too_late({ExitCode::unavailable, "cannot leave in time", "the ranks have not come back from their step; one may hang",
+                            "another start goes on from the last commit"});
     return true;
 }
 

@@ -27,7 +27,7 @@ class RoundThread {
     RoundThread(RoundThread const&) = delete;
     RoundThread& operator=(RoundThread const&) = delete;
 
-    void post(Report report) { reports_.post(std::move(report)); }
+    void post(Report report);
     [[nodiscard]] std::unique_ptr<Order> try_order() { return orders_.try_take(); }
     [[nodiscard]] std::unique_ptr<Order> order_until(MonoTime deadline) { return orders_.take_until(deadline); }
     /// The protocol's measure of this site's speed, for the snapshot. Safe from any thread.
@@ -52,7 +52,9 @@ class RoundThread {
     std::atomic<rounds::Rate> rate_;
     std::atomic<bool> abandoned_{false};
     Patience patience_;
-    std::optional<MonoTime> left_at_;     ///< when Leave was posted
+    std::atomic<Millis> longest_step_{Millis{0}};
+    std::optional<Leave> left_;           ///< as it was posted
+    std::optional<MonoTime> left_at_;     ///< when
     std::counting_semaphore<> taken_{0};  ///< the training loop has left
     std::thread thread_;
 };

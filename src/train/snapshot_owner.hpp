@@ -11,7 +11,7 @@
 namespace curtail::train {
 
 /// `run <digest of the run's first commit>`: made once, at a moment and by a process that never come again. Nothing if the run has not
-/// begun.
+/// begun. A read that fails, is spoiled or finds nothing is made again a few times: a wrong word would cost the optimizer's state.
 [[nodiscard]] Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, RunId const& run);
 
 /// `alone <digest>` of what decides a training without a store: data, seed, model, optimizer, how text is cut into blocks and batches.

@@ -65,7 +65,9 @@ TEST(Corpus, ATextThatIsNotThereIsNotPassedOver)
     ASSERT_FALSE(dangling);
     EXPECT_EQ(dangling.error().code, ExitCode::no_input);
     EXPECT_THAT(dangling.error().message(), HasSubstr("b.txt: it is a link to nothing"));
-    std::filesystem::remove(folder / "b.txt");
+    std::filesystem::rename(folder / "b.txt", folder / "b");
+    EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("b: it is a link to nothing"));
+    std::filesystem::remove(folder / "b");
     ASSERT_EQ(mkfifo((folder / "c.txt").c_str(), 0600), 0);
     EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("c.txt: it is no plain file"));
 }

@@ -42,6 +42,14 @@ TEST(Mark, CopyIsToldFromItsOriginal)
     EXPECT_EQ(run_mark(folder / "copy", true), mark);
 }
 
+TEST(Mark, FolderWhosePathIsNotUtf8KeepsItToo)
+{
+    test::TemporaryFolder const folder;
+    auto const mark = run_mark(folder / "caf\xe9", true);
+    ASSERT_TRUE(mark) << mark.error().message();
+    EXPECT_EQ(run_mark(folder / "caf\xe9", true), *mark);
+}
+
 TEST(Mark, LookingMakesNone)
 {
     test::TemporaryFolder const folder;

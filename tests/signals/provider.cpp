@@ -179,7 +179,7 @@ TEST_F(Live, ServerThatStandsStillIsTrouble)
     auto const answer = ask(one);
     ASSERT_TRUE(answer.trouble);
     EXPECT_EQ(answer.trouble->code, ExitCode::temporary);
-    EXPECT_THAT(answer.trouble->message(), HasSubstr("its newest value is of 2026-01-11T12:00:00Z, 10m30s ago"));
+    EXPECT_THAT(answer.trouble->message(), HasSubstr("its newest value is of 2026-01-11T12:00:00Z"));
     EXPECT_THAT(answer.samples, SizeIs(1)) << "it ages by itself";
     set_time("12:11:30");
     EXPECT_FALSE(ask(one).trouble);

@@ -1,7 +1,9 @@
 // What a site takes from its folder when it starts, and what it leaves there.
 #include <gmock/gmock.h>
 
+#include "store/faulty_store.hpp"
 #include "train/small_training.hpp"
+#include "train/snapshot_owner.hpp"
 
 namespace curtail::train {
 namespace {
@@ -36,6 +38,21 @@ TEST_F(Resume, ARunThatWasBegunAnewTakesNoOptimizerOfTheOldOne)
     ASSERT_TRUE(train_until(before + 4)) << said_;
     EXPECT_THAT(said_, HasSubstr("not of this beginning of the run; the optimizer begins anew"));
     EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size() - before));
+}
+
+TEST_F(Resume, ASpoiledReadOfTheFirstCommitIsNotTakenForAnotherRun)
+{
+    configure(1, 0, 1000);
+    ASSERT_TRUE(train_until(4)) << said_;
+    auto const objects = store::open_store(run_.store).value();
+    auto const owner = owner_in_store(*objects, run_.run).value();
+    ASSERT_TRUE(owner);
+    store::Faults faults;
+    faults.corrupt_read = faults.short_read = 0.2;
+    faults.stale_missing = 0.1;
+    store::FaultyStore faulty(*objects, faults, 1);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(owner_in_store(faulty, run_.run).value(), owner);
+    EXPECT_GT(faulty.injected(), 2);
 }
 
 TEST_F(Resume, WithoutAStoreItGoesOnOnlyInTheSameTraining)

@@ -212,8 +212,9 @@ TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
 /// A thread whose training loop does not come back from its step.
 class DeafLoop {
   public:
-    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace)
-        : thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
+    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace, std::string_view run_json = {})
+        : begun_(run_json.empty() || objects_.create(*status::object_of({"test"}, "run.json"), std::as_bytes(std::span(run_json)))),
+          thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
                   {objects_,
                    {{"test"}, places_},
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
@@ -232,6 +233,7 @@ class DeafLoop {
     std::vector<model::ParameterPlace> const places_{{"w", {4}, 0}};
     store::MemoryStore objects_;
     std::atomic<int> ended_{0};
+    bool begun_;  ///< the store holds what the test wants
     RoundThread thread_;
 };
 
@@ -248,6 +250,22 @@ TEST(RoundThread, AnEndThatNobodyTakesIsNotWaitedForEither)
     DeafLoop deaf([] { return std::nullopt; }, Millis{200});
     deaf.thread().post(rounds::StopRequested{mono_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 69; }, long_enough));
+}
+
+TEST(RoundThread, ALongStepIsWaitedForWhenNobodyAskedToLeave)
+{
+    DeafLoop slow([] { return std::nullopt; }, Millis{100});
+    slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
+    slow.thread().post(rounds::StopRequested{mono_now()});
+    auto const began = mono_now();
+    EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
+    EXPECT_GE(mono_now() - began, Millis{900});
+}
+
+TEST(RoundThread, WhatEndedTheProtocolIsSaidAlsoToALoopThatDoesNotListen)
+{
+    DeafLoop deaf([] { return std::nullopt; }, Millis{100}, "no record");
+    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 76; }, long_enough)) << deaf.ended();
 }
 
 TEST(RoundThread, ALoopThatLeavesIsNotEnded)
