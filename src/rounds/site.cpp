@@ -97,7 +97,7 @@ void Site::accept(Op op, Input const& input)
 }
 
 /// Who is no member yet has nothing to lose: a store that is read-only, forbidden, full or gone ends the process instead of being asked
-/// for ever. True if it did.
+/// for ever. One header that cannot be read is not the store. True if it did.
 bool Site::refused_at_start(Input const& input)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
@@ -106,7 +106,9 @@ bool Site::refused_at_start(Input const& input)
         refusals_at_start_ = 0;
     if (member_ || (unknown == nullptr && unavailable == nullptr)) return false;
     auto const code = unknown != nullptr ? unknown->code : unavailable->code;
-    if (code != ExitCode::permission && code != ExitCode::io && code != ExitCode::unavailable) return false;
+    if (!detail::lasting(code) && code != ExitCode::unavailable) return false;
+    bool const header = phase_ == Phase::find_headers || phase_ == Phase::join_headers;
+    if (header && detail::lasting(code)) return false;
     constexpr int limit = 6;
     if (++refusals_at_start_ < limit) return false;
     finish(code, Error{code, "cannot begin in the run's store", unknown != nullptr ? unknown->why : unavailable->why, {}});
@@ -194,8 +196,7 @@ void Site::finish(ExitCode code, std::optional<Error> error)
 
 void Site::refuse(Error error)
 {
-    constexpr int reads = 6;  // over 1.5 s: a network that spoils one read in twenty-five must not end a site
-    if (++bad_reads_ < reads) return retry(phase_);
+    if (++bad_reads_ < detail::reads_limit) return retry(phase_);
     auto const code = error.code;
     finish(code, std::move(error));
 }

@@ -121,12 +121,17 @@ class Site {
         bool mine{};
         MonoTime until;
     };
+    /// A header that is there or not, nobody can tell: every sweep was refused its read.
+    struct Unread {
+        MonoTime since;
+        std::string why;  ///< of the last refusal
+    };
     /// A walk down the commits whose payloads are too old to be kept.
     struct Garbage {
         CommitNumber next;            ///< to be read
         std::optional<Commit> newer;  ///< the commit after it
         int rounds{1};                ///< still to be collected
-        int reads{1};                 ///< still to be made at most
+        int reads{1};                 ///< still to be made one by one at most, before a last one of the next model's commit
     };
 
     // frame: site.cpp
@@ -148,7 +153,7 @@ class Site {
     Millis jitter(Millis most);
     void note(std::string type, json::Object details);
     void finish(ExitCode code, std::optional<Error> error = {});
-    void refuse(Error error);  ///< a record that cannot be verified: read again, exit at the third time
+    void refuse(Error error);  ///< a record that cannot be verified: read again, exit at the sixth time
     [[nodiscard]] Time store_now() const;
     [[nodiscard]] MemberId writer() const;
     [[nodiscard]] std::vector<Target> targets(Round round, std::string (*part_name)(std::string_view)) const;
@@ -252,7 +257,8 @@ class Site {
     [[nodiscard]] std::vector<MemberId> earlier_lives() const;
     bool act_sweep();  ///< false: nothing left to read
     void answered_sweep(Input const& input);
-    bool unanswered();
+    bool unanswered(Unknown const& unknown);
+    [[nodiscard]] bool unreadable_for_long(Key const& key) const;
     bool found_header(std::string const& bytes);
     [[nodiscard]] Found const* header_of(MemberId const& id) const;  ///< its next one, if found
     [[nodiscard]] bool suspect(Member const& m) const;
@@ -350,6 +356,7 @@ class Site {
     std::vector<MemberId> sweep_;
     std::size_t sweep_at_{0};
     Key asked_;
+    std::map<Key, Unread> unread_;       ///< by every sweep since then
     std::set<MemberId> not_looked_for_;  ///< by the last sweep: the store did not answer for their next header
 
     Mode mode_{Mode::roster};

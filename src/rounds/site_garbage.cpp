@@ -4,6 +4,17 @@
 
 /// What a merge makes too old to be kept, and what earlier writers left behind.
 namespace curtail::rounds {
+namespace {
+
+/// Newest commit before `commit` that made a model.
+CommitNumber model_before(Commit const& commit)
+{
+    for (auto it = commit.recent.rbegin(); it != commit.recent.rend(); ++it)
+        if (it->number < commit.number) return it->number;
+    return {commit.number.value - 1};
+}
+
+}  // namespace
 
 /// After its merge commit, before anything else, so that a site that leaves does it too. The first time a process also looks at rounds
 /// before the one whose turn it is: their writers may have been killed.
@@ -34,8 +45,10 @@ void Site::answered_garbage(Input const& input)
             delete_garbage(*commit, *garbage_->newer);
             if (commit->kind != Commit::Kind::roster) --garbage_->rounds;
         }
-        more = garbage_->rounds > 0 && commit->number.value > 1 && --garbage_->reads > 0;
-        garbage_->next = {commit->number.value - 1};
+        --garbage_->reads;
+        more = garbage_->rounds > 0 && commit->number.value > 1 && garbage_->reads >= 0;
+        // The last read leaps over roster commits to the next model: it is what takes most room.
+        garbage_->next = garbage_->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
         garbage_->newer = std::move(*commit);
     }
     if (more) return go(Phase::garbage);

@@ -53,23 +53,37 @@ bool Site::act_sweep()
 /// Pauses grow with the tries of one name only, so that many bad ones do not hold up a site for long.
 void Site::answered_sweep(Input const& input)
 {
-    if (std::holds_alternative<Unknown>(input) && unanswered()) return;
+    auto const* unknown = std::get_if<Unknown>(&input);
+    if (unknown != nullptr && unanswered(*unknown)) return;
+    if (unknown == nullptr) unread_.erase(asked_);
     if (auto const* got = std::get_if<Got>(&input)) {
         if (!found_header(got->bytes)) return retry(phase_);
     } else ++sweep_at_;
     tries_ = 0;
 }
 
-/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on. True if it asks again.
-bool Site::unanswered()
+/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on, unless asking does not help. True if it asks
+/// again.
+bool Site::unanswered(Unknown const& unknown)
 {
+    bool const lasting = detail::lasting(unknown.code);
     bool const enough = deadline_ || tries_ >= detail::tries_limit;
-    if (member_ && enough) {
-        not_looked_for_.insert(asked_.first);
-        return false;
+    if (!enough || (!member_ && !lasting)) {
+        retry(phase_);
+        return true;
     }
-    retry(phase_);
-    return true;
+    if (lasting) unread_.try_emplace(asked_, Unread{now_, {}}).first->second.why = unknown.why;
+    else unread_.erase(asked_);
+    if (!unreadable_for_long(asked_)) not_looked_for_.insert(asked_.first);
+    return false;
+}
+
+/// For as long as makes a silent member suspect, no sweep could read it: waiting on would hold the member's blocks for ever. A starter,
+/// whose sweeps are few, leaves the removal to the members.
+bool Site::unreadable_for_long(Key const& key) const
+{
+    auto const it = unread_.find(key);
+    return member_ && it != unread_.end() && now_ - it->second.since >= run_.params.drop_after + run_.params.skew;
 }
 
 /// false: it cannot be read and is to be read again.
@@ -82,8 +96,7 @@ bool Site::found_header(std::string const& bytes)
         headers_[asked_] = {std::move(*header), digest, {}};
         return true;
     }
-    constexpr int reads = 3;
-    if (++bad_headers_[name] < reads) return false;
+    if (++bad_headers_[name] < detail::reads_limit) return false;
     headers_[asked_] = unreadable(run_, member, seq, digest);
     return true;
 }
@@ -101,12 +114,15 @@ bool Site::suspect(Member const& m) const
     return m.missed >= run_.params.max_missed || store_now() - m.seen > run_.params.drop_after + run_.params.skew;
 }
 
-/// Only who was looked for and has left nothing: removing a member throws away what it has announced.
+/// Only who was looked for and has left nothing that can be read: removing a member throws away what it has announced.
 void Site::want_removal(MemberId const& id, Removal reason)
 {
     if (header_of(id) != nullptr || not_looked_for_.contains(id)) return;
+    auto const seq = tip_->find(id)->seq;
+    if (auto const it = unread_.find({id, seq.next()}); it != unread_.end())
+        note("header-unreadable", json::Object{{"member", id.value}, {"name", header_name(id, seq.next())}, {"why", it->second.why}});
     intents_.remove[id] = reason;
-    looked_[id] = tip_->find(id)->seq;
+    looked_[id] = seq;
 }
 
 void Site::forget_decided()
@@ -117,6 +133,7 @@ void Site::forget_decided()
     };
     std::erase_if(headers_, decided);
     std::erase_if(absent_payloads_, decided);
+    std::erase_if(unread_, decided);
 }
 
 }  // namespace curtail::rounds

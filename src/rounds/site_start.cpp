@@ -310,7 +310,13 @@ bool Site::act_fold()
     }
     mode_ = Mode::fold;
     draft_.reset();
-    go(Phase::merge);
+    if (build()) {
+        go(Phase::merge);
+        return true;
+    }
+    // Who is left has a header that cannot be read now: the members remove it when that lasts.
+    begin_sweep(earlier_lives());
+    go(Phase::join_headers);
     return true;
 }
 

@@ -3,15 +3,97 @@
 #include <gtest/gtest.h>
 
 #include "by_hand.hpp"
+#include "rounds/next.hpp"
 
 namespace curtail::rounds {
 namespace {
 
 using test::ByHand;
 using test::part;
+using test::small_run;
 using testing::HasSubstr;
 
 MemberId const member_a{"A.00000011.2"};
+
+/// A header that the store refuses to read, of a dead member with the only block of the run; a site that starts beside it.
+class Refused : public ByHand {
+  protected:
+    Refused() : ByHand(small_run(1)) {}
+    Input got(Get const& get) override
+    {
+        if (get.name != name) return ByHand::got(get);
+        if (!refused_since) refused_since = now;
+        auto const code = site.status().member ? code_for_members : code_for_starters;
+        return Unknown{get.op, "cannot read " + name + ": Input/output error", code};
+    }
+    std::optional<Input> work(Output const& output) override
+    {
+        if (!left_behind) return std::nullopt;
+        if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
+        if (auto const* note = std::get_if<Note>(&output)) notes.push_back(note->type + json::to_string(note->details));
+        auto const* train = std::get_if<Train>(&output);
+        if (train == nullptr || train->held.empty()) return std::nullopt;
+        trains_since = now;
+        return StopRequested{now};
+    }
+    /// B joined long ago and took the place and the block of the first member.
+    void leave_behind()
+    {
+        (void)serve(Tick{});
+        auto const& second = objects.at("commits/00000002.json");
+        Intents intents;
+        intents.admit = Admission{{{"B"}, 0x22}, 1'000'000};
+        intents.remove = {{member_a, Removal::silent}};
+        auto const joined = next(run, *decode_commit(second, "commits/00000002.json"), sha256(second), {dead, 1},
+                                 from_unix_ms(1'600'000'000'000), {}, intents);
+        objects["commits/00000003.json"] = encode(*joined).bytes;
+        site = Site({{{"A"}, 0x33}, run, 0});
+        left_behind = true;
+    }
+    bool left_behind{false};
+    MemberId const dead{"B.00000022.3"};
+    std::string const name{header_name(dead, {1})};
+    ExitCode code_for_starters{ExitCode::io};
+    ExitCode code_for_members{ExitCode::io};
+    std::optional<MonoTime> refused_since;
+    std::optional<MonoTime> trains_since;
+    std::vector<std::string> notes;
+};
+
+TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
+{
+    for (auto const code : {ExitCode::io, ExitCode::permission}) {
+        code_for_starters = code_for_members = code;
+        objects.clear();
+        notes.clear();
+        refused_since.reset();
+        trains_since.reset();
+        left_behind = false;
+        site = Site({{{"A"}, 0x11}, run, 0});
+        leave_behind();
+        auto const error = exit_error(serve(Tick{}));
+        EXPECT_EQ(error.code, ExitCode::ok) << error.message();
+        auto const fourth = *decode_commit(objects.at("commits/00000004.json"), "commits/00000004.json");
+        EXPECT_NE(fourth.find(dead), nullptr) << "a starter removes nobody whose work it could not look for";
+        ASSERT_TRUE(trains_since) << "the block was never free";
+        EXPECT_EQ(site.tip()->find(dead), nullptr);
+        auto const longest = run.params.drop_after + run.params.skew;
+        EXPECT_GE(*trains_since - *refused_since, longest);
+        EXPECT_LE(*trains_since - *refused_since, 3 * longest);
+        EXPECT_THAT(notes, testing::Contains(AllOf(HasSubstr("header-unreadable"), HasSubstr(name), HasSubstr("Input/output error"))));
+    }
+}
+
+TEST_F(Refused, ByAStoreThatMayOnlyBeAwayTheirMemberStays)
+{
+    code_for_members = ExitCode::temporary;
+    leave_behind();
+    (void)serve(Tick{});
+    ASSERT_TRUE(refused_since);
+    EXPECT_GT(now - *refused_since, 10 * (run.params.drop_after + run.params.skew));
+    EXPECT_FALSE(trains_since);
+    EXPECT_NE(site.tip()->find(dead), nullptr);
+}
 
 /// A store that now and then does not answer for headers, and a process that is asked to leave with work to announce.
 class Headers : public ByHand {
@@ -55,7 +137,7 @@ class Headers : public ByHand {
     int read_badly{0};
 };
 
-TEST_F(Headers, AreAskedForAgainBeforeTheirMemberIsRemoved)
+TEST_F(Headers, AreAskedForAgainBeforeTheyAreRefusedOrTheirMemberIsRemoved)
 {
     (void)serve(Tick{});
     auto const tip = *site.tip();
@@ -73,8 +155,10 @@ TEST_F(Headers, AreAskedForAgainBeforeTheirMemberIsRemoved)
 
     site = Site({{{"A"}, 0x33}, run, 0});
     unanswered = 3;
+    read_badly = 5;
     (void)serve(Tick{});
     EXPECT_EQ(unanswered, 0);
+    EXPECT_EQ(read_badly, 0);
     auto const third = *decode_commit(objects.at("commits/00000003.json"), "commits/00000003.json");
     EXPECT_EQ(third.totals.tokens, left.tokens);
     ASSERT_EQ(third.removed.size(), 1U);
