@@ -29,7 +29,8 @@ struct SimProcess {
     std::optional<std::pair<Adopt, Tickets>> adopt;
     std::deque<Input> inbox;  ///< while frozen
     std::optional<MonoTime> wake;
-    std::map<std::string, bool> told_absent;  ///< by name: whether the last answer to a get was that there is no such object
+    std::map<std::string, bool> told_absent;      ///< by name: whether the last answer to a get was that there is no such object
+    std::map<std::string, Millis> refused_since;  ///< gets of this name, and none was answered since
 
     /// Machine and trainer count the same work (I5).
     void agree() const
@@ -51,7 +52,7 @@ struct SimProcess {
 
     /// A commit that it sends removes only members whose next contribution it asked for by name and was told is not there. An old answer
     /// counts: nobody can know better.
-    void keeps_what_is_announced(Create const& create) const
+    void keeps_what_is_announced(Create const& create, Millis long_ago) const
     {
         if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
         auto const commit = decode_commit(create.bytes, create.name);
@@ -60,8 +61,12 @@ struct SimProcess {
             if (r.reason != Removal::silent && r.reason != Removal::succeeded) continue;
             auto const* m = machine->tip()->find(r.member);
             hold(m != nullptr, "a site removes who is no member");
-            auto const told = told_absent.find(header_name(m->id, m->seq.next()));
-            hold(told != told_absent.end() && told->second, "a site removes " + r.member.value + " without having looked for its work");
+            auto const name = header_name(m->id, m->seq.next());
+            auto const told = told_absent.find(name);
+            auto const refused = refused_since.find(name);
+            bool const in_vain = refused != refused_since.end() && refused->second <= long_ago;
+            hold(in_vain || (told != told_absent.end() && told->second),
+                 "a site removes " + r.member.value + " without having looked for its work");
         }
     }
 

@@ -159,7 +159,11 @@ class Simulator : public SimTime {
         later(Millis{pick(1, 60)}, [this, p, o] {
             p->told_absent[o.name] = false;
             bool const dark = now() < headers_dark_until_ && o.name.rfind("contrib/", 0) == 0;
+            bool const refused = dark && headers_dark_until_.count() % 2 == 1;
+            if (refused) p->refused_since.try_emplace(o.name, now());
+            if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
             if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
+            p->refused_since.erase(o.name);
             auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
             if (bytes) return reply(p, Got{o.op, *bytes});
             p->told_absent[o.name] = true;
@@ -169,7 +173,7 @@ class Simulator : public SimTime {
     void execute(P const& p, Create const& o)
     {
         hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0, "a site that is to leave takes the lease");
-        p->keeps_what_is_announced(o);
+        p->keeps_what_is_announced(o, now() - run_.params.drop_after - run_.params.skew);
         later(Millis{pick(1, 60)}, [this, p, o] {
             if (now() < full_until_) {
                 ++creates_refused_;
@@ -362,7 +366,7 @@ class Simulator : public SimTime {
     std::vector<double> speed_;
     Millis last_mishap_check_{0};
     Millis full_until_{0};
-    Millis headers_dark_until_{0};  ///< no get of one is answered
+    Millis headers_dark_until_{0};  ///< no get of one is answered; refused if odd
     int creates_refused_{0};
     std::set<std::string> littered_;  ///< headers that no site wrote
     std::vector<Exit> exits_;
