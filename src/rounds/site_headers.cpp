@@ -96,7 +96,9 @@ bool Site::found_header(std::string const& bytes)
         headers_[asked_] = {std::move(*header), digest, {}};
         return true;
     }
-    if (++bad_headers_[name] < detail::reads_limit) return false;
+    auto const bad = ++bad_headers_[name];
+    tries_ = bad - 1;  // however long it was not answered before: what answers is read again soon
+    if (bad < detail::reads_limit) return false;
     headers_[asked_] = unreadable(run_, member, seq, digest);
     return true;
 }
