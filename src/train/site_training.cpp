@@ -82,8 +82,9 @@ Result<void> resume(Crew& crew, LeaderContext& context, store::ObjectStore* stor
             return refuse("it is of a training without a store, and would be replaced",
                           "move it away, or name another folder in the run file");
         auto owner = owner_in_store(*store, context.run.run);
-        if (!owner) return tl::unexpected(owner.error());
-        context.owner = *owner;
+        // A damaged record is the protocol's to judge: it may never need this one.
+        if (!owner && owner.error().code != ExitCode::protocol) return tl::unexpected(owner.error());
+        context.owner = owner.value_or(std::nullopt);
         if (found.owner != context.owner) {
             context.log.warning("does not use " + context.snapshot.string() +
                                 ": it is not of this beginning of the run; the optimizer begins anew");

@@ -254,10 +254,10 @@ TEST(RoundThread, AnEndThatNobodyTakesIsNotWaitedForEither)
 
 TEST(RoundThread, ALongStepIsWaitedForWhenNobodyAskedToLeave)
 {
+    auto const began = mono_now();
     DeafLoop slow([] { return std::nullopt; }, Millis{100});
     slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
     slow.thread().post(rounds::StopRequested{mono_now()});
-    auto const began = mono_now();
     EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
     EXPECT_GE(mono_now() - began, Millis{900});
 }
