@@ -20,10 +20,13 @@ namespace curtail::apps {
 namespace {
 
 constexpr char const* exit_code_page =
-    "\nExit codes: 0 done; 64 wrong command line; 65 damaged input; 66 input missing; 69 a service is not there; 70 defect;\n"
-    "71 operating system; 73 output cannot be made; 74 reading or writing failed; 75 try again later; 76 a record was refused;\n"
+    "\nExit codes: 0 done; 64 wrong command line; 65 damaged input; 66 input missing; 69 a service "
+    "is not there; 70 defect;\n"
+    "71 operating system; 73 output cannot be made; 74 reading or writing failed; 75 try again "
+    "later; 76 a record was refused;\n"
     "77 permission; 78 wrong configuration; 130 interrupted.\n"
-    "Values come from the flag, else the environment (CURTAIL_<OPTION>), else the file of --config, else the default.\n";
+    "Values come from the flag, else the environment (CURTAIL_<OPTION>), else the file of "
+    "--config, else the default.\n";
 
 struct Parsed {
     CLI::App* app{nullptr};
@@ -36,13 +39,15 @@ struct Parsed {
 /// What every command has beside its own options.
 std::vector<Option> common_flags()
 {
-    return {{"verbose", Kind::flag, "", "", "Log details too"}, {"quiet", Kind::flag, "", "", "Log errors only"}};
+    return {{"verbose", Kind::flag, "", "", "Log details too"},
+            {"quiet", Kind::flag, "", "", "Log errors only"}};
 }
 
 std::string environment_name(std::string const& option)
 {
     std::string name = "CURTAIL_";
-    for (char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    for (char c : option)
+        name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     return name;
 }
 
@@ -66,18 +71,24 @@ void declare(CLI::App& app, Command const& command, Parsed& parsed)
     parsed.app = &app;
     parsed.command = &command;
     parsed.options = command.options;
-    if (command.json) parsed.options.push_back({"json", Kind::flag, "", "", "Print one JSON document instead of text"});
+    if (command.json)
+        parsed.options.push_back(
+            {"json", Kind::flag, "", "", "Print one JSON document instead of text"});
     for (auto const& option : parsed.options) {
         if (option.kind == Kind::flag) {
             add_flag(app, option, parsed.flags[option.name]);
             continue;
         }
-        auto* added = app.add_option("--" + option.name, parsed.values[option.name], help_line(option));
-        added->type_name(option.unit.empty() ? "TEXT" : option.unit)->expected(1, option.repeated ? 1000 : 1)->allow_extra_args(false);
+        auto* added =
+            app.add_option("--" + option.name, parsed.values[option.name], help_line(option));
+        added->type_name(option.unit.empty() ? "TEXT" : option.unit)
+            ->expected(1, option.repeated ? 1000 : 1)
+            ->allow_extra_args(false);
         if (!option.repeated) added->multi_option_policy(CLI::MultiOptionPolicy::Throw);
     }
     for (auto const& positional : command.positionals) {
-        auto* added = app.add_option(positional.name, parsed.values[positional.name], positional.help);
+        auto* added =
+            app.add_option(positional.name, parsed.values[positional.name], positional.help);
         added->type_name("")->required(positional.required)->expected(positional.repeated ? -1 : 1);
     }
 }
@@ -97,10 +108,12 @@ char const* kind_wanted(Kind kind)
     return "";
 }
 
-/// A value of a configuration file as the word it would be on the command line; nothing if it is of another kind than the option.
+/// A value of a configuration file as the word it would be on the command line; nothing if it is of
+/// another kind than the option.
 std::optional<std::string> as_word(Kind kind, json::Value const& value)
 {
-    bool const fits = kind == Kind::integer ? value.as_integer() != nullptr : value.as_number().has_value();
+    bool const fits =
+        kind == Kind::integer ? value.as_integer() != nullptr : value.as_number().has_value();
     if (kind != Kind::text) return fits ? std::optional(json::to_string(value)) : std::nullopt;
     return value.as_text() != nullptr ? std::optional(*value.as_text()) : std::nullopt;
 }
@@ -117,7 +130,9 @@ Result<void> take_from_file(std::string const& path, Parsed& parsed)
         auto const* value = reader.any(option.name);
         if (value == nullptr) continue;
         auto const refuse = [&](json::Value const& found) {
-            reader.require(false, option.name, std::string("must be ") + kind_wanted(option.kind) + ", found " + found.kind());
+            reader.require(
+                false, option.name,
+                std::string("must be ") + kind_wanted(option.kind) + ", found " + found.kind());
         };
         if (option.kind == Kind::flag) {
             auto& flag = parsed.flags[option.name];
@@ -147,12 +162,14 @@ Result<void> take_from_environment(Parsed& parsed)
         std::string_view const word = found != nullptr ? found : "";
         if (word.empty()) continue;
         if (option.kind != Kind::flag) {
-            if (parsed.values[option.name].empty()) parsed.values[option.name] = {std::string(word)};
+            if (parsed.values[option.name].empty())
+                parsed.values[option.name] = {std::string(word)};
             continue;
         }
         bool const yes = word == "1" || word == "true" || word == "yes";
         if (!yes && word != "0" && word != "false" && word != "no")
-            return fail(ExitCode::usage, name + "=" + printable(word), "true or false is wanted", "or yes, no, 1, 0");
+            return fail(ExitCode::usage, name + "=" + printable(word), "true or false is wanted",
+                        "or yes, no, 1, 0");
         auto& flag = parsed.flags[option.name];
         flag = flag.value_or(yes);
     }
@@ -172,14 +189,17 @@ bool is_number(std::string const& text)
 Result<void> check_kind(Option const& option, std::string const& value)
 {
     if (option.kind == Kind::text) return {};
-    if (option.kind == Kind::integer ? is_number<std::int64_t>(value) : is_number<double>(value)) return {};
+    if (option.kind == Kind::integer ? is_number<std::int64_t>(value) : is_number<double>(value))
+        return {};
     return fail(ExitCode::usage, "--" + option.name + " " + printable(value),
-                option.kind == Kind::integer ? "an integer of at most 64 bits is wanted" : "a finite number is wanted");
+                option.kind == Kind::integer ? "an integer of at most 64 bits is wanted"
+                                             : "a finite number is wanted");
 }
 
 bool is_path(Option const& option)
 {
-    return option.unit == "FILE" || option.unit == "FOLDER" || option.unit == "PATH" || option.unit == "RUN";
+    return option.unit == "FILE" || option.unit == "FOLDER" || option.unit == "PATH" ||
+           option.unit == "RUN";
 }
 
 /// An empty path is somebody's variable that was not set, never a wish.
@@ -198,19 +218,23 @@ Result<void> complete(std::string const& config, Parsed& parsed)
         if (option.kind == Kind::flag) continue;
         auto& values = parsed.values[option.name];
         if (values.empty() && !option.fallback.empty()) values = {option.fallback};
-        if (values.empty() && option.required) return fail(ExitCode::usage, "--" + option.name + " is missing", option.help, "see --help");
+        if (values.empty() && option.required)
+            return fail(ExitCode::usage, "--" + option.name + " is missing", option.help,
+                        "see --help");
         for (auto const& value : values)
             if (auto good = check_kind(option, value); !good) return good;
         if (is_path(option))
             if (auto good = refuse_empty("--" + option.name, values); !good) return good;
     }
     for (auto const& positional : parsed.command->positionals)
-        if (auto good = refuse_empty(positional.name, parsed.values[positional.name]); !good) return good;
+        if (auto good = refuse_empty(positional.name, parsed.values[positional.name]); !good)
+            return good;
     return {};
 }
 
 /// CLI11 says which arguments it did not expect; the nearest known name is ours to add.
-std::string usage_message(CLI::Error const& error, std::vector<std::string> const& words, Parsed const* chosen, Program const& program)
+std::string usage_message(CLI::Error const& error, std::vector<std::string> const& words,
+                          Parsed const* chosen, Program const& program)
 {
     std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
     if (chosen != nullptr)
@@ -220,7 +244,8 @@ std::string usage_message(CLI::Error const& error, std::vector<std::string> cons
     for (auto const& word : words) {
         if (word == "--") break;
         bool const is_long = word.rfind("--", 0) == 0;
-        bool const is_short = !is_long && word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;
+        bool const is_short = !is_long && word.size() > 1 && word[0] == '-' &&
+                              std::isdigit(static_cast<unsigned char>(word[1])) == 0;
         if (!is_long && (!is_short || word == "-h")) continue;
         auto const name = word.substr(0, word.find('='));
         if (std::find(known.begin(), known.end(), name) == known.end())
@@ -233,7 +258,8 @@ std::string usage_message(CLI::Error const& error, std::vector<std::string> cons
 
 int report(Program const& program, Error const& error)
 {
-    // Of the ranks of one job only one has words for what ended all of them; the others exit in silence.
+    // Of the ranks of one job only one has words for what ended all of them; the others exit in
+    // silence.
     auto const message = printable(error.message());
     auto const line = message.empty() ? "" : program.name + ": " + message + "\n";
     [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
@@ -242,11 +268,23 @@ int report(Program const& program, Error const& error)
 
 }  // namespace
 
-bool Arguments::flag(std::string const& name) const { return values.at(name) == std::vector<std::string>{"1"}; }
+bool Arguments::flag(std::string const& name) const
+{
+    return values.at(name) == std::vector<std::string>{"1"};
+}
 bool Arguments::has(std::string const& name) const { return !values.at(name).empty(); }
-std::string Arguments::text(std::string const& name) const { return has(name) ? values.at(name).back() : ""; }
-std::int64_t Arguments::integer(std::string const& name) const { return std::strtoll(values.at(name).at(0).c_str(), nullptr, 10); }
-double Arguments::number(std::string const& name) const { return std::strtod(values.at(name).at(0).c_str(), nullptr); }
+std::string Arguments::text(std::string const& name) const
+{
+    return has(name) ? values.at(name).back() : "";
+}
+std::int64_t Arguments::integer(std::string const& name) const
+{
+    return std::strtoll(values.at(name).at(0).c_str(), nullptr, 10);
+}
+double Arguments::number(std::string const& name) const
+{
+    return std::strtod(values.at(name).at(0).c_str(), nullptr);
+}
 std::vector<std::string> Arguments::all(std::string const& name) const { return values.at(name); }
 
 void Console::print(std::string_view text) const
@@ -257,7 +295,8 @@ void Console::print_json(json::Value const& document) const { print(json::to_pre
 
 namespace {
 
-/// Whether all of the product has reached stdout. A network file system may tell of a full disk only when a descriptor is closed.
+/// Whether all of the product has reached stdout. A network file system may tell of a full disk
+/// only when a descriptor is closed.
 Result<void> finish_output(Console const& console)
 {
     int error = *console.trouble;
@@ -267,7 +306,8 @@ Result<void> finish_output(Console const& console)
     }
     // A closed pipe (`| head`) is the reader's choice, not a failure.
     if (error == 0 || error == EPIPE) return {};
-    return fail(ExitCode::io, "cannot write to standard output", errno_text(error), "the rest is done; make room and ask again");
+    return fail(ExitCode::io, "cannot write to standard output", errno_text(error),
+                "the rest is done; make room and ask again");
 }
 
 int print_page(Program const& program, std::string const& text)
@@ -282,11 +322,15 @@ int run_command(Program const& program, Parsed& chosen, std::string const& confi
 {
     if (auto ready = complete(config, chosen); !ready) return report(program, ready.error());
     auto const is_set = [&](char const* name) { return chosen.flags[name].value_or(false); };
-    auto const level = is_set("verbose") ? Level::debug : is_set("quiet") ? Level::error : Level::info;
+    auto const level = is_set("verbose") ? Level::debug
+                       : is_set("quiet") ? Level::error
+                                         : Level::info;
     Console const console{Log::to_stderr(program.name, level), is_set("json")};
     Arguments arguments{chosen.values};
-    for (auto const& [name, on] : chosen.flags) arguments.values[name] = {on.value_or(false) ? "1" : "0"};
-    auto const done = chosen.command->run(arguments, console).and_then([&] { return finish_output(console); });
+    for (auto const& [name, on] : chosen.flags)
+        arguments.values[name] = {on.value_or(false) ? "1" : "0"};
+    auto const done =
+        chosen.command->run(arguments, console).and_then([&] { return finish_output(console); });
     return done ? 0 : report(program, done.error());
 }
 
@@ -303,12 +347,14 @@ int run(Program const& program, int argc, char const* const* argv)
     std::map<std::string, std::optional<bool>> common;
     app.add_flag("--version", version, "Print version, commit, compiler and libraries");
     for (auto const& option : common_flags()) add_flag(app, option, common[option.name]);
-    app.add_option("--config", config, "Read options from this JSON file (comments allowed)")->type_name("FILE");
+    app.add_option("--config", config, "Read options from this JSON file (comments allowed)")
+        ->type_name("FILE");
     app.fallthrough();
     std::vector<Parsed> parsed(program.commands.size());
     for (std::size_t i = 0; i < program.commands.size(); ++i) {
         auto const& command = program.commands[i];
-        declare(command.name.empty() ? app : *app.add_subcommand(command.name, command.summary), command, parsed[i]);
+        declare(command.name.empty() ? app : *app.add_subcommand(command.name, command.summary),
+                command, parsed[i]);
     }
     std::vector<std::string> const words(argv + 1, argv + argc);
     Parsed* chosen = nullptr;
@@ -331,7 +377,9 @@ int run(Program const& program, int argc, char const* const* argv)
     if (version) return print_page(program, build_text(program.name));
     choose();
     if (chosen == nullptr)
-        return refuse(words.empty() ? "a command is missing" : usage_message(CLI::Error("", "wrong command"), words, nullptr, program));
+        return refuse(words.empty() ? "a command is missing"
+                                    : usage_message(CLI::Error("", "wrong command"), words, nullptr,
+                                                    program));
     if (config.empty() && app.count("--config") > 0) return refuse("--config is empty");
     for (auto const& option : common_flags()) {
         chosen->flags[option.name] = common[option.name];
@@ -372,15 +420,16 @@ void Progress::at(double done, double whole)
     if (!due()) return;
     double const share = whole > 0 ? done / whole : 0;
     double const left = share > 0 ? (shown_ - started_) * (1 - share) / share : 0;
-    auto const line =
-        fmt::format("\r\x1b[K{}  {:3.0f} %  {:.3g} of {:.3g} {}  {:.0f} s left", what_, 100 * share, done, whole, unit_, left);
+    auto const line = fmt::format("\r\x1b[K{}  {:3.0f} %  {:.3g} of {:.3g} {}  {:.0f} s left",
+                                  what_, 100 * share, done, whole, unit_, left);
     [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
 }
 
 void Progress::show(std::string const& figures)
 {
     if (!due()) return;
-    [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, fmt::format("\r\x1b[K{}  {}", what_, figures));
+    [[maybe_unused]] int const ignored =
+        write_all(STDERR_FILENO, fmt::format("\r\x1b[K{}  {}", what_, figures));
 }
 
 }  // namespace curtail::apps

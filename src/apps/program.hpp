@@ -9,17 +9,20 @@
 #include "core/log.hpp"
 #include "core/result.hpp"
 
-/// The frame of every program: options declared once, from which parsing, help, environment and configuration file follow.
+/// The frame of every program: options declared once, from which parsing, help, environment and
+/// configuration file follow.
 namespace curtail::apps {
 
 enum class Kind { flag, text, integer, number };
 
-/// One `--option`. Value from the flag, else the environment (CURTAIL_<NAME>), else the file of `--config`, else `fallback`.
-/// Flags are true, yes or 1, or false, no or 0, in the environment; --json, --verbose and --quiet may stand there and in the file too.
+/// One `--option`. Value from the flag, else the environment (CURTAIL_<NAME>), else the file of
+/// `--config`, else `fallback`. Flags are true, yes or 1, or false, no or 0, in the environment;
+/// --json, --verbose and --quiet may stand there and in the file too.
 struct Option {
     std::string name;  ///< without dashes: `close-delay`
     Kind kind{Kind::text};
-    std::string unit;      ///< shown in help: `SECONDS`, `FILE`; a `FILE`, `FOLDER`, `PATH` or `RUN` must not be empty
+    std::string unit;  ///< shown in help: `SECONDS`, `FILE`; a `FILE`, `FOLDER`, `PATH` or `RUN`
+                       ///< must not be empty
     std::string fallback;  ///< default as text; empty: none
     std::string help;
     bool required{false};
@@ -33,7 +36,8 @@ struct Positional {
     bool repeated{false};
 };
 
-/// What a person asked for, after validation. Asking for a name that was not declared is a defect and throws.
+/// What a person asked for, after validation. Asking for a name that was not declared is a defect
+/// and throws.
 class Arguments {
   public:
     [[nodiscard]] bool flag(std::string const& name) const;
@@ -53,7 +57,8 @@ struct Console {
     /// The product, to stdout. What cannot be written is remembered: the program ends with 74 then.
     void print(std::string_view text) const;
     void print_json(json::Value const& document) const;
-    std::shared_ptr<int> trouble = std::make_shared<int>(0);  ///< errno of the first write that failed
+    std::shared_ptr<int> trouble =
+        std::make_shared<int>(0);  ///< errno of the first write that failed
 };
 
 struct Command {
@@ -72,12 +77,14 @@ struct Program {
     std::string notes;  ///< end of the help page
 };
 
-/// Parses, runs one command, prints an error if there is one; answers the exit code. Every program has --help, --version,
-/// --config FILE, --verbose and --quiet. An exception of a broken contract becomes code 70, a stdout that takes no more (other than
-/// a pipe whose reader is gone) code 74.
+/// Parses, runs one command, prints an error if there is one; answers the exit code. Every program
+/// has --help, --version,
+/// --config FILE, --verbose and --quiet. An exception of a broken contract becomes code 70, a
+/// stdout that takes no more (other than a pipe whose reader is gone) code 74.
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
-/// A progress line on a terminal for work that takes more than 2 s; silent elsewhere. Writes to stderr.
+/// A progress line on a terminal for work that takes more than 2 s; silent elsewhere. Writes to
+/// stderr.
 class Progress {
   public:
     Progress(std::string what, std::string unit);

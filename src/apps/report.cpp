@@ -17,8 +17,8 @@ using namespace curtail;
 
 namespace fs = std::filesystem;
 
-/// `relative` in the nearest folder above this program that holds it: the checkout, where it was built in `build/<preset>/bin`.
-/// `relative` itself if there is none.
+/// `relative` in the nearest folder above this program that holds it: the checkout, where it was
+/// built in `build/<preset>/bin`. `relative` itself if there is none.
 fs::path above_program(fs::path const& relative)
 {
     std::error_code error;
@@ -33,17 +33,24 @@ fs::path document_beside(fs::path html) { return html.replace_extension(".json")
 Result<void> check_targets(fs::path const& html)
 {
     if (html.extension() == ".json")
-        return fail(ExitCode::usage, "--out " + html.string(), "it names the page, and the document goes beside it as .json",
+        return fail(ExitCode::usage, "--out " + html.string(),
+                    "it names the page, and the document goes beside it as .json",
                     "name a file that ends in .html");
-    if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>"); !good) return good;
+    if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>");
+        !good)
+        return good;
     return apps::check_target(document_beside(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
 /// Writes the document, which needs nothing, then the page beside it.
-Result<void> write_report(report::Account const& account, json::Object const& document, fs::path const& html, fs::path const& plotly_file)
+Result<void> write_report(report::Account const& account, json::Object const& document,
+                          fs::path const& html, fs::path const& plotly_file)
 {
-    if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made) return made;
-    if (auto written = write_file(document_beside(html), json::to_string(document) + "\n"); !written) return written;
+    if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
+        return made;
+    if (auto written = write_file(document_beside(html), json::to_string(document) + "\n");
+        !written)
+        return written;
     auto plotly = read_file(plotly_file);
     if (!plotly) {
         auto error = plotly.error().within("cannot make the report's charts");
@@ -58,9 +65,11 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     if (arguments.has("out"))
         if (auto good = check_targets(arguments.text("out")); !good) return good;
     auto const trace =
-        signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace")) : above_program("signals/mci_2026-01-11.csv"));
+        signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace"))
+                                                   : above_program("signals/mci_2026-01-11.csv"));
     if (!trace) return tl::unexpected(trace.error());
-    auto const logs = report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
+    auto const logs =
+        report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
     if (!logs) return tl::unexpected(logs.error());
     auto const history = report::history_of(*logs);
     if (!history) return tl::unexpected(history.error());
@@ -70,7 +79,10 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     if (!arguments.has("out")) return {};
     auto const account = report::reference_account(*logs, *history);
     auto const document = report::document(account, SystemClock{}.now());
-    if (auto written = write_report(account, document, arguments.text("out"), arguments.text("plotly")); !written) return written;
+    if (auto written =
+            write_report(account, document, arguments.text("out"), arguments.text("plotly"));
+        !written)
+        return written;
     console.log.info("report: " + arguments.text("out"));
     return {};
 }
@@ -88,9 +100,11 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     auto const document = report::document(account, SystemClock{}.now());
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(account));
-    auto const html = arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
+    auto const html =
+        arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
     if (auto good = check_targets(html); !good) return good;
-    if (auto written = write_report(account, document, html, arguments.text("plotly")); !written) return written;
+    if (auto written = write_report(account, document, html, arguments.text("plotly")); !written)
+        return written;
     console.log.info("report: " + html.string());
     return {};
 }
@@ -99,7 +113,8 @@ Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
 {
     if (arguments.flag("reference")) return print_reference(arguments, console);
     if (arguments.has("RUN")) return report_run(arguments, console);
-    return fail(ExitCode::usage, "RUN is missing", "name the run's file, as inputs/runs/demo.json, or give --reference", "see --help");
+    return fail(ExitCode::usage, "RUN is missing",
+                "name the run's file, as inputs/runs/demo.json, or give --reference", "see --help");
 }
 
 }  // namespace
@@ -111,14 +126,19 @@ int main(int argc, char** argv)
         "What a run cost, gained and spared.",
         {{"",
           "",
-          {{"reference", apps::Kind::flag, "", "", "Print the published figures of arXiv:2602.22760, computed from its logs"},
-           {"logs", apps::Kind::text, "FOLDER", above_program("results/reference").string(), "Logs of the reference experiment"},
+          {{"reference", apps::Kind::flag, "", "",
+            "Print the published figures of arXiv:2602.22760, computed from its logs"},
+           {"logs", apps::Kind::text, "FOLDER", above_program("results/reference").string(),
+            "Logs of the reference experiment"},
            {"trace", apps::Kind::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed; without: the samples that the poller kept; with --reference: that of "
+            "Trace of carbon intensity (CSV) that the run followed; without: the samples that the "
+            "poller kept; with --reference: that of "
             "the checkout's signals/"},
            {"out", apps::Kind::text, "FILE", "",
-            "Page to write; the document goes beside it as .json; without: report.html in the run's folder, and no page with --reference"},
-           {"plotly", apps::Kind::text, "FILE", above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
+            "Page to write; the document goes beside it as .json; without: report.html in the "
+            "run's folder, and no page with --reference"},
+           {"plotly", apps::Kind::text, "FILE",
+            above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, which is put into the page"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json.", false}},
           run,

@@ -1,4 +1,5 @@
-// curtail-status: who is in a run, how far it is and who waits for what; and whether its store is sound.
+// curtail-status: who is in a run, how far it is and who waits for what; and whether its store is
+// sound.
 #include <fmt/format.h>
 
 #include "apps/program.hpp"
@@ -11,7 +12,8 @@ namespace {
 
 using namespace curtail;
 
-Result<void> verify(config::Run const& run, store::ObjectStore& objects, apps::Console const& console)
+Result<void> verify(config::Run const& run, store::ObjectStore& objects,
+                    apps::Console const& console)
 {
     auto const summary = status::verify_run(objects, run.run);
     if (!summary) return tl::unexpected(summary.error());
@@ -21,7 +23,9 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects, apps::C
 }
 
 /// A run whose store is not there (yet) still has windows and jobs to show.
-Result<void> show(config::Run const& run, Result<std::unique_ptr<store::ObjectStore>> const& objects, apps::Console const& console)
+Result<void> show(config::Run const& run,
+                  Result<std::unique_ptr<store::ObjectStore>> const& objects,
+                  apps::Console const& console)
 {
     status::Overview overview{run.run, run.store, SystemClock{}.now(), {}, status::read_sites(run)};
     if (objects) {
@@ -42,9 +46,13 @@ Result<void> show(config::Run const& run, Result<std::unique_ptr<store::ObjectSt
 void print_paths(config::Run const& run, apps::Console const& console)
 {
     json::Object paths;
-    paths.set("run", run.run.value).set("folder", run.folder.string()).set("data", run.data.folder.string()).set("store", run.store);
+    paths.set("run", run.run.value)
+        .set("folder", run.folder.string())
+        .set("data", run.data.folder.string())
+        .set("store", run.store);
     if (console.json) return console.print_json(paths);
-    for (auto const& [name, value] : paths.members()) console.print(fmt::format("{:<8}{}\n", name, *value.as_text()));
+    for (auto const& [name, value] : paths.members())
+        console.print(fmt::format("{:<8}{}\n", name, *value.as_text()));
 }
 
 Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
@@ -71,9 +79,11 @@ int main(int argc, char** argv)
         {{"",
           "",
           {{"verify", apps::Kind::flag, "", "",
-            "Recompute the run from its store: one unbroken chain, every digest right, every block in the model exactly once; exit 76 with "
+            "Recompute the run from its store: one unbroken chain, every digest right, every block "
+            "in the model exactly once; exit 76 with "
             "the object and the reason if not"},
-           {"paths", apps::Kind::flag, "", "", "Print where the run, its data and its store lie, and look at nothing (for scripts)"}},
+           {"paths", apps::Kind::flag, "", "",
+            "Print where the run, its data and its store lie, and look at nothing (for scripts)"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json."}},
           run_status,
           true}},

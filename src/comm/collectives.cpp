@@ -13,7 +13,8 @@ class Single final : public Collectives {
     void all_reduce_sum(std::span<double>) override {}
     void broadcast(std::span<std::byte>, int root) override
     {
-        if (root != 0) throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
+        if (root != 0)
+            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
     }
     void barrier() override {}
     [[nodiscard]] int all_agree_max(int value) override { return value; }
@@ -28,7 +29,8 @@ std::string broadcast_text(Collectives& ranks, std::string_view text, int root, 
     std::uint64_t size = text.size();
     ranks.broadcast(std::as_writable_bytes(std::span(&size, 1)), root);
     if (size > limit)
-        throw CommError("cannot broadcast a text of " + std::to_string(size) + " bytes: the limit is " + std::to_string(limit));
+        throw CommError("cannot broadcast a text of " + std::to_string(size) +
+                        " bytes: the limit is " + std::to_string(limit));
     std::string received = ranks.rank() == root ? std::string(text) : std::string(size, '\0');
     ranks.broadcast(std::as_writable_bytes(std::span(received)), root);
     return received;

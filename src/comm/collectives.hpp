@@ -8,15 +8,18 @@
 
 namespace curtail::comm {
 
-/// What the ranks could not do together. After it they cannot go on: let it end the program (MpiSession::run ends them all).
+/// What the ranks could not do together. After it they cannot go on: let it end the program
+/// (MpiSession::run ends them all).
 struct CommError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What the ranks of one site do together. Every rank calls the same members in the same order with the same sizes, from one thread
-/// at a time; a call returns when all ranks have made it. Waiting for a late rank costs next to no processor time.
+/// What the ranks of one site do together. Every rank calls the same members in the same order with
+/// the same sizes, from one thread at a time; a call returns when all ranks have made it. Waiting
+/// for a late rank costs next to no processor time.
 ///
-/// Deterministic: the same numbers on the same number of ranks give the same bits, on every rank. All members may throw CommError.
+/// Deterministic: the same numbers on the same number of ranks give the same bits, on every rank.
+/// All members may throw CommError.
 class Collectives {
   public:
     virtual ~Collectives() = default;
@@ -35,7 +38,9 @@ class Collectives {
 /// For one process by itself.
 [[nodiscard]] std::unique_ptr<Collectives> single();
 
-/// `text` of rank `root`, on every rank; what the others pass is ignored. CommError if it is longer than `limit` bytes.
-[[nodiscard]] std::string broadcast_text(Collectives& ranks, std::string_view text, int root, std::size_t limit = std::size_t{1} << 26);
+/// `text` of rank `root`, on every rank; what the others pass is ignored. CommError if it is longer
+/// than `limit` bytes.
+[[nodiscard]] std::string broadcast_text(Collectives& ranks, std::string_view text, int root,
+                                         std::size_t limit = std::size_t{1} << 26);
 
 }  // namespace curtail::comm

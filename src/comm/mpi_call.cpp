@@ -17,7 +17,8 @@ void check(int code, char const* act)
     int length = 0;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
     throw CommError(std::string("cannot ") + act + ": " +
-                    (length > 0 ? std::string(text, static_cast<std::size_t>(length)) : "MPI error " + std::to_string(code)));
+                    (length > 0 ? std::string(text, static_cast<std::size_t>(length))
+                                : "MPI error " + std::to_string(code)));
 }
 
 bool await(MPI_Request& request, std::optional<Millis> deadline, char const* act)

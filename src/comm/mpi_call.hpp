@@ -12,8 +12,9 @@ namespace curtail::comm {
 /// Throws CommError "cannot <act>: <what MPI says>" unless `code` is MPI_SUCCESS.
 void check(int code, char const* act);
 
-/// Waits for a nonblocking operation without burning a core: spins briefly, then sleeps for a sixteenth of the time waited so far, at
-/// most a millisecond. So it comes back at most 7 % late, or a millisecond. False: `deadline` from now has passed and it is not done.
+/// Waits for a nonblocking operation without burning a core: spins briefly, then sleeps for a
+/// sixteenth of the time waited so far, at most a millisecond. So it comes back at most 7 % late,
+/// or a millisecond. False: `deadline` from now has passed and it is not done.
 [[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> deadline, char const* act);
 
 /// A duplicate of MPI_COMM_WORLD whose failures are return codes.

@@ -6,8 +6,9 @@
 namespace curtail::comm {
 namespace {
 
-/// All ranks meet first, politely, since one may be late by a whole step. Then all are there, and MPI's blocking form, which spins, is
-/// both the fastest and soon over. Its order of summation depends on count and number of ranks alone.
+/// All ranks meet first, politely, since one may be late by a whole step. Then all are there, and
+/// MPI's blocking form, which spins, is both the fastest and soon over. Its order of summation
+/// depends on count and number of ranks alone.
 class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
@@ -18,9 +19,12 @@ class MpiCollectives final : public Collectives {
     void broadcast(std::span<std::byte> bytes, int root) override
     {
         if (root < 0 || root >= size())
-            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of " + std::to_string(size()));
+            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of " +
+                                   std::to_string(size()));
         meet("broadcast");
-        in_pieces(bytes, [&](std::byte* data, int count) { check(MPI_Bcast(data, count, MPI_BYTE, root, comm_.get()), "broadcast"); });
+        in_pieces(bytes, [&](std::byte* data, int count) {
+            check(MPI_Bcast(data, count, MPI_BYTE, root, comm_.get()), "broadcast");
+        });
     }
 
     void barrier() override { meet("meet at a barrier"); }
@@ -47,7 +51,8 @@ class MpiCollectives final : public Collectives {
     {
         meet("sum over the ranks");
         in_pieces(values, [&](T* data, int count) {
-            check(MPI_Allreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm_.get()), "sum over the ranks");
+            check(MPI_Allreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm_.get()),
+                  "sum over the ranks");
         });
     }
 

@@ -8,15 +8,18 @@
 
 namespace curtail::comm {
 
-/// `end` carries nothing but the agreement at the end, so that a rank that failed cannot be mistaken for one in the middle of its work.
+/// `end` carries nothing but the agreement at the end, so that a rank that failed cannot be
+/// mistaken for one in the middle of its work.
 struct MpiSession::State {
     bool ours;  ///< to finalize
     int exceptions{std::uncaught_exceptions()};
     std::unique_ptr<Communicator> end;
-    std::array<int, 2> own{};    ///< exit code and rank; a nonblocking operation that was given up may still use both
+    std::array<int, 2> own{};    ///< exit code and rank; a nonblocking operation that was given up
+                                 ///< may still use both
     std::array<int, 2> worst{};  ///< of all ranks
 
-    /// Greatest exit code of all ranks in `worst`, with the lowest rank that has it. False: the others did not come within `grace`.
+    /// Greatest exit code of all ranks in `worst`, with the lowest rank that has it. False: the
+    /// others did not come within `grace`.
     [[nodiscard]] Result<bool> agree(ExitCode mine, std::optional<Millis> grace);
 };
 
@@ -24,7 +27,8 @@ namespace {
 
 tl::unexpected<Error> cannot_work_together(CommError const& broken)
 {
-    return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(), "another start goes on from the last commit");
+    return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(),
+                "another start goes on from the last commit");
 }
 
 Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
@@ -34,7 +38,8 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
     } catch (CommError const& broken) {
         return cannot_work_together(broken);
     } catch (std::exception const& broken) {
-        return fail(ExitCode::software, "internal error", broken.what(), "please report this with the command that led to it");
+        return fail(ExitCode::software, "internal error", broken.what(),
+                    "please report this with the command that led to it");
     }
 }
 
@@ -45,8 +50,11 @@ Result<bool> MpiSession::State::agree(ExitCode mine, std::optional<Millis> grace
     own = {static_cast<int>(mine), end->rank()};
     MPI_Request request = MPI_REQUEST_NULL;
     try {
-        check(MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request), "end together");
-        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): await() tests the request until it is done
+        check(
+            MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request),
+            "end together");
+        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): await() tests the request until it
+        // is done
         return await(request, grace, "end together");
     } catch (CommError const& broken) {
         return cannot_work_together(broken);
@@ -65,11 +73,16 @@ Result<MpiSession> MpiSession::start()
     int running = 0;
     int provided = MPI_THREAD_SINGLE;
     MPI_Initialized(&running);
-    int const code = running != 0 ? MPI_Query_thread(&provided) : MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-    if (code != MPI_SUCCESS) return fail(ExitCode::unavailable, "cannot start MPI", "MPI_Init failed", "start the program with mpirun");
+    int const code = running != 0
+                         ? MPI_Query_thread(&provided)
+                         : MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+    if (code != MPI_SUCCESS)
+        return fail(ExitCode::unavailable, "cannot start MPI", "MPI_Init failed",
+                    "start the program with mpirun");
     auto state = std::make_unique<State>(State{.ours = running == 0, .end = nullptr});
     if (provided < MPI_THREAD_SERIALIZED)
-        return fail(ExitCode::unavailable, "cannot use MPI", "this MPI library does not allow threads (MPI_THREAD_SERIALIZED)",
+        return fail(ExitCode::unavailable, "cannot use MPI",
+                    "this MPI library does not allow threads (MPI_THREAD_SERIALIZED)",
                     "use an OpenMPI built with thread support");
     state->end = std::make_unique<Communicator>();
     return MpiSession(std::move(state));
@@ -81,7 +94,8 @@ MpiSession::MpiSession(MpiSession&&) noexcept = default;
 MpiSession::~MpiSession()
 {
     if (!state_) return;
-    if (std::uncaught_exceptions() > state_->exceptions) MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::software));
+    if (std::uncaught_exceptions() > state_->exceptions)
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::software));
     state_->end.reset();
     if (state_->ours) MPI_Finalize();
 }

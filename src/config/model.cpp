@@ -8,10 +8,12 @@
 namespace curtail::config {
 namespace {
 
-/// Heads of size 128 where that divides the width: round half to even, then the nearest number that divides.
+/// Heads of size 128 where that divides the width: round half to even, then the nearest number that
+/// divides.
 std::int64_t heads_for(std::int64_t width)
 {
-    auto const target = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::nearbyint(static_cast<double>(width) / 128)));
+    auto const target = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(std::nearbyint(static_cast<double>(width) / 128)));
     for (std::int64_t distance = 0;; ++distance)
         for (std::int64_t heads : {target + distance, target - distance})
             if (heads > 0 && width % heads == 0) return heads;
@@ -39,17 +41,21 @@ Result<Model> read_model(std::filesystem::path const& file)
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     auto const stated = r.integer("depth");
     r.require(stated >= 1 && stated <= 256, "depth", "must be 1 to 256");
-    // All keys are asked for, also when depth is wrong, so that finish() can tell unknown ones from those.
+    // All keys are asked for, also when depth is wrong, so that finish() can tell unknown ones from
+    // those.
     auto model = model_of_depth(std::clamp<std::int64_t>(stated, 1, 256));
     model.sequence = read_integer(r, "sequence", 2048, 1, 1 << 20);
     model.vocabulary = r.integer("vocabulary", 65'536);
     model.name = r.text("name", model.name);
     model.heads = r.integer("heads", model.heads);
     model.kv_heads = r.integer("kv_heads", model.heads);
-    r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary", "must be 2 to 65536 (token ids are stored in 16 bits)");
-    r.require(model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0, "heads",
-              "must divide the width " + std::to_string(model.width) + " into even parts");
-    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads", "must divide heads");
+    r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary",
+              "must be 2 to 65536 (token ids are stored in 16 bits)");
+    r.require(
+        model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
+        "heads", "must divide the width " + std::to_string(model.width) + " into even parts");
+    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads",
+              "must divide heads");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return model;
 }

@@ -7,7 +7,8 @@
 
 namespace curtail::config {
 
-/// Shape of the GPT (docs/model.md). Letters: L layers, C width, H heads, D head size, T sequence, V vocabulary.
+/// Shape of the GPT (docs/model.md). Letters: L layers, C width, H heads, D head size, T sequence,
+/// V vocabulary.
 struct Model {
     std::string name;
     std::int64_t layers{};      ///< L
@@ -22,9 +23,12 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-/// What the reference derives from one number: L = depth, C = 64 depth, and heads of 128 where that divides C.
-[[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048, std::int64_t vocabulary = 65'536);
-/// Reads inputs/models/*.json: `depth`, and optionally `sequence`, `vocabulary`, `heads`, `kv_heads`.
+/// What the reference derives from one number: L = depth, C = 64 depth, and heads of 128 where that
+/// divides C.
+[[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
+                                   std::int64_t vocabulary = 65'536);
+/// Reads inputs/models/*.json: `depth`, and optionally `sequence`, `vocabulary`, `heads`,
+/// `kv_heads`.
 [[nodiscard]] Result<Model> read_model(std::filesystem::path const& file);
 
 }  // namespace curtail::config

@@ -20,22 +20,24 @@ std::filesystem::path resolve(std::filesystem::path const& file, std::string con
     return (std::filesystem::absolute(file).parent_path() / path).lexically_normal();
 }
 
-std::filesystem::path read_path(json::ObjectReader& r, std::filesystem::path const& file, std::string const& key,
-                                std::optional<std::string> fallback)
+std::filesystem::path read_path(json::ObjectReader& r, std::filesystem::path const& file,
+                                std::string const& key, std::optional<std::string> fallback)
 {
     auto const path = r.text(key, std::move(fallback));
     r.require(!path.empty(), key, "must not be empty");
     return resolve(file, path);
 }
 
-std::int64_t read_integer(json::ObjectReader& r, std::string const& key, std::int64_t fallback, std::int64_t least, std::int64_t most)
+std::int64_t read_integer(json::ObjectReader& r, std::string const& key, std::int64_t fallback,
+                          std::int64_t least, std::int64_t most)
 {
     auto const value = r.integer(key, fallback);
     r.require(value >= least && value <= most, key, fmt::format("must be {} to {}", least, most));
     return std::clamp(value, least, most);
 }
 
-double read_number(json::ObjectReader& r, std::string const& key, double fallback, double least, double most)
+double read_number(json::ObjectReader& r, std::string const& key, double fallback, double least,
+                   double most)
 {
     auto const value = r.number(key, fallback);
     r.require(value >= least && value <= most, key, fmt::format("must be {} to {}", least, most));

@@ -30,7 +30,8 @@ Optimizer read_optimizer(json::ObjectReader& r)
     Optimizer o;
     o.schedule = {read_integer(r, "schedule_tokens", o.schedule.value, 1)};
     o.lr_scale = r.optional_number("lr_scale");
-    r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale", "must be more than 0 and at most 1000");
+    r.require(!o.lr_scale || (*o.lr_scale > 0 && *o.lr_scale <= 1000), "lr_scale",
+              "must be more than 0 and at most 1000");
     o.weight_decay = read_number(r, "weight_decay", o.weight_decay, 0, 10);
     o.warmdown = read_number(r, "warmdown", o.warmdown, 0, 1);
     o.final_lr = read_number(r, "final_lr", o.final_lr, 0, 1);
@@ -64,15 +65,18 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.poll_run = read_seconds(r, "poll_run_s", p.poll_run);
     p.poll_run_starved = read_seconds(r, "poll_run_starved_s", p.poll_run_starved);
     p.poll_wait = read_seconds(r, "poll_wait_s", p.poll_wait);
-    p.drop_after = read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
+    p.drop_after =
+        read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
     p.skew = read_seconds(r, "skew_s", p.skew);
     p.max_undecided = read_integer(r, "max_undecided", p.max_undecided, 1, max_count);
     p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
     p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
     p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, max_count);
     p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
-    p.outer_min_permille = read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
-    p.staleness_discount_permille = read_integer(r, "staleness_discount_permille", p.staleness_discount_permille, 0, max_permille);
+    p.outer_min_permille =
+        read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);
+    p.staleness_discount_permille = read_integer(r, "staleness_discount_permille",
+                                                 p.staleness_discount_permille, 0, max_permille);
     return p;
 }
 
@@ -81,7 +85,8 @@ std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
 {
     auto const stated = r.text("store");
     auto const scheme = stated.rfind("file://", 0) == 0 ? std::size_t{7} : std::size_t{5};
-    r.require(stated.rfind("file:", 0) == 0 && stated.size() > scheme, "store", "must be file: and the path of a shared folder");
+    r.require(stated.rfind("file:", 0) == 0 && stated.size() > scheme, "store",
+              "must be file: and the path of a shared folder");
     return r.good() ? "file://" + resolve(file, stated.substr(scheme)).string() : "";
 }
 
@@ -89,18 +94,22 @@ std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
 std::optional<Error> contradiction(Run const& run)
 {
     auto const bad = [&](std::string const& key, std::string why, std::string remedy) {
-        return Error{ExitCode::config, run.file.string() + ": " + key, std::move(why), std::move(remedy)};
+        return Error{ExitCode::config, run.file.string() + ": " + key, std::move(why),
+                     std::move(remedy)};
     };
     if (run.training.batch_tokens % run.rounds.block_tokens != 0)
         return bad("training.batch_tokens", "a step consumes whole blocks",
-                   "make it a multiple of rounds.block_tokens (" + std::to_string(run.rounds.block_tokens) + ")");
+                   "make it a multiple of rounds.block_tokens (" +
+                       std::to_string(run.rounds.block_tokens) + ")");
     if (run.rounds.block_tokens % run.model.sequence != 0)
         return bad("rounds.block_tokens", "a block consists of whole rows",
-                   "make it a multiple of the model's sequence (" + std::to_string(run.model.sequence) + ")");
+                   "make it a multiple of the model's sequence (" +
+                       std::to_string(run.model.sequence) + ")");
     std::set<SiteId> seen;
     for (auto const& site : run.sites)
         if (!seen.insert(site.site).second)
-            return bad("sites", "site " + site.site.value + " is named twice", "give each site a name of its own");
+            return bad("sites", "site " + site.site.value + " is named twice",
+                       "give each site a name of its own");
     return std::nullopt;
 }
 
@@ -108,7 +117,8 @@ std::optional<Error> contradiction(Run const& run)
 
 Site const* Run::find_site(SiteId const& site) const
 {
-    auto const it = std::find_if(sites.begin(), sites.end(), [&](Site const& s) { return s.site == site; });
+    auto const it =
+        std::find_if(sites.begin(), sites.end(), [&](Site const& s) { return s.site == site; });
     return it == sites.end() ? nullptr : &*it;
 }
 
@@ -146,7 +156,8 @@ Result<Run> read_run(std::filesystem::path const& given)
     run.model = *read;
     for (auto const& name : sites) {
         if (name.as_text() == nullptr || name.as_text()->empty())
-            return fail(ExitCode::config, given.string() + ": sites", "must be a list of file names");
+            return fail(ExitCode::config, given.string() + ": sites",
+                        "must be a list of file names");
         auto site = read_site(resolve(file, *name.as_text()));
         if (!site) return tl::unexpected(site.error());
         run.sites.push_back(std::move(*site));

@@ -20,14 +20,16 @@ struct Power {
 struct Launcher {
     enum class Kind { slurm, local };
     Kind kind{Kind::slurm};
-    std::filesystem::path slurm_conf;         ///< SLURM_CONF for this site's commands; empty: the environment's
-    std::string partition;                    ///< empty: the cluster's default
+    std::filesystem::path
+        slurm_conf;         ///< SLURM_CONF for this site's commands; empty: the environment's
+    std::string partition;  ///< empty: the cluster's default
     std::string time_limit{"24:00:00"};       ///< of a job, as sbatch takes it
     std::filesystem::path script;             ///< slurm/site_train.sh
     std::vector<std::string> sbatch_options;  ///< more of them: `--account=x`
-    std::filesystem::path prologue;           ///< sourced by the script before all else, to load modules; empty: none
-    Millis command_deadline{10'000};          ///< for each Slurm command
-    Millis grace{120'000};                    ///< from the first drain signal that arrives to a plain cancel
+    std::filesystem::path
+        prologue;  ///< sourced by the script before all else, to load modules; empty: none
+    Millis command_deadline{10'000};  ///< for each Slurm command
+    Millis grace{120'000};  ///< from the first drain signal that arrives to a plain cancel
 };
 
 /// One Slurm cluster or partition in one grid region. Read from inputs/sites/*.json.

@@ -18,7 +18,8 @@ struct BuildInfo {
 };
 
 [[nodiscard]] BuildInfo const& build_info();
-[[nodiscard]] std::string build_text(std::string const& program);  ///< several lines, for `--version`
+[[nodiscard]] std::string build_text(
+    std::string const& program);  ///< several lines, for `--version`
 [[nodiscard]] json::Object build_json();
 
 }  // namespace curtail

@@ -18,7 +18,8 @@ class SystemClock final : public Clock {
     [[nodiscard]] double speed() const override { return 1; }
 };
 
-/// Real time, shifted and sped up: at real moment `real_origin` it shows `origin`, and runs `factor` times as fast from there.
+/// Real time, shifted and sped up: at real moment `real_origin` it shows `origin`, and runs
+/// `factor` times as fast from there.
 struct TimeScale {
     Time origin;
     Time real_origin;

@@ -21,7 +21,9 @@ std::optional<Digest> Digest::from_hex(std::string_view text)
 {
     Digest digest;
     if (text.size() != digest.bytes.size() * 2) return std::nullopt;
-    auto const nibble = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+    auto const nibble = [](char c) {
+        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    };
     for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
         int const high = nibble(text[2 * i]);
         int const low = nibble(text[2 * i + 1]);
@@ -42,13 +44,15 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
 void Sha256::update(std::span<std::byte const> bytes)
 {
-    if (EVP_DigestUpdate(context_->handle.get(), bytes.data(), bytes.size()) != 1) throw std::runtime_error("SHA-256 update after finish");
+    if (EVP_DigestUpdate(context_->handle.get(), bytes.data(), bytes.size()) != 1)
+        throw std::runtime_error("SHA-256 update after finish");
 }
 
 Digest Sha256::finish()
 {
     Digest digest;
-    if (EVP_DigestFinal_ex(context_->handle.get(), digest.bytes.data(), nullptr) != 1) throw std::runtime_error("SHA-256 finished twice");
+    if (EVP_DigestFinal_ex(context_->handle.get(), digest.bytes.data(), nullptr) != 1)
+        throw std::runtime_error("SHA-256 finished twice");
     return digest;
 }
 

@@ -13,7 +13,8 @@ namespace curtail {
 struct Digest {
     std::array<unsigned char, 32> bytes{};
     [[nodiscard]] std::string hex() const;
-    [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);  ///< 64 lower-case hex digits
+    [[nodiscard]] static std::optional<Digest> from_hex(
+        std::string_view text);  ///< 64 lower-case hex digits
     friend auto operator<=>(Digest const&, Digest const&) = default;
 };
 

@@ -13,10 +13,12 @@ std::optional<Event> parse_event(std::string_view line)
     auto const* time = object ? object->find("time") : nullptr;
     auto const* type = object ? object->find("type") : nullptr;
     auto const* site = object ? object->find("site") : nullptr;
-    if (time == nullptr || type == nullptr || !time->as_text() || !type->as_text()) return std::nullopt;
+    if (time == nullptr || type == nullptr || !time->as_text() || !type->as_text())
+        return std::nullopt;
     auto const moment = parse_time(*time->as_text());
     if (!moment) return std::nullopt;
-    Event event{*moment, *type->as_text(), site && site->as_text() ? *site->as_text() : "", *object};
+    Event event{*moment, *type->as_text(), site && site->as_text() ? *site->as_text() : "",
+                *object};
     for (char const* key : {"time", "type", "site"}) event.details.erase(key);
     return event;
 }

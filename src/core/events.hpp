@@ -8,7 +8,8 @@
 
 namespace curtail {
 
-/// One line of an `events.jsonl`: what happened when, for the report and for people. Never read back to decide anything.
+/// One line of an `events.jsonl`: what happened when, for the report and for people. Never read
+/// back to decide anything.
 struct Event {
     Time time;         ///< real time at which it happened
     std::string type;  ///< `window-open`, `job-submitted`, `first-step`, ...
@@ -16,7 +17,8 @@ struct Event {
     json::Object details;
 };
 
-/// Appends events, one line each. A crash may leave a broken line, which read_events counts and skips.
+/// Appends events, one line each. A crash may leave a broken line, which read_events counts and
+/// skips.
 class EventLog {
   public:
     explicit EventLog(std::filesystem::path path) : path_(std::move(path)) {}

@@ -18,17 +18,22 @@ namespace fs = std::filesystem;
 fs::path temporary_beside(fs::path const& path)
 {
     static std::atomic<unsigned> counter{0};
-    return path.parent_path() /
-           ("." + path.filename().string() + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp");
+    return path.parent_path() / ("." + path.filename().string() + "." + std::to_string(getpid()) +
+                                 "." + std::to_string(counter++) + ".tmp");
 }
 
-fs::path folder_of(fs::path const& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path folder_of(fs::path const& path)
+{
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 tl::unexpected<Error> cannot(char const* act, fs::path const& path, int error, ExitCode code)
 {
     std::string remedy;
-    if (error == ENOSPC || error == EDQUOT) remedy = "free some space and try again; nothing was lost";
-    return fail(code, std::string("cannot ") + act + " " + path.string(), errno_text(error), remedy);
+    if (error == ENOSPC || error == EDQUOT)
+        remedy = "free some space and try again; nothing was lost";
+    return fail(code, std::string("cannot ") + act + " " + path.string(), errno_text(error),
+                remedy);
 }
 
 int sync_path(fs::path const& path, int flags)
@@ -66,18 +71,21 @@ Result<std::optional<std::string>> read_file_if_there(fs::path const& path, std:
     if (fstat(fd.get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
     if (status.st_size > limit)
         return fail(ExitCode::data, "cannot read " + path.string(),
-                    "it has " + std::to_string(status.st_size) + " bytes, the limit is " + std::to_string(limit));
+                    "it has " + std::to_string(status.st_size) + " bytes, the limit is " +
+                        std::to_string(limit));
     std::string content;
     content.reserve(static_cast<std::size_t>(status.st_size));
     char buffer[1 << 16];
     for (;;) {
         ssize_t const n = read(fd.get(), buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return cannot("read", path, errno, errno == EISDIR ? ExitCode::no_input : ExitCode::io);
+        if (n < 0)
+            return cannot("read", path, errno, errno == EISDIR ? ExitCode::no_input : ExitCode::io);
         if (n == 0) break;
         content.append(buffer, static_cast<std::size_t>(n));
         if (static_cast<std::int64_t>(content.size()) > limit)
-            return fail(ExitCode::data, "cannot read " + path.string(), "it is longer than " + std::to_string(limit) + " bytes");
+            return fail(ExitCode::data, "cannot read " + path.string(),
+                        "it is longer than " + std::to_string(limit) + " bytes");
     }
     return std::optional(std::move(content));
 }
@@ -90,7 +98,8 @@ Result<std::string> read_file(fs::path const& path, std::int64_t limit)
     return std::move(**content);
 }
 
-Result<void> replace_file(fs::path const& path, std::function<Result<void>(fs::path const&)> const& fill)
+Result<void> replace_file(fs::path const& path,
+                          std::function<Result<void>(fs::path const&)> const& fill)
 {
     auto const temporary = temporary_beside(path);
     auto const give_up = [&](tl::unexpected<Error> error) -> Result<void> {
@@ -98,17 +107,21 @@ Result<void> replace_file(fs::path const& path, std::function<Result<void>(fs::p
         return error;
     };
     if (auto filled = fill(temporary); !filled) return give_up(tl::unexpected(filled.error()));
-    if (int const error = sync_path(temporary, O_RDONLY)) return give_up(cannot("write", path, error, ExitCode::io));
-    if (rename(temporary.c_str(), path.c_str()) != 0) return give_up(cannot("write", path, errno, ExitCode::cannot_create));
+    if (int const error = sync_path(temporary, O_RDONLY))
+        return give_up(cannot("write", path, error, ExitCode::io));
+    if (rename(temporary.c_str(), path.c_str()) != 0)
+        return give_up(cannot("write", path, errno, ExitCode::cannot_create));
     return sync_folder(folder_of(path));
 }
 
 Result<void> write_file(fs::path const& path, std::string_view content, unsigned mode)
 {
     return replace_file(path, [&](fs::path const& temporary) -> Result<void> {
-        Fd const fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+        Fd const fd(
+            open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
         if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
-        if (int const error = write_all(fd.get(), content)) return cannot("write", path, error, ExitCode::io);
+        if (int const error = write_all(fd.get(), content))
+            return cannot("write", path, error, ExitCode::io);
         return {};
     });
 }
@@ -119,10 +132,12 @@ Result<void> append_line(fs::path const& path, std::string_view line, bool durab
     if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
     // A writer killed in mid-line left no newline: its broken line must not swallow ours.
     char last = '\n';
-    if (off_t const end = lseek(fd.get(), 0, SEEK_END); end > 0 && pread(fd.get(), &last, 1, end - 1) != 1)
+    if (off_t const end = lseek(fd.get(), 0, SEEK_END);
+        end > 0 && pread(fd.get(), &last, 1, end - 1) != 1)
         return cannot("append to", path, errno, ExitCode::io);
     auto const whole = (last == '\n' ? "" : "\n") + std::string(line) + "\n";
-    if (int const error = write_all(fd.get(), whole)) return cannot("append to", path, error, ExitCode::io);
+    if (int const error = write_all(fd.get(), whole))
+        return cannot("append to", path, error, ExitCode::io);
     if (durable && fdatasync(fd.get()) != 0) return cannot("append to", path, errno, ExitCode::io);
     return {};
 }
@@ -137,7 +152,8 @@ Result<void> make_folder(fs::path const& path)
 
 Result<void> sync_folder(fs::path const& folder)
 {
-    if (int const error = sync_path(folder, O_RDONLY | O_DIRECTORY)) return cannot("sync folder", folder, error, ExitCode::io);
+    if (int const error = sync_path(folder, O_RDONLY | O_DIRECTORY))
+        return cannot("sync folder", folder, error, ExitCode::io);
     return {};
 }
 
@@ -148,8 +164,10 @@ Result<FileLock> FileLock::take(fs::path const& path)
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
         auto const holder = read_file(path, 512).value_or("");
-        std::string const who = holder.empty() ? "another process" : "process " + printable(trim(holder));
-        return fail(ExitCode::temporary, "cannot lock " + path.string(), who + " holds it", "wait until it has finished");
+        std::string const who =
+            holder.empty() ? "another process" : "process " + printable(trim(holder));
+        return fail(ExitCode::temporary, "cannot lock " + path.string(), who + " holds it",
+                    "wait until it has finished");
     }
     // Who it is helps a person; a full disk may swallow it.
     char host[256] = "";

@@ -7,14 +7,18 @@
 namespace curtail {
 namespace {
 
-bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_alnum(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 }  // namespace
 
 bool is_plain_name(std::string_view text)
 {
     return !text.empty() && text.size() <= 32 && is_alnum(text.front()) &&
-           std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '_' || c == '-'; });
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_alnum(c) || c == '_' || c == '-'; });
 }
 
 Result<SiteId> parse_site_id(std::string_view text)

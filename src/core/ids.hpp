@@ -21,7 +21,8 @@ using RegionId = Name<struct RegionKind>;  ///< a grid region as its provider ca
 using MemberId = Name<struct MemberKind>;  ///< `<site>.<8 hex>.<N>`: one life of one site's process
 using WindowId = Name<struct WindowKind>;  ///< `<opening time>`: one window of one site
 
-/// Site and run names travel into file names, job names and shell lines, so their alphabet is narrow.
+/// Site and run names travel into file names, job names and shell lines, so their alphabet is
+/// narrow.
 [[nodiscard]] bool is_plain_name(std::string_view text);
 [[nodiscard]] Result<SiteId> parse_site_id(std::string_view text);
 
@@ -41,5 +42,8 @@ using BlockIndex = Ordinal<struct BlockKind>;     ///< position in the data stre
 
 template <class Kind>
 struct std::hash<curtail::Name<Kind>> {
-    std::size_t operator()(curtail::Name<Kind> const& name) const noexcept { return std::hash<std::string>{}(name.value); }
+    std::size_t operator()(curtail::Name<Kind> const& name) const noexcept
+    {
+        return std::hash<std::string>{}(name.value);
+    }
 };

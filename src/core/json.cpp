@@ -18,7 +18,8 @@
 namespace curtail::json {
 namespace {
 
-/// Builds a Value from RapidJSON's events; counts depth itself, refuses duplicate keys and half surrogate pairs, which RapidJSON lets pass.
+/// Builds a Value from RapidJSON's events; counts depth itself, refuses duplicate keys and half
+/// surrogate pairs, which RapidJSON lets pass.
 class Builder {
   public:
     explicit Builder(int depth_limit) : depth_limit_(depth_limit) {}
@@ -28,10 +29,16 @@ class Builder {
     bool Int(int i) { return add(std::int64_t{i}); }
     bool Uint(unsigned i) { return add(std::int64_t{i}); }
     bool Int64(std::int64_t i) { return add(i); }
-    bool Uint64(std::uint64_t i) { return i <= INT64_MAX ? add(static_cast<std::int64_t>(i)) : add(static_cast<double>(i)); }
+    bool Uint64(std::uint64_t i)
+    {
+        return i <= INT64_MAX ? add(static_cast<std::int64_t>(i)) : add(static_cast<double>(i));
+    }
     bool Double(double d) { return add(d); }
     bool RawNumber(char const*, rapidjson::SizeType, bool) { return false; }
-    bool String(char const* s, rapidjson::SizeType n, bool) { return is_text({s, n}) && add(std::string(s, n)); }
+    bool String(char const* s, rapidjson::SizeType n, bool)
+    {
+        return is_text({s, n}) && add(std::string(s, n));
+    }
     bool Key(char const* s, rapidjson::SizeType n, bool)
     {
         if (!is_text({s, n})) return false;
@@ -53,7 +60,8 @@ class Builder {
     struct Open {
         bool is_object;
         std::vector<std::pair<std::string, Value>> members;
-        std::set<std::string> keys;  ///< of `members`; a tree, since no choice of keys can make it slow
+        std::set<std::string>
+            keys;  ///< of `members`; a tree, since no choice of keys can make it slow
         Array array;
         std::string key;
     };
@@ -62,10 +70,14 @@ class Builder {
         refusal_ = std::move(why);
         return false;
     }
-    bool is_text(std::string_view text) { return !find_invalid_utf8(text) || refuse("half of a surrogate pair stands alone"); }
+    bool is_text(std::string_view text)
+    {
+        return !find_invalid_utf8(text) || refuse("half of a surrogate pair stands alone");
+    }
     bool push(bool is_object)
     {
-        if (static_cast<int>(open_.size()) >= depth_limit_) return refuse("nested deeper than " + std::to_string(depth_limit_) + " levels");
+        if (static_cast<int>(open_.size()) >= depth_limit_)
+            return refuse("nested deeper than " + std::to_string(depth_limit_) + " levels");
         open_.push_back({is_object, {}, {}, {}, {}});
         return true;
     }
@@ -73,12 +85,14 @@ class Builder {
     {
         Open closed = std::move(open_.back());
         open_.pop_back();
-        return closed.is_object ? add(Object::of_distinct(std::move(closed.members))) : add(std::move(closed.array));
+        return closed.is_object ? add(Object::of_distinct(std::move(closed.members)))
+                                : add(std::move(closed.array));
     }
     bool add(Value value)
     {
         if (open_.empty()) root = std::move(value);
-        else if (open_.back().is_object) open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
+        else if (open_.back().is_object)
+            open_.back().members.emplace_back(std::move(open_.back().key), std::move(value));
         else open_.back().array.push_back(std::move(value));
         return true;
     }
@@ -112,7 +126,10 @@ void write(Writer& out, Value const& value, bool canonical_form)
             if (std::isfinite(d)) out.Double(d);
             else out.Null();
         }
-        void operator()(std::string const& s) { out.String(s.data(), static_cast<rapidjson::SizeType>(s.size())); }
+        void operator()(std::string const& s)
+        {
+            out.String(s.data(), static_cast<rapidjson::SizeType>(s.size()));
+        }
         void operator()(Array const& a)
         {
             out.StartArray();
@@ -123,10 +140,13 @@ void write(Writer& out, Value const& value, bool canonical_form)
         {
             std::vector<std::pair<std::string, Value> const*> members;
             for (auto const& member : o.members()) members.push_back(&member);
-            if (canonical_form) std::sort(members.begin(), members.end(), [](auto* a, auto* b) { return a->first < b->first; });
+            if (canonical_form)
+                std::sort(members.begin(), members.end(),
+                          [](auto* a, auto* b) { return a->first < b->first; });
             out.StartObject();
             for (auto const* member : members) {
-                out.Key(member->first.data(), static_cast<rapidjson::SizeType>(member->first.size()));
+                out.Key(member->first.data(),
+                        static_cast<rapidjson::SizeType>(member->first.size()));
                 write(out, member->second, canonical_form);
             }
             out.EndObject();
@@ -151,13 +171,15 @@ Object Object::of_distinct(std::vector<std::pair<std::string, Value>> members)
 
 Value const* Object::find(std::string_view key) const
 {
-    auto const it = std::find_if(members_.begin(), members_.end(), [&](auto const& member) { return member.first == key; });
+    auto const it = std::find_if(members_.begin(), members_.end(),
+                                 [&](auto const& member) { return member.first == key; });
     return it == members_.end() ? nullptr : &it->second;
 }
 
 Object& Object::set(std::string key, Value value)
 {
-    auto const it = std::find_if(members_.begin(), members_.end(), [&](auto const& member) { return member.first == key; });
+    auto const it = std::find_if(members_.begin(), members_.end(),
+                                 [&](auto const& member) { return member.first == key; });
     if (it == members_.end()) members_.emplace_back(std::move(key), std::move(value));
     else it->second = std::move(value);
     return *this;
@@ -179,26 +201,35 @@ std::optional<double> Value::as_number() const
 
 char const* Value::kind() const
 {
-    static constexpr char const* names[] = {"null", "true or false", "integer", "number", "text", "list", "object"};
+    static constexpr char const* names[] = {"null", "true or false", "integer", "number",
+                                            "text", "list",          "object"};
     return names[v_.index()];
 }
 
-Result<Value> parse(std::string_view text, std::string const& source, Dialect dialect, Limits limits)
+Result<Value> parse(std::string_view text, std::string const& source, Dialect dialect,
+                    Limits limits)
 {
-    auto const bad = [&](std::string why) { return fail(ExitCode::data, "cannot read " + source, std::move(why)); };
+    auto const bad = [&](std::string why) {
+        return fail(ExitCode::data, "cannot read " + source, std::move(why));
+    };
     if (text.size() > limits.bytes)
-        return bad("it has " + std::to_string(text.size()) + " bytes, the limit is " + std::to_string(limits.bytes));
+        return bad("it has " + std::to_string(text.size()) + " bytes, the limit is " +
+                   std::to_string(limits.bytes));
     if (auto const at = find_invalid_utf8(text)) return bad("not UTF-8 at " + place_of(text, *at));
-    if (auto const at = text.find('\0'); at != std::string_view::npos) return bad(place_of(text, at) + ": a NUL byte");
+    if (auto const at = text.find('\0'); at != std::string_view::npos)
+        return bad(place_of(text, at) + ": a NUL byte");
     rapidjson::MemoryStream stream(text.data(), text.size());
     rapidjson::Reader reader;
     Builder builder(limits.depth);
     using namespace rapidjson;
-    constexpr unsigned strict = kParseIterativeFlag | kParseFullPrecisionFlag | kParseValidateEncodingFlag;
+    constexpr unsigned strict =
+        kParseIterativeFlag | kParseFullPrecisionFlag | kParseValidateEncodingFlag;
     constexpr unsigned relaxed = strict | kParseCommentsFlag | kParseTrailingCommasFlag;
-    auto const result = dialect == Dialect::strict ? reader.Parse<strict>(stream, builder) : reader.Parse<relaxed>(stream, builder);
+    auto const result = dialect == Dialect::strict ? reader.Parse<strict>(stream, builder)
+                                                   : reader.Parse<relaxed>(stream, builder);
     if (!result) {
-        std::string const why = builder.refusal().empty() ? GetParseError_En(result.Code()) : builder.refusal();
+        std::string const why =
+            builder.refusal().empty() ? GetParseError_En(result.Code()) : builder.refusal();
         return bad(place_of(text, result.Offset()) + ": " + why);
     }
     return std::move(builder.root);
@@ -206,9 +237,9 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
 
 Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect, Limits limits)
 {
-    return read_file(path, static_cast<std::int64_t>(limits.bytes)).and_then([&](std::string const& text) {
-        return parse(text, path.string(), dialect, limits);
-    });
+    return read_file(path, static_cast<std::int64_t>(limits.bytes))
+        .and_then(
+            [&](std::string const& text) { return parse(text, path.string(), dialect, limits); });
 }
 
 std::string to_string(Value const& value)

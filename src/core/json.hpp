@@ -39,12 +39,16 @@ class Object {
 /// null, bool, integer, real, text, array or object. Integers outside int64 are read as reals.
 class Value {
   public:
-    using Variant = std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+    using Variant =
+        std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
     Value() : v_(nullptr) {}
     Value(std::nullptr_t) : v_(nullptr) {}
     Value(bool b) : v_(b) {}
     template <class I>
-    requires(std::is_integral_v<I> && !std::is_same_v<I, bool>) Value(I i) : v_(static_cast<std::int64_t>(i)) {}
+    requires(std::is_integral_v<I> && !std::is_same_v<I, bool>) Value(I i)
+        : v_(static_cast<std::int64_t>(i))
+    {
+    }
     Value(double d) : v_(d) {}
     Value(char const* s) : v_(std::string(s)) {}
     Value(std::string_view s) : v_(std::string(s)) {}
@@ -65,14 +69,18 @@ class Value {
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
     [[nodiscard]] Object const* as_object() const { return std::get_if<Object>(&v_); }
     [[nodiscard]] Variant const& variant() const { return v_; }
-    [[nodiscard]] char const* kind() const;  ///< "null", "true or false", "integer", "number", "text", "list", "object"
+    [[nodiscard]] char const* kind()
+        const;  ///< "null", "true or false", "integer", "number", "text", "list", "object"
     friend bool operator==(Value const&, Value const&) = default;
 
   private:
     Variant v_;
 };
 
-inline std::vector<std::pair<std::string, Value>> const& Object::members() const { return members_; }
+inline std::vector<std::pair<std::string, Value>> const& Object::members() const
+{
+    return members_;
+}
 inline bool Object::empty() const { return members_.empty(); }
 
 struct Limits {
@@ -88,23 +96,28 @@ enum class Dialect {
     comments  ///< for files that people write: // and /* */ comments, trailing commas
 };
 
-/// Parses one text. Refuses: broken UTF-8 (half a surrogate pair too), a NUL byte, duplicate keys, NaN, more depth or bytes than `limits`.
-/// `source` names it in errors, which carry line and column. Code `data`.
-[[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source, Dialect dialect = Dialect::strict,
+/// Parses one text. Refuses: broken UTF-8 (half a surrogate pair too), a NUL byte, duplicate keys,
+/// NaN, more depth or bytes than `limits`. `source` names it in errors, which carry line and
+/// column. Code `data`.
+[[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
+                                  Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
 /// The same for a file; `no_input` if it cannot be read.
-[[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect = Dialect::comments,
+[[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path,
+                                       Dialect dialect = Dialect::comments,
                                        Limits limits = document_limits);
 
 [[nodiscard]] std::string to_string(Value const& value);  ///< one line
 [[nodiscard]] std::string to_pretty(Value const& value);  ///< indented, for people
-/// Keys sorted bytewise, no spaces, integers only: equal content means equal bytes. Throws on a real number.
+/// Keys sorted bytewise, no spaces, integers only: equal content means equal bytes. Throws on a
+/// real number.
 [[nodiscard]] std::string canonical(Value const& value);
 /// One line that may stand inside <script>: `<`, `>`, `&`, U+2028 and U+2029 as \uXXXX.
 [[nodiscard]] std::string to_script(Value const& value);
 
-/// Reads one object against a strict schema. Ask for every key that is allowed, then call finish(): the first thing that was
-/// wrong (missing, of another kind, out of range, unknown with the nearest name) is its error. After an error getters answer defaults.
+/// Reads one object against a strict schema. Ask for every key that is allowed, then call finish():
+/// the first thing that was wrong (missing, of another kind, out of range, unknown with the nearest
+/// name) is its error. After an error getters answer defaults.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};
@@ -122,17 +135,23 @@ class ObjectReader {
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
     /// One of a fixed set of words; answers its index.
-    std::size_t one_of(std::string const& key, std::vector<std::string> const& words, std::optional<std::size_t> fallback = {});
+    std::size_t one_of(std::string const& key, std::vector<std::string> const& words,
+                       std::optional<std::size_t> fallback = {});
     Value const* any(std::string const& key, bool required = false);  ///< nullptr if absent
     Array const& list(std::string const& key, bool required = true);
-    /// A nested object, to be read and finished by `read` with a reader of its own. Absent and not required: not called.
-    void object(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required = true);
+    /// A nested object, to be read and finished by `read` with a reader of its own. Absent and not
+    /// required: not called.
+    void object(std::string const& key, std::function<void(ObjectReader&)> const& read,
+                bool required = true);
     /// Each element of a list, as an object.
-    void each(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required = true);
+    void each(std::string const& key, std::function<void(ObjectReader&)> const& read,
+              bool required = true);
 
-    void require(bool good, std::string const& key, std::string const& rule);  ///< e.g. require(c.n > 0, "n", "must be positive")
-    void reject(Error error);                                                  ///< a finding of the caller's own
-    [[nodiscard]] std::string place(std::string const& key) const;             ///< "inputs/runs/demo.json: sites.key"
+    void require(bool good, std::string const& key,
+                 std::string const& rule);  ///< e.g. require(c.n > 0, "n", "must be positive")
+    void reject(Error error);               ///< a finding of the caller's own
+    [[nodiscard]] std::string place(
+        std::string const& key) const;  ///< "inputs/runs/demo.json: sites.key"
     [[nodiscard]] bool good() const { return !error_; }
     [[nodiscard]] std::optional<Error> finish();
 

@@ -8,10 +8,15 @@ namespace curtail::json {
 ObjectReader::ObjectReader(Value const& value, std::string where, ExitCode code)
     : object_(value.as_object()), where_(std::move(where)), code_(code)
 {
-    if (object_ == nullptr) error_ = Error{code_, where_, std::string("an object is wanted here, found ") + value.kind(), {}};
+    if (object_ == nullptr)
+        error_ = Error{
+            code_, where_, std::string("an object is wanted here, found ") + value.kind(), {}};
 }
 
-std::string ObjectReader::place(std::string const& key) const { return where_ + ": " + prefix_ + key; }
+std::string ObjectReader::place(std::string const& key) const
+{
+    return where_ + ": " + prefix_ + key;
+}
 
 void ObjectReader::reject(Error error)
 {
@@ -32,7 +37,8 @@ Value const* ObjectReader::take(std::string const& key, bool required, char cons
 {
     asked_.push_back(key);
     auto const* found = object_ == nullptr ? nullptr : object_->find(key);
-    if (found == nullptr && required) reject({code_, place(key), "is missing", std::string("add it (") + wanted + ")"});
+    if (found == nullptr && required)
+        reject({code_, place(key), "is missing", std::string("add it (") + wanted + ")"});
     return found;
 }
 
@@ -99,16 +105,21 @@ std::optional<double> ObjectReader::optional_number(std::string const& key)
     return std::nullopt;
 }
 
-std::size_t ObjectReader::one_of(std::string const& key, std::vector<std::string> const& words, std::optional<std::size_t> fallback)
+std::size_t ObjectReader::one_of(std::string const& key, std::vector<std::string> const& words,
+                                 std::optional<std::size_t> fallback)
 {
     auto const word = text(key, fallback ? std::optional(words.at(*fallback)) : std::nullopt);
     auto const it = std::find(words.begin(), words.end(), word);
     if (it != words.end()) return static_cast<std::size_t>(it - words.begin());
-    reject({code_, place(key), "\"" + printable(word) + "\" is not known here", suggest_name(word, words)});
+    reject({code_, place(key), "\"" + printable(word) + "\" is not known here",
+            suggest_name(word, words)});
     return fallback.value_or(0);
 }
 
-Value const* ObjectReader::any(std::string const& key, bool required) { return take(key, required, "a value"); }
+Value const* ObjectReader::any(std::string const& key, bool required)
+{
+    return take(key, required, "a value");
+}
 
 Array const& ObjectReader::list(std::string const& key, bool required)
 {
@@ -120,7 +131,8 @@ Array const& ObjectReader::list(std::string const& key, bool required)
     return empty;
 }
 
-void ObjectReader::object(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required)
+void ObjectReader::object(std::string const& key, std::function<void(ObjectReader&)> const& read,
+                          bool required)
 {
     auto const* found = take(key, required, "an object");
     if (found == nullptr) return;
@@ -131,7 +143,8 @@ void ObjectReader::object(std::string const& key, std::function<void(ObjectReade
     adopt(inner.finish());
 }
 
-void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&)> const& read, bool required)
+void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&)> const& read,
+                        bool required)
 {
     std::size_t index = 0;
     for (auto const& element : list(key, required)) {

@@ -7,8 +7,8 @@ namespace curtail {
 
 enum class Level { debug, info, warning, error };
 
-/// Lines for people about what a program is doing. Programs make one that writes to stderr and hand it down; libraries that
-/// need none take none. Copies share the sink.
+/// Lines for people about what a program is doing. Programs make one that writes to stderr and hand
+/// it down; libraries that need none take none. Copies share the sink.
 class Log {
   public:
     using Sink = std::function<void(Level, std::string_view)>;

@@ -30,7 +30,8 @@ struct Error {
     std::string remedy;  ///< what to do: "run `curtail-data verify`"; may be empty
 
     [[nodiscard]] std::string message() const;
-    /// The same failure seen from one level up: `outer` takes the place of `what`, which moves into `why`.
+    /// The same failure seen from one level up: `outer` takes the place of `what`, which moves into
+    /// `why`.
     [[nodiscard]] Error within(std::string outer) const;
     friend bool operator==(Error const&, Error const&) = default;
 };
@@ -38,8 +39,10 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Failure as a return value: `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has no time zone", "write ...Z");`
-[[nodiscard]] tl::unexpected<Error> fail(ExitCode code, std::string what, std::string why, std::string remedy = {});
+/// Failure as a return value: `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has
+/// no time zone", "write ...Z");`
+[[nodiscard]] tl::unexpected<Error> fail(ExitCode code, std::string what, std::string why,
+                                         std::string remedy = {});
 /// What errno says, in words.
 [[nodiscard]] std::string errno_text(int error_number);
 

@@ -8,7 +8,8 @@
 namespace curtail {
 namespace {
 
-/// Length of the valid UTF-8 sequence at the front of `s`, 0 if there is none (table 3-7 of the Unicode standard).
+/// Length of the valid UTF-8 sequence at the front of `s`, 0 if there is none (table 3-7 of the
+/// Unicode standard).
 std::size_t utf8_length(std::string_view s)
 {
     auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
@@ -31,14 +32,17 @@ std::size_t utf8_length(std::string_view s)
     return 0;
 }
 
-/// Marks that reorder what a person sees: U+200E-200F, U+202A-202E, U+2066-2069; and the C1 controls U+0080-009F.
+/// Marks that reorder what a person sees: U+200E-200F, U+202A-202E, U+2066-2069; and the C1
+/// controls U+0080-009F.
 bool is_misleading(std::string_view sequence)
 {
-    if (sequence.size() == 2) return sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
+    if (sequence.size() == 2)
+        return sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
     if (sequence.size() != 3 || sequence[0] != '\xE2') return false;
     auto const b1 = static_cast<unsigned char>(sequence[1]);
     auto const b2 = static_cast<unsigned char>(sequence[2]);
-    return (b1 == 0x80 && (b2 == 0x8E || b2 == 0x8F || (b2 >= 0xAA && b2 <= 0xAE))) || (b1 == 0x81 && b2 >= 0xA6 && b2 <= 0xA9);
+    return (b1 == 0x80 && (b2 == 0x8E || b2 == 0x8F || (b2 >= 0xAA && b2 <= 0xAE))) ||
+           (b1 == 0x81 && b2 >= 0xA6 && b2 <= 0xA9);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b)
@@ -77,9 +81,11 @@ std::string printable(std::string_view text)
     return out;
 }
 
-std::optional<std::string> nearest_name(std::string_view wrong, std::span<std::string const> candidates)
+std::optional<std::string> nearest_name(std::string_view wrong,
+                                        std::span<std::string const> candidates)
 {
-    // What was cut short is nearer than what is spelled alike: "temp" means "temperature", not "help".
+    // What was cut short is nearer than what is spelled alike: "temp" means "temperature", not
+    // "help".
     if (wrong.size() >= 3)
         for (auto const& candidate : candidates)
             if (candidate.starts_with(wrong)) return candidate;
@@ -97,7 +103,8 @@ std::optional<std::string> nearest_name(std::string_view wrong, std::span<std::s
 
 std::string suggest_name(std::string_view wrong, std::span<std::string const> candidates)
 {
-    if (auto const nearest = nearest_name(wrong, candidates)) return "did you mean \"" + *nearest + "\"?";
+    if (auto const nearest = nearest_name(wrong, candidates))
+        return "did you mean \"" + *nearest + "\"?";
     std::string list;
     for (auto const& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
     return list.empty() ? "no name is allowed here" : "known: " + list;

@@ -7,7 +7,8 @@
 namespace curtail {
 namespace {
 
-/// Reads fixed-width digits and separators from the front of a text; any miss makes it bad for good.
+/// Reads fixed-width digits and separators from the front of a text; any miss makes it bad for
+/// good.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : rest_(text) {}
@@ -31,7 +32,10 @@ class Scanner {
         return true;
     }
     void expect(char c) { good_ = accept(c) && good_; }
-    [[nodiscard]] bool next_is_digit() const { return !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9'; }
+    [[nodiscard]] bool next_is_digit() const
+    {
+        return !rest_.empty() && rest_[0] >= '0' && rest_[0] <= '9';
+    }
     [[nodiscard]] bool at_end() const { return rest_.empty(); }
     [[nodiscard]] bool good() const { return good_; }
 
@@ -55,8 +59,10 @@ int fraction_ms(Scanner& scan)
 
 Result<Time> parse_time(std::string_view text)
 {
-    auto const bad = [&](std::string why, std::string remedy = "write it like 2026-01-11T14:20:00Z") {
-        return fail(ExitCode::data, "bad time \"" + printable(text) + "\"", std::move(why), std::move(remedy));
+    auto const bad = [&](std::string why,
+                         std::string remedy = "write it like 2026-01-11T14:20:00Z") {
+        return fail(ExitCode::data, "bad time \"" + printable(text) + "\"", std::move(why),
+                    std::move(remedy));
     };
     Scanner scan(text);
     int const year = scan.digits(4);
@@ -74,19 +80,23 @@ Result<Time> parse_time(std::string_view text)
     int offset_minutes = 0;
     if (!scan.accept('Z')) {
         bool const plus = scan.accept('+');
-        if (!plus && !scan.accept('-')) return bad("it has no time zone", "add Z or an offset such as +00:00");
+        if (!plus && !scan.accept('-'))
+            return bad("it has no time zone", "add Z or an offset such as +00:00");
         int const offset_hour = scan.digits(2);
         scan.accept(':');
         int const offset_minute = scan.digits(2);
-        if (offset_hour > 14 || offset_minute > 59) return bad("no such time zone", "offsets are -14:00 to +14:00");
+        if (offset_hour > 14 || offset_minute > 59)
+            return bad("no such time zone", "offsets are -14:00 to +14:00");
         offset_minutes = (plus ? 1 : -1) * (offset_hour * 60 + offset_minute);
     }
     if (!scan.good() || !scan.at_end()) return bad("not an ISO 8601 time");
     using namespace std::chrono;
-    auto const date = year_month_day{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
-                                     std::chrono::day{static_cast<unsigned>(day)}};
+    auto const date =
+        year_month_day{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
+                       std::chrono::day{static_cast<unsigned>(day)}};
     if (!date.ok() || hour > 23 || minute > 59 || second > 60) return bad("no such moment");
-    return Time{sys_days{date}} + hours{hour} + minutes{minute - offset_minutes} + seconds{second} + milliseconds{ms};
+    return Time{sys_days{date}} + hours{hour} + minutes{minute - offset_minutes} + seconds{second} +
+           milliseconds{ms};
 }
 
 std::string format_time(Time time)
@@ -95,8 +105,10 @@ std::string format_time(Time time)
     auto const day = floor<days>(time);
     year_month_day const date{day};
     hh_mm_ss const clock{time - day};
-    auto text = fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                            static_cast<unsigned>(date.day()), clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+    auto text =
+        fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                    static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                    clock.hours().count(), clock.minutes().count(), clock.seconds().count());
     if (clock.subseconds().count() != 0) text += fmt::format(".{:03}", clock.subseconds().count());
     return text + "Z";
 }

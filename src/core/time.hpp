@@ -13,7 +13,8 @@ using Time = std::chrono::sys_time<Millis>;
 /// A reading of a clock that only measures distances; drives timers, means nothing to a person.
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Millis>;
 
-/// ISO 8601 with a zone: `2026-01-11T14:20Z`, `2026-01-11 14:20:05.250+00:00`. A time without a zone is an error.
+/// ISO 8601 with a zone: `2026-01-11T14:20Z`, `2026-01-11 14:20:05.250+00:00`. A time without a
+/// zone is an error.
 [[nodiscard]] Result<Time> parse_time(std::string_view text);
 /// `2026-01-11T14:20:05.250Z`; the fraction only where there is one.
 [[nodiscard]] std::string format_time(Time time);
@@ -21,7 +22,13 @@ using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Millis>;
 [[nodiscard]] std::string format_duration(Millis duration);
 
 [[nodiscard]] constexpr Time from_unix_ms(std::int64_t ms) { return Time{Millis{ms}}; }
-[[nodiscard]] constexpr std::int64_t to_unix_ms(Time time) { return time.time_since_epoch().count(); }
-[[nodiscard]] constexpr double seconds_between(Time from, Time to) { return FractionalSeconds(to - from).count(); }
+[[nodiscard]] constexpr std::int64_t to_unix_ms(Time time)
+{
+    return time.time_since_epoch().count();
+}
+[[nodiscard]] constexpr double seconds_between(Time from, Time to)
+{
+    return FractionalSeconds(to - from).count();
+}
 
 }  // namespace curtail

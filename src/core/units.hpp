@@ -5,16 +5,26 @@
 
 namespace curtail {
 
-/// A number that carries its unit in its type. No implicit way in or out; only operators that physics has.
+/// A number that carries its unit in its type. No implicit way in or out; only operators that
+/// physics has.
 template <class Unit, class Number = double>
 struct Quantity {
     Number value{};
     friend constexpr auto operator<=>(Quantity, Quantity) = default;
-    friend constexpr Quantity operator+(Quantity a, Quantity b) { return {static_cast<Number>(a.value + b.value)}; }
-    friend constexpr Quantity operator-(Quantity a, Quantity b) { return {static_cast<Number>(a.value - b.value)}; }
+    friend constexpr Quantity operator+(Quantity a, Quantity b)
+    {
+        return {static_cast<Number>(a.value + b.value)};
+    }
+    friend constexpr Quantity operator-(Quantity a, Quantity b)
+    {
+        return {static_cast<Number>(a.value - b.value)};
+    }
     constexpr Quantity& operator+=(Quantity other) { return *this = *this + other; }
     constexpr Quantity& operator-=(Quantity other) { return *this = *this - other; }
-    friend constexpr Quantity operator*(Number factor, Quantity a) { return {static_cast<Number>(factor * a.value)}; }
+    friend constexpr Quantity operator*(Number factor, Quantity a)
+    {
+        return {static_cast<Number>(factor * a.value)};
+    }
 };
 
 using Watts = Quantity<struct WattUnit>;
@@ -28,8 +38,14 @@ using Millis = std::chrono::milliseconds;
 using Seconds = std::chrono::seconds;
 using FractionalSeconds = std::chrono::duration<double>;
 
-constexpr WattHours operator*(Watts power, FractionalSeconds time) { return {power.value * time.count() / 3600}; }
-constexpr Grams operator*(WattHours energy, GramsPerKwh intensity) { return {energy.value / 1000 * intensity.value}; }
+constexpr WattHours operator*(Watts power, FractionalSeconds time)
+{
+    return {power.value * time.count() / 3600};
+}
+constexpr Grams operator*(WattHours energy, GramsPerKwh intensity)
+{
+    return {energy.value / 1000 * intensity.value};
+}
 /// How many times `b` goes into `a`.
 template <class Unit, class Number>
 constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
@@ -37,8 +53,12 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
     return static_cast<double>(a.value) / static_cast<double>(b.value);
 }
 
-/// WattTime reports pounds of CO2 per MWh. 0.453592 kg a pound is the constant that makes the reference's trace exact.
+/// WattTime reports pounds of CO2 per MWh. 0.453592 kg a pound is the constant that makes the
+/// reference's trace exact.
 inline constexpr double grams_per_kwh_of_one_lb_per_mwh = 0.453592;
-constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh) { return {lbs_co2_per_mwh * grams_per_kwh_of_one_lb_per_mwh}; }
+constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
+{
+    return {lbs_co2_per_mwh * grams_per_kwh_of_one_lb_per_mwh};
+}
 
 }  // namespace curtail

@@ -27,10 +27,12 @@ void merge_short(PairTable const& pairs, std::vector<Token>& parts)
     }
 }
 
-/// The same in n log n steps: parts as a linked list, possible merges in a heap. An entry whose tokens have changed is out of date.
+/// The same in n log n steps: parts as a linked list, possible merges in a heap. An entry whose
+/// tokens have changed is out of date.
 class LongMerge {
   public:
-    LongMerge(PairTable const& pairs, std::vector<Token>& parts) : pairs_(pairs), parts_(parts), next_(parts.size()), before_(parts.size())
+    LongMerge(PairTable const& pairs, std::vector<Token>& parts)
+        : pairs_(pairs), parts_(parts), next_(parts.size()), before_(parts.size())
     {
         for (std::size_t i = 0; i < parts.size(); ++i) {
             next_[i] = i + 1;
@@ -64,7 +66,10 @@ class LongMerge {
     struct Entry {
         std::uint32_t merged;
         std::size_t at;
-        bool operator<(Entry const& other) const { return merged != other.merged ? merged > other.merged : at > other.at; }
+        bool operator<(Entry const& other) const
+        {
+            return merged != other.merged ? merged > other.merged : at > other.at;
+        }
     };
     void offer(std::size_t at)
     {
@@ -84,7 +89,8 @@ class LongMerge {
 void Encoder::merge(std::string_view piece, std::vector<Token>& tokens)
 {
     parts_.clear();
-    for (char const& c : piece) parts_.push_back(tokenizer_.ids_.find(std::string_view(&c, 1))->second);
+    for (char const& c : piece)
+        parts_.push_back(tokenizer_.ids_.find(std::string_view(&c, 1))->second);
     if (parts_.size() <= short_piece) merge_short(tokenizer_.pairs_, parts_);
     else LongMerge(tokenizer_.pairs_, parts_).run();
     tokens.insert(tokens.end(), parts_.begin(), parts_.end());
@@ -110,7 +116,8 @@ void Encoder::append_piece(std::string_view piece, std::vector<Token>& tokens)
 Result<void> Encoder::append(std::string_view text, std::vector<Token>& tokens)
 {
     if (auto const at = find_invalid_utf8(text))
-        return fail(ExitCode::data, "cannot encode text", "not UTF-8 at byte " + std::to_string(*at));
+        return fail(ExitCode::data, "cannot encode text",
+                    "not UTF-8 at byte " + std::to_string(*at));
     splitter_.each(text, [&](std::string_view piece) { append_piece(piece, tokens); });
     return {};
 }

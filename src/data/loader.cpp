@@ -11,25 +11,34 @@ RowRange rows_of_rank(std::int64_t rows, int rank, int ranks)
 }
 
 Loader::Loader(TokenStream stream, std::int64_t block_tokens, std::int64_t sequence)
-    : stream_(std::move(stream)), block_tokens_(block_tokens), sequence_(sequence), blocks_per_epoch_((stream_.tokens() - 1) / block_tokens)
+    : stream_(std::move(stream)),
+      block_tokens_(block_tokens),
+      sequence_(sequence),
+      blocks_per_epoch_((stream_.tokens() - 1) / block_tokens)
 {
 }
 
 Result<Loader> Loader::create(TokenStream stream, std::int64_t block_tokens, std::int64_t sequence)
 {
     if (sequence < 1 || block_tokens < sequence || block_tokens % sequence != 0)
-        return fail(ExitCode::config, "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
-                    "that is no multiple of the model's sequence of " + std::to_string(sequence),
-                    "change block_tokens or the model's sequence");
+        return fail(
+            ExitCode::config,
+            "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
+            "that is no multiple of the model's sequence of " + std::to_string(sequence),
+            "change block_tokens or the model's sequence");
     if (stream.tokens() < block_tokens + 1)
-        return fail(ExitCode::data, "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
-                    "it has only " + std::to_string(stream.tokens()) + " tokens", "take more text or smaller blocks");
+        return fail(
+            ExitCode::data,
+            "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
+            "it has only " + std::to_string(stream.tokens()) + " tokens",
+            "take more text or smaller blocks");
     return Loader(std::move(stream), block_tokens, sequence);
 }
 
 Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange wanted)
 {
-    if (wanted.begin < 0 || wanted.end < wanted.begin || wanted.end > std::ssize(blocks) * rows_per_block())
+    if (wanted.begin < 0 || wanted.end < wanted.begin ||
+        wanted.end > std::ssize(blocks) * rows_per_block())
         throw std::out_of_range("rows beyond the batch");
     Batch batch{wanted.size(), sequence_, {}, {}};
     batch.inputs.reserve(static_cast<std::size_t>(batch.rows * sequence_));
@@ -38,7 +47,8 @@ Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange wanted)
     for (auto r = wanted.begin; r < wanted.end; ++r) {
         auto const block = blocks[static_cast<std::size_t>(r / rows_per_block())].value;
         if (block < 0) throw std::out_of_range("negative block");
-        auto const offset = block % blocks_per_epoch_ * block_tokens_ + r % rows_per_block() * sequence_;
+        auto const offset =
+            block % blocks_per_epoch_ * block_tokens_ + r % rows_per_block() * sequence_;
         if (auto read = stream_.read(offset, row); !read) return tl::unexpected(read.error());
         batch.inputs.insert(batch.inputs.end(), row.begin(), row.end() - 1);
         batch.targets.insert(batch.targets.end(), row.begin() + 1, row.end());

@@ -15,9 +15,14 @@ json::Object part_json(PartEntry const& part)
 {
     json::Array shards;
     for (auto const& shard : part.shards)
-        shards.push_back(
-            json::Object{{"file", shard.file}, {"sha256", shard.sha256.hex()}, {"tokens", shard.tokens}, {"documents", shard.documents}});
-    return {{"tokens", part.tokens}, {"documents", part.documents}, {"text_bytes", part.text_bytes}, {"shards", std::move(shards)}};
+        shards.push_back(json::Object{{"file", shard.file},
+                                      {"sha256", shard.sha256.hex()},
+                                      {"tokens", shard.tokens},
+                                      {"documents", shard.documents}});
+    return {{"tokens", part.tokens},
+            {"documents", part.documents},
+            {"text_bytes", part.text_bytes},
+            {"shards", std::move(shards)}};
 }
 
 Digest read_digest(json::ObjectReader& r, std::string const& key)
@@ -36,11 +41,14 @@ std::int64_t read_count(json::ObjectReader& r, std::string const& key)
 
 PartEntry read_part(json::ObjectReader& r, Part which)
 {
-    PartEntry part{read_count(r, "tokens"), read_count(r, "documents"), read_count(r, "text_bytes"), {}};
+    PartEntry part{
+        read_count(r, "tokens"), read_count(r, "documents"), read_count(r, "text_bytes"), {}};
     std::int64_t tokens = 0;
     r.each("shards", [&](json::ObjectReader& s) {
-        ShardEntry shard{s.text("file"), read_digest(s, "sha256"), read_count(s, "tokens"), read_count(s, "documents")};
-        s.require(shard.file == fmt::format("{}-{:05}.h5", name_of(which), part.shards.size()), "file", "must be the next name in order");
+        ShardEntry shard{s.text("file"), read_digest(s, "sha256"), read_count(s, "tokens"),
+                         read_count(s, "documents")};
+        s.require(shard.file == fmt::format("{}-{:05}.h5", name_of(which), part.shards.size()),
+                  "file", "must be the next name in order");
         tokens += shard.tokens;
         part.shards.push_back(std::move(shard));
     });
@@ -54,33 +62,38 @@ char const* name_of(Part part) { return part == Part::train ? "train" : "heldout
 
 json::Object Manifest::to_json() const
 {
-    return {
-        {"format", manifest_format},
-        {"inputs", inputs.hex()},
-        {"tokenizer",
-         json::Object{{"file", tokenizer_file}, {"sha256", tokenizer.hex()}, {"pattern", split_pattern_id}, {"vocabulary", vocabulary}}},
-        {"seed", seed},
-        {"held_out_share", held_out_share},
-        {"train", part_json(train)},
-        {"heldout", part_json(held_out)}};
+    return {{"format", manifest_format},
+            {"inputs", inputs.hex()},
+            {"tokenizer", json::Object{{"file", tokenizer_file},
+                                       {"sha256", tokenizer.hex()},
+                                       {"pattern", split_pattern_id},
+                                       {"vocabulary", vocabulary}}},
+            {"seed", seed},
+            {"held_out_share", held_out_share},
+            {"train", part_json(train)},
+            {"heldout", part_json(held_out)}};
 }
 
 Result<Manifest> parse_manifest(json::Value const& value, std::string const& source)
 {
     Manifest manifest;
     json::ObjectReader r(value, source);
-    r.require(r.text("format") == manifest_format, "format", std::string("must be \"") + manifest_format + "\"");
+    r.require(r.text("format") == manifest_format, "format",
+              std::string("must be \"") + manifest_format + "\"");
     manifest.inputs = read_digest(r, "inputs");
     r.object("tokenizer", [&](json::ObjectReader& t) {
-        t.require(t.text("file") == tokenizer_file, "file", std::string("must be \"") + tokenizer_file + "\"");
-        t.require(t.text("pattern") == split_pattern_id, "pattern", "must be \"" + std::string(split_pattern_id) + "\"");
+        t.require(t.text("file") == tokenizer_file, "file",
+                  std::string("must be \"") + tokenizer_file + "\"");
+        t.require(t.text("pattern") == split_pattern_id, "pattern",
+                  "must be \"" + std::string(split_pattern_id) + "\"");
         manifest.tokenizer = read_digest(t, "sha256");
         manifest.vocabulary = read_count(t, "vocabulary");
     });
     manifest.seed = r.integer("seed");
     manifest.held_out_share = r.number("held_out_share");
     r.object("train", [&](json::ObjectReader& p) { manifest.train = read_part(p, Part::train); });
-    r.object("heldout", [&](json::ObjectReader& p) { manifest.held_out = read_part(p, Part::held_out); });
+    r.object("heldout",
+             [&](json::ObjectReader& p) { manifest.held_out = read_part(p, Part::held_out); });
     if (auto error = r.finish()) return tl::unexpected(*error);
     return manifest;
 }
@@ -91,7 +104,9 @@ Result<Manifest> read_manifest(std::filesystem::path const& folder)
     auto const value = json::parse_file(file, json::Dialect::strict);
     if (!value) {
         auto error = value.error();
-        if (error.code == ExitCode::no_input) error.remedy = "make it with `curtail-data prepare TEXT --run RUN`, RUN being the run's file";
+        if (error.code == ExitCode::no_input)
+            error.remedy =
+                "make it with `curtail-data prepare TEXT --run RUN`, RUN being the run's file";
         return tl::unexpected(error);
     }
     return parse_manifest(*value, file.string());
@@ -99,7 +114,9 @@ Result<Manifest> read_manifest(std::filesystem::path const& folder)
 
 Result<Digest> manifest_digest(std::filesystem::path const& folder)
 {
-    return read_file(folder / manifest_file, 64 << 20).map([](std::string const& bytes) { return sha256(bytes); });
+    return read_file(folder / manifest_file, 64 << 20).map([](std::string const& bytes) {
+        return sha256(bytes);
+    });
 }
 
 }  // namespace curtail::data

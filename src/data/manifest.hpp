@@ -20,7 +20,8 @@ struct ShardEntry {
 };
 
 enum class Part { train, held_out };
-[[nodiscard]] char const* name_of(Part part);  ///< "train", "heldout": also the first word of its shards' names
+[[nodiscard]] char const* name_of(
+    Part part);  ///< "train", "heldout": also the first word of its shards' names
 
 /// One part of the text.
 struct PartEntry {
@@ -41,7 +42,10 @@ struct Manifest {
     PartEntry train;
     PartEntry held_out;
 
-    [[nodiscard]] PartEntry const& part(Part which) const { return which == Part::train ? train : held_out; }
+    [[nodiscard]] PartEntry const& part(Part which) const
+    {
+        return which == Part::train ? train : held_out;
+    }
     [[nodiscard]] json::Object to_json() const;
     friend bool operator==(Manifest const&, Manifest const&) = default;
 };

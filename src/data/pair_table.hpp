@@ -4,7 +4,8 @@
 
 namespace curtail::data {
 
-/// From two tokens to the one they merge to: a hash table with open addressing, built once, then only read.
+/// From two tokens to the one they merge to: a hash table with open addressing, built once, then
+/// only read.
 class PairTable {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
@@ -21,14 +22,20 @@ class PairTable {
         auto& slot = slots_[place(key_of(left, right))];
         if (slot.merged == none || merged < slot.merged) slot = {key_of(left, right), merged};
     }
-    [[nodiscard]] std::uint32_t find(std::uint16_t left, std::uint16_t right) const { return slots_[place(key_of(left, right))].merged; }
+    [[nodiscard]] std::uint32_t find(std::uint16_t left, std::uint16_t right) const
+    {
+        return slots_[place(key_of(left, right))].merged;
+    }
 
   private:
     struct Slot {
         std::uint32_t key{0};
         std::uint32_t merged{none};
     };
-    static std::uint32_t key_of(std::uint16_t left, std::uint16_t right) { return std::uint32_t{left} << 16 | right; }
+    static std::uint32_t key_of(std::uint16_t left, std::uint16_t right)
+    {
+        return std::uint32_t{left} << 16 | right;
+    }
     [[nodiscard]] std::size_t place(std::uint32_t key) const
     {
         std::size_t const mask = slots_.size() - 1;

@@ -20,26 +20,31 @@ std::string differs(Digest const& expected, Digest const& found)
     return "digest differs (expected " + short_hex(expected) + ", found " + short_hex(found) + ")";
 }
 
-tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry const& entry, std::string why)
+tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry const& entry,
+                                std::string why)
 {
-    return fail(ExitCode::data, "cannot read shard " + (folder / entry.file).string(), std::move(why),
-                "run `curtail-data verify " + folder.string() + "`");
+    return fail(ExitCode::data, "cannot read shard " + (folder / entry.file).string(),
+                std::move(why), "run `curtail-data verify " + folder.string() + "`");
 }
 
 /// Why label, counts or offsets of a shard contradict the manifest; empty: they do not.
-std::string contradiction(Shard const& shard, json::Object const& attributes, ShardEntry const& entry, ShardLabel const& label)
+std::string contradiction(Shard const& shard, json::Object const& attributes,
+                          ShardEntry const& entry, ShardLabel const& label)
 {
     auto const text = [&](char const* key) {
         auto const* value = attributes.find(key);
         return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
     };
     if (text("format") != shard_format) return std::string("its format is not ") + shard_format;
-    if (text("part") != name_of(label.part)) return std::string("it is no part of ") + name_of(label.part);
+    if (text("part") != name_of(label.part))
+        return std::string("it is no part of ") + name_of(label.part);
     if (text("tokenizer") != label.tokenizer.hex()) return "it was made with another tokenizer";
-    if (static_cast<std::int64_t>(shard.tokens.size()) != entry.tokens) return "it has " + std::to_string(shard.tokens.size()) + " tokens";
+    if (static_cast<std::int64_t>(shard.tokens.size()) != entry.tokens)
+        return "it has " + std::to_string(shard.tokens.size()) + " tokens";
     if (static_cast<std::int64_t>(shard.documents.size()) != entry.documents)
         return "it has " + std::to_string(shard.documents.size()) + " documents";
-    if (std::any_of(shard.tokens.begin(), shard.tokens.end(), [&](Token token) { return token >= label.vocabulary; }))
+    if (std::any_of(shard.tokens.begin(), shard.tokens.end(),
+                    [&](Token token) { return token >= label.vocabulary; }))
         return "it has a token outside the vocabulary";
     std::int64_t before = -1;
     for (auto const start : shard.documents) {
@@ -51,11 +56,13 @@ std::string contradiction(Shard const& shard, json::Object const& attributes, Sh
 
 }  // namespace
 
-Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string const& file, Shard const& shard, ShardLabel const& label)
+Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string const& file,
+                               Shard const& shard, ShardLabel const& label)
 {
     tensors::TensorWriter writer;
     writer.add<Token>("tokens", {static_cast<std::int64_t>(shard.tokens.size())}, shard.tokens);
-    writer.add<std::int64_t>("documents", {static_cast<std::int64_t>(shard.documents.size())}, shard.documents);
+    writer.add<std::int64_t>("documents", {static_cast<std::int64_t>(shard.documents.size())},
+                             shard.documents);
     writer.attribute("format", shard_format);
     writer.attribute("part", name_of(label.part));
     writer.attribute("tokenizer", label.tokenizer.hex());
@@ -68,19 +75,23 @@ Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string 
     });
 }
 
-Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry, ShardLabel const& label)
+Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
+                         ShardLabel const& label)
 {
     auto bytes = read_file(folder / entry.file, max_shard_bytes);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (auto const found = sha256(*bytes); found != entry.sha256) return bad_shard(folder, entry, differs(entry.sha256, found));
-    auto const reader = tensors::TensorReader::from_bytes(std::move(*bytes), (folder / entry.file).string());
+    if (auto const found = sha256(*bytes); found != entry.sha256)
+        return bad_shard(folder, entry, differs(entry.sha256, found));
+    auto const reader =
+        tensors::TensorReader::from_bytes(std::move(*bytes), (folder / entry.file).string());
     if (!reader) return tl::unexpected(reader.error());
     auto tokens = reader->read<Token>("tokens");
     if (!tokens) return tl::unexpected(tokens.error());
     auto documents = reader->read<std::int64_t>("documents");
     if (!documents) return tl::unexpected(documents.error());
     Shard shard{std::move(*tokens), std::move(*documents)};
-    if (auto const why = contradiction(shard, reader->attributes(), entry, label); !why.empty()) return bad_shard(folder, entry, why);
+    if (auto const why = contradiction(shard, reader->attributes(), entry, label); !why.empty())
+        return bad_shard(folder, entry, why);
     return shard;
 }
 
@@ -101,7 +112,9 @@ Result<void> ShardWriter::add(std::span<Token const> tokens, std::int64_t text_b
 
 Result<void> ShardWriter::flush()
 {
-    auto entry = write_shard(folder_, fmt::format("{}-{:05}.h5", name_of(label_.part), done_.shards.size()), open_, label_);
+    auto entry =
+        write_shard(folder_, fmt::format("{}-{:05}.h5", name_of(label_.part), done_.shards.size()),
+                    open_, label_);
     if (!entry) return tl::unexpected(entry.error());
     done_.tokens += entry->tokens;
     done_.documents += entry->documents;
@@ -124,10 +137,12 @@ std::string tokenizer_fault(std::filesystem::path const& folder, Manifest const&
 {
     auto const bytes = read_file(folder / tokenizer_file, max_tokenizer_bytes);
     if (!bytes) return bytes.error().why;
-    if (auto const found = sha256(*bytes); found != manifest.tokenizer) return differs(manifest.tokenizer, found);
+    if (auto const found = sha256(*bytes); found != manifest.tokenizer)
+        return differs(manifest.tokenizer, found);
     auto const tokenizer = Tokenizer::parse(*bytes, tokenizer_file);
     if (!tokenizer) return tokenizer.error().why;
-    if (tokenizer->vocabulary() != manifest.vocabulary) return fmt::format("it has {} tokens", tokenizer->vocabulary());
+    if (tokenizer->vocabulary() != manifest.vocabulary)
+        return fmt::format("it has {} tokens", tokenizer->vocabulary());
     return {};
 }
 
@@ -139,12 +154,16 @@ Result<Verification> verify(std::filesystem::path const& folder, Report const& r
     if (!manifest) return tl::unexpected(manifest.error());
     Verification found{std::move(*manifest), {}};
     auto const& names = found.manifest;
-    if (auto why = tokenizer_fault(folder, names); !why.empty()) found.bad.push_back({tokenizer_file, std::move(why)});
+    if (auto why = tokenizer_fault(folder, names); !why.empty())
+        found.bad.push_back({tokenizer_file, std::move(why)});
     double done = 0;
-    auto const whole = static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
+    auto const whole =
+        static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
     for (auto const part : {Part::train, Part::held_out})
         for (auto const& entry : names.part(part).shards) {
-            if (auto const shard = read_shard(folder, entry, {part, names.tokenizer, names.vocabulary}); !shard)
+            if (auto const shard =
+                    read_shard(folder, entry, {part, names.tokenizer, names.vocabulary});
+                !shard)
                 found.bad.push_back({entry.file, shard.error().why});
             if (report) report(++done, whole);
         }

@@ -17,14 +17,18 @@ struct ShardLabel {
 
 struct Shard {
     std::vector<Token> tokens;
-    std::vector<std::int64_t> documents;  ///< where a document begins, counted from the shard's first token; rising
+    std::vector<std::int64_t>
+        documents;  ///< where a document begins, counted from the shard's first token; rising
 };
 
 /// Writes `shard` as `folder/file` and answers its entry for the manifest.
-[[nodiscard]] Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string const& file, Shard const& shard,
+[[nodiscard]] Result<ShardEntry> write_shard(std::filesystem::path const& folder,
+                                             std::string const& file, Shard const& shard,
                                              ShardLabel const& label);
-/// Reads a shard, after its digest was compared with `entry`: never anything but what the manifest names. Code `data`.
-[[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry, ShardLabel const& label);
+/// Reads a shard, after its digest was compared with `entry`: never anything but what the manifest
+/// names. Code `data`.
+[[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
+                                       ShardLabel const& label);
 
 /// Cuts a part's tokens into shards as they come and writes each when it is full.
 class ShardWriter {
@@ -61,8 +65,9 @@ struct Verification {
     [[nodiscard]] bool good() const { return bad.empty(); }
 };
 
-/// Compares tokenizer and every shard with their digests and reads them; goes on behind a bad one. `report` counts shards.
-/// Failure: there is no manifest, or none that can be read.
-[[nodiscard]] Result<Verification> verify(std::filesystem::path const& folder, Report const& report = {});
+/// Compares tokenizer and every shard with their digests and reads them; goes on behind a bad one.
+/// `report` counts shards. Failure: there is no manifest, or none that can be read.
+[[nodiscard]] Result<Verification> verify(std::filesystem::path const& folder,
+                                          Report const& report = {});
 
 }  // namespace curtail::data

@@ -9,8 +9,10 @@
 namespace curtail::data {
 namespace {
 
-/// Unicode's White_Space, which is what \s means to the tokenizer's home, Rust. PCRE2's own \s holds U+180E besides.
-constexpr std::string_view white_space = R"(\x{9}-\x{d} \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
+/// Unicode's White_Space, which is what \s means to the tokenizer's home, Rust. PCRE2's own \s
+/// holds U+180E besides.
+constexpr std::string_view white_space =
+    R"(\x{9}-\x{d} \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
 /// The split pattern in PCRE2's words: \s and \S spelled out, inside a class or as one.
 std::string native_pattern()
@@ -51,10 +53,12 @@ Splitter::Splitter() : code_(std::make_unique<Code>())
     auto const pattern = native_pattern();
     int error = 0;
     PCRE2_SIZE at = 0;
-    code_->code.reset(
-        pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(), PCRE2_UTF | PCRE2_ANCHORED, &error, &at, nullptr));
-    if (!code_->code) throw std::logic_error("split pattern does not compile at offset " + std::to_string(at));
-    // Without JIT (some processors, hardened kernels) the interpreter gives the same pieces, slower.
+    code_->code.reset(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                    PCRE2_UTF | PCRE2_ANCHORED, &error, &at, nullptr));
+    if (!code_->code)
+        throw std::logic_error("split pattern does not compile at offset " + std::to_string(at));
+    // Without JIT (some processors, hardened kernels) the interpreter gives the same pieces,
+    // slower.
     pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
     code_->context.reset(pcre2_match_context_create(nullptr));
     code_->match.reset(pcre2_match_data_create_from_pattern(code_->code.get(), nullptr));
@@ -69,9 +73,12 @@ Splitter& Splitter::operator=(Splitter&&) noexcept = default;
 
 std::string_view Splitter::first_piece(std::string_view text) const
 {
-    int const groups = pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0, PCRE2_NO_UTF_CHECK,
-                                   code_->match.get(), code_->context.get());
-    if (groups < 1) throw std::runtime_error("the split pattern failed with PCRE2 error " + std::to_string(groups));
+    int const groups =
+        pcre2_match(code_->code.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), 0,
+                    PCRE2_NO_UTF_CHECK, code_->match.get(), code_->context.get());
+    if (groups < 1)
+        throw std::runtime_error("the split pattern failed with PCRE2 error " +
+                                 std::to_string(groups));
     return text.substr(0, pcre2_get_ovector_pointer(code_->match.get())[1]);
 }
 

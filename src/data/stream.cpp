@@ -22,17 +22,20 @@ TokenStream::TokenStream(std::filesystem::path folder, Part part, Manifest manif
 
 Result<TokenStream> TokenStream::open(std::filesystem::path const& folder, Part part)
 {
-    return read_manifest(folder).map([&](Manifest manifest) { return TokenStream(folder, part, std::move(manifest)); });
+    return read_manifest(folder).map(
+        [&](Manifest manifest) { return TokenStream(folder, part, std::move(manifest)); });
 }
 
 Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
 {
-    auto const known = std::find_if(loaded_.begin(), loaded_.end(), [&](Loaded const& l) { return l.shard == index; });
+    auto const known = std::find_if(loaded_.begin(), loaded_.end(),
+                                    [&](Loaded const& l) { return l.shard == index; });
     if (known != loaded_.end()) {
         loaded_.splice(loaded_.begin(), loaded_, known);
         return &loaded_.front().tokens;
     }
-    auto read = read_shard(folder_, manifest_.part(part_).shards[index], {part_, manifest_.tokenizer, manifest_.vocabulary});
+    auto read = read_shard(folder_, manifest_.part(part_).shards[index],
+                           {part_, manifest_.tokenizer, manifest_.vocabulary});
     if (!read) return tl::unexpected(read.error());
     if (loaded_.size() == kept_shards) loaded_.pop_back();
     loaded_.push_front({index, std::move(read->tokens)});
@@ -41,9 +44,11 @@ Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
 
 Result<void> TokenStream::read(std::int64_t offset, std::span<Token> out)
 {
-    if (offset < 0 || offset + static_cast<std::int64_t>(out.size()) > tokens()) throw std::out_of_range("tokens beyond the stream's end");
+    if (offset < 0 || offset + static_cast<std::int64_t>(out.size()) > tokens())
+        throw std::out_of_range("tokens beyond the stream's end");
     while (!out.empty()) {
-        auto const index = static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
+        auto const index = static_cast<std::size_t>(
+            std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
         auto const found = shard(index);
         if (!found) return tl::unexpected(found.error());
         auto const begin = index == 0 ? 0 : ends_[index - 1];
@@ -61,7 +66,8 @@ Result<double> unigram_entropy(TokenStream& stream)
     std::vector<std::int64_t> counts(static_cast<std::size_t>(max_vocabulary));
     std::vector<Token> some(std::size_t{1} << 16);
     for (std::int64_t at = 0; at < stream.tokens();) {
-        auto const now = std::span(some).first(static_cast<std::size_t>(std::min<std::int64_t>(stream.tokens() - at, std::ssize(some))));
+        auto const now = std::span(some).first(static_cast<std::size_t>(
+            std::min<std::int64_t>(stream.tokens() - at, std::ssize(some))));
         if (auto read = stream.read(at, now); !read) return tl::unexpected(read.error());
         for (auto const token : now) ++counts[token];
         at += std::ssize(now);

@@ -28,7 +28,8 @@ struct Summary {
 [[nodiscard]] std::string to_text(Summary const& summary);
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
-/// Attributes and tensors of one shard (or any tensor file), whose content is checked against its own digest.
+/// Attributes and tensors of one shard (or any tensor file), whose content is checked against its
+/// own digest.
 [[nodiscard]] Result<json::Object> describe_shard(std::filesystem::path const& file);
 [[nodiscard]] std::string shard_text(json::Object const& description);
 

@@ -11,7 +11,8 @@
 namespace curtail::data {
 namespace {
 
-constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 std::string to_base64(std::string_view bytes)
 {
@@ -19,8 +20,10 @@ std::string to_base64(std::string_view bytes)
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         auto const part = bytes.substr(i, 3);
         std::uint32_t word = 0;
-        for (std::size_t k = 0; k < 3; ++k) word = word << 8 | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
-        for (std::size_t k = 0; k < 4; ++k) out += k <= part.size() ? alphabet[word >> (18 - 6 * k) & 63] : '=';
+        for (std::size_t k = 0; k < 3; ++k)
+            word = word << 8 | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
+        for (std::size_t k = 0; k < 4; ++k)
+            out += k <= part.size() ? alphabet[word >> (18 - 6 * k) & 63] : '=';
     }
     return out;
 }
@@ -40,7 +43,8 @@ std::optional<std::string> from_base64(std::string_view text)
             word = word << 6 | static_cast<std::uint32_t>(value);
         }
         word <<= 6 * (4 - quad.size());
-        for (std::size_t k = 0; k < 3 && k + 1 < quad.size(); ++k) out += static_cast<char>(word >> (16 - 8 * k) & 255);
+        for (std::size_t k = 0; k < 3 && k + 1 < quad.size(); ++k)
+            out += static_cast<char>(word >> (16 - 8 * k) & 255);
     }
     return out;
 }
@@ -58,7 +62,8 @@ std::optional<Line> parse_line(std::string_view line)
     auto const number = line.substr(space + 1);
     std::int64_t rank = 0;
     auto const [end, error] = std::from_chars(number.data(), number.data() + number.size(), rank);
-    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size()) return std::nullopt;
+    if (!bytes || bytes->empty() || error != std::errc{} || end != number.data() + number.size())
+        return std::nullopt;
     return Line{std::move(*bytes), rank};
 }
 
@@ -66,11 +71,14 @@ std::optional<Line> parse_line(std::string_view line)
 
 Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::string const& source)
 {
-    auto const bad = [&](std::string why) { return fail(ExitCode::data, "cannot use tokenizer " + source, std::move(why)); };
+    auto const bad = [&](std::string why) {
+        return fail(ExitCode::data, "cannot use tokenizer " + source, std::move(why));
+    };
     while (!ranks.empty() && ranks.back().empty()) ranks.pop_back();
     if (static_cast<std::int64_t>(ranks.size() + special_tokens.size()) > max_vocabulary)
-        return bad("it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
-                   std::to_string(max_vocabulary - static_cast<std::int64_t>(special_tokens.size())));
+        return bad(
+            "it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
+            std::to_string(max_vocabulary - static_cast<std::int64_t>(special_tokens.size())));
     Tokenizer made;
     made.ranks_ = std::move(ranks);
     std::size_t splits = 0;
@@ -78,7 +86,8 @@ Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::str
         auto const& bytes = made.ranks_[i];
         if (bytes.empty()) continue;
         if (bytes.size() > max_token_bytes)
-            return bad("rank " + std::to_string(i) + " has more than " + std::to_string(max_token_bytes) + " bytes");
+            return bad("rank " + std::to_string(i) + " has more than " +
+                       std::to_string(max_token_bytes) + " bytes");
         if (!made.ids_.emplace(bytes, static_cast<Token>(i)).second)
             return bad("rank " + std::to_string(i) + " repeats the bytes of another");
         splits += bytes.size() - 1;
@@ -91,7 +100,8 @@ Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::str
         for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
             auto const left = made.ids_.find(bytes.substr(0, cut));
             auto const right = made.ids_.find(bytes.substr(cut));
-            if (left != made.ids_.end() && right != made.ids_.end()) made.pairs_.insert(left->second, right->second, id);
+            if (left != made.ids_.end() && right != made.ids_.end())
+                made.pairs_.insert(left->second, right->second, id);
         }
     made.digest_ = sha256(made.to_tiktoken());
     return made;
@@ -106,11 +116,13 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
         if (text_line.empty()) continue;
         auto line = parse_line(text_line);
         auto const bad = [&](std::string const& why) {
-            return fail(ExitCode::data, "cannot read tokenizer " + source, "line " + std::to_string(number) + " " + why,
+            return fail(ExitCode::data, "cannot read tokenizer " + source,
+                        "line " + std::to_string(number) + " " + why,
                         "a line is: base64 of the token's bytes, a space, its rank");
         };
         if (!line) return bad("is not a token and its rank");
-        if (line->rank < 0 || line->rank >= max_vocabulary) return bad("has a rank outside 0 to " + std::to_string(max_vocabulary - 1));
+        if (line->rank < 0 || line->rank >= max_vocabulary)
+            return bad("has a rank outside 0 to " + std::to_string(max_vocabulary - 1));
         auto const rank = static_cast<std::size_t>(line->rank);
         if (rank >= ranks.size()) ranks.resize(rank + 1);
         if (!ranks[rank].empty()) return bad("repeats rank " + std::to_string(rank));
@@ -121,7 +133,9 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
 
 Result<Tokenizer> Tokenizer::read(std::filesystem::path const& file)
 {
-    return read_file(file, max_tokenizer_bytes).and_then([&](std::string const& text) { return parse(text, file.string()); });
+    return read_file(file, max_tokenizer_bytes).and_then([&](std::string const& text) {
+        return parse(text, file.string());
+    });
 }
 
 std::string Tokenizer::to_tiktoken() const
@@ -132,7 +146,10 @@ std::string Tokenizer::to_tiktoken() const
     return out;
 }
 
-std::int64_t Tokenizer::vocabulary() const { return static_cast<std::int64_t>(ranks_.size() + special_tokens.size()); }
+std::int64_t Tokenizer::vocabulary() const
+{
+    return static_cast<std::int64_t>(ranks_.size() + special_tokens.size());
+}
 
 Token Tokenizer::special(std::size_t index) const
 {
@@ -145,11 +162,13 @@ Result<std::string> Tokenizer::decode(std::span<Token const> tokens) const
     std::string text;
     for (Token const token : tokens) {
         std::size_t const beyond = token - std::min<std::size_t>(token, ranks_.size());
-        if (token >= ranks_.size() && beyond < special_tokens.size()) text += special_tokens[beyond];
+        if (token >= ranks_.size() && beyond < special_tokens.size())
+            text += special_tokens[beyond];
         else if (token < ranks_.size() && !ranks_[token].empty()) text += ranks_[token];
         else
             return fail(ExitCode::data, "cannot decode token " + std::to_string(token),
-                        "the vocabulary has no such token (its size is " + std::to_string(vocabulary()) + ")",
+                        "the vocabulary has no such token (its size is " +
+                            std::to_string(vocabulary()) + ")",
                         "was the text encoded with another tokenizer?");
     }
     return text;

@@ -26,25 +26,31 @@ struct Candidate {
     std::int64_t count;
     Pair pair;
     /// Most frequent on top; of equal ones the smallest pair.
-    bool operator<(Candidate const& other) const { return count != other.count ? count < other.count : pair > other.pair; }
+    bool operator<(Candidate const& other) const
+    {
+        return count != other.count ? count < other.count : pair > other.pair;
+    }
 };
 
 class Trainer {
   public:
     explicit Trainer(std::vector<Word> words) : words_(std::move(words)) {}
 
-    /// The pairs in the order in which they become tokens 256, 257, ...; fewer than `merges` if none is left.
+    /// The pairs in the order in which they become tokens 256, 257, ...; fewer than `merges` if
+    /// none is left.
     std::vector<Pair> run(std::int64_t merges, Report const& report)
     {
         for (std::uint32_t w = 0; w < words_.size(); ++w)
-            for (std::size_t i = 0; i + 1 < words_[w].parts.size(); ++i) change(pair_of(words_[w].parts[i], words_[w].parts[i + 1]), +1, w);
+            for (std::size_t i = 0; i + 1 < words_[w].parts.size(); ++i)
+                change(pair_of(words_[w].parts[i], words_[w].parts[i + 1]), +1, w);
         for (auto const& [pair, found] : pairs_) heap_.push({found.count, pair});
         std::vector<Pair> chosen;
         while (static_cast<std::int64_t>(chosen.size()) < merges && !heap_.empty()) {
             auto const top = heap_.top();
             heap_.pop();
             auto const found = pairs_.find(top.pair);
-            // Counts only fall after a pair's birth, so an entry is out of date by being too high: put it back where it belongs.
+            // Counts only fall after a pair's birth, so an entry is out of date by being too high:
+            // put it back where it belongs.
             if (found == pairs_.end() || found->second.count <= 0) continue;
             if (found->second.count != top.count) {
                 heap_.push({found->second.count, top.pair});
@@ -65,7 +71,8 @@ class Trainer {
     {
         auto& found = pairs_[pair];
         found.count += sign * words_[word].count;
-        if (sign > 0 && (found.words.empty() || found.words.back() != word)) found.words.push_back(word);
+        if (sign > 0 && (found.words.empty() || found.words.back() != word))
+            found.words.push_back(word);
     }
 
     void merge(Pair pair, Token merged)
@@ -74,7 +81,8 @@ class Trainer {
         for (auto const word : where) merge_in(word, pair, merged);
         pairs_.erase(pair);
         for (auto const born : born_)
-            if (auto const found = pairs_.find(born); found != pairs_.end() && found->second.count > 0)
+            if (auto const found = pairs_.find(born);
+                found != pairs_.end() && found->second.count > 0)
                 heap_.push({found->second.count, born});
         born_.clear();
     }
@@ -126,8 +134,9 @@ Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)
     Splitter const splitter;
     for (std::size_t d = 0; d < documents.size(); ++d) {
         if (auto const at = find_invalid_utf8(documents[d]))
-            return fail(ExitCode::data, "cannot train a tokenizer",
-                        "document " + std::to_string(d) + " is not UTF-8 at byte " + std::to_string(*at));
+            return fail(
+                ExitCode::data, "cannot train a tokenizer",
+                "document " + std::to_string(d) + " is not UTF-8 at byte " + std::to_string(*at));
         splitter.each(documents[d], [&](std::string_view piece) {
             auto const known = counts.find(piece);
             if (known == counts.end()) counts.emplace(piece, 1);
@@ -145,8 +154,9 @@ Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)
     return words;
 }
 
-/// Two chains of merges can lead to the same bytes. Then only the later token is ever produced, and the earlier rank stays empty,
-/// as it does when such a vocabulary goes through tiktoken's table of bytes.
+/// Two chains of merges can lead to the same bytes. Then only the later token is ever produced, and
+/// the earlier rank stays empty, as it does when such a vocabulary goes through tiktoken's table of
+/// bytes.
 std::vector<std::string> bytes_of(std::vector<Pair> const& merges)
 {
     std::vector<std::string> all;
@@ -162,18 +172,23 @@ std::vector<std::string> bytes_of(std::vector<Pair> const& merges)
 
 }  // namespace
 
-Result<Tokenizer> train_tokenizer(std::span<std::string const> documents, std::int64_t vocabulary, Report const& report)
+Result<Tokenizer> train_tokenizer(std::span<std::string const> documents, std::int64_t vocabulary,
+                                  Report const& report)
 {
     if (vocabulary < min_vocabulary || vocabulary > max_vocabulary)
-        return fail(ExitCode::usage, "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
-                    "a vocabulary has " + std::to_string(min_vocabulary) + " to " + std::to_string(max_vocabulary));
+        return fail(ExitCode::usage,
+                    "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
+                    "a vocabulary has " + std::to_string(min_vocabulary) + " to " +
+                        std::to_string(max_vocabulary));
     auto words = count_pieces(documents);
     if (!words) return tl::unexpected(words.error());
     auto const wanted = vocabulary - min_vocabulary;
     auto const merges = Trainer(std::move(*words)).run(wanted, report);
     if (static_cast<std::int64_t>(merges.size()) < wanted)
-        return fail(ExitCode::data, "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
-                    "the text gives only " + std::to_string(min_vocabulary + static_cast<std::int64_t>(merges.size())),
+        return fail(ExitCode::data,
+                    "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
+                    "the text gives only " +
+                        std::to_string(min_vocabulary + static_cast<std::int64_t>(merges.size())),
                     "take more text or a smaller vocabulary");
     return Tokenizer::from_ranks(bytes_of(merges), "trained");
 }

@@ -14,10 +14,13 @@ std::size_t index_from(Time time, Grid const& grid)
     return std::min(grid.points, static_cast<std::size_t>(steps));
 }
 
-void fill(std::vector<Watts>& power, Watts level, std::span<Interval const> intervals, Grid const& grid)
+void fill(std::vector<Watts>& power, Watts level, std::span<Interval const> intervals,
+          Grid const& grid)
 {
     for (auto const& interval : intervals)
-        for (std::size_t i = index_from(interval.from, grid); i < grid.points && grid.at(i) <= interval.to; ++i) power[i] = level;
+        for (std::size_t i = index_from(interval.from, grid);
+             i < grid.points && grid.at(i) <= interval.to; ++i)
+            power[i] = level;
 }
 
 }  // namespace
@@ -26,14 +29,16 @@ std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap)
 {
     std::vector<Interval> out;
     for (Time const time : times) {
-        if (!out.empty() && time < out.back().to) throw std::invalid_argument("times of steps must rise");
+        if (!out.empty() && time < out.back().to)
+            throw std::invalid_argument("times of steps must rise");
         if (out.empty() || time - out.back().to > longest_gap) out.push_back({time, time});
         else out.back().to = time;
     }
     return out;
 }
 
-std::vector<Watts> power_on_grid(std::span<Interval const> provisioned, std::span<Interval const> training, PowerByState const& power,
+std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
+                                 std::span<Interval const> training, PowerByState const& power,
                                  Grid const& grid)
 {
     std::vector<Watts> out(grid.points);
@@ -42,7 +47,8 @@ std::vector<Watts> power_on_grid(std::span<Interval const> provisioned, std::spa
     return out;
 }
 
-Tally tally_on_grid(std::span<Watts const> power, Grid const& grid, IntensitySeries const& intensity, GramsPerKwh threshold)
+Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
+                    IntensitySeries const& intensity, GramsPerKwh threshold)
 {
     Tally sum;
     for (std::size_t i = 0; i < power.size(); ++i) {

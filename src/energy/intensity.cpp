@@ -17,15 +17,18 @@ GramsPerKwh between(IntensityPoint const& a, IntensityPoint const& b, Time time)
 IntensitySeries::IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends)
     : points_(std::move(points)),
       past_ends_(past_ends),
-      blind_(std::none_of(points_.begin(), points_.end(), [](IntensityPoint const& p) { return p.intensity.has_value(); }))
+      blind_(std::none_of(points_.begin(), points_.end(),
+                          [](IntensityPoint const& p) { return p.intensity.has_value(); }))
 {
     for (std::size_t i = 1; i < points_.size(); ++i)
-        if (points_[i].time <= points_[i - 1].time) throw std::invalid_argument("intensity samples must have rising times");
+        if (points_[i].time <= points_[i - 1].time)
+            throw std::invalid_argument("intensity samples must have rising times");
 }
 
 std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
 {
-    auto const upper = std::upper_bound(points_.begin(), points_.end(), time, [](Time t, IntensityPoint const& p) { return t < p.time; });
+    auto const upper = std::upper_bound(points_.begin(), points_.end(), time,
+                                        [](Time t, IntensityPoint const& p) { return t < p.time; });
     if (upper != points_.begin() && (upper - 1)->time == time) return (upper - 1)->intensity;
     if (points_.empty()) return std::nullopt;
     if (upper == points_.begin() || upper == points_.end()) {
@@ -43,29 +46,33 @@ IntensityPiece IntensitySeries::piece(Interval when, std::size_t upper) const
     if (points_.empty()) return out;
     if (upper == 0 || upper == points_.size()) {
         auto const& end = upper == 0 ? points_.front() : points_.back();
-        if (past_ends_ == PastEnds::hold && end.intensity) out = {when, true, *end.intensity, *end.intensity};
+        if (past_ends_ == PastEnds::hold && end.intensity)
+            out = {when, true, *end.intensity, *end.intensity};
         return out;
     }
     auto const& a = points_[upper - 1];
     auto const& b = points_[upper];
-    if (a.intensity && b.intensity) out = {when, true, between(a, b, when.from), between(a, b, when.to)};
+    if (a.intensity && b.intensity)
+        out = {when, true, between(a, b, when.from), between(a, b, when.to)};
     return out;
 }
 
 Interval IntensitySeries::held_after_last(Interval interval) const
 {
     bool const held = past_ends_ == PastEnds::hold && !points_.empty() && points_.back().intensity;
-    return {held ? std::clamp(points_.back().time, interval.from, interval.to) : interval.to, interval.to};
+    return {held ? std::clamp(points_.back().time, interval.from, interval.to) : interval.to,
+            interval.to};
 }
 
 std::vector<IntensityPiece> IntensitySeries::pieces(Interval interval) const
 {
     std::vector<IntensityPiece> out;
-    auto const first =
-        std::upper_bound(points_.begin(), points_.end(), interval.from, [](Time t, IntensityPoint const& p) { return t < p.time; });
+    auto const first = std::upper_bound(points_.begin(), points_.end(), interval.from,
+                                        [](Time t, IntensityPoint const& p) { return t < p.time; });
     auto upper = static_cast<std::size_t>(first - points_.begin());
     for (Time from = interval.from; from < interval.to; ++upper) {
-        Time const to = upper < points_.size() ? std::min(points_[upper].time, interval.to) : interval.to;
+        Time const to =
+            upper < points_.size() ? std::min(points_[upper].time, interval.to) : interval.to;
         out.push_back(piece({from, to}, upper));
         from = to;
     }

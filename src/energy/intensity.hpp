@@ -36,18 +36,21 @@ struct IntensityPiece {
     GramsPerKwh end;
 };
 
-/// Marginal carbon intensity of one region over time: linear between neighbouring samples, unknown beside a missing one.
+/// Marginal carbon intensity of one region over time: linear between neighbouring samples, unknown
+/// beside a missing one.
 class IntensitySeries {
   public:
     /// Times must rise strictly; throws std::invalid_argument otherwise.
-    explicit IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends = PastEnds::unknown);
+    explicit IntensitySeries(std::vector<IntensityPoint> points,
+                             PastEnds past_ends = PastEnds::unknown);
 
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// No sample has a value: nothing can be known of what is drawn here, at any time.
     [[nodiscard]] bool blind() const { return blind_; }
     /// The interval cut at the samples, in order, without gaps. Empty for an empty interval.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// The part of the interval after the last sample, where that sample's value is held; empty where nothing is held.
+    /// The part of the interval after the last sample, where that sample's value is held; empty
+    /// where nothing is held.
     [[nodiscard]] Interval held_after_last(Interval interval) const;
     [[nodiscard]] std::vector<IntensityPoint> const& points() const { return points_; }
 

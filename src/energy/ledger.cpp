@@ -62,8 +62,8 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
     return out;
 }
 
-Ledger account(std::span<StateInterval const> states, std::span<Interval const> windows, IntensitySeries const& intensity,
-               Rules const& rules)
+Ledger account(std::span<StateInterval const> states, std::span<Interval const> windows,
+               IntensitySeries const& intensity, Rules const& rules)
 {
     Ledger ledger{{}, {}, {}, rules.energy, rules.carbon};
     for (auto const& s : states) {
@@ -72,11 +72,13 @@ Ledger account(std::span<StateInterval const> states, std::span<Interval const> 
         ledger.total += tally;
     }
     for (auto const& window : windows)
-        for (auto const& s : clip(states, window)) ledger.inside_windows += rules.power.of(s.state) * s.when.length();
+        for (auto const& s : clip(states, window))
+            ledger.inside_windows += rules.power.of(s.state) * s.when.length();
     return ledger;
 }
 
-std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySeries const& intensity, Rules const& rules, Time from,
+std::vector<Tally> cumulative(std::span<StateInterval const> states,
+                              IntensitySeries const& intensity, Rules const& rules, Time from,
                               Millis step, std::size_t count)
 {
     if (count == 0) return {};
@@ -86,7 +88,8 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySe
         for (Time at = s.when.from; at < s.when.to;) {
             auto const cell = (at - from) / step;
             Time const to = std::min(s.when.to, from + (cell + 1) * step);
-            cells[static_cast<std::size_t>(cell) + 1] += integrate(rules.power.of(s.state), {at, to}, intensity, rules.threshold);
+            cells[static_cast<std::size_t>(cell) + 1] +=
+                integrate(rules.power.of(s.state), {at, to}, intensity, rules.threshold);
             at = to;
         }
     }
@@ -94,12 +97,14 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySe
     return cells;
 }
 
-AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start, IntensitySeries const& intensity, Rules const& rules)
+AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
+                   IntensitySeries const& intensity, Rules const& rules)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens.value) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when, integrate(rules.power.training, when, intensity, rules.threshold), intensity.held_after_last(when)};
+    return {when, integrate(rules.power.training, when, intensity, rules.threshold),
+            intensity.held_after_last(when)};
 }
 
 }  // namespace curtail::energy

@@ -11,7 +11,8 @@ namespace curtail::energy {
 
 /// What a site is doing with its devices. Between intervals it has none and draws nothing.
 enum class State { starting, training, exchange, idle, draining };
-inline constexpr State all_states[] = {State::starting, State::training, State::exchange, State::idle, State::draining};
+inline constexpr State all_states[] = {State::starting, State::training, State::exchange,
+                                       State::idle, State::draining};
 [[nodiscard]] char const* name(State state);
 /// The state of that name; nothing if there is none.
 [[nodiscard]] std::optional<State> state_named(std::string_view word);
@@ -57,16 +58,21 @@ struct Rules {
     Provenance carbon;
 };
 
-/// Energy and carbon of a site by state. `states` do not overlap; `windows` are in order and do not overlap.
-[[nodiscard]] Ledger account(std::span<StateInterval const> states, std::span<Interval const> windows, IntensitySeries const& intensity,
+/// Energy and carbon of a site by state. `states` do not overlap; `windows` are in order and do not
+/// overlap.
+[[nodiscard]] Ledger account(std::span<StateInterval const> states,
+                             std::span<Interval const> windows, IntensitySeries const& intensity,
                              Rules const& rules);
 
-/// Running totals at `from`, `from + step`, ... (`count` of them): everything drawn from `from` to that moment.
-[[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states, IntensitySeries const& intensity, Rules const& rules,
+/// Running totals at `from`, `from + step`, ... (`count` of them): everything drawn from `from` to
+/// that moment.
+[[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
+                                            IntensitySeries const& intensity, Rules const& rules,
                                             Time from, Millis step, std::size_t count);
 
 /// The part of `states` inside `interval`.
-[[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval interval);
+[[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
+                                              Interval interval);
 
 /// The counterfactual: one site that never stops.
 struct AlwaysOn {
@@ -74,8 +80,9 @@ struct AlwaysOn {
     Tally tally;
     Interval held;  ///< the part of `when` after the last sample, where `intensity` holds its value
 };
-/// `tokens` at `tokens_per_second` (seconds of the signal's clock), at training power without a pause, from `start`. `rate` must be
-/// positive.
-[[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start, IntensitySeries const& intensity, Rules const& rules);
+/// `tokens` at `tokens_per_second` (seconds of the signal's clock), at training power without a
+/// pause, from `start`. `rate` must be positive.
+[[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
+                                 IntensitySeries const& intensity, Rules const& rules);
 
 }  // namespace curtail::energy

@@ -9,14 +9,18 @@ constexpr GramsPerKwh mean(GramsPerKwh a, GramsPerKwh b) { return 0.5 * (a + b);
 Tally uniform(WattHours energy, GramsPerKwh begin, GramsPerKwh end, bool clean)
 {
     Grams const carbon = energy * mean(begin, end);
-    return {
-        .energy = energy, .clean = clean ? energy : WattHours{}, .unknown = {}, .carbon = carbon, .carbon_dirty = clean ? Grams{} : carbon};
+    return {.energy = energy,
+            .clean = clean ? energy : WattHours{},
+            .unknown = {},
+            .carbon = carbon,
+            .carbon_dirty = clean ? Grams{} : carbon};
 }
 
 Tally of_piece(Watts power, IntensityPiece const& piece, GramsPerKwh threshold)
 {
     WattHours const energy = power * piece.when.length();
-    if (!piece.known) return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
+    if (!piece.known)
+        return {.energy = energy, .clean = {}, .unknown = energy, .carbon = {}, .carbon_dirty = {}};
     bool const clean_begin = piece.begin < threshold;
     bool const clean_end = piece.end < threshold;
     if (clean_begin == clean_end) return uniform(energy, piece.begin, piece.end, clean_begin);
@@ -51,7 +55,8 @@ std::optional<GramsPerKwh> Tally::mean_intensity() const
     return GramsPerKwh{carbon.value / seen().value * 1000};
 }
 
-Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity, GramsPerKwh threshold)
+Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
+                GramsPerKwh threshold)
 {
     Tally sum;
     for (auto const& piece : intensity.pieces(interval)) sum += of_piece(power, piece, threshold);

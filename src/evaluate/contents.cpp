@@ -10,7 +10,8 @@
 namespace curtail::evaluate {
 namespace {
 
-json::Object describe_tensor(std::string const& name, char const* type, std::vector<std::int64_t> const& shape)
+json::Object describe_tensor(std::string const& name, char const* type,
+                             std::vector<std::int64_t> const& shape)
 {
     json::Array sides;
     for (auto side : shape) sides.emplace_back(side);
@@ -39,15 +40,17 @@ void add_statistics(json::Object& tensor, std::span<float const> values)
 std::string shape_text(json::Array const& sides)
 {
     std::string text;
-    for (auto const& side : sides) text += (text.empty() ? "" : " x ") + std::to_string(*side.as_integer());
+    for (auto const& side : sides)
+        text += (text.empty() ? "" : " x ") + std::to_string(*side.as_integer());
     return text.empty() ? "scalar" : text;
 }
 
 std::string tensor_line(json::Object const& tensor)
 {
     auto const number = [&](char const* key) { return tensor.find(key)->as_number().value_or(0); };
-    auto line = fmt::format("{:<48} {:<8} {:>16}", *tensor.find("name")->as_text(), *tensor.find("type")->as_text(),
-                            shape_text(*tensor.find("shape")->as_array()));
+    auto line =
+        fmt::format("{:<48} {:<8} {:>16}", *tensor.find("name")->as_text(),
+                    *tensor.find("type")->as_text(), shape_text(*tensor.find("shape")->as_array()));
     if (tensor.find("rms") == nullptr) return line + "\n";
     line += fmt::format("  rms {:<10.4g} greatest {:<10.4g}", number("rms"), number("greatest"));
     if (number("not_finite") > 0) line += fmt::format(" {:.0f} NOT FINITE", number("not_finite"));
@@ -72,7 +75,10 @@ Result<json::Object> describe_file(std::filesystem::path const& file)
         }
         list.emplace_back(std::move(tensor));
     }
-    return json::Object{{"file", file.string()}, {"attributes", reader->attributes()}, {"elements", elements}, {"tensors", list}};
+    return json::Object{{"file", file.string()},
+                        {"attributes", reader->attributes()},
+                        {"elements", elements},
+                        {"tensors", list}};
 }
 
 json::Object describe_commit(CommittedModel const& model)
@@ -80,12 +86,14 @@ json::Object describe_commit(CommittedModel const& model)
     auto const& commit = model.commit;
     json::Array parts;
     for (auto const& part : commit.model.parts)
-        parts.emplace_back(json::Object{{"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}});
+        parts.emplace_back(json::Object{
+            {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}});
     json::Array list;
     for (auto const& place : model::parameter_places(model.weights.shape())) {
         auto tensor = describe_tensor(place.name, "float32", place.shape);
         add_statistics(tensor,
-                       model.weights.values().subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.numel())));
+                       model.weights.values().subspan(static_cast<std::size_t>(place.offset),
+                                                      static_cast<std::size_t>(place.numel())));
         list.emplace_back(std::move(tensor));
     }
     json::Object about{{"run", commit.run.value},
@@ -96,7 +104,10 @@ json::Object describe_commit(CommittedModel const& model)
                        {"tokens", commit.totals.tokens},
                        {"steps", commit.totals.steps},
                        {"time", format_time(commit.time)}};
-    return json::Object{{"attributes", about}, {"parts", parts}, {"elements", model.weights.numel()}, {"tensors", list}};
+    return json::Object{{"attributes", about},
+                        {"parts", parts},
+                        {"elements", model.weights.numel()},
+                        {"tensors", list}};
 }
 
 std::string contents_text(json::Object const& description)
@@ -104,11 +115,15 @@ std::string contents_text(json::Object const& description)
     std::string text;
     if (auto const* file = description.find("file")) text += printable(*file->as_text()) + "\n";
     for (auto const& [key, value] : description.find("attributes")->as_object()->members())
-        text += fmt::format("{:<16} {}\n", key, printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
+        text += fmt::format(
+            "{:<16} {}\n", key,
+            printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
     if (auto const* parts = description.find("parts"))
-        for (auto const& part : *parts->as_array()) text += fmt::format("{:<16} {}\n", "stored as", json::to_string(part));
+        for (auto const& part : *parts->as_array())
+            text += fmt::format("{:<16} {}\n", "stored as", json::to_string(part));
     text += fmt::format("{:<16} {}\n\n", "values", *description.find("elements")->as_integer());
-    for (auto const& tensor : *description.find("tensors")->as_array()) text += tensor_line(*tensor.as_object());
+    for (auto const& tensor : *description.find("tensors")->as_array())
+        text += tensor_line(*tensor.as_object());
     return text;
 }
 

@@ -7,8 +7,9 @@
 /// What a checkpoint holds, for people and as JSON.
 namespace curtail::evaluate {
 
-/// Attributes and tensors of a tensor file (weights, delta, snapshot, shard): type, shape, and of float32 ones root mean square,
-/// greatest absolute value and how many values are not finite. Code `data` if the file is damaged.
+/// Attributes and tensors of a tensor file (weights, delta, snapshot, shard): type, shape, and of
+/// float32 ones root mean square, greatest absolute value and how many values are not finite. Code
+/// `data` if the file is damaged.
 [[nodiscard]] Result<json::Object> describe_file(std::filesystem::path const& file);
 /// A committed model: the commit, where its weights are stored, and its tensors as above.
 [[nodiscard]] json::Object describe_commit(CommittedModel const& model);

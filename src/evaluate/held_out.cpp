@@ -34,26 +34,31 @@ class Spread {
 };
 
 /// Losses of `rows` rows of `length` tokens each that begin at `offset`: (rows, length).
-Result<at::Tensor> losses_at(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t offset, std::int64_t rows, std::int64_t length)
+Result<at::Tensor> losses_at(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t offset,
+                             std::int64_t rows, std::int64_t length)
 {
     std::vector<data::Token> tokens(static_cast<std::size_t>(rows * length + 1));
     if (auto read = stream.read(offset, tokens); !read) return tl::unexpected(read.error());
     std::vector<std::int64_t> ids(tokens.begin(), tokens.end());
-    auto const view = [&](std::int64_t shift) { return at::from_blob(ids.data() + shift, {rows, length}, at::TensorOptions(at::kLong)); };
+    auto const view = [&](std::int64_t shift) {
+        return at::from_blob(ids.data() + shift, {rows, length}, at::TensorOptions(at::kLong));
+    };
     return gpt.token_losses(view(0), view(1));
 }
 
 }  // namespace
 
-Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream, data::Report const& report)
+Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
+                                  data::Report const& report)
 {
     auto const what = "cannot evaluate on the held-out part";
     if (stream.tokens() < 2)
-        return fail(ExitCode::data, what, "it has " + std::to_string(stream.tokens()) + " tokens", "prepare data with a larger --held-out");
+        return fail(ExitCode::data, what, "it has " + std::to_string(stream.tokens()) + " tokens",
+                    "prepare data with a larger --held-out");
     if (stream.manifest().vocabulary > gpt.shape().vocabulary)
         return fail(ExitCode::data, what,
-                    "the data's vocabulary is " + std::to_string(stream.manifest().vocabulary) + ", the model's " +
-                        std::to_string(gpt.shape().vocabulary),
+                    "the data's vocabulary is " + std::to_string(stream.manifest().vocabulary) +
+                        ", the model's " + std::to_string(gpt.shape().vocabulary),
                     "use the data that the run was trained on");
     HeldOutLoss out;
     out.tokens = stream.tokens() - 1;
@@ -69,7 +74,8 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
     for (std::int64_t row = 0; row * length < out.tokens;) {
         bool const last = row == whole_rows;
         std::int64_t const rows = last ? 1 : std::min(rows_per_pass, whole_rows - row);
-        auto const losses = losses_at(gpt, stream, row * length, rows, last ? out.tokens - row * length : length);
+        auto const losses =
+            losses_at(gpt, stream, row * length, rows, last ? out.tokens - row * length : length);
         if (!losses) return tl::unexpected(losses.error());
         auto const sums = losses->sum(at::IntArrayRef{1}, false, at::kDouble);
         for (std::int64_t r = 0; r < rows; ++r) {
@@ -78,12 +84,15 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
             if (!last) rows_spread.add(row_sum / static_cast<double>(length));
         }
         row += rows;
-        if (report) report(static_cast<double>(std::min(row * length, out.tokens)), static_cast<double>(out.tokens));
+        if (report)
+            report(static_cast<double>(std::min(row * length, out.tokens)),
+                   static_cast<double>(out.tokens));
     }
     out.loss = sum / static_cast<double>(out.tokens);
     out.standard_error = rows_spread.standard_error();
     auto const& part = stream.manifest().held_out;
-    double const tokens_per_byte = static_cast<double>(part.tokens) / static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
+    double const tokens_per_byte = static_cast<double>(part.tokens) /
+                                   static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
     out.bits_per_byte = out.loss / std::numbers::ln2 * tokens_per_byte;
     return out;
 }

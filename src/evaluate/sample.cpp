@@ -15,7 +15,8 @@ namespace {
 std::vector<float> next_logits(model::Gpt const& gpt, std::vector<std::int64_t>& ids)
 {
     auto const seen = std::min(static_cast<std::int64_t>(ids.size()), gpt.shape().sequence);
-    auto const input = at::from_blob(ids.data() + (static_cast<std::int64_t>(ids.size()) - seen), {1, seen}, at::TensorOptions(at::kLong));
+    auto const input = at::from_blob(ids.data() + (static_cast<std::int64_t>(ids.size()) - seen),
+                                     {1, seen}, at::TensorOptions(at::kLong));
     auto const logits = gpt.last_logits(input).contiguous();
     auto const* values = logits.const_data_ptr<float>();
     return {values, values + logits.numel()};
@@ -48,14 +49,15 @@ std::size_t draw(std::vector<float> const& logits, double temperature, double un
     return i;
 }
 
-Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& tokenizer, std::string const& prompt,
-                                SampleSettings const& settings, data::Report const& report)
+Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& tokenizer,
+                                std::string const& prompt, SampleSettings const& settings,
+                                data::Report const& report)
 {
     if (tokenizer.vocabulary() > gpt.shape().vocabulary)
-        return fail(
-            ExitCode::data, "cannot sample from the model",
-            "the tokenizer has " + std::to_string(tokenizer.vocabulary()) + " tokens, the model " + std::to_string(gpt.shape().vocabulary),
-            "use the data that the run was trained on");
+        return fail(ExitCode::data, "cannot sample from the model",
+                    "the tokenizer has " + std::to_string(tokenizer.vocabulary()) +
+                        " tokens, the model " + std::to_string(gpt.shape().vocabulary),
+                    "use the data that the run was trained on");
     auto const encoded = data::Encoder(tokenizer).encode(prompt);
     if (!encoded) return tl::unexpected(encoded.error());
     std::vector<std::int64_t> ids{tokenizer.bos()};
@@ -65,7 +67,8 @@ Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& to
     for (std::int64_t n = 0; n < settings.tokens; ++n) {
         auto logits = next_logits(gpt, ids);
         logits.resize(count);  // a model may have a larger vocabulary than its tokenizer
-        auto const next = draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
+        auto const next =
+            draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
         if (next == tokenizer.bos()) break;
         ids.push_back(static_cast<std::int64_t>(next));
         if (report) report(static_cast<double>(n + 1), static_cast<double>(settings.tokens));

@@ -14,12 +14,18 @@ struct SampleSettings {
     std::uint64_t seed{1};
 };
 
-/// Continues `prompt` as one document. Answers prompt and continuation, bytes that are no text (a cut character, control characters
-/// but newline and tab) shown as \xNN. `data` if the tokenizer has another vocabulary than the model.
-[[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& tokenizer, std::string const& prompt,
-                                              SampleSettings const& settings, data::Report const& report = {});
+/// Continues `prompt` as one document. Answers prompt and continuation, bytes that are no text (a
+/// cut character, control characters but newline and tab) shown as \xNN. `data` if the tokenizer
+/// has another vocabulary than the model.
+[[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
+                                              data::Tokenizer const& tokenizer,
+                                              std::string const& prompt,
+                                              SampleSettings const& settings,
+                                              data::Report const& report = {});
 
-/// Index drawn from softmax(logits / temperature) by `uniform` in [0, 1); temperature 0: the greatest, of equal ones the first.
-[[nodiscard]] std::size_t draw(std::vector<float> const& logits, double temperature, double uniform);
+/// Index drawn from softmax(logits / temperature) by `uniform` in [0, 1); temperature 0: the
+/// greatest, of equal ones the first.
+[[nodiscard]] std::size_t draw(std::vector<float> const& logits, double temperature,
+                               double uniform);
 
 }  // namespace curtail::evaluate

@@ -15,7 +15,8 @@
 #include "launch/process.hpp"
 #include "launch/strings.hpp"
 
-// Everything between fork and exec or _exit uses only calls that are safe there: the poller has threads.
+// Everything between fork and exec or _exit uses only calls that are safe there: the poller has
+// threads.
 namespace curtail::launch {
 namespace {
 
@@ -31,7 +32,8 @@ class Buffer {
     }
     Buffer& operator<<(std::uint64_t number)
     {
-        size_ = static_cast<std::size_t>(std::to_chars(bytes_ + size_, bytes_ + sizeof bytes_, number).ptr - bytes_);
+        size_ = static_cast<std::size_t>(
+            std::to_chars(bytes_ + size_, bytes_ + sizeof bytes_, number).ptr - bytes_);
         return *this;
     }
     [[nodiscard]] std::string_view text() const { return {bytes_, size_}; }
@@ -71,7 +73,9 @@ struct Prepared {
     int const null = open("/dev/null", O_RDONLY);
     int const log = open(p.script.log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (null < 0 || log < 0 || chdir(p.script.folder.c_str()) != 0) _exit(126);
-    if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) _exit(126);
+    if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
+        dup2(log, STDERR_FILENO) < 0)
+        _exit(126);
     close_range(3, ~0U, 0);
     execve(p.script.arguments[0].c_str(), p.arguments.data(), p.environment.data());
     _exit(127);
@@ -80,7 +84,8 @@ struct Prepared {
 void write_identity(Buffer& into, pid_t pid)
 {
     auto const stat = read_process_stat(pid);
-    into << "{\"pid\":" << static_cast<std::uint64_t>(pid) << ",\"started\":" << (stat ? stat->started : 0) << "}";
+    into << "{\"pid\":" << static_cast<std::uint64_t>(pid)
+         << ",\"started\":" << (stat ? stat->started : 0) << "}";
 }
 
 /// The poller's own output must not stay open in here: whoever reads it waits for its end.
@@ -101,7 +106,8 @@ void leave_output(char const* log)
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD}) ::signal(signal, SIG_DFL);
+    for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD})
+        ::signal(signal, SIG_DFL);
     int go[2];
     if (pipe2(go, O_CLOEXEC) != 0) _exit(1);
     pid_t const pid = fork();
@@ -116,7 +122,8 @@ void leave_output(char const* log)
     record << ",\"keeper\":";
     write_identity(record, getpid());
     record << p.script.record_tail;
-    bool const recorded = create_file(p.script.record.c_str(), p.record_temporary.c_str(), record.text());
+    bool const recorded =
+        create_file(p.script.record.c_str(), p.record_temporary.c_str(), record.text());
     bool const told = recorded && write(go[1], "g", 1) == 1 && write(ready, "r", 1) == 1;
     (void)told;  // whoever died meanwhile needs no word
     // The poller's own files, its lock among them, must not live on here.
@@ -126,7 +133,9 @@ void leave_output(char const* log)
     while ((waited = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {}
     if (!recorded || waited < 0) _exit(1);
     Buffer code;
-    code << static_cast<std::uint64_t>(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)) << "\n";
+    code << static_cast<std::uint64_t>(WIFEXITED(status) ? WEXITSTATUS(status)
+                                                         : 128 + WTERMSIG(status))
+         << "\n";
     _exit(create_file(p.script.exit_file.c_str(), p.exit_temporary.c_str(), code.text()) ? 0 : 1);
 }
 
@@ -134,10 +143,13 @@ void leave_output(char const* log)
 
 Result<void> start_kept(KeptScript const& script)
 {
-    auto const cannot = [&](std::string why) { return fail(ExitCode::os_error, "cannot start " + script.arguments.at(0), std::move(why)); };
+    auto const cannot = [&](std::string why) {
+        return fail(ExitCode::os_error, "cannot start " + script.arguments.at(0), std::move(why));
+    };
     if (access(script.arguments.at(0).c_str(), X_OK) != 0) return cannot(errno_text(errno));
     Prepared const prepared{script, CStrings(script.arguments), CStrings(script.environment),
-                            script.record + "." + std::to_string(getpid()), script.exit_file + "." + std::to_string(getpid())};
+                            script.record + "." + std::to_string(getpid()),
+                            script.exit_file + "." + std::to_string(getpid())};
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) return cannot(errno_text(errno));
     Fd const reader(ready[0]);

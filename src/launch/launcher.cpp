@@ -5,10 +5,11 @@
 
 namespace curtail::launch {
 
-std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site, std::string const& mark,
-                                        std::filesystem::path const& build)
+std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site,
+                                        std::string const& mark, std::filesystem::path const& build)
 {
-    JobOrder order{run.run, site.site, mark, run.file, run.site_folder(site.site), build, site.ranks, site.launcher};
+    JobOrder order{run.run, site.site,  mark,         run.file, run.site_folder(site.site),
+                   build,   site.ranks, site.launcher};
     switch (site.launcher.kind) {
         case config::Launcher::Kind::slurm:
             return std::make_unique<SlurmLauncher>(std::move(order));

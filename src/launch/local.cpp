@@ -60,8 +60,10 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     script.arguments = {order_.how.script.string(), order_.run_file.string(), order_.site.value};
     script.environment = plain_environment();
     script.environment.emplace_back("CURTAIL_JOB", job.value);
-    if (!order_.how.prologue.empty()) script.environment.emplace_back("CURTAIL_PROLOGUE", order_.how.prologue.string());
-    if (!order_.build.empty()) script.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
+    if (!order_.how.prologue.empty())
+        script.environment.emplace_back("CURTAIL_PROLOGUE", order_.how.prologue.string());
+    if (!order_.build.empty())
+        script.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
     script.folder = order_.folder.string();
     script.log = (order_.folder / ("job-" + job.value + ".log")).string();
     script.record = file(job, ".json").string();
@@ -73,21 +75,25 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
                          ",";
     script.record_tail = "}\n";
     script.exit_file = file(job, ".exit").string();
-    if (auto started = start_kept(script); !started) return tl::unexpected(started.error().within(what));
+    if (auto started = start_kept(script); !started)
+        return tl::unexpected(started.error().within(what));
     return job;
 }
 
-Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(plan::JobId const& job) const
+Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(
+    plan::JobId const& job) const
 {
     auto const path = file(job, ".json");
     auto const text = read_file_if_there(path, json::record_limits.bytes);
     if (!text) return tl::unexpected(text.error());
     if (!*text) return std::optional<Record>{};
-    auto const value = json::parse(**text, path.string(), json::Dialect::strict, json::record_limits);
+    auto const value =
+        json::parse(**text, path.string(), json::Dialect::strict, json::record_limits);
     if (!value) return tl::unexpected(value.error());
     json::ObjectReader r(*value, path.string());
     Record record;
-    record.comment = read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
+    record.comment =
+        read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
     record.host = r.text("host");
     record.script = read_identity(r, "script");
     record.keeper = read_identity(r, "keeper");
@@ -99,10 +105,18 @@ Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(plan::Jo
     return std::optional(record);
 }
 
-plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record, std::optional<Sessions>& sessions) const
+plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record,
+                                 std::optional<Sessions>& sessions) const
 {
     using State = plan::Job::State;
-    plan::Job job{id, record.comment.window, record.comment.intent, State::running, "RUNNING", {}, record.started, {}};
+    plan::Job job{id,
+                  record.comment.window,
+                  record.comment.intent,
+                  State::running,
+                  "RUNNING",
+                  {},
+                  record.started,
+                  {}};
     bool const here = record.host == host_name();
     if (here && is_running(record.script)) return job;
     // Before the exit code is read: a keeper writes it and goes.
@@ -116,8 +130,10 @@ plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record, st
         job.state = State::ending;
         job.word = here ? "COMPLETING" : "UNKNOWN";
         if (!here)
-            job.warning = "job " + id.value + " was started on " + printable(record.host) +
-                          " and cannot be seen from here: poll there, or, if that machine is gone, remove " + file(id, ".json").string();
+            job.warning =
+                "job " + id.value + " was started on " + printable(record.host) +
+                " and cannot be seen from here: poll there, or, if that machine is gone, remove " +
+                file(id, ".json").string();
         return job;
     }
     job.state = State::ended;
@@ -137,7 +153,8 @@ Result<std::vector<plan::Job>> LocalLauncher::jobs()
     std::vector<plan::Job> jobs;
     std::optional<Sessions> sessions;
     std::error_code error;
-    for (std::filesystem::directory_iterator it(folder(), error), end; !error && it != end; it.increment(error)) {
+    for (std::filesystem::directory_iterator it(folder(), error), end; !error && it != end;
+         it.increment(error)) {
         if (it->path().extension() != ".json") continue;
         plan::JobId const id{it->path().stem().string()};
         auto const record = read_record(id);
@@ -146,7 +163,8 @@ Result<std::vector<plan::Job>> LocalLauncher::jobs()
     }
     if (error && error != std::errc::no_such_file_or_directory)
         return fail(ExitCode::io, "cannot list jobs in " + folder().string(), error.message());
-    std::sort(jobs.begin(), jobs.end(), [](plan::Job const& a, plan::Job const& b) { return a.started < b.started; });
+    std::sort(jobs.begin(), jobs.end(),
+              [](plan::Job const& a, plan::Job const& b) { return a.started < b.started; });
     return jobs;
 }
 
@@ -168,7 +186,8 @@ Result<void> LocalLauncher::cancel(plan::JobId const& job, bool only_pending)
     auto const now = SystemClock{}.now();
     if (!asked)
         if (auto written = write_file(mark, format_time(now) + "\n"); !written) return written;
-    signal_session(list_sessions(), (*record)->script, job_variable(job), asked && now - *asked >= kill_wait ? SIGKILL : SIGTERM);
+    signal_session(list_sessions(), (*record)->script, job_variable(job),
+                   asked && now - *asked >= kill_wait ? SIGKILL : SIGTERM);
     return {};
 }
 

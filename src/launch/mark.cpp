@@ -14,14 +14,18 @@
 namespace curtail::launch {
 namespace {
 
-/// The content of mark.json. File systems number their folders once and everywhere alike, whatever they are mounted as.
+/// The content of mark.json. File systems number their folders once and everywhere alike, whatever
+/// they are mounted as.
 struct Marked {
     std::string mark;
     std::string path;  ///< made printable: JSON holds UTF-8 only, a path any bytes
     std::string inode;
 };
 
-std::filesystem::path mark_file(std::filesystem::path const& run_folder) { return run_folder / "mark.json"; }
+std::filesystem::path mark_file(std::filesystem::path const& run_folder)
+{
+    return run_folder / "mark.json";
+}
 
 Marked marked_now(std::filesystem::path const& run_folder)
 {
@@ -29,7 +33,8 @@ Marked marked_now(std::filesystem::path const& run_folder)
     auto const path = std::filesystem::weakly_canonical(run_folder, error);
     struct stat status {};
     bool const there = stat(run_folder.c_str(), &status) == 0;
-    return {folder_mark(run_folder), printable((error ? run_folder : path).string()), there ? std::to_string(status.st_ino) : ""};
+    return {folder_mark(run_folder), printable((error ? run_folder : path).string()),
+            there ? std::to_string(status.st_ino) : ""};
 }
 
 Result<std::optional<Marked>> read_mark(std::filesystem::path const& file)
@@ -37,7 +42,8 @@ Result<std::optional<Marked>> read_mark(std::filesystem::path const& file)
     auto const text = read_file_if_there(file, json::record_limits.bytes);
     if (!text) return tl::unexpected(text.error());
     if (!*text) return std::optional<Marked>{};
-    auto const value = json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
+    auto const value =
+        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
     if (!value) return tl::unexpected(value.error());
     json::ObjectReader r(*value, file.string());
     Marked marked{r.text("mark"), r.text("path"), r.text("inode")};
@@ -52,11 +58,14 @@ Result<void> write_mark(std::filesystem::path const& file, Marked const& marked)
 {
     auto temporary = file;
     temporary += "." + std::to_string(getpid());
-    json::Object const content{{"mark", marked.mark}, {"path", marked.path}, {"inode", marked.inode}};
-    if (auto written = write_file(temporary, json::to_string(content) + "\n"); !written) return written;
+    json::Object const content{
+        {"mark", marked.mark}, {"path", marked.path}, {"inode", marked.inode}};
+    if (auto written = write_file(temporary, json::to_string(content) + "\n"); !written)
+        return written;
     int const error = link(temporary.c_str(), file.c_str()) == 0 ? 0 : errno;
     unlink(temporary.c_str());
-    if (error != 0 && error != EEXIST) return fail(ExitCode::cannot_create, "cannot make " + file.string(), errno_text(error));
+    if (error != 0 && error != EEXIST)
+        return fail(ExitCode::cannot_create, "cannot make " + file.string(), errno_text(error));
     return {};
 }
 
@@ -69,7 +78,8 @@ Result<std::string> run_mark(std::filesystem::path const& run_folder, bool make)
         if (auto made = make_folder(run_folder); !made) return tl::unexpected(made.error());
         std::error_code error;
         if (!std::filesystem::exists(file, error))
-            if (auto written = write_mark(file, marked_now(run_folder)); !written) return tl::unexpected(written.error());
+            if (auto written = write_mark(file, marked_now(run_folder)); !written)
+                return tl::unexpected(written.error());
     }
     auto const known = read_mark(file);
     if (!known) return tl::unexpected(known.error());
@@ -77,9 +87,11 @@ Result<std::string> run_mark(std::filesystem::path const& run_folder, bool make)
     if (!*known) return now.mark;
     auto const& marked = **known;
     if (marked.path == now.path || marked.inode == now.inode) return marked.mark;
-    return fail(ExitCode::config, now.path + " is a copy of a run's folder",
-                file.string() + " was made for " + marked.path + ": jobs of one would be taken for the other's",
-                "begin a run in a new folder; or, if it was moved here, write its new path into that file");
+    return fail(
+        ExitCode::config, now.path + " is a copy of a run's folder",
+        file.string() + " was made for " + marked.path +
+            ": jobs of one would be taken for the other's",
+        "begin a run in a new folder; or, if it was moved here, write its new path into that file");
 }
 
 }  // namespace curtail::launch

@@ -12,7 +12,10 @@ std::string folder_mark(std::filesystem::path const& run_folder)
     return sha256((error ? run_folder : path).string()).hex().substr(0, 8);
 }
 
-std::string job_name(JobOrder const& order) { return "curtail." + order.run.value + "." + order.site.value + "." + order.mark; }
+std::string job_name(JobOrder const& order)
+{
+    return "curtail." + order.run.value + "." + order.site.value + "." + order.mark;
+}
 
 std::string comment_text(JobOrder const& order, Comment const& comment)
 {

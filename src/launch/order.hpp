@@ -12,10 +12,11 @@ namespace curtail::launch {
 struct JobOrder {
     RunId run;
     SiteId site;
-    std::string mark;                ///< of the run's folder, which tells two runs of one name apart: run_mark()
+    std::string mark;  ///< of the run's folder, which tells two runs of one name apart: run_mark()
     std::filesystem::path run_file;  ///< absolute
     std::filesystem::path folder;    ///< the site's: its jobs' working folder, logs and records
-    std::filesystem::path build;     ///< the job's CURTAIL_BUILD, with the programs in its bin/; empty: not told
+    std::filesystem::path
+        build;  ///< the job's CURTAIL_BUILD, with the programs in its bin/; empty: not told
     int ranks{1};
     config::Launcher how;
 };
@@ -37,7 +38,8 @@ struct Claim {
     Comment comment;  ///< empty if it is nobody's
 };
 
-/// The first 8 hex digits of the SHA-256 of the folder's absolute path, without symbolic links: `printf %s "$(realpath DIR)" | sha256sum`.
+/// The first 8 hex digits of the SHA-256 of the folder's absolute path, without symbolic links:
+/// `printf %s "$(realpath DIR)" | sha256sum`.
 [[nodiscard]] std::string folder_mark(std::filesystem::path const& run_folder);
 /// `curtail.<run>.<site>.<mark>`. None of the parts has a dot.
 [[nodiscard]] std::string job_name(JobOrder const& order);

@@ -18,20 +18,24 @@ extern "C" {
 namespace curtail::launch {
 namespace {
 
-/// Sends a signal through a descriptor, so that the number cannot have been given to another process meanwhile.
+/// Sends a signal through a descriptor, so that the number cannot have been given to another
+/// process meanwhile.
 template <class Check>
 bool signal_if(pid_t pid, int signal, Check check)
 {
     Fd const fd(pidfd_open(pid, 0));
     if (!fd) return false;
     auto const stat = read_process_stat(pid);
-    return stat && stat->state != 'Z' && check(*stat) && pidfd_send_signal(fd.get(), signal, nullptr, 0) == 0;
+    return stat && stat->state != 'Z' && check(*stat) &&
+           pidfd_send_signal(fd.get(), signal, nullptr, 0) == 0;
 }
 
-/// Whether a process was started with this in its environment. Of a process of another user nobody knows: no.
+/// Whether a process was started with this in its environment. Of a process of another user nobody
+/// knows: no.
 bool has_variable(pid_t pid, std::string const& variable)
 {
-    auto const environment = read_file("/proc/" + std::to_string(pid) + "/environ", std::int64_t{8} << 20);
+    auto const environment =
+        read_file("/proc/" + std::to_string(pid) + "/environ", std::int64_t{8} << 20);
     if (!environment) return false;
     auto const all = split(*environment, '\0');
     return std::find(all.begin(), all.end(), variable) != all.end();
@@ -50,7 +54,8 @@ std::optional<ProcessStat> read_process_stat(pid_t pid)
     ssize_t const n = read(fd, buffer, sizeof buffer);
     close(fd);
     if (n <= 0) return std::nullopt;
-    // The name in parentheses may hold spaces and parentheses: fields count from the last one. state is field 3, session 6, start 22.
+    // The name in parentheses may hold spaces and parentheses: fields count from the last one.
+    // state is field 3, session 6, start 22.
     std::string_view text(buffer, static_cast<std::size_t>(n));
     auto const name_end = text.rfind(')');
     if (name_end == std::string_view::npos) return std::nullopt;
@@ -69,7 +74,10 @@ std::optional<ProcessStat> read_process_stat(pid_t pid)
     return stat;
 }
 
-std::string boot_id() { return std::string(trim(read_file("/proc/sys/kernel/random/boot_id", 128).value_or("unknown"))); }
+std::string boot_id()
+{
+    return std::string(trim(read_file("/proc/sys/kernel/random/boot_id", 128).value_or("unknown")));
+}
 
 std::string host_name()
 {
@@ -87,14 +95,16 @@ bool is_running(ProcessIdentity const& identity)
 bool signal_process(ProcessIdentity const& identity, int signal)
 {
     return identity.boot == boot_id() &&
-           signal_if(identity.pid, signal, [&](ProcessStat const& stat) { return stat.started == identity.started; });
+           signal_if(identity.pid, signal,
+                     [&](ProcessStat const& stat) { return stat.started == identity.started; });
 }
 
 Sessions list_sessions()
 {
     Sessions sessions;
     std::error_code error;
-    for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end; it.increment(error)) {
+    for (std::filesystem::directory_iterator it("/proc", error), end; !error && it != end;
+         it.increment(error)) {
         auto const name = it->path().filename().string();
         pid_t pid = 0;
         auto const [stop, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
@@ -104,7 +114,8 @@ Sessions list_sessions()
     return sessions;
 }
 
-int signal_session(Sessions const& sessions, ProcessIdentity const& leader, std::string const& variable, int signal)
+int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
+                   std::string const& variable, int signal)
 {
     if (leader.boot != boot_id()) return 0;
     auto const [first, last] = sessions.equal_range(leader.pid);

@@ -36,9 +36,11 @@ bool signal_process(ProcessIdentity const& identity, int signal);
 /// All processes of this machine at one moment: session -> process.
 using Sessions = std::multimap<pid_t, pid_t>;
 [[nodiscard]] Sessions list_sessions();
-/// Sends a signal to every process of the session that `leader` began, also after the leader's end; answers how many there were. Signal 0
-/// only counts them. After the leader's end only processes count that were started with `variable` (`NAME=value`) in their environment:
-/// the kernel may have given the session's number to strangers.
-int signal_session(Sessions const& sessions, ProcessIdentity const& leader, std::string const& variable, int signal);
+/// Sends a signal to every process of the session that `leader` began, also after the leader's end;
+/// answers how many there were. Signal 0 only counts them. After the leader's end only processes
+/// count that were started with `variable` (`NAME=value`) in their environment: the kernel may have
+/// given the session's number to strangers.
+int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
+                   std::string const& variable, int signal);
 
 }  // namespace curtail::launch

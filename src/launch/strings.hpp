@@ -11,7 +11,8 @@ class CStrings {
     explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) { point(); }
     explicit CStrings(std::vector<std::pair<std::string, std::string>> const& variables)
     {
-        for (auto const& [name, value] : variables) strings_.emplace_back(name).append("=").append(value);
+        for (auto const& [name, value] : variables)
+            strings_.emplace_back(name).append("=").append(value);
         point();
     }
     CStrings(CStrings const&) = delete;

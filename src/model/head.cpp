@@ -19,7 +19,8 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr double cap = 15;
-/// Tokens whose logits are worked on at a time: few enough to stay in a core's cache, enough for an efficient matrix product.
+/// Tokens whose logits are worked on at a time: few enough to stay in a core's cache, enough for an
+/// efficient matrix product.
 constexpr std::int64_t slice_tokens = 256;
 /// Derivatives of logits that are kept for one product with their inputs; bounds memory.
 constexpr std::int64_t block_elements = std::int64_t{1} << 26;
@@ -33,7 +34,8 @@ at::Tensor capped(at::Tensor const& x, at::Tensor const& head, std::int64_t voca
 /// Cross entropy of a few tokens, whose logits exist together.
 class Slice {
   public:
-    Slice(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary)
+    Slice(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+          std::int64_t vocabulary)
         : capped_(capped(x, head, vocabulary)),
           log_p_(at::_log_softmax(at::mul(capped_, cap), 1, false)),
           index_(target.clamp_min(0).unsqueeze(1)),
@@ -41,13 +43,19 @@ class Slice {
     {
     }
 
-    [[nodiscard]] at::Tensor losses() const { return log_p_.gather(1, index_).neg_().mul_(counts_).squeeze(1); }
+    [[nodiscard]] at::Tensor losses() const
+    {
+        return log_p_.gather(1, index_).neg_().mul_(counts_).squeeze(1);
+    }
 
     /// Writes the derivatives of scale * sum of losses by the products x W^T into `dz` (n, V).
     void differentiate(double scale, at::Tensor dz) const
     {
-        auto const d = at::zeros(log_p_.sizes(), log_p_.options()).scatter_(1, index_, at::mul(counts_, -scale));
-        at::tanh_backward_out(dz, at::_log_softmax_backward_data(d, log_p_, 1, d.scalar_type()).mul_(cap), capped_).div_(cap);
+        auto const d = at::zeros(log_p_.sizes(), log_p_.options())
+                           .scatter_(1, index_, at::mul(counts_, -scale));
+        at::tanh_backward_out(
+            dz, at::_log_softmax_backward_data(d, log_p_, 1, d.scalar_type()).mul_(cap), capped_)
+            .div_(cap);
     }
 
   private:
@@ -61,7 +69,8 @@ struct Derivatives {
     at::Tensor head;    ///< (padded V, C)
 };
 
-Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary, double scale)
+Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+                          std::int64_t vocabulary, double scale)
 {
     std::int64_t const tokens = x.size(0);
     std::int64_t const block_tokens = std::max(slice_tokens, block_elements / head.size(0));
@@ -72,7 +81,9 @@ Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tenso
         dz.narrow(1, vocabulary, head.size(0) - vocabulary).zero_();
         for (std::int64_t first = 0; first < rows; first += slice_tokens) {
             std::int64_t const n = std::min(slice_tokens, rows - first);
-            auto const at_tokens = [&](at::Tensor const& t) { return t.narrow(0, block + first, n); };
+            auto const at_tokens = [&](at::Tensor const& t) {
+                return t.narrow(0, block + first, n);
+            };
             Slice const slice(at_tokens(x), head, at_tokens(target), vocabulary);
             at_tokens(out.losses).copy_(slice.losses());
             auto const dslice = dz.narrow(0, first, n);
@@ -89,7 +100,8 @@ Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tenso
 /// (scale * sum of losses, losses) as one node of autograd's graph.
 class HeadFunction : public torch::autograd::Function<HeadFunction> {
   public:
-    static variable_list forward(AutogradContext* context, at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+    static variable_list forward(AutogradContext* context, at::Tensor const& x,
+                                 at::Tensor const& head, at::Tensor const& target,
                                  std::int64_t vocabulary, double scale)
     {
         auto const d = differentiate(x, head, target, vocabulary, scale);
@@ -112,17 +124,21 @@ at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head, std::i
     return capped(x, head, vocabulary).mul_(cap);
 }
 
-at::Tensor head_losses(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary)
+at::Tensor head_losses(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+                       std::int64_t vocabulary)
 {
     auto losses = at::empty({x.size(0)}, x.options());
     for (std::int64_t first = 0; first < x.size(0); first += slice_tokens) {
         std::int64_t const n = std::min(slice_tokens, x.size(0) - first);
-        losses.narrow(0, first, n).copy_(Slice(x.narrow(0, first, n), head, target.narrow(0, first, n), vocabulary).losses());
+        losses.narrow(0, first, n)
+            .copy_(Slice(x.narrow(0, first, n), head, target.narrow(0, first, n), vocabulary)
+                       .losses());
     }
     return losses;
 }
 
-HeadLoss head_loss(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target, std::int64_t vocabulary, double scale)
+HeadLoss head_loss(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
+                   std::int64_t vocabulary, double scale)
 {
     auto const outputs = HeadFunction::apply(x, head, target, vocabulary, scale);
     return {outputs[0], outputs[1]};

@@ -7,7 +7,8 @@
 namespace curtail::model {
 namespace {
 
-/// Numbers from the engine that the C++ standard defines bit by bit; its distributions are not defined so, hence ours.
+/// Numbers from the engine that the C++ standard defines bit by bit; its distributions are not
+/// defined so, hence ours.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -50,11 +51,14 @@ Parameters initial_parameters(config::Model const& shape, std::uint64_t seed)
     Random random(seed);
     double const bound = std::sqrt(3.0 / static_cast<double>(shape.width));
     for (auto const& place : parameter_places(shape)) {
-        auto const out = parameters.values().subspan(static_cast<std::size_t>(place.offset), static_cast<std::size_t>(place.numel()));
+        auto const out = parameters.values().subspan(static_cast<std::size_t>(place.offset),
+                                                     static_cast<std::size_t>(place.numel()));
         if (place.name == "transformer.wte.weight") random.fill_normal(out, 1);
         else if (place.name == "lm_head.weight") random.fill_normal(out, 0.001);
         else if (place.name == "resid_lambdas") std::fill(out.begin(), out.end(), 1.0F);
-        else if (ends_with_any(place.name, {"c_q.weight", "c_k.weight", "c_v.weight", "c_fc.weight"})) random.fill_uniform(out, bound);
+        else if (ends_with_any(place.name,
+                               {"c_q.weight", "c_k.weight", "c_v.weight", "c_fc.weight"}))
+            random.fill_uniform(out, bound);
     }
     return parameters;
 }

@@ -12,16 +12,22 @@ namespace {
 std::vector<NamedTensor> views(config::Model const& shape, at::Tensor const& flat)
 {
     auto const places = parameter_places(shape);
-    if (places.back().offset + places.back().numel() != flat.numel()) throw std::logic_error("places do not fill the flat buffer");
+    if (places.back().offset + places.back().numel() != flat.numel())
+        throw std::logic_error("places do not fill the flat buffer");
     std::vector<NamedTensor> named;
     named.reserve(places.size());
-    for (auto const& place : places) named.push_back({place.name, flat.narrow(0, place.offset, place.numel()).view(place.shape)});
+    for (auto const& place : places)
+        named.push_back(
+            {place.name, flat.narrow(0, place.offset, place.numel()).view(place.shape)});
     return named;
 }
 
 }  // namespace
 
-std::int64_t ParameterPlace::numel() const { return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t ParameterPlace::numel() const
+{
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 std::vector<ParameterPlace> parameter_places(config::Model const& m)
 {
@@ -53,14 +59,18 @@ Parameters::Parameters(config::Model const& shape, at::ScalarType type)
 {
 }
 
-Parameters::Parameters(config::Model const& shape, at::Tensor const& flat) : Parameters(shape, flat, views(shape, flat)) {}
+Parameters::Parameters(config::Model const& shape, at::Tensor const& flat)
+    : Parameters(shape, flat, views(shape, flat))
+{
+}
 
 Parameters::Parameters(config::Model const& shape, at::Tensor flat, std::vector<NamedTensor> named)
     : shape_(shape), flat_(std::move(flat)), named_(std::move(named))
 {
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
         auto const* const m = &named_[static_cast<std::size_t>(1 + 6 * layer)];
-        blocks_.push_back({m[0].tensor, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor});
+        blocks_.push_back(
+            {m[0].tensor, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor});
     }
     embedding_ = named_.front().tensor;
     head_ = get("lm_head.weight");
@@ -81,13 +91,20 @@ Parameters Parameters::leaves(Parameters const& gradients) const
     return {shape_, flat_, std::move(named)};
 }
 
-std::span<float> Parameters::values() { return {flat_.mutable_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())}; }
+std::span<float> Parameters::values()
+{
+    return {flat_.mutable_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())};
+}
 
-std::span<float const> Parameters::values() const { return {flat_.const_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())}; }
+std::span<float const> Parameters::values() const
+{
+    return {flat_.const_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())};
+}
 
 at::Tensor const& Parameters::get(std::string_view name) const
 {
-    auto const it = std::find_if(named_.begin(), named_.end(), [&](NamedTensor const& n) { return n.name == name; });
+    auto const it = std::find_if(named_.begin(), named_.end(),
+                                 [&](NamedTensor const& n) { return n.name == name; });
     if (it == named_.end()) throw std::out_of_range("no parameter " + std::string(name));
     return it->tensor;
 }

@@ -11,7 +11,8 @@
 
 namespace curtail::model {
 
-/// A tensor and what it is called in files. The tensor is a handle: it shares memory with what it was taken from.
+/// A tensor and what it is called in files. The tensor is a handle: it shares memory with what it
+/// was taken from.
 struct NamedTensor {
     std::string name;
     at::Tensor tensor;
@@ -25,10 +26,12 @@ struct ParameterPlace {
     [[nodiscard]] std::int64_t numel() const;
 };
 
-/// All parameters in their order: embedding, blocks (q, k, v, output, fc, projection), head, residual and x0 factors.
+/// All parameters in their order: embedding, blocks (q, k, v, output, fc, projection), head,
+/// residual and x0 factors.
 [[nodiscard]] std::vector<ParameterPlace> parameter_places(config::Model const& shape);
 
-/// The matrices of one block as views, rows are outputs. C width, D head size, H query heads, K key/value heads.
+/// The matrices of one block as views, rows are outputs. C width, D head size, H query heads, K
+/// key/value heads.
 struct BlockMatrices {
     at::Tensor q;         ///< (H D, C)
     at::Tensor k, v;      ///< (K D, C)
@@ -37,8 +40,9 @@ struct BlockMatrices {
     at::Tensor mlp_out;   ///< (C, 4C)
 };
 
-/// One value per parameter of a GPT (weights, or their gradients) in one contiguous buffer, with named views into it.
-/// The buffer can be summed over ranks, averaged or stored as it is. Movable; clone() copies.
+/// One value per parameter of a GPT (weights, or their gradients) in one contiguous buffer, with
+/// named views into it. The buffer can be summed over ranks, averaged or stored as it is. Movable;
+/// clone() copies.
 class Parameters {
   public:
     /// All zero.
@@ -46,8 +50,8 @@ class Parameters {
     Parameters(Parameters&&) noexcept = default;
     Parameters& operator=(Parameters&&) noexcept = default;
     [[nodiscard]] Parameters clone() const;
-    /// Handles to the same weights that are leaves of LibTorch's autograd: a backward pass adds their derivatives, in place, to
-    /// `gradients`, which must have the same shape and type.
+    /// Handles to the same weights that are leaves of LibTorch's autograd: a backward pass adds
+    /// their derivatives, in place, to `gradients`, which must have the same shape and type.
     [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
@@ -58,13 +62,16 @@ class Parameters {
     [[nodiscard]] std::span<float const> values() const;
 
     [[nodiscard]] std::vector<NamedTensor> const& named() const { return named_; }  ///< in order
-    [[nodiscard]] at::Tensor const& get(std::string_view name) const;               ///< throws if there is none
+    [[nodiscard]] at::Tensor const& get(std::string_view name) const;  ///< throws if there is none
 
     [[nodiscard]] at::Tensor const& embedding() const { return embedding_; }  ///< (padded V, C)
     [[nodiscard]] at::Tensor const& head() const { return head_; }            ///< (padded V, C)
     [[nodiscard]] at::Tensor const& resid_lambdas() const { return resid_; }  ///< (L): a
     [[nodiscard]] at::Tensor const& x0_lambdas() const { return x0_; }        ///< (L): b
-    [[nodiscard]] BlockMatrices const& block(std::int64_t layer) const { return blocks_.at(static_cast<std::size_t>(layer)); }
+    [[nodiscard]] BlockMatrices const& block(std::int64_t layer) const
+    {
+        return blocks_.at(static_cast<std::size_t>(layer));
+    }
 
   private:
     Parameters(config::Model const& shape, at::Tensor const& flat);

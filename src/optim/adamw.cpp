@@ -12,12 +12,13 @@ AdamW::AdamW(at::Tensor const& weight, AdamWSettings settings)
 {
 }
 
-void AdamW::step(at::Tensor const& weight, at::Tensor const& gradient, double rate, std::int64_t count)
+void AdamW::step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
+                 std::int64_t count)
 {
     c10::InferenceMode const no_autograd;
     auto const at_step = at::scalar_tensor(count, at::TensorOptions(at::kFloat));
-    at::_fused_adamw_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {at_step}, rate, settings_.beta1, settings_.beta2, 0.0,
-                      settings_.eps, false, false);
+    at::_fused_adamw_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {at_step}, rate,
+                      settings_.beta1, settings_.beta2, 0.0, settings_.eps, false, false);
 }
 
 }  // namespace curtail::optim

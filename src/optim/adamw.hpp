@@ -12,13 +12,16 @@ struct AdamWSettings {
     double eps{1e-10};
 };
 
-/// AdamW (arXiv:1711.05101, without decay) for one tensor: m = lerp(m, g, 1 - beta1), v = lerp(v, g^2, 1 - beta2),
-/// w -= rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) at the t-th step.
+/// AdamW (arXiv:1711.05101, without decay) for one tensor: m = lerp(m, g, 1 - beta1), v = lerp(v,
+/// g^2, 1 - beta2), w -= rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) at the t-th
+/// step.
 class AdamW {
   public:
-    explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});  ///< moments of that shape, zero
+    explicit AdamW(at::Tensor const& weight,
+                   AdamWSettings settings = {});  ///< moments of that shape, zero
     /// `count` is t, 1 at the first step. Changes `weight` in place.
-    void step(at::Tensor const& weight, at::Tensor const& gradient, double rate, std::int64_t count);
+    void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
+              std::int64_t count);
 
     [[nodiscard]] at::Tensor const& exp_avg() const { return exp_avg_; }        ///< m
     [[nodiscard]] at::Tensor const& exp_avg_sq() const { return exp_avg_sq_; }  ///< v

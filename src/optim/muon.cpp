@@ -17,12 +17,14 @@ namespace {
 struct Polynomial {
     double a, b, c;
 };
-/// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, made for singular values up to 1 / 1.02.
-constexpr std::array<Polynomial, 5> polynomials{{{8.156554524902461, -22.48329292557795, 15.878769915207462},
-                                                 {4.042929935166739, -2.808917465908714, 0.5000178451051316},
-                                                 {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
-                                                 {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
-                                                 {2.3465413258596377, -1.7097828382687081, 0.42323551169305323}}};
+/// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, made for singular values up to 1
+/// / 1.02.
+constexpr std::array<Polynomial, 5> polynomials{
+    {{8.156554524902461, -22.48329292557795, 15.878769915207462},
+     {4.042929935166739, -2.808917465908714, 0.5000178451051316},
+     {3.8916678022926607, -2.772484153217685, 0.5060648178503393},
+     {3.285753657755655, -2.3681294933425376, 0.46449024233003106},
+     {2.3465413258596377, -1.7097828382687081, 0.42323551169305323}}};
 constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in a stack
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
@@ -33,7 +35,8 @@ at::Tensor polar_express(at::Tensor const& given, at::ScalarType products)
 {
     bool const tall = given.size(1) > given.size(2);
     auto x = (tall ? given.transpose(1, 2) : given).to(products);  // (K, r, c), r <= c
-    // Not mul_ here and below: in bfloat16 it rounds its factor too, which mul does not, nor the reference.
+    // Not mul_ here and below: in bfloat16 it rounds its factor too, which mul does not, nor the
+    // reference.
     x = x.div(at::mul(at::linalg_vector_norm(x, 2, sides, true), 1.02).add_(1e-6));
     auto gram = at::empty({x.size(0), x.size(1), x.size(1)}, x.options());
     auto square = at::empty(gram.sizes(), x.options());
@@ -50,13 +53,15 @@ at::Tensor polar_express(at::Tensor const& given, at::ScalarType products)
 Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products)
     : products_(products),
       momentum_(at::zeros({count, rows, columns}, at::TensorOptions(at::kFloat))),
-      second_(rows >= columns ? at::zeros({count, rows, 1}, momentum_.options()) : at::zeros({count, 1, columns}, momentum_.options())),
+      second_(rows >= columns ? at::zeros({count, rows, 1}, momentum_.options())
+                              : at::zeros({count, 1, columns}, momentum_.options())),
       update_(at::empty(momentum_.sizes(), momentum_.options()))
 {
 }
 
-/// Divides rows (or columns) by their running root mean square, then restores each matrix's Frobenius norm. Everything that the
-/// reference keeps in its products' precision is rounded to it here too: one rounding less turns a sign in the decay's mask.
+/// Divides rows (or columns) by their running root mean square, then restores each matrix's
+/// Frobenius norm. Everything that the reference keeps in its products' precision is rounded to it
+/// here too: one rounding less turns a sign in the decay's mask.
 at::Tensor Muon::reduce_variance(at::Tensor const& x)
 {
     bool const by_row = second_.size(2) == 1;
@@ -68,11 +73,13 @@ at::Tensor Muon::reduce_variance(at::Tensor const& x)
     auto const scale = second.clamp_min(tiny).rsqrt();
     auto const wide_scale = scale.to(at::kFloat);
     auto const before = v.sum(sides, true).mul_(longer).sqrt_();  // (K, 1, 1)
-    auto const after = at::mul(v, longer).mul_(at::mul(wide_scale, wide_scale)).sum(sides, true).sqrt_();
+    auto const after =
+        at::mul(v, longer).mul_(at::mul(wide_scale, wide_scale)).sum(sides, true).sqrt_();
     return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products_));
 }
 
-void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients, MuonRates rates)
+void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                MuonRates rates)
 {
     c10::InferenceMode const no_autograd;
     for (std::size_t k = 0; k < weights.size(); ++k) {
@@ -88,8 +95,10 @@ void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const>
         auto const& w = weights[k];
         auto const step = x[static_cast<std::int64_t>(k)];
         auto const change = at::mul(step, rate).to(at::kFloat);
-        // Cautious decay: only where the step shrinks the weight too. Zero counts, so that a matrix at rest decays.
-        if (rates.decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * rates.decay)));
+        // Cautious decay: only where the step shrinks the weight too. Zero counts, so that a matrix
+        // at rest decays.
+        if (rates.decay != 0)
+            change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * rates.decay)));
         w.sub_(change);
     }
 }

@@ -6,18 +6,25 @@
 
 namespace curtail::optim {
 
-Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens)
-    : shape_(shape), settings_(settings), batch_tokens_(batch_tokens), places_(model::parameter_places(shape))
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings,
+                     std::int64_t batch_tokens)
+    : shape_(shape),
+      settings_(settings),
+      batch_tokens_(batch_tokens),
+      places_(model::parameter_places(shape))
 {
-    std::map<std::string, double Rates::*> const adamw{{"transformer.wte.weight", &Rates::embedding},
-                                                       {"lm_head.weight", &Rates::head},
-                                                       {"resid_lambdas", &Rates::resid},
-                                                       {"x0_lambdas", &Rates::x0}};
+    std::map<std::string, double Rates::*> const adamw{
+        {"transformer.wte.weight", &Rates::embedding},
+        {"lm_head.weight", &Rates::head},
+        {"resid_lambdas", &Rates::resid},
+        {"x0_lambdas", &Rates::x0}};
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
     for (std::size_t i = 0; i < places_.size(); ++i) {
         auto const it = adamw.find(places_[i].name);
         if (it == adamw.end()) matrices[places_[i].shape].push_back(i);
-        else adamw_.push_back({i, it->second, AdamW(at::zeros(places_[i].shape, at::TensorOptions(at::kFloat)))});
+        else
+            adamw_.push_back(
+                {i, it->second, AdamW(at::zeros(places_[i].shape, at::TensorOptions(at::kFloat)))});
     }
     auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
     for (auto& [sides, members] : matrices) {
@@ -31,7 +38,8 @@ void Optimizer::step(model::Parameters& weights, model::Parameters const& gradie
     auto const now = rates(at);
     ++steps_;
     for (auto& [member, rate, adamw] : adamw_)
-        adamw.step(weights.named()[member].tensor, gradients.named()[member].tensor, now.*rate, steps_);
+        adamw.step(weights.named()[member].tensor, gradients.named()[member].tensor, now.*rate,
+                   steps_);
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
@@ -57,7 +65,8 @@ OptimizerState Optimizer::state() const
             auto const& name = places_[group.members[k]].name;
             auto const slice = static_cast<std::int64_t>(k);
             state.tensors.push_back({name + "/momentum_buffer", group.muon.momentum()[slice]});
-            state.tensors.push_back({name + "/second_momentum_buffer", group.muon.second_momentum()[slice]});
+            state.tensors.push_back(
+                {name + "/second_momentum_buffer", group.muon.second_momentum()[slice]});
         }
     return state;
 }
@@ -65,14 +74,16 @@ OptimizerState Optimizer::state() const
 Result<void> Optimizer::restore(OptimizerState const& from)
 {
     auto const wrong = [](std::string why) {
-        return fail(ExitCode::data, "cannot restore the optimizer", std::move(why), "use a state of the same model, or start without one");
+        return fail(ExitCode::data, "cannot restore the optimizer", std::move(why),
+                    "use a state of the same model, or start without one");
     };
     std::map<std::string, at::Tensor const*> given;
     for (auto const& [name, tensor] : from.tensors) given[name] = &tensor;
     auto const mine = state().tensors;
     if (from.steps < 0) return wrong("its step number is negative");
     if (given.size() != mine.size())
-        return wrong("it holds " + std::to_string(given.size()) + " tensors, this model's has " + std::to_string(mine.size()));
+        return wrong("it holds " + std::to_string(given.size()) + " tensors, this model's has " +
+                     std::to_string(mine.size()));
     for (auto const& [name, tensor] : mine) {
         auto const it = given.find(name);
         if (it == given.end()) return wrong("it has no " + name);

@@ -14,23 +14,29 @@ namespace curtail::optim {
 /// What a snapshot keeps so that a run goes on to the bit.
 struct OptimizerState {
     std::int64_t steps{};  ///< steps done
-    /// `<parameter>/exp_avg` and `/exp_avg_sq`, or `<parameter>/momentum_buffer` and `/second_momentum_buffer`; float32.
+    /// `<parameter>/exp_avg` and `/exp_avg_sq`, or `<parameter>/momentum_buffer` and
+    /// `/second_momentum_buffer`; float32.
     std::vector<model::NamedTensor> tensors;
 };
 
-/// The inner optimizer of a site: Muon for block matrices, AdamW for the rest, rates by progress. Every rank holds all of it and
-/// takes the same steps from the same gradients.
+/// The inner optimizer of a site: Muon for block matrices, AdamW for the rest, rates by progress.
+/// Every rank holds all of it and takes the same steps from the same gradients.
 class Optimizer {
   public:
     Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens);
 
     /// One step. `gradients` are those of the mean loss over the whole batch.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
-    [[nodiscard]] Rates rates(Progress at) const { return rates_at(at, shape_, settings_, batch_tokens_); }
+    [[nodiscard]] Rates rates(Progress at) const
+    {
+        return rates_at(at, shape_, settings_, batch_tokens_);
+    }
 
-    /// The tensors share memory with the optimizer: copy them or write them out before the next step.
+    /// The tensors share memory with the optimizer: copy them or write them out before the next
+    /// step.
     [[nodiscard]] OptimizerState state() const;
-    /// Takes over a state of the same names and shapes; another one is an error (`data`) that leaves everything as it was.
+    /// Takes over a state of the same names and shapes; another one is an error (`data`) that
+    /// leaves everything as it was.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
     /// Back to a new optimizer: what is not finite in its state would stay so for ever.
     void reset();

@@ -5,10 +5,12 @@
 
 namespace curtail::optim {
 
-Progress progress_of(std::int64_t tokens, config::Optimizer const& settings, std::int64_t batch_tokens)
+Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
+                     std::int64_t batch_tokens)
 {
     auto const batch = static_cast<double>(batch_tokens);
-    return {static_cast<double>(tokens) / batch, static_cast<double>(settings.schedule.value) / batch};
+    return {static_cast<double>(tokens) / batch,
+            static_cast<double>(settings.schedule.value) / batch};
 }
 
 double lr_factor(Progress at, double warmdown, double final_lr)
@@ -32,10 +34,12 @@ double muon_weight_decay(Progress at, double base, std::int64_t layers)
     return base * depth * depth * (1 - std::min(at.step / at.steps, 1.0));
 }
 
-Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings, std::int64_t batch_tokens)
+Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings,
+               std::int64_t batch_tokens)
 {
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
-    double const scale = settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
+    double const scale =
+        settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
     double const width = 1 / std::sqrt(static_cast<double>(shape.width) / 768);
     return {.factor = factor,
             .muon = 0.02 * scale * factor,

@@ -4,18 +4,22 @@
 #include "config/model.hpp"
 #include "config/run.hpp"
 
-/// What changes from step to step of the inner optimizer, as pure functions of progress (docs/model.md).
+/// What changes from step to step of the inner optimizer, as pure functions of progress
+/// (docs/model.md).
 namespace curtail::optim {
 
-/// Position s in a schedule of S steps. Both may be fractions: a trainer counts tokens of the run's committed model plus its own,
-/// s = tokens / batch_tokens, so that rates depend on progress and not on who is present. s > S counts as S.
+/// Position s in a schedule of S steps. Both may be fractions: a trainer counts tokens of the run's
+/// committed model plus its own, s = tokens / batch_tokens, so that rates depend on progress and
+/// not on who is present. s > S counts as S.
 struct Progress {
     double step{};   ///< s: steps done so far, 0 at the first
     double steps{};  ///< S
 };
-[[nodiscard]] Progress progress_of(std::int64_t tokens, config::Optimizer const& settings, std::int64_t batch_tokens);
+[[nodiscard]] Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
+                                   std::int64_t batch_tokens);
 
-/// 1 until the last round(warmdown S) steps (half to even), then linear to `final_lr` at S. No warm-up.
+/// 1 until the last round(warmdown S) steps (half to even), then linear to `final_lr` at S. No
+/// warm-up.
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
 /// 0.85 to 0.95 over the first 300 steps, linear.
 [[nodiscard]] double muon_momentum(Progress at);
@@ -34,6 +38,7 @@ struct Rates {
     double decay{};      ///< Muon
 };
 /// The reference's learning rates x lr_scale (absent: sqrt(batch_tokens / 2^19)) x factor.
-[[nodiscard]] Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings, std::int64_t batch_tokens);
+[[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
+                             config::Optimizer const& settings, std::int64_t batch_tokens);
 
 }  // namespace curtail::optim

@@ -7,11 +7,13 @@ namespace {
 
 Tracked* find(SiteState& state, JobId const& id)
 {
-    auto const it = std::find_if(state.jobs.begin(), state.jobs.end(), [&](Tracked const& job) { return job.id == id; });
+    auto const it = std::find_if(state.jobs.begin(), state.jobs.end(),
+                                 [&](Tracked const& job) { return job.id == id; });
     return it == state.jobs.end() ? nullptr : &*it;
 }
 
-/// A number that comes back with another intent is another job; where a comment has been taken off, the number alone tells.
+/// A number that comes back with another intent is another job; where a comment has been taken off,
+/// the number alone tells.
 bool is_same(Tracked const& tracked, Job const& job)
 {
     return job.id == tracked.id && (job.intent == tracked.intent || job.intent.value.empty());
@@ -19,18 +21,21 @@ bool is_same(Tracked const& tracked, Job const& job)
 
 Job const* find(std::vector<Job> const& jobs, Tracked const& tracked)
 {
-    auto const it = std::find_if(jobs.begin(), jobs.end(), [&](Job const& job) { return is_same(tracked, job); });
+    auto const it = std::find_if(jobs.begin(), jobs.end(),
+                                 [&](Job const& job) { return is_same(tracked, job); });
     return it == jobs.end() ? nullptr : &*it;
 }
 
 bool is_tracked(SiteState const& state, Job const& job)
 {
-    return std::any_of(state.jobs.begin(), state.jobs.end(), [&](Tracked const& tracked) { return is_same(tracked, job); });
+    return std::any_of(state.jobs.begin(), state.jobs.end(),
+                       [&](Tracked const& tracked) { return is_same(tracked, job); });
 }
 
 Job const* find(std::vector<Job> const& jobs, IntentId const& intent)
 {
-    auto const it = std::find_if(jobs.begin(), jobs.end(), [&](Job const& job) { return job.intent == intent; });
+    auto const it = std::find_if(jobs.begin(), jobs.end(),
+                                 [&](Job const& job) { return job.intent == intent; });
     return it == jobs.end() ? nullptr : &*it;
 }
 
@@ -79,11 +84,13 @@ void resolve_intent(Observed& seen, std::vector<Job> const& jobs, Time now, Rule
     }
 }
 
-/// Jobs of this run, site and folder that nobody remembers: a state file was lost, or an answer came very late.
+/// Jobs of this run, site and folder that nobody remembers: a state file was lost, or an answer
+/// came very late.
 void adopt_forgotten(Observed& seen, std::vector<Job> const& jobs)
 {
     for (auto const& job : jobs)
-        if (job.state != Job::State::ended && !job.intent.value.empty() && !is_tracked(seen.state, job))
+        if (job.state != Job::State::ended && !job.intent.value.empty() &&
+            !is_tracked(seen.state, job))
             track(seen, job.id, job.window, job.intent);
 }
 
@@ -92,55 +99,77 @@ void note_start(Observed& seen, Tracked& tracked, Job const* job, Time now)
     if (tracked.running_since || job == nullptr || job->state == Job::State::pending) return;
     if (job->state == Job::State::ended && !job->started) return;  // cancelled in the queue
     tracked.running_since = std::min(job->started.value_or(now), now);
-    seen.happenings.push_back({Happening::Kind::started, tracked.id, tracked.window, {}, {}, {}, job->started});
+    seen.happenings.push_back(
+        {Happening::Kind::started, tracked.id, tracked.window, {}, {}, {}, job->started});
 }
 
-/// How long the next job waits after one that ended unasked. Who ended at once has failed even with exit code 0: its successor would do the
-/// same. Who was displaced is not to blame, and is not counted.
-Millis judge_failure(SiteState& state, Tracked const& tracked, Job const& job, Millis lived, Time now, Rules const& rules)
+/// How long the next job waits after one that ended unasked. Who ended at once has failed even with
+/// exit code 0: its successor would do the same. Who was displaced is not to blame, and is not
+/// counted.
+Millis judge_failure(SiteState& state, Tracked const& tracked, Job const& job, Millis lived,
+                     Time now, Rules const& rules)
 {
     bool const at_once = lived < rules.at_once;
     auto text = "job " + tracked.id.value + (at_once ? " ended at once (" : " failed (") + job.word;
     if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
     text += ")";
-    if (job.end == Job::End::displaced) return pause_after(state, std::move(text), rules.first_backoff, now);
+    if (job.end == Job::End::displaced)
+        return pause_after(state, std::move(text), rules.first_backoff, now);
     return count_failure(state, std::move(text), now, rules);
 }
 
-void note_end(Observed& seen, Tracked const& tracked, Job const* shown, Time now, Rules const& rules)
+void note_end(Observed& seen, Tracked const& tracked, Job const* shown, Time now,
+              Rules const& rules)
 {
     Job gone;
     gone.word = "GONE";
     auto const& job = shown == nullptr ? gone : *shown;
-    seen.happenings.push_back({Happening::Kind::ended, tracked.id, tracked.window, job.word, job.exit_code, {}, job.ended});
-    auto const lived = tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
+    seen.happenings.push_back({Happening::Kind::ended,
+                               tracked.id,
+                               tracked.window,
+                               job.word,
+                               job.exit_code,
+                               {},
+                               job.ended});
+    auto const lived =
+        tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
     bool const ended_well = job.end == Job::End::clean && lived >= rules.at_once;
     if (ended_well || lived >= rules.proven) forget_failures(seen.state);
     if (ended_well || tracked.asked_since) return;  // who was asked to stop has not failed
     auto const pause = judge_failure(seen.state, tracked, job, lived, now, rules);
-    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, job.word, job.exit_code, pause, job.ended});
+    seen.happenings.push_back({Happening::Kind::failed, tracked.id, tracked.window, job.word,
+                               job.exit_code, pause, job.ended});
 }
 
-bool is_due(std::optional<Time> const& last, Millis period, Time now) { return !last || now - *last >= period; }
+bool is_due(std::optional<Time> const& last, Millis period, Time now)
+{
+    return !last || now - *last >= period;
+}
 
 /// Why a job that runs on may be ended by force; empty: not yet.
 std::string overdue(Tracked const& job, Time now, Rules const& rules)
 {
     if (job.drains < rules.drains || !job.asked_since) return {};
     if (job.drained_since)
-        return now - *job.drained_since >= rules.grace ? "it did not stop within " + format_duration(rules.grace) : std::string();
+        return now - *job.drained_since >= rules.grace
+                   ? "it did not stop within " + format_duration(rules.grace)
+                   : std::string();
     auto const longest = 3 * rules.grace;
-    return now - *job.asked_since >= longest ? "no drain could be delivered within " + format_duration(longest) : std::string();
+    return now - *job.asked_since >= longest
+               ? "no drain could be delivered within " + format_duration(longest)
+               : std::string();
 }
 
 /// One step towards the end of a job that shall not run; `wait` while the last step may still work.
-Action stop(Tracked const& job, Job const& shown, std::string const& why, Time now, Rules const& rules)
+Action stop(Tracked const& job, Job const& shown, std::string const& why, Time now,
+            Rules const& rules)
 {
     Action action{Action::Kind::wait, job.id, job.window, {}, why};
     auto const name = "job " + job.id.value;
     bool const may_cancel = is_due(job.last_cancel, rules.cancel_repeat, now);
     if (shown.state == Job::State::ending) {
-        action.why = shown.leftovers ? name + " is over, processes that it left are not" : name + " is ending";
+        action.why = shown.leftovers ? name + " is over, processes that it left are not"
+                                     : name + " is ending";
         if (shown.leftovers && may_cancel) action.kind = Action::Kind::sweep;
     } else if (shown.state == Job::State::pending) {
         if (may_cancel) action.kind = Action::Kind::cancel_pending;
@@ -152,7 +181,8 @@ Action stop(Tracked const& job, Job const& shown, std::string const& why, Time n
     } else if (is_due(job.last_drain, rules.drain_repeat, now)) {
         action.kind = Action::Kind::drain;
     } else {
-        action.why = name + " was asked to stop " + format_duration(now - job.asked_since.value_or(now)) + " ago";
+        action.why = name + " was asked to stop " +
+                     format_duration(now - job.asked_since.value_or(now)) + " ago";
     }
     return action;
 }
@@ -162,15 +192,19 @@ struct Live {
     Job const* shown;
 };
 
-/// The one that stays of those that nobody asked to stop: a running one before a pending one, then the older one. A job of an earlier
-/// window goes, even where nobody looked between that one's end and the next one's beginning: what happens must not depend on load.
+/// The one that stays of those that nobody asked to stop: a running one before a pending one, then
+/// the older one. A job of an earlier window goes, even where nobody looked between that one's end
+/// and the next one's beginning: what happens must not depend on load.
 Live const* pick_keeper(std::vector<Live> const& live, WindowId const& window)
 {
     Live const* keeper = nullptr;
     for (auto const& candidate : live) {
-        if (candidate.tracked->asked_since || candidate.shown->state == Job::State::ending || candidate.tracked->window != window) continue;
+        if (candidate.tracked->asked_since || candidate.shown->state == Job::State::ending ||
+            candidate.tracked->window != window)
+            continue;
         bool const runs = candidate.shown->state == Job::State::running;
-        if (keeper == nullptr || (runs && keeper->shown->state != Job::State::running)) keeper = &candidate;
+        if (keeper == nullptr || (runs && keeper->shown->state != Job::State::running))
+            keeper = &candidate;
     }
     return keeper;
 }
@@ -187,10 +221,12 @@ Action start(SiteState const& state, Wish const& wish, Time now)
 {
     Action action{Action::Kind::wait, {}, wish.window, {}, {}};
     if (state.intent) {
-        action.why = "whether the last submission (" + state.intent->id.value + ") arrived is not known yet";
+        action.why =
+            "whether the last submission (" + state.intent->id.value + ") arrived is not known yet";
     } else if (state.retry_at && now < *state.retry_at) {
         action.why = state.failure + "; next try in " + format_duration(*state.retry_at - now);
-        if (state.failures > 0) action.why += " (failure " + std::to_string(state.failures) + " in a row)";
+        if (state.failures > 0)
+            action.why += " (failure " + std::to_string(state.failures) + " in a row)";
     } else {
         action.kind = Action::Kind::submit;
         action.intent = {"i" + std::to_string(to_unix_ms(now))};
@@ -199,7 +235,8 @@ Action start(SiteState const& state, Wish const& wish, Time now)
     return action;
 }
 
-Observed finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now, Rules const& rules)
+Observed finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
+                           Rules const& rules)
 {
     Observed seen{std::move(before), {}};
     auto& state = seen.state;
@@ -207,14 +244,16 @@ Observed finish_submission(SiteState before, Action const& action, Outcome const
         // Failures stay counted until a job has shown that it works.
         state.intent.reset();
         state.retry_at.reset();
-        if (find(state, outcome.job) == nullptr) track(seen, outcome.job, action.window, action.intent);
+        if (find(state, outcome.job) == nullptr)
+            track(seen, outcome.job, action.window, action.intent);
         return seen;
     }
     auto const failure = "submission failed (" + outcome.why + ")";
     if (outcome.kind == Outcome::Kind::refused) {
         auto const pause = count_failure(state, failure, now, rules);
         state.intent.reset();
-        seen.happenings.push_back({Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
+        seen.happenings.push_back(
+            {Happening::Kind::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
     } else if (state.intent) {
         // Whether it has failed shows when it is given up or its job appears.
         pause_after(state, failure, backoff(state.failures + 1, rules), now);
@@ -277,7 +316,8 @@ Observed observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules
     return seen;
 }
 
-std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector<Job> const& jobs, Time now, Rules const& rules)
+std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector<Job> const& jobs,
+                           Time now, Rules const& rules)
 {
     std::vector<Live> live;
     for (auto const& tracked : state.jobs)
@@ -285,15 +325,19 @@ std::vector<Action> decide(SiteState const& state, Wish const& wish, std::vector
     auto const* keeper = wish.job ? pick_keeper(live, wish.window) : nullptr;
     std::vector<Action> actions;
     for (auto const& one : live)
-        if (&one != keeper) actions.push_back(stop(*one.tracked, *one.shown, reason_to_go(*one.tracked, wish, keeper), now, rules));
+        if (&one != keeper)
+            actions.push_back(stop(*one.tracked, *one.shown,
+                                   reason_to_go(*one.tracked, wish, keeper), now, rules));
     if (keeper != nullptr) {
         auto const& reason = keeper->shown->reason;
-        auto const word = keeper->shown->state == Job::State::running ? " is running" : " is in the queue";
+        auto const word =
+            keeper->shown->state == Job::State::running ? " is running" : " is in the queue";
         actions.push_back({Action::Kind::wait,
                            keeper->tracked->id,
                            keeper->tracked->window,
                            {},
-                           "job " + keeper->tracked->id.value + word + (reason.empty() ? "" : " (" + reason + ")")});
+                           "job " + keeper->tracked->id.value + word +
+                               (reason.empty() ? "" : " (" + reason + ")")});
     } else if (wish.job && actions.empty()) {
         actions.push_back(start(state, wish, now));
     } else if (actions.empty()) {
@@ -309,7 +353,8 @@ SiteState begin(SiteState before, Action const& action, Time now)
         before.retry_at.reset();  // that pause is over
     }
     auto* job = find(before, action.job);
-    if (job == nullptr || action.kind == Action::Kind::wait || action.kind == Action::Kind::submit) return before;
+    if (job == nullptr || action.kind == Action::Kind::wait || action.kind == Action::Kind::submit)
+        return before;
     // A job that is over by itself was not asked: how it ended counts.
     if (!job->asked_since && action.kind != Action::Kind::sweep) job->asked_since = now;
     if (action.kind == Action::Kind::drain) {
@@ -321,13 +366,18 @@ SiteState begin(SiteState before, Action const& action, Time now)
     return before;
 }
 
-Observed finish(SiteState before, Action const& action, Outcome const& outcome, Time now, Rules const& rules)
+Observed finish(SiteState before, Action const& action, Outcome const& outcome, Time now,
+                Rules const& rules)
 {
-    if (action.kind == Action::Kind::submit) return finish_submission(std::move(before), action, outcome, now, rules);
+    if (action.kind == Action::Kind::submit)
+        return finish_submission(std::move(before), action, outcome, now, rules);
     Observed seen{std::move(before), {}};
     auto* job = find(seen.state, action.job);
-    if (job == nullptr || action.kind == Action::Kind::wait || outcome.kind != Outcome::Kind::done) return seen;
-    auto const note = [&](Happening::Kind kind) { seen.happenings.push_back({kind, job->id, job->window, action.why, {}, {}, {}}); };
+    if (job == nullptr || action.kind == Action::Kind::wait || outcome.kind != Outcome::Kind::done)
+        return seen;
+    auto const note = [&](Happening::Kind kind) {
+        seen.happenings.push_back({kind, job->id, job->window, action.why, {}, {}, {}});
+    };
     if (action.kind == Action::Kind::drain) {
         if (!job->drained_since) note(Happening::Kind::drained);
         job->drained_since = std::min(job->drained_since.value_or(now), now);
@@ -341,12 +391,16 @@ Observed finish(SiteState before, Action const& action, Outcome const& outcome, 
 std::string warning_of(SiteState const& state, std::vector<Job> const& jobs)
 {
     std::string text;
-    auto const add = [&](std::string const& sentence) { text += (text.empty() ? "" : "; ") + sentence; };
+    auto const add = [&](std::string const& sentence) {
+        text += (text.empty() ? "" : "; ") + sentence;
+    };
     for (auto const& job : jobs) {
         if (job.state == Job::State::ended) continue;
         if (!job.warning.empty()) add(job.warning);
         if (job.intent.value.empty() && !is_tracked(state, job))
-            add("job " + job.id.value + " is called like a job of this site, but its comment does not say so: it is left alone");
+            add("job " + job.id.value +
+                " is called like a job of this site, but its comment does not say so: it is left "
+                "alone");
     }
     return text;
 }

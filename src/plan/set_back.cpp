@@ -12,7 +12,9 @@ SiteState set_back(SiteState state, Time now, Rules const& rules)
     limit(state.retry_at, now + rules.longest_backoff);
     if (state.intent) state.intent->since = std::min(state.intent->since, now);
     for (auto& job : state.jobs)
-        for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since, &job.last_drain, &job.last_cancel}) limit(*time, now);
+        for (auto* time : {&job.running_since, &job.asked_since, &job.drained_since,
+                           &job.last_drain, &job.last_cancel})
+            limit(*time, now);
     return state;
 }
 

@@ -3,7 +3,10 @@
 namespace curtail::plan {
 namespace {
 
-json::Value stored(std::optional<Time> const& time) { return time ? json::Value(format_time(*time)) : json::Value(); }
+json::Value stored(std::optional<Time> const& time)
+{
+    return time ? json::Value(format_time(*time)) : json::Value();
+}
 
 std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
 {
@@ -59,7 +62,9 @@ json::Value to_json(SiteState const& state)
                                           {"window", state.intent->window.value},
                                           {"since", format_time(state.intent->since)},
                                           {"in_doubt", state.intent->in_doubt}});
-    object.set("failures", state.failures).set("retry_at", stored(state.retry_at)).set("failure", state.failure);
+    object.set("failures", state.failures)
+        .set("retry_at", stored(state.retry_at))
+        .set("failure", state.failure);
     return object;
 }
 
@@ -71,7 +76,10 @@ Result<SiteState> read_site_state(json::Value const& value, std::string const& w
     r.object(
         "intent",
         [&](json::ObjectReader& o) {
-            state.intent = Intent{{o.text("id")}, {o.text("window")}, read_time(o, "since").value_or(Time{}), o.boolean("in_doubt")};
+            state.intent = Intent{{o.text("id")},
+                                  {o.text("window")},
+                                  read_time(o, "since").value_or(Time{}),
+                                  o.boolean("in_doubt")};
         },
         false);
     state.failures = read_count(r, "failures");

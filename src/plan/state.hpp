@@ -23,7 +23,8 @@ struct Tracked {
     WindowId window;
     IntentId intent;
     std::optional<Time> running_since;
-    std::optional<Time> asked_since;    ///< first asked to go, in whatever way; from then on it counts as leaving
+    std::optional<Time>
+        asked_since;  ///< first asked to go, in whatever way; from then on it counts as leaving
     std::optional<Time> drained_since;  ///< the first drain signal that was delivered
     std::optional<Time> last_drain;     ///< tried
     std::optional<Time> last_cancel;    ///< tried
@@ -32,7 +33,8 @@ struct Tracked {
     friend bool operator==(Tracked const&, Tracked const&) = default;
 };
 
-/// What is remembered of one site's jobs between two looks. Value type: stored as JSON, compared in tests.
+/// What is remembered of one site's jobs between two looks. Value type: stored as JSON, compared in
+/// tests.
 struct SiteState {
     std::vector<Tracked> jobs;     ///< in the order in which they became known
     std::optional<Intent> intent;  ///< at most one is open

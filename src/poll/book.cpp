@@ -9,10 +9,12 @@ constexpr std::int64_t format = 1;
 
 json::Value stored(SiteRecord const& site)
 {
-    return json::Object{{"window", windows::to_json(site.window)},
-                        {"evaluated_until", site.evaluated_until ? json::Value(format_time(*site.evaluated_until)) : json::Value()},
-                        {"open_window", site.open_window ? json::Value(site.open_window->value) : json::Value()},
-                        {"jobs", plan::to_json(site.jobs)}};
+    return json::Object{
+        {"window", windows::to_json(site.window)},
+        {"evaluated_until",
+         site.evaluated_until ? json::Value(format_time(*site.evaluated_until)) : json::Value()},
+        {"open_window", site.open_window ? json::Value(site.open_window->value) : json::Value()},
+        {"jobs", plan::to_json(site.jobs)}};
 }
 
 SiteRecord read_site(json::ObjectReader& r, std::string const& where)
@@ -38,14 +40,17 @@ SiteRecord read_site(json::ObjectReader& r, std::string const& where)
 Event job_event(SiteId const& site, plan::Happening const& happening, Time real_now)
 {
     using Kind = plan::Happening::Kind;
-    static constexpr char const* types[] = {"job-submitted", "job-started", "job-drained", "job-cancelled", "job-ended", "job-failed"};
+    static constexpr char const* types[] = {"job-submitted", "job-started", "job-drained",
+                                            "job-cancelled", "job-ended",   "job-failed"};
     json::Object details{{"window", happening.window.value}, {"job", happening.job.value}};
-    if (happening.kind == Kind::drained || happening.kind == Kind::cancelled) details.set("why", happening.word);
+    if (happening.kind == Kind::drained || happening.kind == Kind::cancelled)
+        details.set("why", happening.word);
     bool const ends = happening.kind == Kind::ended || happening.kind == Kind::failed;
     if (ends) details.set("state", happening.word);
     if (happening.when) details.set(ends ? "ended" : "started", format_time(*happening.when));
     if (happening.exit_code) details.set("exit_code", *happening.exit_code);
-    if (happening.retry_after) details.set("retry_after_s", FractionalSeconds(*happening.retry_after).count());
+    if (happening.retry_after)
+        details.set("retry_after_s", FractionalSeconds(*happening.retry_after).count());
     return {real_now, types[static_cast<int>(happening.kind)], site.value, std::move(details)};
 }
 
@@ -62,9 +67,12 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
 {
     std::unique_ptr<Book> book(new Book(run.poller_folder(), mode));
     if (mode == Mode::write) {
-        if (auto made = signals::ensure_private_folder(book->folder_); !made) return tl::unexpected(made.error());
+        if (auto made = signals::ensure_private_folder(book->folder_); !made)
+            return tl::unexpected(made.error());
         auto lock = FileLock::take(book->folder_ / "lock");
-        if (!lock) return tl::unexpected(lock.error().within("another poller is at work on run " + run.run.value));
+        if (!lock)
+            return tl::unexpected(
+                lock.error().within("another poller is at work on run " + run.run.value));
         book->lock_ = std::move(*lock);
     }
     auto const has_state = book->load();
@@ -75,7 +83,8 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
     if (mode == Mode::look) return book;
     if (auto recalled = book->signals_.recall(); !recalled) return tl::unexpected(recalled.error());
     if (auto sent = book->resend_events(); !sent) return tl::unexpected(sent.error());
-    // A full disk must not keep jobs from being stopped: whoever saves next tries again and says so.
+    // A full disk must not keep jobs from being stopped: whoever saves next tries again and says
+    // so.
     if (!book->save()) return book;
     if (auto rotated = book->journal_.rotate(); !rotated) return tl::unexpected(rotated.error());
     return book;
@@ -101,13 +110,16 @@ Result<bool> Book::load()
     r.each("outbox", [&](json::ObjectReader& o) {
         auto const time = parse_time(o.text("time"));
         o.require(time.has_value(), "time", "must be a time");
-        Numbered one{o.integer("number"), {time.value_or(Time{}), o.text("type"), o.text("site"), {}}};
-        if (auto const* details = o.any("details", true); details != nullptr && details->as_object() != nullptr)
+        Numbered one{o.integer("number"),
+                     {time.value_or(Time{}), o.text("type"), o.text("site"), {}}};
+        if (auto const* details = o.any("details", true);
+            details != nullptr && details->as_object() != nullptr)
             one.event.details = *details->as_object();
         outbox_.push_back(std::move(one));
     });
     if (auto error = r.finish()) {
-        error->remedy = "move " + path.string() + " away: jobs that are there will be found again by their names";
+        error->remedy = "move " + path.string() +
+                        " away: jobs that are there will be found again by their names";
         return tl::unexpected(*error);
     }
     return true;
@@ -124,7 +136,8 @@ Result<void> Book::replay_journal(Time now)
             auto seen = plan::finish(jobs, entry.action, *entry.outcome, entry.time, {});
             jobs = std::move(seen.state);
             std::vector<Event> events;
-            for (auto const& happening : seen.happenings) events.push_back(job_event(entry.site, happening, entry.time));
+            for (auto const& happening : seen.happenings)
+                events.push_back(job_event(entry.site, happening, entry.time));
             add(entry.site, std::move(events));
         } else {
             jobs = plan::begin(jobs, entry.action, entry.time);
@@ -144,7 +157,8 @@ Result<void> Book::resend_events()
     if (!file) return tl::unexpected(file.error());
     std::int64_t arrived = 0;
     for (auto const& event : file->events)
-        if (auto const* number = event.details.find("number"); number != nullptr && number->as_integer() != nullptr)
+        if (auto const* number = event.details.find("number");
+            number != nullptr && number->as_integer() != nullptr)
             arrived = std::max(arrived, *number->as_integer());
     while (!outbox_.empty() && outbox_.front().number <= arrived) outbox_.pop_front();
     return {};
@@ -198,8 +212,8 @@ Result<void> Book::intend(SiteId const& site, plan::Action const& action, Time n
     return written;
 }
 
-Result<void> Book::conclude(SiteId const& site, plan::Action const& action, plan::Outcome const& outcome, Time now,
-                            plan::Rules const& rules)
+Result<void> Book::conclude(SiteId const& site, plan::Action const& action,
+                            plan::Outcome const& outcome, Time now, plan::Rules const& rules)
 {
     std::lock_guard const guard(mutex_);
     auto const written = journal_.append({last_entry_ + 1, now, site, action, outcome});
@@ -229,13 +243,16 @@ Result<void> Book::save()
     return save_locked();
 }
 
-/// State first, with its events; then the events themselves. A crash in between leaves them in the outbox.
+/// State first, with its events; then the events themselves. A crash in between leaves them in the
+/// outbox.
 Result<void> Book::save_locked()
 {
     if (mode_ == Mode::look || !unsaved_) return {};
     // Never ahead of the samples: those before `evaluated_until` may not be asked for again.
     if (auto kept = signals_.write(); !kept) return kept;
-    if (auto written = write_file(folder_ / "state.json", json::to_string(to_json()) + "\n"); !written) return written;
+    if (auto written = write_file(folder_ / "state.json", json::to_string(to_json()) + "\n");
+        !written)
+        return written;
     unsaved_ = !outbox_.empty();
     while (!outbox_.empty()) {
         if (auto appended = event_log_.append(outbox_.front().event); !appended) return appended;
@@ -254,8 +271,11 @@ json::Value Book::to_json() const
     }
     json::Array outbox;
     for (auto const& [number, event] : outbox_)
-        outbox.push_back(json::Object{
-            {"number", number}, {"time", format_time(event.time)}, {"type", event.type}, {"site", event.site}, {"details", event.details}});
+        outbox.push_back(json::Object{{"number", number},
+                                      {"time", format_time(event.time)},
+                                      {"type", event.type},
+                                      {"site", event.site},
+                                      {"details", event.details}});
     return json::Object{{"format", format},
                         {"last_entry", last_entry_},
                         {"last_event", last_event_},

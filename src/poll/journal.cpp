@@ -37,10 +37,15 @@ std::optional<Entry> parse(std::string_view text)
     entry.site = {r.text("site")};
     bool const is_outcome = r.text("entry") == "outcome";
     auto const kind = plan::action_kind(r.text("action"));
-    entry.action = {kind.value_or(plan::Action::Kind::wait), {r.text("job")}, {r.text("window")}, {r.text("intent")}, r.text("why")};
+    entry.action = {kind.value_or(plan::Action::Kind::wait),
+                    {r.text("job")},
+                    {r.text("window")},
+                    {r.text("intent")},
+                    r.text("why")};
     if (is_outcome) {
         plan::Outcome outcome;
-        outcome.kind = static_cast<plan::Outcome::Kind>(r.one_of("outcome", {outcome_words[0], outcome_words[1], outcome_words[2]}));
+        outcome.kind = static_cast<plan::Outcome::Kind>(
+            r.one_of("outcome", {outcome_words[0], outcome_words[1], outcome_words[2]}));
         outcome.job = {r.text("submitted")};
         outcome.why = r.text("trouble");
         entry.outcome = std::move(outcome);
@@ -59,11 +64,15 @@ Result<std::vector<Entry>> Journal::read(std::int64_t after) const
     std::vector<Entry> entries;
     if (!*content) return entries;
     for (auto line : split(**content, '\n'))
-        if (auto entry = parse(line); entry && entry->number > after) entries.push_back(std::move(*entry));
+        if (auto entry = parse(line); entry && entry->number > after)
+            entries.push_back(std::move(*entry));
     return entries;
 }
 
-Result<void> Journal::append(Entry const& entry) const { return append_line(path_, json::to_string(to_json(entry)), true); }
+Result<void> Journal::append(Entry const& entry) const
+{
+    return append_line(path_, json::to_string(to_json(entry)), true);
+}
 
 Result<void> Journal::rotate(std::int64_t longest) const
 {
@@ -72,7 +81,8 @@ Result<void> Journal::rotate(std::int64_t longest) const
     if (error || static_cast<std::int64_t>(size) <= longest) return {};
     auto aside = path_;
     std::filesystem::rename(path_, aside.replace_extension(".1.jsonl"), error);
-    if (error) return fail(ExitCode::io, "cannot put " + path_.string() + " aside", error.message());
+    if (error)
+        return fail(ExitCode::io, "cannot put " + path_.string() + " aside", error.message());
     return {};
 }
 

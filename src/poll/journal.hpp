@@ -17,14 +17,16 @@ struct Entry {
     std::optional<plan::Outcome> outcome;  ///< nothing: this is the intent
 };
 
-/// `poller/journal.jsonl`: intents are on disk before the act, outcomes after it. A line cut short by a crash is skipped.
+/// `poller/journal.jsonl`: intents are on disk before the act, outcomes after it. A line cut short
+/// by a crash is skipped.
 class Journal {
   public:
     explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
     /// Entries after number `after`, in order.
     [[nodiscard]] Result<std::vector<Entry>> read(std::int64_t after) const;
     [[nodiscard]] Result<void> append(Entry const& entry) const;
-    /// Puts a journal that has grown long aside (`journal.1.jsonl`, replacing the one before). Only when all of it is in the state file.
+    /// Puts a journal that has grown long aside (`journal.1.jsonl`, replacing the one before). Only
+    /// when all of it is in the state file.
     [[nodiscard]] Result<void> rotate(std::int64_t longest = 1 << 20) const;
 
   private:

@@ -28,7 +28,8 @@ Going find_going(std::vector<Event> const& events)
         std::pair const job{SiteId{event.site}, job_in(event)};
         if (event.type == "job-submitted") going[job];
         else if (event.type == "job-ended") going.erase(job);
-        else if (auto const known = going.find(job); event.type == "job-started" && known != going.end())
+        else if (auto const known = going.find(job);
+                 event.type == "job-started" && known != going.end())
             known->second = time_in(event, "started").value_or(event.time);
     }
     return going;
@@ -41,10 +42,12 @@ Result<void> Book::restore_lost_state(Time now)
     auto const file = read_events(folder_ / "events.jsonl");
     if (!file) return tl::unexpected(file.error());
     for (auto const& event : file->events) {
-        if (auto const* number = event.details.find("number"); number != nullptr && number->as_integer() != nullptr)
+        if (auto const* number = event.details.find("number");
+            number != nullptr && number->as_integer() != nullptr)
             last_event_ = std::max(last_event_, *number->as_integer());
         if (auto const time = time_in(event, "signal_time")) {
-            auto& until = told_until_.try_emplace({SiteId{event.site}, event.type}, *time).first->second;
+            auto& until =
+                told_until_.try_emplace({SiteId{event.site}, event.type}, *time).first->second;
             until = std::max(until, *time);
         }
     }
@@ -55,8 +58,11 @@ Result<void> Book::restore_lost_state(Time now)
             auto& jobs = sites_[entry.site].jobs;
             // Numbers of jobs come again where a cluster was made anew: the later is meant.
             if (entry.outcome && entry.action.kind == plan::Action::Kind::submit)
-                std::erase_if(jobs.jobs, [&](auto const& job) { return job.id == entry.outcome->job; });
-            if (entry.outcome) jobs = plan::finish(std::move(jobs), entry.action, *entry.outcome, entry.time, {}).state;
+                std::erase_if(jobs.jobs,
+                              [&](auto const& job) { return job.id == entry.outcome->job; });
+            if (entry.outcome)
+                jobs = plan::finish(std::move(jobs), entry.action, *entry.outcome, entry.time, {})
+                           .state;
             else jobs = plan::begin(std::move(jobs), entry.action, entry.time);
             last_entry_ = std::max(last_entry_, entry.number);
         }

@@ -11,7 +11,8 @@ using Watches = std::vector<std::unique_ptr<SiteWatch>>;
 Watches make_watches(World& world, Book& book)
 {
     Watches watches;
-    for (auto& parts : world.sites) watches.push_back(std::make_unique<SiteWatch>(std::move(parts), book, world.log));
+    for (auto& parts : world.sites)
+        watches.push_back(std::make_unique<SiteWatch>(std::move(parts), book, world.log));
     return watches;
 }
 
@@ -28,11 +29,15 @@ std::vector<Error> find_abandoned(World const& world, Book const& book)
 {
     std::vector<Error> found;
     for (auto const& [site, record] : book.sites()) {
-        if (world.run.find_site(site) != nullptr || (record.jobs.jobs.empty() && !record.jobs.intent)) continue;
+        if (world.run.find_site(site) != nullptr ||
+            (record.jobs.jobs.empty() && !record.jobs.intent))
+            continue;
         std::string jobs;
         for (auto const& job : record.jobs.jobs) jobs += " " + job.id.value;
-        found.push_back({ExitCode::config, "site " + site.value + " is no longer in run " + world.run.run.value,
-                         jobs.empty() ? "a submission of its may still arrive" : "nobody looks after its job" + jobs,
+        found.push_back({ExitCode::config,
+                         "site " + site.value + " is no longer in run " + world.run.run.value,
+                         jobs.empty() ? "a submission of its may still arrive"
+                                      : "nobody looks after its job" + jobs,
                          "put it back into `sites` until its job has ended"});
         world.log.warning(found.back().message());
     }
@@ -53,12 +58,18 @@ Time signal_now(World const& world)
     return world.trace_end ? std::min(now, *world.trace_end) : now;
 }
 
-bool is_trace_over(World const& world) { return world.trace_end && world.clock->now() >= *world.trace_end; }
+bool is_trace_over(World const& world)
+{
+    return world.trace_end && world.clock->now() >= *world.trace_end;
+}
 
 /// One site under watch: a thread for its window, one for its jobs.
 class Patrol {
   public:
-    Patrol(SiteWatch& site, World const& world, WatchOptions const& options) : site_(site), world_(world), options_(options) {}
+    Patrol(SiteWatch& site, World const& world, WatchOptions const& options)
+        : site_(site), world_(world), options_(options)
+    {
+    }
 
     void start()
     {
@@ -124,7 +135,8 @@ class Patrol {
             complain(looked.written, job_trouble_);
             if (looked.good && halt == halt_) looked_since_halt_ = halt != Halt::no;
             // Who waits for the end of everything shall not wait longer than needed.
-            auto const pause = halt_ == Halt::no ? options_.look_every : std::min(options_.look_every, Millis(1'000));
+            auto const pause = halt_ == Halt::no ? options_.look_every
+                                                 : std::min(options_.look_every, Millis(1'000));
             changed_.wait_for(lock, stop, pause, [this] { return look_now_; });
         }
     }
@@ -155,15 +167,18 @@ using Patrols = std::vector<std::unique_ptr<Patrol>>;
 
 bool all_done(Patrols const& patrols)
 {
-    return std::all_of(patrols.begin(), patrols.end(), [](auto const& patrol) { return patrol->is_done(); });
+    return std::all_of(patrols.begin(), patrols.end(),
+                       [](auto const& patrol) { return patrol->is_done(); });
 }
 
 /// Until the trace is over or a person wants it to stop.
-void wait_for_the_end(World const& world, WatchOptions const& options, StopRequest const& stop, Time begun)
+void wait_for_the_end(World const& world, WatchOptions const& options, StopRequest const& stop,
+                      Time begun)
 {
     while (stop.level() == 0 && !is_trace_over(world)) {
         if (world.trace_end && options.progress)
-            options.progress(seconds_between(begun, signal_now(world)), seconds_between(begun, *world.trace_end));
+            options.progress(seconds_between(begun, signal_now(world)),
+                             seconds_between(begun, *world.trace_end));
         std::this_thread::sleep_for(Millis(50));
     }
 }
@@ -171,8 +186,8 @@ void wait_for_the_end(World const& world, WatchOptions const& options, StopReque
 /// How long a cancel, sent when all patience is over, may take.
 constexpr Millis last_patience{15'000};
 
-Result<void> drain_all(Watches const& watches, Patrols const& patrols, World const& world, WatchOptions const& options, Halt why,
-                       StopRequest const& stop)
+Result<void> drain_all(Watches const& watches, Patrols const& patrols, World const& world,
+                       WatchOptions const& options, Halt why, StopRequest const& stop)
 {
     Millis grace{0};
     for (auto const& site : world.run.sites) grace = std::max(grace, site.launcher.grace);
@@ -186,7 +201,8 @@ Result<void> drain_all(Watches const& watches, Patrols const& patrols, World con
         hurried = true;
     };
     while (!all_done(patrols) && mono_now() < end) {
-        if (!hurried && stop.level() > std::max(before, 1)) hurry("asked again to stop: jobs are cancelled");
+        if (!hurried && stop.level() > std::max(before, 1))
+            hurry("asked again to stop: jobs are cancelled");
         std::this_thread::sleep_for(Millis(20));
         if (hurried || mono_now() < end || all_done(patrols)) continue;
         hurry("jobs did not end in time: they are cancelled");
@@ -196,8 +212,10 @@ Result<void> drain_all(Watches const& watches, Patrols const& patrols, World con
     std::string busy;
     for (std::size_t i = 0; i < watches.size(); ++i)
         if (!patrols[i]->is_done()) busy += (busy.empty() ? "" : ", ") + watches[i]->id().value;
-    return fail(ExitCode::temporary, "cannot stop everything of run " + world.run.run.value, "jobs may be left at " + busy,
-                "see `curtail-poll " + world.run.file.string() + " --dry-run --explain`, and run the poller again");
+    return fail(ExitCode::temporary, "cannot stop everything of run " + world.run.run.value,
+                "jobs may be left at " + busy,
+                "see `curtail-poll " + world.run.file.string() +
+                    " --dry-run --explain`, and run the poller again");
 }
 
 }  // namespace
@@ -212,14 +230,16 @@ std::optional<Error> Answer::trouble() const
         all.insert(all.end(), here.begin(), here.end());
     }
     if (all.empty()) return std::nullopt;
-    auto const lasting = std::find_if(all.begin(), all.end(), [](Error const& e) { return e.code != ExitCode::temporary; });
+    auto const lasting = std::find_if(all.begin(), all.end(),
+                                      [](Error const& e) { return e.code != ExitCode::temporary; });
     auto const& told = lasting == all.end() ? all.front() : *lasting;
     return names.empty() ? told : told.within("not all went well at " + names);
 }
 
 Result<Answer> poll_once(World world, bool dry)
 {
-    auto book = Book::open(world.run, dry ? Book::Mode::look : Book::Mode::write, SystemClock{}.now());
+    auto book =
+        Book::open(world.run, dry ? Book::Mode::look : Book::Mode::write, SystemClock{}.now());
     if (!book) return tl::unexpected(book.error());
     auto const abandoned = find_abandoned(world, **book);
     auto const watches = make_watches(world, **book);
@@ -232,7 +252,9 @@ Result<Answer> poll_once(World world, bool dry)
     });
     if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
     for (std::size_t i = 0; i < watches.size(); ++i)
-        if (!written[i]) return tl::unexpected(written[i].error().within("cannot write down everything of site " + watches[i]->id().value));
+        if (!written[i])
+            return tl::unexpected(written[i].error().within(
+                "cannot write down everything of site " + watches[i]->id().value));
     return answer_of(watches, abandoned);
 }
 
@@ -243,20 +265,24 @@ Result<Answer> watch(World world, WatchOptions const& options, StopRequest const
     auto const abandoned = find_abandoned(world, **book);
     auto const watches = make_watches(world, **book);
     Patrols patrols;
-    for (auto const& one : watches) patrols.push_back(std::make_unique<Patrol>(*one, world, options));
+    for (auto const& one : watches)
+        patrols.push_back(std::make_unique<Patrol>(*one, world, options));
     for (auto const& patrol : patrols) patrol->start();
     wait_for_the_end(world, options, stop, signal_now(world));
     bool const stopped = stop.level() > 0;
     Result<void> drained;
     if (!stopped || options.drain_on_exit) {
-        world.log.info(stopped ? "asked to stop: draining all jobs (once more to cancel them)" : "the trace is over: draining all jobs");
-        drained = drain_all(watches, patrols, world, options, stopped ? Halt::person : Halt::trace_over, stop);
+        world.log.info(stopped ? "asked to stop: draining all jobs (once more to cancel them)"
+                               : "the trace is over: draining all jobs");
+        drained = drain_all(watches, patrols, world, options,
+                            stopped ? Halt::person : Halt::trace_over, stop);
     }
     for (auto const& patrol : patrols) patrol->stop();
     patrols.clear();
     if (auto saved = (*book)->save(); !saved) return tl::unexpected(saved.error());
     if (!drained) return tl::unexpected(drained.error());
-    if (stopped && world.trace_end) return fail(ExitCode::interrupted, "stopped before the trace was over", "", "");
+    if (stopped && world.trace_end)
+        return fail(ExitCode::interrupted, "stopped before the trace was over", "", "");
     return answer_of(watches, abandoned);
 }
 

@@ -9,7 +9,8 @@ namespace curtail::poll {
 
 /// For people: a paragraph per site. In a dry run the actions are what would be done.
 [[nodiscard]] std::string explain(std::vector<SiteReport> const& sites, bool dry);
-/// The same for programs: `{"sites":[{"site","region","signal_time","intensity_gco2_per_kwh","age_s","provider","phase","window","why",
+/// The same for programs:
+/// `{"sites":[{"site","region","signal_time","intensity_gco2_per_kwh","age_s","provider","phase","window","why",
 /// "jobs":[{"job","state","reason","window"}],"actions":[{"action","job","window","why"}],"trouble":[...]}]}`.
 [[nodiscard]] json::Value to_json(std::vector<SiteReport> const& sites);
 

@@ -10,18 +10,23 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
-json::Value stored(std::optional<GramsPerKwh> const& intensity) { return intensity ? json::Value(intensity->value) : json::Value(); }
+json::Value stored(std::optional<GramsPerKwh> const& intensity)
+{
+    return intensity ? json::Value(intensity->value) : json::Value();
+}
 
 std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& samples)
 {
     std::vector<windows::Reading> readings;
     readings.reserve(samples.size());
-    for (auto const& sample : samples) readings.push_back({sample.time, signals::accepted(sample, signals::Kind::marginal)});
+    for (auto const& sample : samples)
+        readings.push_back({sample.time, signals::accepted(sample, signals::Kind::marginal)});
     return readings;
 }
 
 /// The events of one change of phase, and the window that is open after it.
-void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change const& change, SiteId const& site)
+void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change const& change,
+                 SiteId const& site)
 {
     auto const now = real_now();
     auto const signal_time = format_time(change.time);
@@ -40,7 +45,8 @@ void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change
         events.push_back({now,
                           can ? "window-open" : "window-close",
                           site.value,
-                          {{"window", record.open_window.value_or(WindowId{}).value}, {"signal_time", signal_time}}});
+                          {{"window", record.open_window.value_or(WindowId{}).value},
+                           {"signal_time", signal_time}}});
     if (!can) record.open_window.reset();
 }
 
@@ -51,25 +57,34 @@ plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitte
 {
     if (result) return {plan::Outcome::Kind::done, submitted, {}};
     bool const silent = result.error().code == ExitCode::temporary;
-    return {silent ? plan::Outcome::Kind::unknown : plan::Outcome::Kind::refused, {}, result.error().message()};
+    return {silent ? plan::Outcome::Kind::unknown : plan::Outcome::Kind::refused,
+            {},
+            result.error().message()};
 }
 
-std::string in_a_row(int failures) { return failures == 0 ? "" : " (failure " + std::to_string(failures) + " in a row)"; }
+std::string in_a_row(int failures)
+{
+    return failures == 0 ? "" : " (failure " + std::to_string(failures) + " in a row)";
+}
 
 /// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (failure 1 in a row)`
 std::string failure_text(plan::Happening const& failed, plan::SiteState const& state)
 {
     auto text = "job " + failed.job.value + " failed (" + failed.word;
     if (failed.exit_code) text += ", exit code " + std::to_string(*failed.exit_code);
-    return text + "); next try in " + format_duration(failed.retry_after.value_or(Millis(0))) + in_a_row(state.failures);
+    return text + "); next try in " + format_duration(failed.retry_after.value_or(Millis(0))) +
+           in_a_row(state.failures);
 }
 
 /// A window that is open and has no job because the last ones failed.
-std::optional<Error> waits_after_failures(plan::SiteState const& state, plan::Wish const& wish, Time now)
+std::optional<Error> waits_after_failures(plan::SiteState const& state, plan::Wish const& wish,
+                                          Time now)
 {
-    bool const waits = wish.job && state.jobs.empty() && !state.intent && state.retry_at && now < *state.retry_at;
+    bool const waits =
+        wish.job && state.jobs.empty() && !state.intent && state.retry_at && now < *state.retry_at;
     if (!waits || state.failures == 0) return std::nullopt;
-    return Error{ExitCode::unavailable, state.failure, "next try in " + format_duration(*state.retry_at - now) + in_a_row(state.failures),
+    return Error{ExitCode::unavailable, state.failure,
+                 "next try in " + format_duration(*state.retry_at - now) + in_a_row(state.failures),
                  ""};
 }
 
@@ -83,7 +98,8 @@ std::vector<Error> SiteReport::troubles() const
     return all;
 }
 
-SiteWatch::SiteWatch(Parts parts, Book& book, Log log) : parts_(std::move(parts)), book_(book), log_(std::move(log))
+SiteWatch::SiteWatch(Parts parts, Book& book, Log log)
+    : parts_(std::move(parts)), book_(book), log_(std::move(log))
 {
     report_.site = parts_.site.site;
     report_.region = parts_.site.region;
@@ -107,7 +123,8 @@ void SiteWatch::hurry()
 }
 
 /// A trouble is told when it begins, changes or ends, not each time.
-void SiteWatch::tell(std::optional<Error>& known, std::optional<Error> const& trouble, char const* what)
+void SiteWatch::tell(std::optional<Error>& known, std::optional<Error> const& trouble,
+                     char const* what)
 {
     std::lock_guard const guard(mutex_);
     if (known == trouble) return;
@@ -119,22 +136,28 @@ void SiteWatch::tell(std::optional<Error>& known, std::optional<Error> const& tr
 void SiteWatch::warn(std::string const& warning)
 {
     std::lock_guard const guard(mutex_);
-    if (!warning.empty() && report_.job_warning != warning) log_.warning(id().value + ": " + warning);
+    if (!warning.empty() && report_.job_warning != warning)
+        log_.warning(id().value + ": " + warning);
     report_.job_warning = warning;
 }
 
-/// A window that was evaluated up to a moment that is still to come would stand still until then. In real time it goes on from now; in a
-/// replay, where time comes back by itself and the same samples with it, it waits.
+/// A window that was evaluated up to a moment that is still to come would stand still until then.
+/// In real time it goes on from now; in a replay, where time comes back by itself and the same
+/// samples with it, it waits.
 std::optional<Error> SiteWatch::set_back(SiteRecord& record, Time signal_now) const
 {
-    if (!record.evaluated_until || *record.evaluated_until <= signal_now + clock_tolerance) return std::nullopt;
+    if (!record.evaluated_until || *record.evaluated_until <= signal_now + clock_tolerance)
+        return std::nullopt;
     bool const is_replay = parts_.signals_begin.has_value();
     Error trouble{ExitCode::temporary, "the clock was set back",
-                  "the window was evaluated up to " + format_time(*record.evaluated_until) + ", and it is " + format_time(signal_now),
-                  is_replay ? "nothing is decided until then" : "it goes on from now; is this machine's clock right?"};
+                  "the window was evaluated up to " + format_time(*record.evaluated_until) +
+                      ", and it is " + format_time(signal_now),
+                  is_replay ? "nothing is decided until then"
+                            : "it goes on from now; is this machine's clock right?"};
     if (is_replay) return trouble;
     record.evaluated_until = signal_now;
-    if (record.window.closing_since) record.window.closing_since = std::min(*record.window.closing_since, signal_now);
+    if (record.window.closing_since)
+        record.window.closing_since = std::min(*record.window.closing_since, signal_now);
     return trouble;
 }
 
@@ -148,27 +171,34 @@ Look SiteWatch::evaluate(Time signal_now)
     auto const clock_trouble = set_back(before, signal_now);
     auto const until = before.evaluated_until.value_or(parts_.signals_begin.value_or(signal_now));
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
-    auto const answer = parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
-    tell(report_.signal_trouble, clock_trouble ? clock_trouble : answer.trouble, "the signal's provider");
+    auto const answer =
+        parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
+    tell(report_.signal_trouble, clock_trouble ? clock_trouble : answer.trouble,
+         "the signal's provider");
     auto const recorded = book_.record(parts_.site.region, answer.samples);
-    auto const replay = windows::replay(before.window, until, readings_of(answer.samples), rule, signal_now);
+    auto const replay =
+        windows::replay(before.window, until, readings_of(answer.samples), rule, signal_now);
     {
         std::lock_guard const guard(mutex_);
         report_.signal_time = replay.until;
         report_.intensity = replay.intensity;
         report_.phase = replay.state.phase;
         report_.why = replay.explanation;
-        auto const after = std::find_if(answer.samples.begin(), answer.samples.end(), [&](auto const& s) { return s.time > signal_now; });
+        auto const after = std::find_if(answer.samples.begin(), answer.samples.end(),
+                                        [&](auto const& s) { return s.time > signal_now; });
         if (after != answer.samples.begin()) {
             report_.sample_time = std::prev(after)->time;
             report_.provider = std::prev(after)->provider;
-            report_.sample_is_empty = !signals::accepted(*std::prev(after), signals::Kind::marginal);
+            report_.sample_is_empty =
+                !signals::accepted(*std::prev(after), signals::Kind::marginal);
         }
     }
     for (auto const& change : replay.changes)
-        log_.info(id().value + ": " + std::string(windows::to_string(change.from)) + " -> " + std::string(windows::to_string(change.to)) +
-                  " at " + format_time(change.time) + ": " + change.explanation);
-    // A provider knows a day; who falls further behind than that would judge the time between anew, without its samples. A trace knows all.
+        log_.info(id().value + ": " + std::string(windows::to_string(change.from)) + " -> " +
+                  std::string(windows::to_string(change.to)) + " at " + format_time(change.time) +
+                  ": " + change.explanation);
+    // A provider knows a day; who falls further behind than that would judge the time between anew,
+    // without its samples. A trace knows all.
     bool const can_wait = parts_.signals_begin.has_value() || !recorded.value_or(false);
     auto const changed = book_.change(
         id(),
@@ -194,7 +224,8 @@ plan::Wish SiteWatch::wish(SiteRecord const& record, Halt halt) const
 {
     if (halt == Halt::trace_over) return {false, {}, "the trace is over"};
     if (halt == Halt::person) return {false, {}, "the poller was asked to stop everything"};
-    if (std::error_code error; std::filesystem::exists(parts_.complete_mark, error)) return {false, {}, "the run is complete"};
+    if (std::error_code error; std::filesystem::exists(parts_.complete_mark, error))
+        return {false, {}, "the run is complete"};
     if (!record.open_window) return {false, {}, "the window is closed"};
     return {true, *record.open_window, "the window is open since " + record.open_window->value};
 }
@@ -206,15 +237,19 @@ void SiteWatch::show_undecided(Halt halt)
     std::lock_guard const guard(mutex_);
     report_.window = record.open_window;
     report_.jobs.clear();
-    report_.actions = {
-        {plan::Action::Kind::wait, {}, wanted.window, {}, "nothing is done about jobs until they can be listed; " + wanted.why}};
+    report_.actions = {{plan::Action::Kind::wait,
+                        {},
+                        wanted.window,
+                        {},
+                        "nothing is done about jobs until they can be listed; " + wanted.why}};
 }
 
 Look SiteWatch::tend(Halt halt, bool dry)
 {
     auto const now = real_now();
     auto const listed = parts_.launcher->jobs();
-    tell(report_.job_trouble, listed ? std::nullopt : std::optional(listed.error()), "the launcher");
+    tell(report_.job_trouble, listed ? std::nullopt : std::optional(listed.error()),
+         "the launcher");
     if (!listed) {
         show_undecided(halt);
         return {};
@@ -223,12 +258,14 @@ Look SiteWatch::tend(Halt halt, bool dry)
     auto written = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
         auto seen = plan::observe(plan::set_back(record.jobs, now, rules()), *listed, now, rules());
         record.jobs = std::move(seen.state);
-        for (auto const& happening : seen.happenings) events.push_back(job_event(id(), happening, real_now()));
+        for (auto const& happening : seen.happenings)
+            events.push_back(job_event(id(), happening, real_now()));
         happened = std::move(seen.happenings);
     });
     auto const record = book_.site(id());
     for (auto const& happening : happened)
-        if (happening.kind == plan::Happening::Kind::failed) log_.warning(id().value + ": " + failure_text(happening, record.jobs));
+        if (happening.kind == plan::Happening::Kind::failed)
+            log_.warning(id().value + ": " + failure_text(happening, record.jobs));
     warn(plan::warning_of(record.jobs, *listed));
     auto const wanted = wish(record, halt);
     auto const actions = plan::decide(record.jobs, wanted, *listed, now, rules());
@@ -271,7 +308,8 @@ Result<void> SiteWatch::act(plan::Action const& action)
     }
     auto const outcome = outcome_of(done, submitted);
     auto const job = action.kind == Kind::submit ? outcome.job : action.job;
-    auto const text = id().value + ": " + plan::to_text(action.kind) + (job.value.empty() ? "" : " job " + job.value) + ": " + action.why;
+    auto const text = id().value + ": " + plan::to_text(action.kind) +
+                      (job.value.empty() ? "" : " job " + job.value) + ": " + action.why;
     if (outcome.kind == plan::Outcome::Kind::done) log_.info(text);
     else log_.warning(text + ": " + outcome.why);
     auto const concluded = book_.conclude(id(), action, outcome, real_now(), rules());

@@ -17,8 +17,9 @@ namespace curtail::poll {
 struct SiteReport {
     SiteId site;
     RegionId region;
-    bool asked{true};                      ///< false: nobody asked for a signal; window and moment are those of the last evaluation
-    Time signal_time;                      ///< the moment of the evaluation, on the signals' clock
+    bool asked{true};  ///< false: nobody asked for a signal; window and moment are those of the
+                       ///< last evaluation
+    Time signal_time;  ///< the moment of the evaluation, on the signals' clock
     std::optional<GramsPerKwh> intensity;  ///< the fresh one
     std::optional<Time> sample_time;       ///< of the newest sample, fresh or not
     bool sample_is_empty{false};           ///< the provider said that it has no value
@@ -32,14 +33,16 @@ struct SiteReport {
     std::optional<Error> signal_trouble;  ///< with the provider, or with this machine's clock
     std::optional<Error> job_trouble;     ///< the launcher does not answer
     std::optional<Error> action_trouble;  ///< the last action was not done, or nobody knows
-    std::string job_warning;              ///< what a person should know of the jobs that are there; nothing to fail for
+    std::string
+        job_warning;  ///< what a person should know of the jobs that are there; nothing to fail for
     [[nodiscard]] std::vector<Error> troubles() const;
 };
 
 /// What became of looking at one half of a site.
 struct Look {
     bool good{false};      ///< the window's phase changed; the jobs could be listed
-    Result<void> written;  ///< what could not be written down. The look is good all the same: what is wrong with a disk stops no drain
+    Result<void> written;  ///< what could not be written down. The look is good all the same: what
+                           ///< is wrong with a disk stops no drain
 };
 
 /// Why no site shall have a job, whatever its window says.
@@ -49,24 +52,29 @@ enum class Halt {
     person       ///< somebody stopped the poller and asked to drain
 };
 
-/// Watches one site: evaluates its window and looks after its jobs. The two halves may run in two threads.
+/// Watches one site: evaluates its window and looks after its jobs. The two halves may run in two
+/// threads.
 class SiteWatch {
   public:
     struct Parts {
         config::Site const& site;
-        std::filesystem::path complete_mark;          ///< a run for which this file exists gets no more jobs
-        std::unique_ptr<signals::Provider> provider;  ///< nothing: the window stays as it was left, for a look without a signal
+        std::filesystem::path
+            complete_mark;  ///< a run for which this file exists gets no more jobs
+        std::unique_ptr<signals::Provider>
+            provider;  ///< nothing: the window stays as it was left, for a look without a signal
         std::unique_ptr<launch::Launcher> launcher;
         plan::Rules rules;
-        std::optional<Time> signals_begin;  ///< of a replay: its window is evaluated from there on, however late the first look comes
+        std::optional<Time> signals_begin;  ///< of a replay: its window is evaluated from there on,
+                                            ///< however late the first look comes
     };
     /// `book` must outlive this.
     SiteWatch(Parts parts, Book& book, Log log);
 
     /// Applies every sample up to `signal_now`, each at its own time. Good if the phase changed.
     [[nodiscard]] Look evaluate(Time signal_now);
-    /// Looks at the jobs, decides and, unless `dry`, acts. Not good if the launcher did not answer: then nothing is decided about jobs.
-    /// Nothing is submitted unless that can be written down first.
+    /// Looks at the jobs, decides and, unless `dry`, acts. Not good if the launcher did not answer:
+    /// then nothing is decided about jobs. Nothing is submitted unless that can be written down
+    /// first.
     [[nodiscard]] Look tend(Halt halt, bool dry);
     /// Nothing runs, waits or may still appear.
     [[nodiscard]] bool is_quiet() const;

@@ -53,9 +53,12 @@ std::vector<std::string> held_after_signal(Account const& account)
     std::vector<std::pair<std::string, std::string>> regions_by_words;
     for (auto const& s : account.always_on) {
         if (s.held_s <= 0) continue;
-        auto const words = fmt::format("the last {:.0f} s ({:.3f} of {:.3f} kWh) lie after the signal's last sample, whose value is held",
-                                       s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
-        auto const same = std::find_if(regions_by_words.begin(), regions_by_words.end(), [&](auto const& r) { return r.first == words; });
+        auto const words = fmt::format(
+            "the last {:.0f} s ({:.3f} of {:.3f} kWh) lie after the signal's last sample, whose "
+            "value is held",
+            s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
+        auto const same = std::find_if(regions_by_words.begin(), regions_by_words.end(),
+                                       [&](auto const& r) { return r.first == words; });
         if (same == regions_by_words.end()) regions_by_words.emplace_back(words, s.region);
         else same->second += ", " + s.region;
     }
@@ -65,7 +68,8 @@ std::vector<std::string> held_after_signal(Account const& account)
     return out;
 }
 
-std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge, bool beside)
+std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
+                                std::optional<Edge> WindowAccount::*edge, bool beside)
 {
     std::vector<double> took;
     for (auto const& w : windows)

@@ -8,10 +8,12 @@
 #include "core/units.hpp"
 #include "energy/ledger.hpp"
 
-/// What a report tells, whatever it was computed from: a run's folder or the logs of the reference experiment.
+/// What a report tells, whatever it was computed from: a run's folder or the logs of the reference
+/// experiment.
 ///
-/// Moments (`..._s` without further words) are seconds of the signal's clock after `Account::time_zero`. Durations of training, rounds,
-/// starts and stops are real seconds. With a clock factor of 1 both are the same. A missing value is nothing, never 0.
+/// Moments (`..._s` without further words) are seconds of the signal's clock after
+/// `Account::time_zero`. Durations of training, rounds, starts and stops are real seconds. With a
+/// clock factor of 1 both are the same. A missing value is nothing, never 0.
 namespace curtail::report {
 
 using MaybeSeconds = std::optional<double>;
@@ -22,8 +24,8 @@ struct Span {
     friend bool operator==(Span const&, Span const&) = default;
 };
 
-/// A stretch in one state: `provision` (waiting for devices), one of energy::State by name, or a part of an exchange that the reference
-/// logged apart: contribute, merge, adopt.
+/// A stretch in one state: `provision` (waiting for devices), one of energy::State by name, or a
+/// part of an exchange that the reference logged apart: contribute, merge, adopt.
 struct StateSpan {
     std::string kind;
     Span when;
@@ -142,10 +144,11 @@ struct LossAccount {
 /// Loss on text that was never trained on.
 struct HeldOut {
     std::int64_t commit{};
-    std::optional<std::int64_t> newer;           ///< a later commit with another model; nothing: it is of the newest
+    std::optional<std::int64_t>
+        newer;  ///< a later commit with another model; nothing: it is of the newest
     std::optional<std::int64_t> trained_tokens;  ///< in that commit's model
     double loss{};                               ///< nats per token
-    double unigram_entropy{};                    ///< nats per token: what a model knows that has only counted tokens
+    double unigram_entropy{};  ///< nats per token: what a model knows that has only counted tokens
     std::int64_t tokens{};
     std::optional<double> bits_per_byte;
 };
@@ -167,9 +170,9 @@ struct SiteAccount {
     std::vector<StateSpan> states;
     energy::Ledger ledger;
     std::vector<energy::Tally> cumulative;  ///< at 0, `Account::cumulative_step_s`, ...
-    double closed_s{};                      ///< of the run without devices and without waiting for them
-    std::int64_t tokens{};                  ///< in the committed model
-    std::int64_t joint_rounds{};            ///< it took part in
+    double closed_s{};            ///< of the run without devices and without waiting for them
+    std::int64_t tokens{};        ///< in the committed model
+    std::int64_t joint_rounds{};  ///< it took part in
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< window open to first step
     std::optional<Spread> drain;    ///< stop request to exit
@@ -185,8 +188,9 @@ struct Scenario {
     std::string region;  ///< empty: several
     std::size_t sites{1};
     MaybeSeconds wall_s;
-    std::optional<double> step;        ///< real seconds a step takes
-    std::vector<energy::Tally> range;  ///< one, or the least and the greatest where regions are not known
+    std::optional<double> step;  ///< real seconds a step takes
+    std::vector<energy::Tally>
+        range;  ///< one, or the least and the greatest where regions are not known
     std::int64_t tokens{};
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
@@ -218,7 +222,8 @@ struct ProvenanceNote {
 struct FactGroup {
     std::string title;
     bool wide{false};
-    std::vector<std::pair<std::string, std::optional<std::string>>> rows;  ///< nothing: not recorded
+    std::vector<std::pair<std::string, std::optional<std::string>>>
+        rows;  ///< nothing: not recorded
 };
 
 struct EventLine {
@@ -246,7 +251,8 @@ struct Commits {
 struct Account {
     std::string name;
     std::string title;
-    std::string status;  ///< `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`, `stopped`
+    std::string status;  ///< `complete`, `finished`, `running`, `resting`, `waiting for devices`,
+                         ///< `waiting for a window`, `stopped`
     std::string source;  ///< in a few words; empty: a run's own folder
     std::string model;
     std::int64_t parameters{};
@@ -270,8 +276,9 @@ struct Account {
     std::int64_t tokens{};            ///< in the committed model
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
-    std::vector<Scenario> always_on;                            ///< one per region of the trace, in its order
-    std::map<std::string, RunningTotals> always_on_cumulative;  ///< by region, every `always_on_step_s`
+    std::vector<Scenario> always_on;  ///< one per region of the trace, in its order
+    std::map<std::string, RunningTotals>
+        always_on_cumulative;  ///< by region, every `always_on_step_s`
     double always_on_step_s{300};
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
@@ -284,19 +291,24 @@ struct Account {
 
     [[nodiscard]] energy::Tally total() const;
     [[nodiscard]] WattHours inside_windows() const;
-    [[nodiscard]] double training_s() const;   ///< of all sites, in state `training`
-    [[nodiscard]] double allocated_s() const;  ///< of all sites, from the decision to open to the release
+    [[nodiscard]] double training_s() const;  ///< of all sites, in state `training`
+    [[nodiscard]] double allocated_s()
+        const;  ///< of all sites, from the decision to open to the release
 };
 
 /// Seconds a site spent in states of `kind`; of all kinds if it is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& kind = {});
-/// CO2 of `part`, the run or a part of it, over that of `other`, always-on; nothing where either is not known as a whole
-/// (energy::Tally::whole), or the other caused none.
-[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally const& other);
-/// What of always-on lies after the signal's last sample, whose value is held there: one sentence for the regions that have it in common.
+/// CO2 of `part`, the run or a part of it, over that of `other`, always-on; nothing where either is
+/// not known as a whole (energy::Tally::whole), or the other caused none.
+[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
+                                                 energy::Tally const& other);
+/// What of always-on lies after the signal's last sample, whose value is held there: one sentence
+/// for the regions that have it in common.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
-/// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training meanwhile or without.
-[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows, std::optional<Edge> WindowAccount::*edge,
+/// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training
+/// meanwhile or without.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
+                                              std::optional<Edge> WindowAccount::*edge,
                                               bool beside);
 /// Least, median (mean of the middle two) and greatest; nothing of nothing.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);

@@ -24,10 +24,13 @@ CommitLine::Kind kind_of(rounds::Commit::Kind kind)
 
 CommitLine line_of(rounds::Commit const& commit)
 {
-    CommitLine line{commit.number.value, kind_of(commit.kind), commit.complete, commit.round.value, commit.totals.tokens, {}, commit.time};
+    CommitLine line{commit.number.value, kind_of(commit.kind), commit.complete,
+                    commit.round.value,  commit.totals.tokens, {},
+                    commit.time};
     for (auto const& d : commit.decided)
-        line.contributions.push_back({rounds::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,
-                                      d.refused ? rounds::to_text(*d.refused) : "", d.tokens, d.steps, d.norm});
+        line.contributions.push_back(
+            {rounds::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,
+             d.refused ? rounds::to_text(*d.refused) : "", d.tokens, d.steps, d.norm});
     return line;
 }
 
@@ -36,10 +39,14 @@ std::int64_t highest_commit(std::filesystem::path const& folder)
 {
     std::int64_t highest = 0;
     std::error_code error;
-    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
         auto const digits = it->path().stem().string();
-        bool const number = digits.size() <= 15 && digits.find_first_not_of("0123456789") == std::string::npos && !digits.empty();
-        if (number && rounds::commit_name({std::stoll(digits)}) == "commits/" + it->path().filename().string())
+        bool const number = digits.size() <= 15 &&
+                            digits.find_first_not_of("0123456789") == std::string::npos &&
+                            !digits.empty();
+        if (number && rounds::commit_name({std::stoll(digits)}) ==
+                          "commits/" + it->path().filename().string())
             highest = std::max<std::int64_t>(highest, std::stoll(digits));
     }
     return highest;
@@ -64,13 +71,16 @@ Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store, R
         }
         if (!bytes) return tl::unexpected(bytes.error());
         if (!*bytes)
-            return fail(ExitCode::protocol, "the chain is broken at " + name,
-                        "this commit is missing, and there is one with the number " + std::to_string(highest),
-                        "bring the file back from a copy of the store, then run `curtail-status --verify`");
+            return fail(
+                ExitCode::protocol, "the chain is broken at " + name,
+                "this commit is missing, and there is one with the number " +
+                    std::to_string(highest),
+                "bring the file back from a copy of the store, then run `curtail-status --verify`");
         auto const commit = rounds::decode_commit(**bytes, name);
         if (!commit) return tl::unexpected(commit.error());
         if (parent && commit->parent != *parent)
-            return fail(ExitCode::protocol, "the chain is broken at " + name, "it does not follow from the commit before",
+            return fail(ExitCode::protocol, "the chain is broken at " + name,
+                        "it does not follow from the commit before",
                         "run `curtail-status --verify`");
         parent = sha256(**bytes);
         chain.push_back(line_of(*commit));

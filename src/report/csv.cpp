@@ -45,7 +45,10 @@ std::string_view without_return(std::string_view line)
 
 }  // namespace
 
-std::string CsvTable::place(std::size_t row) const { return file.string() + ": line " + std::to_string(lines.at(row)); }
+std::string CsvTable::place(std::size_t row) const
+{
+    return file.string() + ": line " + std::to_string(lines.at(row));
+}
 
 Result<double> CsvTable::number(std::size_t row, std::size_t column) const
 {
@@ -65,17 +68,23 @@ Result<CsvTable> read_csv(std::filesystem::path const& file, std::string const& 
     if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
     auto const lines = split(text, '\n');
     if (without_return(lines.at(0)) != header)
-        return fail(ExitCode::data, file.string(), "its first line is not \"" + header + "\"", "give a file with these columns");
+        return fail(ExitCode::data, file.string(), "its first line is not \"" + header + "\"",
+                    "give a file with these columns");
     auto const width = split(header, ',').size();
     CsvTable table{file, {}, {}};
     for (std::size_t i = 1; i < lines.size(); ++i) {
         auto const where = [&] { return file.string() + ": line " + std::to_string(i + 1); };
-        if (lines[i].size() > longest_line) return fail(ExitCode::data, where(), "longer than 1 MiB");
-        if (table.rows.size() == most_rows) return fail(ExitCode::data, where(), "more than 10 million rows");
+        if (lines[i].size() > longest_line)
+            return fail(ExitCode::data, where(), "longer than 1 MiB");
+        if (table.rows.size() == most_rows)
+            return fail(ExitCode::data, where(), "more than 10 million rows");
         auto fields = fields_of(without_return(lines[i]));
-        if (!fields) return fail(ExitCode::data, where(), "a quote is not closed where its field ends");
+        if (!fields)
+            return fail(ExitCode::data, where(), "a quote is not closed where its field ends");
         if (fields->size() != width)
-            return fail(ExitCode::data, where(), std::to_string(fields->size()) + " fields where the header has " + std::to_string(width));
+            return fail(ExitCode::data, where(),
+                        std::to_string(fields->size()) + " fields where the header has " +
+                            std::to_string(width));
         table.rows.push_back(std::move(*fields));
         table.lines.push_back(i + 1);
     }

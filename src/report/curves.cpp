@@ -41,13 +41,18 @@ std::vector<CurvePoint> averaged(std::span<CurvePoint const> points)
 
 }  // namespace
 
-Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points, double constant, std::size_t most)
+Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points,
+                     double constant, std::size_t most)
 {
     Curve curve{std::move(id), std::move(label), {}, {}, {}, {}};
     for (auto const& p : averaged(points)) {
-        double const a = curve.step.empty() ? 0 : std::exp(-(p.step - curve.step.back()) / constant);
-        curve.loss.push_back(curve.loss.empty() ? p.loss : a * curve.loss.back() + (1 - a) * p.loss);
-        curve.perplexity.push_back(curve.perplexity.empty() ? p.perplexity : a * curve.perplexity.back() + (1 - a) * p.perplexity);
+        double const a =
+            curve.step.empty() ? 0 : std::exp(-(p.step - curve.step.back()) / constant);
+        curve.loss.push_back(curve.loss.empty() ? p.loss
+                                                : a * curve.loss.back() + (1 - a) * p.loss);
+        curve.perplexity.push_back(curve.perplexity.empty()
+                                       ? p.perplexity
+                                       : a * curve.perplexity.back() + (1 - a) * p.perplexity);
         curve.step.push_back(p.step);
         curve.t.push_back(p.t);
     }
@@ -75,7 +80,9 @@ MeanError mean_error(std::span<double const> values)
     double const mean = sum / n;
     double squares = 0;
     for (double const v : values) squares += (v - mean) * (v - mean);
-    return {mean, values.size() > 1 ? std::optional(std::sqrt(squares / (n - 1) / n)) : std::nullopt, values.size()};
+    return {mean,
+            values.size() > 1 ? std::optional(std::sqrt(squares / (n - 1) / n)) : std::nullopt,
+            values.size()};
 }
 
 MeanError tail_of(std::span<CurvePoint const> points, double steps)

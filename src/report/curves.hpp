@@ -16,10 +16,12 @@ struct CurvePoint {
     double perplexity{};
 };
 
-/// Exponential smoothing with a constant in steps, so that runs logged at different densities compare:
-/// a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. `points` are in order of step; points of equal step, as
-/// sites of one round make them, are averaged first and stand at the latest of their times. Thinned after smoothing.
-[[nodiscard]] Curve smoothed_curve(std::string id, std::string label, std::span<CurvePoint const> points, double constant,
+/// Exponential smoothing with a constant in steps, so that runs logged at different densities
+/// compare: a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. `points` are
+/// in order of step; points of equal step, as sites of one round make them, are averaged first and
+/// stand at the latest of their times. Thinned after smoothing.
+[[nodiscard]] Curve smoothed_curve(std::string id, std::string label,
+                                   std::span<CurvePoint const> points, double constant,
                                    std::size_t most);
 /// Single steps, every n-th.
 [[nodiscard]] Curve raw_curve(std::string id, std::span<CurvePoint const> points, std::size_t most);

@@ -58,7 +58,8 @@ Object states_json(Account const& a)
     Object out;
     for (auto const& site : a.sites) {
         Array spans;
-        for (auto const& s : site.states) spans.emplace_back(Array{s.kind, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
+        for (auto const& s : site.states)
+            spans.emplace_back(Array{s.kind, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
         out.set(site.id.value, std::move(spans));
     }
     return out;
@@ -70,8 +71,10 @@ Object hours_json(Account const& a)
     Object out;
     for (auto const& site : a.sites) {
         Object hours;
-        for (char const* kind : {"provision", "starting", "training", "exchange", "contribute", "merge", "adopt", "draining", "idle"})
-            if (double const s = seconds_in(site, kind); s > 0) hours.set(kind, rounded(s / 3600, 4));
+        for (char const* kind : {"provision", "starting", "training", "exchange", "contribute",
+                                 "merge", "adopt", "draining", "idle"})
+            if (double const s = seconds_in(site, kind); s > 0)
+                hours.set(kind, rounded(s / 3600, 4));
         hours.set("closed", rounded(site.closed_s / 3600, 4));
         out.set(site.id.value, std::move(hours));
     }
@@ -103,7 +106,8 @@ Array facts_json(Account const& a)
     for (auto const& group : a.facts) {
         Array rows;
         for (auto const& [name, value] : group.rows) rows.emplace_back(Array{name, value});
-        out.emplace_back(Object{{"title", group.title}, {"wide", group.wide}, {"rows", std::move(rows)}});
+        out.emplace_back(
+            Object{{"title", group.title}, {"wide", group.wide}, {"rows", std::move(rows)}});
     }
     return out;
 }
@@ -114,7 +118,9 @@ constexpr std::size_t last_events = 4000;
 /// How many events in the middle are left out, so that the page of a very long run still opens.
 std::size_t events_left_out(Account const& a)
 {
-    return a.events.size() > first_events + last_events ? a.events.size() - first_events - last_events : 0;
+    return a.events.size() > first_events + last_events
+               ? a.events.size() - first_events - last_events
+               : 0;
 }
 
 Array events_json(Account const& a)
@@ -124,7 +130,8 @@ Array events_json(Account const& a)
     for (std::size_t i = 0; i < a.events.size(); ++i) {
         if (left_out > 0 && i >= first_events && i < first_events + left_out) continue;
         auto const& e = a.events[i];
-        out.emplace_back(Array{rounded(e.at_s, 1), e.type, e.round, e.site.empty() ? Value() : Value(e.site), e.details});
+        out.emplace_back(Array{rounded(e.at_s, 1), e.type, e.round,
+                               e.site.empty() ? Value() : Value(e.site), e.details});
     }
     return out;
 }
@@ -156,7 +163,8 @@ json::Object document(Account const& a, std::optional<Time> generated_at)
 {
     Object doc{{"schema", "curtail.report/1"}};
     Object report{{"program", "curtail-report " + build_info().version}};
-    if (generated_at) report.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
+    if (generated_at)
+        report.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
     doc.set("report", std::move(report));
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
@@ -171,12 +179,13 @@ json::Object document(Account const& a, std::optional<Time> generated_at)
     doc.set("states", states_json(a));
     doc.set("rounds", rounds_json(a));
     if (a.round_summary)
-        doc.set("round_summary", Object{{"joint", static_cast<std::int64_t>(a.round_summary->joint)},
-                                        {"duration_s", rounded(a.round_summary->duration, 2)},
-                                        {"before_s", rounded(a.round_summary->before, 2)},
-                                        {"train_s", rounded(a.round_summary->train, 2)},
-                                        {"after_s", rounded(a.round_summary->after, 2)},
-                                        {"merge_s", rounded(a.round_summary->merge, 2)}});
+        doc.set("round_summary",
+                Object{{"joint", static_cast<std::int64_t>(a.round_summary->joint)},
+                       {"duration_s", rounded(a.round_summary->duration, 2)},
+                       {"before_s", rounded(a.round_summary->before, 2)},
+                       {"train_s", rounded(a.round_summary->train, 2)},
+                       {"after_s", rounded(a.round_summary->after, 2)},
+                       {"merge_s", rounded(a.round_summary->merge, 2)}});
     if (a.loss) doc.set("loss", loss_json(a));
     if (anything_held(a)) {
         doc.set("hours", hours_json(a));

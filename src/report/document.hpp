@@ -4,8 +4,8 @@
 
 namespace curtail::report {
 
-/// The document `curtail.report/1` (docs/report.md): every figure of the page. Thinned for charts, after all sums.
-/// `generated_at`: when it was made; nothing leaves it out.
+/// The document `curtail.report/1` (docs/report.md): every figure of the page. Thinned for charts,
+/// after all sums. `generated_at`: when it was made; nothing leaves it out.
 [[nodiscard]] json::Object document(Account const& account, std::optional<Time> generated_at);
 
 }  // namespace curtail::report

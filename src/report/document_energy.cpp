@@ -12,7 +12,8 @@ Object states_of(energy::Ledger const& ledger, bool carbon)
 {
     Object out;
     for (auto const& [state, tally] : ledger.by_state)
-        out.set(energy::name(state), carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
+        out.set(energy::name(state),
+                carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
     return out;
 }
 
@@ -38,7 +39,10 @@ Value always_on_series(Account const& a)
         wh.set(region, *series.find("wh"));
         g.set(region, *series.find("g"));
     }
-    return Object{{"step_s", a.always_on_step_s}, {"start_s", std::move(start)}, {"wh", std::move(wh)}, {"g", std::move(g)}};
+    return Object{{"step_s", a.always_on_step_s},
+                  {"start_s", std::move(start)},
+                  {"wh", std::move(wh)},
+                  {"g", std::move(g)}};
 }
 
 /// What a person compares: energy, carbon and work of a site, or of all of them.
@@ -60,7 +64,8 @@ Object whole_json(Whole const& whole, Account const& a)
             {"g", in_grams(tally.known_carbon())},
             {"co2_is_whole", tally.whole()},
             {"share", tally.clean_share()},
-            {"share_inside_windows", tally.energy.value > 0 ? Value(ratio(whole.inside_windows, tally.energy)) : Value()},
+            {"share_inside_windows",
+             tally.energy.value > 0 ? Value(ratio(whole.inside_windows, tally.energy)) : Value()},
             {"ratio", std::move(ratios)},
             {"tokens", whole.tokens},
             {"joint_rounds", whole.joint_rounds},
@@ -73,15 +78,23 @@ json::Value totals_json(Account const& a)
 {
     Object sites;
     for (auto const& s : a.sites)
-        sites.set(s.id.value, whole_json({s.ledger.total, s.ledger.inside_windows, s.tokens, s.joint_rounds, s.lone_rounds}, a));
-    return Object{{"all", whole_json({a.total(), a.inside_windows(), a.tokens, a.commits.joint, a.commits.lone}, a)},
-                  {"sites", std::move(sites)}};
+        sites.set(s.id.value, whole_json({s.ledger.total, s.ledger.inside_windows, s.tokens,
+                                          s.joint_rounds, s.lone_rounds},
+                                         a));
+    return Object{
+        {"all",
+         whole_json({a.total(), a.inside_windows(), a.tokens, a.commits.joint, a.commits.lone}, a)},
+        {"sites", std::move(sites)}};
 }
 
 json::Value commits_json(Account const& a)
 {
     auto const& c = a.commits;
-    return Object{{"all", c.all()}, {"genesis", c.genesis}, {"roster", c.roster}, {"joint", c.joint}, {"lone", c.lone}};
+    return Object{{"all", c.all()},
+                  {"genesis", c.genesis},
+                  {"roster", c.roster},
+                  {"joint", c.joint},
+                  {"lone", c.lone}};
 }
 
 json::Value energy_json(Account const& a)

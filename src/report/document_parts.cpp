@@ -111,7 +111,8 @@ Object scenario_json(Scenario const& s, Account const& a)
             shares.push_back(tally.clean_share().value_or(0));
             kg.push_back(tally.carbon.value / 1000);
         }
-        out.set("share_range", Array{*std::min_element(shares.begin(), shares.end()), *std::max_element(shares.begin(), shares.end())});
+        out.set("share_range", Array{*std::min_element(shares.begin(), shares.end()),
+                                     *std::max_element(shares.begin(), shares.end())});
         auto const least = *std::min_element(kg.begin(), kg.end());
         auto const most = *std::max_element(kg.begin(), kg.end());
         double const ours = a.total().carbon.value / 1000;
@@ -137,7 +138,9 @@ json::Value headline_json(Account const& a)
     }
     out.set("co2_by_site", std::move(co2));
     std::vector<Scenario> sorted = a.always_on;
-    std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) { return x.range[0].carbon < y.range[0].carbon; });
+    std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) {
+        return x.range[0].carbon < y.range[0].carbon;
+    });
     Array always_on, baselines;
     for (auto const& s : sorted) always_on.emplace_back(always_on_json(s, a));
     for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
@@ -155,7 +158,8 @@ json::Value headline_json(Account const& a)
     out.set("kwh_outside", in_kilo(total.dirty()));
     out.set("kwh_unknown", total.unknown.value / 1000);
     out.set("share", share_of(total));
-    out.set("share_inside_windows", total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
+    out.set("share_inside_windows",
+            total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
     out.set("share_baseline", std::move(shares));
     auto const mean = total.mean_intensity();
     out.set("mean_intensity", mean ? Value(mean->value) : Value());
@@ -179,7 +183,8 @@ json::Value headline_json(Account const& a)
     out.set("allocated_h", allocated / 3600);
     out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
     out.set("joint_rounds",
-            static_cast<std::int64_t>(std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); })));
+            static_cast<std::int64_t>(std::count_if(a.rounds.begin(), a.rounds.end(),
+                                                    [](auto const& r) { return r.joint(); })));
     return out;
 }
 
@@ -192,30 +197,34 @@ json::Value signals_json(Account const& a)
         for (auto const i : kept) values.push_back(rounded(s.value[i], 2));
         series.set(s.region, Object{{"t", rounded(pick(s.t, kept), 1)}, {"v", std::move(values)}});
     }
-    return Object{{"unit", "gCO2/kWh"}, {"provider", a.signal_provider}, {"kind", "marginal"}, {"series", std::move(series)}};
+    return Object{{"unit", "gCO2/kWh"},
+                  {"provider", a.signal_provider},
+                  {"kind", "marginal"},
+                  {"series", std::move(series)}};
 }
 
 json::Value windows_json(Account const& a)
 {
     Array out;
     for (auto const& w : a.windows)
-        out.emplace_back(Object{{"site", a.sites.at(w.site).id.value},
-                                {"open_s", rounded(w.open_s, 1)},
-                                {"close_s", rounded(w.close_s, 1)},
-                                {"released_s", rounded(w.released_s, 1)},
-                                {"closing_s", spans_json(w.closing)},
-                                {"first_step_s", rounded(w.first_step_s, 1)},
-                                {"last_step_s", rounded(w.last_step_s, 1)},
-                                {"startup_s", w.start ? Value(rounded(w.start->took, 3)) : Value()},
-                                {"startup_beside", w.start ? Value(w.start->beside) : Value()},
-                                {"stop_s", w.stop ? Value(rounded(w.stop->took, 3)) : Value()},
-                                {"stop_beside", w.stop ? Value(w.stop->beside) : Value()},
-                                {"steps", w.steps},
-                                {"kwh", rounded(w.tally.energy.value / 1000, 4)},
-                                {"gco2", grams(w.tally, 3)},
-                                {"kwh_outside", rounded(in_kilo(w.tally.dirty()), 4)},
-                                {"kwh_unknown", rounded(w.tally.unknown.value / 1000, 4)},
-                                {"gco2_outside", rounded(in_grams(w.tally.known_carbon_dirty()), 3)}});
+        out.emplace_back(
+            Object{{"site", a.sites.at(w.site).id.value},
+                   {"open_s", rounded(w.open_s, 1)},
+                   {"close_s", rounded(w.close_s, 1)},
+                   {"released_s", rounded(w.released_s, 1)},
+                   {"closing_s", spans_json(w.closing)},
+                   {"first_step_s", rounded(w.first_step_s, 1)},
+                   {"last_step_s", rounded(w.last_step_s, 1)},
+                   {"startup_s", w.start ? Value(rounded(w.start->took, 3)) : Value()},
+                   {"startup_beside", w.start ? Value(w.start->beside) : Value()},
+                   {"stop_s", w.stop ? Value(rounded(w.stop->took, 3)) : Value()},
+                   {"stop_beside", w.stop ? Value(w.stop->beside) : Value()},
+                   {"steps", w.steps},
+                   {"kwh", rounded(w.tally.energy.value / 1000, 4)},
+                   {"gco2", grams(w.tally, 3)},
+                   {"kwh_outside", rounded(in_kilo(w.tally.dirty()), 4)},
+                   {"kwh_unknown", rounded(w.tally.unknown.value / 1000, 4)},
+                   {"gco2_outside", rounded(in_grams(w.tally.known_carbon_dirty()), 3)}});
     return out;
 }
 
@@ -256,7 +265,9 @@ json::Value rounds_json(Account const& a)
 json::Value loss_json(Account const& a)
 {
     auto const& loss = *a.loss;
-    Object out{{"tokens_per_step", loss.tokens_per_step}, {"smoothing", loss.smoothing}, {"tail_steps", loss.tail_steps}};
+    Object out{{"tokens_per_step", loss.tokens_per_step},
+               {"smoothing", loss.smoothing},
+               {"tail_steps", loss.tail_steps}};
     Object raw;
     for (auto const& curve : loss.raw) raw.set(curve.id, curve_json(curve, true));
     out.set("raw", std::move(raw));
@@ -275,16 +286,21 @@ json::Value loss_json(Account const& a)
     if (loss.differences.empty()) return out;
     Array differences;
     for (auto const& d : loss.differences)
-        differences.emplace_back(
-            Object{{"id", d.id}, {"step", rounded(d.step, 1)}, {"d", rounded(d.difference, 4)}, {"se", rounded(d.error, 4)}});
-    out.set("difference", Object{{"to", loss.difference_to}, {"bucket_steps", loss.difference_bucket}, {"curves", std::move(differences)}});
+        differences.emplace_back(Object{{"id", d.id},
+                                        {"step", rounded(d.step, 1)},
+                                        {"d", rounded(d.difference, 4)},
+                                        {"se", rounded(d.error, 4)}});
+    out.set("difference", Object{{"to", loss.difference_to},
+                                 {"bucket_steps", loss.difference_bucket},
+                                 {"curves", std::move(differences)}});
     return out;
 }
 
 json::Value comparison_json(Account const& a)
 {
     auto const* final = final_of(a, "run");
-    Scenario run{"run", "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()}, a.tokens, {}, {}};
+    Scenario run{"run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()},
+                 a.tokens, {},         {}};
     if (final != nullptr) {
         run.perplexity = final->best_perplexity;
         run.tail = *final;
@@ -302,14 +318,17 @@ json::Value comparison_json(Account const& a)
 json::Value times_json(Account const& a)
 {
     Object out;
-    for (auto const& s : a.sites) out.set(s.id.value, Object{{"startup_s", spread_json(s.startup)}, {"drain_s", spread_json(s.drain)}});
+    for (auto const& s : a.sites)
+        out.set(s.id.value,
+                Object{{"startup_s", spread_json(s.startup)}, {"drain_s", spread_json(s.drain)}});
     return out;
 }
 
 json::Value edges_json(Account const& a)
 {
     auto const of = [&](std::optional<Edge> WindowAccount::*edge) {
-        return Object{{"alone", spread_json(spread_of(a.windows, edge, false))}, {"beside", spread_json(spread_of(a.windows, edge, true))}};
+        return Object{{"alone", spread_json(spread_of(a.windows, edge, false))},
+                      {"beside", spread_json(spread_of(a.windows, edge, true))}};
     };
     return Object{{"start_s", of(&WindowAccount::start)}, {"stop_s", of(&WindowAccount::stop)}};
 }

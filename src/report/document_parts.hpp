@@ -24,7 +24,8 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-[[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);  ///< its carbon; null where it is not known
+[[nodiscard]] json::Value grams(energy::Tally const& tally,
+                                int digits);  ///< its carbon; null where it is not known
 
 [[nodiscard]] json::Value headline_json(Account const& account);
 [[nodiscard]] json::Value totals_json(Account const& account);

@@ -16,7 +16,8 @@ namespace {
 
 std::string replaced(std::string text, std::string_view what, std::string_view with)
 {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size()))
         text.replace(at, what.size(), with);
     return text;
 }
@@ -28,7 +29,8 @@ class Template {
     void fill(std::string_view mark, std::string_view value)
     {
         auto const at = rest_.find(mark);
-        if (at == std::string_view::npos) throw std::logic_error("the page has no mark " + std::string(mark));
+        if (at == std::string_view::npos)
+            throw std::logic_error("the page has no mark " + std::string(mark));
         done_ += rest_.substr(0, at);
         done_ += value;
         rest_.remove_prefix(at + mark.size());
@@ -64,20 +66,25 @@ std::string escape_html(std::string_view text)
 
 std::string base64(std::span<unsigned char const> bytes)
 {
-    constexpr char const* letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    constexpr char const* letters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string out;
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         std::uint32_t group = 0;
-        for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? bytes[i + k] : 0U);
-        for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : letters[group >> (18 - 6 * k) & 63U];
+        for (std::size_t k = 0; k < 3; ++k)
+            group = group << 8 | (i + k < bytes.size() ? bytes[i + k] : 0U);
+        for (std::size_t k = 0; k < 4; ++k)
+            out += i + k > bytes.size() ? '=' : letters[group >> (18 - 6 * k) & 63U];
     }
     return out;
 }
 
 std::string page(json::Object const& document, Account const& account, std::string plotly)
 {
-    // plotly.js names a server for maps, which no chart here has; and nothing inside may end its own script element.
-    plotly = replaced(replaced(std::move(plotly), "</script", "<\\/script"), "https://cdn.jsdelivr.net/npm/", "");
+    // plotly.js names a server for maps, which no chart here has; and nothing inside may end its
+    // own script element.
+    plotly = replaced(replaced(std::move(plotly), "</script", "<\\/script"),
+                      "https://cdn.jsdelivr.net/npm/", "");
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);

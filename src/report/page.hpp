@@ -16,8 +16,10 @@ namespace curtail::report {
 /// The main figures as plain tables, for readers and programs without JavaScript.
 [[nodiscard]] std::string static_tables(Account const& account);
 
-/// One self-contained HTML page: style, scripts, plotly.js and the document are inside, and a content security policy in it allows
-/// no request and no script but these two, by their digests. `plotly` is the text of plotly.min.js.
-[[nodiscard]] std::string page(json::Object const& document, Account const& account, std::string plotly);
+/// One self-contained HTML page: style, scripts, plotly.js and the document are inside, and a
+/// content security policy in it allows no request and no script but these two, by their digests.
+/// `plotly` is the text of plotly.min.js.
+[[nodiscard]] std::string page(json::Object const& document, Account const& account,
+                               std::string plotly);
 
 }  // namespace curtail::report

@@ -11,8 +11,10 @@ void add_state(SiteAccount& site, ReferenceLogs const& logs, char const* kind, T
     if (to > from) site.states.push_back({kind, {logs.seconds(from), logs.seconds(to)}});
 }
 
-/// Between two training segments: contribute until the round ends, merge until it is averaged, adopt until the next step.
-void add_exchange(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory const& history, Time from, Time to)
+/// Between two training segments: contribute until the round ends, merge until it is averaged,
+/// adopt until the next step.
+void add_exchange(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory const& history,
+                  Time from, Time to)
 {
     for (auto const& round : history.rounds) {
         if (round.end < from || round.end > to || !round.merged) continue;
@@ -24,29 +26,35 @@ void add_exchange(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory
     add_state(site, logs, "contribute", from, to);
 }
 
-void add_states(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory const& history, ReferenceWindow const& window)
+void add_states(SiteAccount& site, ReferenceLogs const& logs, ReferenceHistory const& history,
+                ReferenceWindow const& window)
 {
     std::vector<energy::Interval> mine;
     for (auto const& segment : history.training[window.client])
-        if (segment.from >= window.ready && segment.from <= window.released) mine.push_back(segment);
+        if (segment.from >= window.ready && segment.from <= window.released)
+            mine.push_back(segment);
     add_state(site, logs, "provision", window.decision, window.ready);
     add_state(site, logs, energy::name(energy::State::starting), window.ready, window.first_step);
     for (std::size_t i = 0; i < mine.size(); ++i) {
         add_state(site, logs, energy::name(energy::State::training), mine[i].from, mine[i].to);
         if (i + 1 < mine.size()) add_exchange(site, logs, history, mine[i].to, mine[i + 1].from);
     }
-    add_state(site, logs, energy::name(window.drain ? energy::State::draining : energy::State::idle), window.last_step, window.released);
+    add_state(site, logs,
+              energy::name(window.drain ? energy::State::draining : energy::State::idle),
+              window.last_step, window.released);
 }
 
 bool another_trained(ReferenceHistory const& history, ReferenceWindow const& w)
 {
     for (std::size_t c = 0; c < history.training.size(); ++c)
         for (auto const& segment : history.training[c])
-            if (c != w.client && segment.from < w.first_step && w.decision < segment.to) return true;
+            if (c != w.client && segment.from < w.first_step && w.decision < segment.to)
+                return true;
     return false;
 }
 
-void add_window(Account& account, ReferenceLogs const& logs, ReferenceHistory const& history, ReferenceWindow const& w)
+void add_window(Account& account, ReferenceLogs const& logs, ReferenceHistory const& history,
+                ReferenceWindow const& w)
 {
     WindowAccount window;
     window.site = w.client;
@@ -56,12 +64,15 @@ void add_window(Account& account, ReferenceLogs const& logs, ReferenceHistory co
     window.first_step_s = logs.seconds(w.first_step);
     window.last_step_s = logs.seconds(w.last_step);
     window.start = Edge{seconds_between(w.decision, w.first_step), another_trained(history, w)};
-    account.decisions.push_back({w.client, window.open_s, "closed", "open", "below the threshold", {}});
+    account.decisions.push_back(
+        {w.client, window.open_s, "closed", "open", "below the threshold", {}});
     for (auto const& dirty : w.turned_dirty)
-        account.decisions.push_back({w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
+        account.decisions.push_back(
+            {w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
     if (w.drain) {
         window.closing.push_back({logs.seconds(w.turned_dirty.back()), *window.close_s});
-        account.decisions.push_back({w.client, *window.close_s, "closing", "closed", "closing delay over", {}});
+        account.decisions.push_back(
+            {w.client, *window.close_s, "closing", "closed", "closing delay over", {}});
     }
     account.windows.push_back(std::move(window));
 }
@@ -79,8 +90,9 @@ RoundAccount round_of(ReferenceLogs const& logs, ReferenceRound const& r)
     }
     for (auto const& p : r.parts)
         round.parts.push_back({p.client, p.steps, p.steps * reference_step_tokens,
-                               static_cast<double>(p.steps) / static_cast<double>(r.steps), seconds_between(r.start, p.first_step),
-                               p.training.count(), seconds_between(p.last_step, r.end)});
+                               static_cast<double>(p.steps) / static_cast<double>(r.steps),
+                               seconds_between(r.start, p.first_step), p.training.count(),
+                               seconds_between(p.last_step, r.end)});
     round.steps = r.steps;
     round.last_step = static_cast<double>(r.last_step);
     round.tokens = r.steps * reference_step_tokens;
@@ -94,9 +106,11 @@ void add_rounds(Account& account, ReferenceLogs const& logs, ReferenceHistory co
         auto round = round_of(logs, r);
         for (auto const& part : round.parts) {
             account.sites[part.site].tokens += part.tokens;
-            ++(round.joint() ? account.sites[part.site].joint_rounds : account.sites[part.site].lone_rounds);
+            ++(round.joint() ? account.sites[part.site].joint_rounds
+                             : account.sites[part.site].lone_rounds);
             for (auto& w : account.windows)
-                if (w.site == part.site && w.open_s <= round.start_s + *part.before && round.start_s + *part.before <= *w.released_s)
+                if (w.site == part.site && w.open_s <= round.start_s + *part.before &&
+                    round.start_s + *part.before <= *w.released_s)
                     w.steps += part.steps;
         }
         account.tokens += round.tokens;
@@ -105,7 +119,8 @@ void add_rounds(Account& account, ReferenceLogs const& logs, ReferenceHistory co
     }
     auto const times = reference_round_times(logs, history);
     account.round_summary =
-        RoundSummary{times.joint, times.duration, times.before_first_step, times.training, times.after_last_step, times.merge};
+        RoundSummary{times.joint,    times.duration,        times.before_first_step,
+                     times.training, times.after_last_step, times.merge};
 }
 
 void add_signals(Account& account, ReferenceLogs const& logs)
@@ -149,12 +164,14 @@ Account reference_account(ReferenceLogs const& logs, ReferenceHistory const& his
         }
         site.startup = spread_of(starts);
         site.closed_s = account.end_s - seconds_in(site);
-        account.last_step_s = std::max(account.last_step_s.value_or(0), logs.seconds(logs.steps[c].back().time));
+        account.last_step_s =
+            std::max(account.last_step_s.value_or(0), logs.seconds(logs.steps[c].back().time));
         account.sites.push_back(std::move(site));
     }
     add_signals(account, logs);
     for (auto const& w : history.windows) add_window(account, logs, history, w);
-    std::stable_sort(account.decisions.begin(), account.decisions.end(), [](auto const& a, auto const& b) { return a.at_s < b.at_s; });
+    std::stable_sort(account.decisions.begin(), account.decisions.end(),
+                     [](auto const& a, auto const& b) { return a.at_s < b.at_s; });
     add_rounds(account, logs, history);
     fill_reference_loss(logs, account);
     fill_reference_energy(logs, history, account);

@@ -4,11 +4,13 @@
 
 namespace curtail::report {
 
-/// The reference experiment as an account, for the same page as our own runs. Energy and carbon by the reference's grid (energy/grid.hpp).
+/// The reference experiment as an account, for the same page as our own runs. Energy and carbon by
+/// the reference's grid (energy/grid.hpp).
 [[nodiscard]] Account reference_account(ReferenceLogs const& logs, ReferenceHistory const& history);
 
 /// Its parts; each fills its own fields.
-void fill_reference_energy(ReferenceLogs const& logs, ReferenceHistory const& history, Account& account);
+void fill_reference_energy(ReferenceLogs const& logs, ReferenceHistory const& history,
+                           Account& account);
 void fill_reference_loss(ReferenceLogs const& logs, Account& account);
 void fill_reference_words(ReferenceLogs const& logs, Account& account);
 

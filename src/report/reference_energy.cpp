@@ -15,7 +15,8 @@ constexpr GramsPerKwh threshold{100};
 /// Sums over the part of a site's grid that `wanted` names.
 class SiteGrid {
   public:
-    SiteGrid(std::vector<Watts> const& power, energy::Grid const& grid, energy::IntensitySeries const& intensity)
+    SiteGrid(std::vector<Watts> const& power, energy::Grid const& grid,
+             energy::IntensitySeries const& intensity)
         : power_(power), grid_(grid), intensity_(intensity)
     {
     }
@@ -32,7 +33,8 @@ class SiteGrid {
         Tally sum;
         for (std::size_t i = 0; i < count && i < power_.size(); ++i) {
             energy::Grid const one{grid_.at(i), grid_.step, 1};
-            sum += energy::tally_on_grid(std::span(power_).subspan(i, 1), one, intensity_, threshold);
+            sum +=
+                energy::tally_on_grid(std::span(power_).subspan(i, 1), one, intensity_, threshold);
             out.push_back(sum);
         }
         return out;
@@ -52,7 +54,8 @@ State state_of(std::string const& kind)
 }
 
 /// State of each grid point with power: the power tells training, the events the rest.
-std::vector<State> states_on_grid(SiteAccount const& site, std::vector<Watts> const& power, energy::Grid const& grid)
+std::vector<State> states_on_grid(SiteAccount const& site, std::vector<Watts> const& power,
+                                  energy::Grid const& grid)
 {
     std::vector<State> out(power.size(), State::starting);
     for (std::size_t i = 0; i < power.size(); ++i) {
@@ -83,7 +86,8 @@ energy::Ledger ledger_of(SiteGrid const& grid, std::vector<State> const& states,
     return ledger;
 }
 
-/// Two always-on sites: training power in training segments, idle power between them, in each pair of regions.
+/// Two always-on sites: training power in training segments, idle power between them, in each pair
+/// of regions.
 Scenario two_sites(ReferenceLogs const& logs, energy::Grid const& grid)
 {
     std::vector<Time> times;
@@ -97,14 +101,20 @@ Scenario two_sites(ReferenceLogs const& logs, energy::Grid const& grid)
         for (std::size_t b = a + 1; b < regions.size(); ++b) {
             Tally pair;
             for (auto const r : {a, b})
-                pair += energy::tally_on_grid(power, grid, energy::IntensitySeries{logs.find({regions[r]})->points, energy::PastEnds::hold},
-                                              threshold);
+                pair +=
+                    energy::tally_on_grid(power, grid,
+                                          energy::IntensitySeries{logs.find({regions[r]})->points,
+                                                                  energy::PastEnds::hold},
+                                          threshold);
             pairs.push_back(pair);
         }
-    std::sort(pairs.begin(), pairs.end(), [](Tally const& x, Tally const& y) { return x.carbon < y.carbon; });
+    std::sort(pairs.begin(), pairs.end(),
+              [](Tally const& x, Tally const& y) { return x.carbon < y.carbon; });
     auto const steps = logs.two_sites.back().step + 1;
-    return {"two", "Always on, two regions",      "", 2, logs.seconds(times.back()), seconds_per_step(logs.two_sites),
-            pairs, steps * reference_step_tokens, {}, {}};
+    return {"two", "Always on, two regions",      "",
+            2,     logs.seconds(times.back()),    seconds_per_step(logs.two_sites),
+            pairs, steps * reference_step_tokens, {},
+            {}};
 }
 
 FinalLoss const* final_of(Account const& account, std::string const& id)
@@ -132,7 +142,8 @@ void add_scenarios(ReferenceLogs const& logs, ReferenceEnergy const& energy, Acc
                    *one};
         account.always_on.push_back(std::move(s));
         energy::IntensitySeries const series{region.points, energy::PastEnds::hold};
-        auto const running = SiteGrid(energy.one_site, energy.grid, series).running(energy.one_site.size());
+        auto const running =
+            SiteGrid(energy.one_site, energy.grid, series).running(energy.one_site.size());
         auto& thinned = account.always_on_cumulative[region.region.value].tallies;
         for (std::size_t i = 0; i < running.size(); i += 5) thinned.push_back(running[i]);
     }
@@ -140,39 +151,47 @@ void add_scenarios(ReferenceLogs const& logs, ReferenceEnergy const& energy, Acc
     auto pair = two_sites(logs, energy.grid);
     pair.perplexity = two->best_perplexity;
     pair.tail = *two;
-    account.baselines.push_back({"one", "one site", account.always_on[0].range[0].energy.value / 1000, *one});
+    account.baselines.push_back(
+        {"one", "one site", account.always_on[0].range[0].energy.value / 1000, *one});
     account.baselines.push_back({"two", "two sites", pair.range[0].energy.value / 1000, *two});
     account.other_scenarios.push_back(std::move(pair));
 }
 
 }  // namespace
 
-void fill_reference_energy(ReferenceLogs const& logs, ReferenceHistory const& history, Account& account)
+void fill_reference_energy(ReferenceLogs const& logs, ReferenceHistory const& history,
+                           Account& account)
 {
     auto const energy = reference_energy(logs, history);
     auto const points = static_cast<std::size_t>(account.end_s / 60) + 2;
     account.cumulative_step_s = 60;
     for (std::size_t c = 0; c < account.sites.size(); ++c) {
         auto& site = account.sites[c];
-        energy::IntensitySeries const intensity{logs.find(site.region)->points, energy::PastEnds::hold};
+        energy::IntensitySeries const intensity{logs.find(site.region)->points,
+                                                energy::PastEnds::hold};
         SiteGrid const grid(energy.power[c], energy.grid, intensity);
-        site.ledger = ledger_of(grid, states_on_grid(site, energy.power[c], energy.grid), energy.clients[c]);
+        site.ledger =
+            ledger_of(grid, states_on_grid(site, energy.power[c], energy.grid), energy.clients[c]);
         site.cumulative = grid.running(points);
         auto const between = [&](double from, double to) {
-            return grid.sum(
-                [&, from, to](std::size_t i) { return from <= 60 * static_cast<double>(i) && 60 * static_cast<double>(i) <= to; });
+            return grid.sum([&, from, to](std::size_t i) {
+                return from <= 60 * static_cast<double>(i) && 60 * static_cast<double>(i) <= to;
+            });
         };
         for (auto& w : account.windows) {
             if (w.site != c) continue;
             w.tally = between(w.open_s, *w.released_s);
-            site.ledger.inside_windows += between(w.open_s, w.close_s.value_or(account.end_s)).energy;
+            site.ledger.inside_windows +=
+                between(w.open_s, w.close_s.value_or(account.end_s)).energy;
         }
         for (std::size_t r = 0; r < account.rounds.size(); ++r) {
-            double const next = r + 1 < account.rounds.size() ? account.rounds[r + 1].start_s - 1e-6 : account.end_s;
+            double const next = r + 1 < account.rounds.size() ? account.rounds[r + 1].start_s - 1e-6
+                                                              : account.end_s;
             account.rounds[r].tally += between(account.rounds[r].start_s, next);
         }
     }
-    account.step = account.last_step_s.value_or(0) / (static_cast<double>(account.tokens) / static_cast<double>(reference_step_tokens));
+    account.step = account.last_step_s.value_or(0) / (static_cast<double>(account.tokens) /
+                                                      static_cast<double>(reference_step_tokens));
     add_scenarios(logs, energy, account);
 }
 

@@ -28,7 +28,10 @@ std::vector<double> perplexities(std::vector<LoggedStep> const& steps)
     return out;
 }
 
-energy::IntensitySeries held(RegionTrace const& trace) { return energy::IntensitySeries{trace.points, energy::PastEnds::hold}; }
+energy::IntensitySeries held(RegionTrace const& trace)
+{
+    return energy::IntensitySeries{trace.points, energy::PastEnds::hold};
+}
 
 class Table {
   public:
@@ -51,12 +54,15 @@ void add_energy(Table& table, ReferenceLogs const& logs, ReferenceHistory const&
         table.add("baseline_co2_kg." + t.region.value, "emissions, always on, " + t.region.value,
                   energy.always_on.at(t.region.value).carbon.value / 1000, "kg");
     for (auto const& t : logs.trace)
-        table.add("ratio_percent." + t.region.value, "ours of always on, " + t.region.value, 100 * energy.ratio_to(t.region.value), "%");
+        table.add("ratio_percent." + t.region.value, "ours of always on, " + t.region.value,
+                  100 * energy.ratio_to(t.region.value), "%");
     table.add("energy_kwh", "energy, curtailment-aware", energy.run.energy.value / 1000, "kWh");
     table.add("baseline_energy_kwh", "energy, always on", baseline.value / 1000, "kWh");
-    table.add("curtailed_share", "curtailed share of energy, curtailment-aware", energy.run.clean_share().value());
+    table.add("curtailed_share", "curtailed share of energy, curtailment-aware",
+              energy.run.clean_share().value());
     for (auto const& t : logs.trace)
-        table.add("baseline_curtailed_share." + t.region.value, "curtailed share of energy, always on, " + t.region.value,
+        table.add("baseline_curtailed_share." + t.region.value,
+                  "curtailed share of energy, always on, " + t.region.value,
                   energy.always_on.at(t.region.value).clean_share().value());
 }
 
@@ -64,15 +70,21 @@ void add_training(Table& table, ReferenceLogs const& logs)
 {
     auto const perplexity = reference_perplexity(logs);
     table.add("best_perplexity", "best smoothed perplexity, curtailment-aware", perplexity.run);
-    table.add("best_perplexity.one_site", "best smoothed perplexity, one site always on", perplexity.one_site);
-    table.add("best_perplexity.two_sites", "best smoothed perplexity, two sites always on", perplexity.two_sites);
+    table.add("best_perplexity.one_site", "best smoothed perplexity, one site always on",
+              perplexity.one_site);
+    table.add("best_perplexity.two_sites", "best smoothed perplexity, two sites always on",
+              perplexity.two_sites);
     Time last = logs.zero;
     for (auto const& steps : logs.steps) last = std::max(last, steps.back().time);
     table.add("wall_time_s", "wall time, curtailment-aware", logs.seconds(last), "s");
-    table.add("wall_time_s.one_site", "wall time, one site always on", logs.seconds(logs.one_site.back().time), "s");
-    table.add("wall_time_s.two_sites", "wall time, two sites always on", logs.seconds(logs.two_sites.back().time), "s");
-    table.add("step_s.one_site", "seconds per step, one site always on", seconds_per_step(logs.one_site), "s");
-    table.add("step_s.two_sites", "seconds per step, two sites always on", seconds_per_step(logs.two_sites), "s");
+    table.add("wall_time_s.one_site", "wall time, one site always on",
+              logs.seconds(logs.one_site.back().time), "s");
+    table.add("wall_time_s.two_sites", "wall time, two sites always on",
+              logs.seconds(logs.two_sites.back().time), "s");
+    table.add("step_s.one_site", "seconds per step, one site always on",
+              seconds_per_step(logs.one_site), "s");
+    table.add("step_s.two_sites", "seconds per step, two sites always on",
+              seconds_per_step(logs.two_sites), "s");
 }
 
 void add_rounds(Table& table, ReferenceLogs const& logs, ReferenceHistory const& history)
@@ -80,12 +92,15 @@ void add_rounds(Table& table, ReferenceLogs const& logs, ReferenceHistory const&
     auto const times = reference_round_times(logs, history);
     table.add("round_s", "round with two sites, median duration", times.duration, "s");
     table.add("round_training_s", "round with two sites, training part", times.training, "s");
-    table.add("round_before_s", "round with two sites, before its first step", times.before_first_step, "s");
-    table.add("round_after_s", "round with two sites, after its last step", times.after_last_step, "s");
+    table.add("round_before_s", "round with two sites, before its first step",
+              times.before_first_step, "s");
+    table.add("round_after_s", "round with two sites, after its last step", times.after_last_step,
+              "s");
     table.add("round_merge_s", "averaging", times.merge, "s");
 }
 
-void add_range(Table& table, std::string const& key, std::string const& label, std::vector<double> const& values)
+void add_range(Table& table, std::string const& key, std::string const& label,
+               std::vector<double> const& values)
 {
     if (values.empty()) return;
     auto const [least, greatest] = std::minmax_element(values.begin(), values.end());
@@ -103,21 +118,28 @@ void add_decisions(Table& table, ReferenceLogs const& logs)
     std::vector<Turn> opens, closes;
     for (std::size_t c = 0; c < ReferenceLogs::clients.size(); ++c) {
         std::vector<windows::Reading> readings;
-        for (auto const& point : logs.find({ReferenceLogs::regions[c]})->points) readings.push_back({point.time, point.intensity});
-        auto const replay = windows::replay({}, readings.front().time, readings, {}, readings.back().time);
+        for (auto const& point : logs.find({ReferenceLogs::regions[c]})->points)
+            readings.push_back({point.time, point.intensity});
+        auto const replay =
+            windows::replay({}, readings.front().time, readings, {}, readings.back().time);
         for (auto const& change : replay.changes) {
-            if (change.from == windows::Phase::closed) opens.push_back({logs.seconds(change.time), c});
-            if (change.to == windows::Phase::closed) closes.push_back({logs.seconds(change.time), c});
+            if (change.from == windows::Phase::closed)
+                opens.push_back({logs.seconds(change.time), c});
+            if (change.to == windows::Phase::closed)
+                closes.push_back({logs.seconds(change.time), c});
         }
     }
     for (auto* turns : {&opens, &closes}) {
-        std::sort(turns->begin(), turns->end(), [](Turn const& a, Turn const& b) { return a.at < b.at; });
+        std::sort(turns->begin(), turns->end(),
+                  [](Turn const& a, Turn const& b) { return a.at < b.at; });
         bool const open = turns == &opens;
         table.add(open ? "detector_opens" : "detector_closes",
-                  open ? "openings by the detector on the whole trace" : "closings by the detector", static_cast<double>(turns->size()));
+                  open ? "openings by the detector on the whole trace" : "closings by the detector",
+                  static_cast<double>(turns->size()));
         for (std::size_t i = 0; i < turns->size(); ++i)
             table.add(fmt::format("{}.{}", open ? "detector_open_s" : "detector_close_s", i + 1),
-                      fmt::format("trace time, {} {}", ReferenceLogs::clients[(*turns)[i].client], open ? "opens" : "closes"),
+                      fmt::format("trace time, {} {}", ReferenceLogs::clients[(*turns)[i].client],
+                                  open ? "opens" : "closes"),
                       (*turns)[i].at, "s");
     }
 }
@@ -132,10 +154,13 @@ void add_windows(Table& table, ReferenceLogs const& logs, ReferenceHistory const
     for (auto const& w : history.windows) {
         auto const key = std::to_string(++number);
         std::string const client = ReferenceLogs::clients[w.client];
-        table.add("open_s." + key, "window " + key + ", " + client + " opens", logs.seconds(w.decision), "s");
+        table.add("open_s." + key, "window " + key + ", " + client + " opens",
+                  logs.seconds(w.decision), "s");
         if (w.drain) {
-            table.add("turned_dirty_s." + key, "window " + key + ", " + client + " turned dirty", logs.seconds(w.turned_dirty.back()), "s");
-            table.add("close_s." + key, "window " + key + ", " + client + " closes", logs.seconds(*w.drain), "s");
+            table.add("turned_dirty_s." + key, "window " + key + ", " + client + " turned dirty",
+                      logs.seconds(w.turned_dirty.back()), "s");
+            table.add("close_s." + key, "window " + key + ", " + client + " closes",
+                      logs.seconds(*w.drain), "s");
         }
         if (w.connected) {
             connections.push_back(seconds_between(w.ready, *w.connected));
@@ -169,17 +194,21 @@ ReferenceEnergy reference_energy(ReferenceLogs const& logs, ReferenceHistory con
     energy::PowerByState const power;
     ReferenceEnergy out;
     auto const last = std::max(history.end, logs.one_site.back().time);
-    out.grid = {logs.zero, Millis{60'000}, static_cast<std::size_t>((last - logs.zero) / Millis{60'000}) + 2};
+    out.grid = {logs.zero, Millis{60'000},
+                static_cast<std::size_t>((last - logs.zero) / Millis{60'000}) + 2};
     for (std::size_t c = 0; c < out.power.size(); ++c) {
-        out.power[c] = energy::power_on_grid(history.provisioned[c], history.training[c], power, out.grid);
+        out.power[c] =
+            energy::power_on_grid(history.provisioned[c], history.training[c], power, out.grid);
         auto const intensity = held(*logs.find({ReferenceLogs::regions[c]}));
         out.clients[c] = energy::tally_on_grid(out.power[c], out.grid, intensity, threshold);
         out.run += out.clients[c];
     }
-    std::vector<energy::Interval> const whole{{logs.one_site.front().time, logs.one_site.back().time}};
+    std::vector<energy::Interval> const whole{
+        {logs.one_site.front().time, logs.one_site.back().time}};
     out.one_site = energy::power_on_grid({}, whole, power, out.grid);
     for (auto const& trace : logs.trace)
-        out.always_on[trace.region.value] = energy::tally_on_grid(out.one_site, out.grid, held(trace), threshold);
+        out.always_on[trace.region.value] =
+            energy::tally_on_grid(out.one_site, out.grid, held(trace), threshold);
     return out;
 }
 
@@ -195,13 +224,15 @@ ReferencePerplexity reference_perplexity(ReferenceLogs const& logs)
     std::vector<double> averaged;
     averaged.reserve(by_time.size());
     for (auto const& [time, sum] : by_time) averaged.push_back(sum.first / sum.second);
-    return {least_smoothed(averaged, smoothing), least_smoothed(perplexities(logs.one_site), smoothing),
+    return {least_smoothed(averaged, smoothing),
+            least_smoothed(perplexities(logs.one_site), smoothing),
             least_smoothed(perplexities(logs.two_sites), smoothing)};
 }
 
 double seconds_per_step(std::vector<LoggedStep> const& steps)
 {
-    return seconds_between(steps.front().time, steps.back().time) / static_cast<double>(steps.back().step - steps.front().step);
+    return seconds_between(steps.front().time, steps.back().time) /
+           static_cast<double>(steps.back().step - steps.front().step);
 }
 
 RoundTimes reference_round_times(ReferenceLogs const& logs, ReferenceHistory const& history)
@@ -218,7 +249,8 @@ RoundTimes reference_round_times(ReferenceLogs const& logs, ReferenceHistory con
         durations.push_back(seconds_between(r.start, *r.merged));
         merges.push_back(seconds_between(r.end, *r.merged));
     }
-    // One round waited 3.6 h for a contribution of a site that had left: it says nothing about the usual edges.
+    // One round waited 3.6 h for a contribution of a site that had left: it says nothing about the
+    // usual edges.
     double const longest = 2 * upper_median(spans);
     std::vector<double> before;
     std::vector<double> after;
@@ -233,8 +265,9 @@ RoundTimes reference_round_times(ReferenceLogs const& logs, ReferenceHistory con
         before.push_back(seconds_between(r.start, first));
         after.push_back(seconds_between(last, r.end));
     }
-    return {spans.size(),        upper_median(durations), upper_median(training), upper_median(before) - seconds_per_step(logs.one_site),
-            upper_median(after), upper_median(merges)};
+    return {spans.size(),           upper_median(durations),
+            upper_median(training), upper_median(before) - seconds_per_step(logs.one_site),
+            upper_median(after),    upper_median(merges)};
 }
 
 std::vector<Figure> reference_figures(ReferenceLogs const& logs, ReferenceHistory const& history)
@@ -254,14 +287,16 @@ std::string figures_text(std::vector<Figure> const& figures)
     for (auto const& f : figures) width = std::max(width, f.label.size());
     std::string text;
     for (auto const& f : figures)
-        text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", f.label, width, f.value, f.unit.empty() ? "" : " ", f.unit);
+        text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", f.label, width, f.value,
+                            f.unit.empty() ? "" : " ", f.unit);
     return text;
 }
 
 json::Object figures_json(std::vector<Figure> const& figures)
 {
     json::Object out;
-    for (auto const& f : figures) out.set(f.key, json::Object{{"value", f.value}, {"unit", f.unit}, {"label", f.label}});
+    for (auto const& f : figures)
+        out.set(f.key, json::Object{{"value", f.value}, {"unit", f.unit}, {"label", f.label}});
     return out;
 }
 

@@ -30,7 +30,10 @@ std::vector<Time> times_of(std::vector<LoggedStep> const& steps)
 
 tl::unexpected<Error> broken(ReferenceLogs const& logs, LoggedEvent const& event, std::string why)
 {
-    return fail(ExitCode::data, "events.csv: " + event.type + " at " + std::to_string(logs.seconds(event.time)) + " s", std::move(why));
+    return fail(
+        ExitCode::data,
+        "events.csv: " + event.type + " at " + std::to_string(logs.seconds(event.time)) + " s",
+        std::move(why));
 }
 
 /// Windows without their steps.
@@ -42,7 +45,8 @@ Result<std::vector<ReferenceWindow>> read_windows(ReferenceLogs const& logs)
         auto const client = client_index(event.client);
         if (!client) continue;
         if (event.type == "PROVISION_DECISION") {
-            if (open.count(*client)) return broken(logs, event, "the client's last window has not ended");
+            if (open.count(*client))
+                return broken(logs, event, "the client's last window has not ended");
             open[*client] = {*client, event.time, event.time, {}, {}, {}, event.time, {}, {}};
             continue;
         }
@@ -51,7 +55,8 @@ Result<std::vector<ReferenceWindow>> read_windows(ReferenceLogs const& logs)
         auto& window = found->second;
         if (event.type == "PROVISION_COMPLETE") window.ready = event.time;
         else if (event.type == "CLIENT_CONNECTED") window.connected = event.time;
-        else if (event.type == "DEPROVISION_MARKED" && !window.drain) window.turned_dirty.push_back(event.time);
+        else if (event.type == "DEPROVISION_MARKED" && !window.drain)
+            window.turned_dirty.push_back(event.time);
         else if (event.type == "DEPROVISION_STARTED") window.drain = event.time;
         else if (event.type == "DEPROVISION") {
             window.released = event.time;
@@ -63,7 +68,8 @@ Result<std::vector<ReferenceWindow>> read_windows(ReferenceLogs const& logs)
         window.released = logs.events.back().time;
         done.push_back(window);
     }
-    std::sort(done.begin(), done.end(), [](auto const& a, auto const& b) { return a.decision < b.decision; });
+    std::sort(done.begin(), done.end(),
+              [](auto const& a, auto const& b) { return a.decision < b.decision; });
     return done;
 }
 
@@ -76,7 +82,8 @@ Result<std::vector<ReferenceRound>> read_rounds(ReferenceLogs const& logs)
         if (!event.round) continue;
         if (event.type == "ROUND_START") starts[*event.round] = event.time;
         if (event.type == "ROUND_END") {
-            if (!starts.count(*event.round)) return broken(logs, event, "the round has not started");
+            if (!starts.count(*event.round))
+                return broken(logs, event, "the round has not started");
             ReferenceRound round;
             round.number = *event.round;
             round.start = starts[*event.round];
@@ -84,7 +91,8 @@ Result<std::vector<ReferenceRound>> read_rounds(ReferenceLogs const& logs)
             rounds.push_back(round);
         }
         if (event.type == "AGGREGATION") {
-            if (rounds.empty() || rounds.back().number != *event.round) return broken(logs, event, "the round has not ended");
+            if (rounds.empty() || rounds.back().number != *event.round)
+                return broken(logs, event, "the round has not ended");
             rounds.back().merged = event.time;
         }
     }
@@ -104,17 +112,20 @@ void add_parts(ReferenceRound& round, ReferenceLogs const& logs, ReferenceHistor
         }
         if (part.steps == 0) continue;
         for (auto const& segment : history.training[c]) {
-            auto const overlap = std::min(segment.to, round.end) - std::max(segment.from, round.start);
+            auto const overlap =
+                std::min(segment.to, round.end) - std::max(segment.from, round.start);
             if (overlap > Millis{0}) part.training += overlap;
         }
         round.parts.push_back(part);
     }
     if (rows.empty()) return;
-    std::stable_sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) { return a.step < b.step; });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](auto const& a, auto const& b) { return a.step < b.step; });
     round.steps = rows.back().step - rows.front().step + 1;
     round.last_step = rows.back().step;
     auto const tail = std::min<std::size_t>(rows.size(), 100);
-    for (std::size_t i = rows.size() - tail; i < rows.size(); ++i) round.loss += rows[i].loss / static_cast<double>(tail);
+    for (std::size_t i = rows.size() - tail; i < rows.size(); ++i)
+        round.loss += rows[i].loss / static_cast<double>(tail);
     // client_2's log is thinned: its steps are those of the round that no other client logged.
     std::int64_t others = 0;
     for (auto const& part : round.parts)
@@ -145,7 +156,8 @@ Result<ReferenceHistory> history_of(ReferenceLogs const& logs)
         }
         if (!trained)
             return fail(ExitCode::data, "events.csv",
-                        std::string("a window of ") + ReferenceLogs::clients[window.client] + " holds no step");
+                        std::string("a window of ") + ReferenceLogs::clients[window.client] +
+                            " holds no step");
     }
     auto rounds = read_rounds(logs);
     if (!rounds) return tl::unexpected(rounds.error());

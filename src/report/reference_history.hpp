@@ -51,7 +51,8 @@ struct ReferenceHistory {
     Time end;                            ///< last event
 };
 
-/// `data` if the events do not tell a story: a window that is ready before it was decided, a round that ends without a start.
+/// `data` if the events do not tell a story: a window that is ready before it was decided, a round
+/// that ends without a start.
 [[nodiscard]] Result<ReferenceHistory> history_of(ReferenceLogs const& logs);
 
 }  // namespace curtail::report

@@ -7,7 +7,10 @@
 namespace curtail::report {
 namespace {
 
-Time after(Time zero, double seconds) { return zero + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
+Time after(Time zero, double seconds)
+{
+    return zero + std::chrono::round<Millis>(FractionalSeconds(seconds));
+}
 
 Result<std::vector<LoggedStep>> read_steps(std::filesystem::path const& file, Time zero)
 {
@@ -21,7 +24,8 @@ Result<std::vector<LoggedStep>> read_steps(std::filesystem::path const& file, Ti
             if (!value) return tl::unexpected(value.error());
             values[column] = *value;
         }
-        LoggedStep const step{after(zero, values[0]), static_cast<std::int64_t>(values[1]), values[2], values[3]};
+        LoggedStep const step{after(zero, values[0]), static_cast<std::int64_t>(values[1]),
+                              values[2], values[3]};
         if (!steps.empty() && step.time < steps.back().time)
             return fail(ExitCode::data, table->place(i), "its time is before the last row's");
         steps.push_back(step);
@@ -57,26 +61,30 @@ Result<std::vector<LoggedEvent>> read_log_events(std::filesystem::path const& fi
 
 RegionTrace const* ReferenceLogs::find(RegionId const& region) const
 {
-    auto const it = std::find_if(trace.begin(), trace.end(), [&](RegionTrace const& t) { return t.region == region; });
+    auto const it = std::find_if(trace.begin(), trace.end(),
+                                 [&](RegionTrace const& t) { return t.region == region; });
     return it == trace.end() ? nullptr : &*it;
 }
 
-Result<ReferenceLogs> read_reference_logs(std::filesystem::path const& folder, std::vector<RegionTrace> trace)
+Result<ReferenceLogs> read_reference_logs(std::filesystem::path const& folder,
+                                          std::vector<RegionTrace> trace)
 {
     ReferenceLogs logs;
     logs.trace = std::move(trace);
     for (char const* region : ReferenceLogs::regions) {
         auto const* found = logs.find({region});
         if (found == nullptr || found->points.empty())
-            return fail(ExitCode::data, "the trace", std::string("it has no samples of region ") + region,
+            return fail(ExitCode::data, "the trace",
+                        std::string("it has no samples of region ") + region,
                         "give the trace of the reference, signals/mci_2026-01-11.csv");
         logs.zero = found->points.front().time;
     }
-    std::vector<std::pair<std::string, std::vector<LoggedStep>*>> const step_files{{"client_0.csv", &logs.steps[0]},
-                                                                                   {"client_1.csv", &logs.steps[1]},
-                                                                                   {"client_2.csv", &logs.steps[2]},
-                                                                                   {"baseline_1_client.csv", &logs.one_site},
-                                                                                   {"baseline_2_clients.csv", &logs.two_sites}};
+    std::vector<std::pair<std::string, std::vector<LoggedStep>*>> const step_files{
+        {"client_0.csv", &logs.steps[0]},
+        {"client_1.csv", &logs.steps[1]},
+        {"client_2.csv", &logs.steps[2]},
+        {"baseline_1_client.csv", &logs.one_site},
+        {"baseline_2_clients.csv", &logs.two_sites}};
     for (auto const& [name, target] : step_files) {
         auto steps = read_steps(folder / name, logs.zero);
         if (!steps) return tl::unexpected(steps.error());

@@ -11,7 +11,8 @@
 #include "core/units.hpp"
 #include "energy/intensity.hpp"
 
-/// What the Python prototype of arXiv:2602.22760 logged, as published (results/reference/README.md).
+/// What the Python prototype of arXiv:2602.22760 logged, as published
+/// (results/reference/README.md).
 namespace curtail::report {
 
 /// One logged optimizer step.
@@ -39,9 +40,11 @@ struct RegionTrace {
 
 struct ReferenceLogs {
     static constexpr std::array<char const*, 3> clients{"client_0", "client_1", "client_2"};
-    static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX", "NEM_SA"};  ///< of the clients, in order
+    static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX",
+                                                        "NEM_SA"};  ///< of the clients, in order
 
-    Time zero;  ///< time zero of all logs, put on the trace's first sample as the reference's carbon rules do
+    Time zero;  ///< time zero of all logs, put on the trace's first sample as the reference's
+                ///< carbon rules do
     std::vector<RegionTrace> trace;
     std::array<std::vector<LoggedStep>, 3> steps;  ///< per client
     std::vector<LoggedStep> one_site;              ///< baseline: one site, always on
@@ -52,8 +55,10 @@ struct ReferenceLogs {
     [[nodiscard]] double seconds(Time time) const { return seconds_between(zero, time); }
 };
 
-/// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv of `folder`. `trace` gives the intensity,
-/// and its first sample time zero. Times of each log must rise.
-[[nodiscard]] Result<ReferenceLogs> read_reference_logs(std::filesystem::path const& folder, std::vector<RegionTrace> trace);
+/// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv of
+/// `folder`. `trace` gives the intensity, and its first sample time zero. Times of each log must
+/// rise.
+[[nodiscard]] Result<ReferenceLogs> read_reference_logs(std::filesystem::path const& folder,
+                                                        std::vector<RegionTrace> trace);
 
 }  // namespace curtail::report

@@ -18,21 +18,24 @@ std::vector<CurvePoint> points_of(ReferenceLogs const& logs, std::vector<LoggedS
 {
     std::vector<CurvePoint> out;
     out.reserve(steps.size());
-    for (auto const& s : steps) out.push_back({static_cast<double>(s.step), logs.seconds(s.time), s.loss, s.perplexity});
+    for (auto const& s : steps)
+        out.push_back({static_cast<double>(s.step), logs.seconds(s.time), s.loss, s.perplexity});
     return out;
 }
 
 std::map<std::int64_t, MeanError> buckets_of(std::vector<CurvePoint> const& points)
 {
     std::map<std::int64_t, std::vector<double>> losses;
-    for (auto const& p : points) losses[static_cast<std::int64_t>(p.step) / bucket_steps].push_back(p.loss);
+    for (auto const& p : points)
+        losses[static_cast<std::int64_t>(p.step) / bucket_steps].push_back(p.loss);
     std::map<std::int64_t, MeanError> out;
     for (auto const& [bucket, values] : losses)
         if (values.size() > fewest_rows_of_a_bucket) out[bucket] = mean_error(values);
     return out;
 }
 
-Difference difference_of(std::string id, std::vector<CurvePoint> const& points, std::map<std::int64_t, MeanError> const& base)
+Difference difference_of(std::string id, std::vector<CurvePoint> const& points,
+                         std::map<std::int64_t, MeanError> const& base)
 {
     Difference out{std::move(id), {}, {}, {}};
     for (auto const& [bucket, mine] : buckets_of(points)) {
@@ -59,19 +62,24 @@ void fill_reference_loss(ReferenceLogs const& logs, Account& account)
         loss.raw.push_back(raw_curve(ReferenceLogs::clients[c], mine, most_points));
         all.insert(all.end(), mine.begin(), mine.end());
     }
-    std::stable_sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.step < b.step; });
+    std::stable_sort(all.begin(), all.end(),
+                     [](auto const& a, auto const& b) { return a.step < b.step; });
     auto const perplexity = reference_perplexity(logs);
-    auto const add = [&](std::string id, std::string label, std::vector<CurvePoint> const& points, double best, double wall_s,
-                         std::int64_t steps) {
+    auto const add = [&](std::string id, std::string label, std::vector<CurvePoint> const& points,
+                         double best, double wall_s, std::int64_t steps) {
         auto const tail = tail_of(points, tail_steps);
         loss.curves.push_back(smoothed_curve(id, label, points, smoothing_steps, most_points));
-        loss.finals.push_back({std::move(id), std::move(label), best, tail.mean, tail.error, wall_s, steps});
+        loss.finals.push_back(
+            {std::move(id), std::move(label), best, tail.mean, tail.error, wall_s, steps});
     };
     auto const one = points_of(logs, logs.one_site);
     auto const two = points_of(logs, logs.two_sites);
-    add("run", "this run", all, perplexity.run, *account.last_step_s, account.tokens / reference_step_tokens);
-    add("one", "one site, always on", one, perplexity.one_site, one.back().t, logs.one_site.back().step + 1);
-    add("two", "two sites, always on", two, perplexity.two_sites, two.back().t, logs.two_sites.back().step + 1);
+    add("run", "this run", all, perplexity.run, *account.last_step_s,
+        account.tokens / reference_step_tokens);
+    add("one", "one site, always on", one, perplexity.one_site, one.back().t,
+        logs.one_site.back().step + 1);
+    add("two", "two sites, always on", two, perplexity.two_sites, two.back().t,
+        logs.two_sites.back().step + 1);
     auto const base = buckets_of(one);
     loss.difference_to = "one";
     loss.difference_bucket = bucket_steps;

@@ -10,7 +10,8 @@
 namespace curtail::report {
 namespace {
 
-/// `key value, key value` of an event's details, for people; the round has a column of its own, nested objects are not for reading.
+/// `key value, key value` of an event's details, for people; the round has a column of its own,
+/// nested objects are not for reading.
 std::string details_text(json::Object const& details)
 {
     std::string out;
@@ -32,10 +33,13 @@ EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
 
 void add_events(RunFiles const& files, RunStory const& story, Account& account)
 {
-    for (auto const& event : files.poller) account.events.push_back(line_of(event, event.site, story.axis));
+    for (auto const& event : files.poller)
+        account.events.push_back(line_of(event, event.site, story.axis));
     for (std::size_t s = 0; s < files.sites.size(); ++s)
-        for (auto const& event : files.sites[s].events) account.events.push_back(line_of(event, files.run.sites[s].site.value, story.axis));
-    std::stable_sort(account.events.begin(), account.events.end(), [](EventLine const& a, EventLine const& b) { return a.at_s < b.at_s; });
+        for (auto const& event : files.sites[s].events)
+            account.events.push_back(line_of(event, files.run.sites[s].site.value, story.axis));
+    std::stable_sort(account.events.begin(), account.events.end(),
+                     [](EventLine const& a, EventLine const& b) { return a.at_s < b.at_s; });
 }
 
 void add_windows(RunFiles const& files, RunStory const& story, Account& account)
@@ -48,7 +52,8 @@ void add_windows(RunFiles const& files, RunStory const& story, Account& account)
         window.closing = w.closing;
         Time next = Time::max();
         for (auto const& other : story.windows)
-            if (other.site == w.site && other.opened_at > w.opened_at) next = std::min(next, other.opened_at);
+            if (other.site == w.site && other.opened_at > w.opened_at)
+                next = std::min(next, other.opened_at);
         bool held = false;
         for (auto const& job : story.sites[w.site].jobs) {
             if (job.begin < w.opened_at || job.begin >= next) continue;
@@ -74,7 +79,8 @@ void add_signals(RunFiles const& files, RunStory const& story, Account& account)
         SignalSeries series{region.region.value, {}, {}};
         for (auto const& point : region.points) {
             series.t.push_back(story.axis.of_signal(point.time));
-            series.value.push_back(point.intensity ? std::optional(point.intensity->value) : std::nullopt);
+            series.value.push_back(point.intensity ? std::optional(point.intensity->value)
+                                                   : std::nullopt);
         }
         if (!series.t.empty()) account.trace_end_s = std::max(account.trace_end_s, series.t.back());
         account.signals.push_back(std::move(series));
@@ -86,12 +92,15 @@ bool is_over(RunFiles const& files, RunStory const& story)
 {
     if (!files.clock || !files.whole_trace) return false;
     auto const until = files.evaluated_until.value_or(story.axis.signal(story.end));
-    return std::all_of(files.trace.begin(), files.trace.end(),
-                       [&](RegionTrace const& t) { return t.points.empty() || t.points.back().time <= until; });
+    return std::all_of(files.trace.begin(), files.trace.end(), [&](RegionTrace const& t) {
+        return t.points.empty() || t.points.back().time <= until;
+    });
 }
 
-/// The last thing that happened to a job of the window is that the poller stopped it, although the window had not closed.
-bool was_stopped(WindowStory const& window, std::string const& site, std::vector<Event> const& poller)
+/// The last thing that happened to a job of the window is that the poller stopped it, although the
+/// window had not closed.
+bool was_stopped(WindowStory const& window, std::string const& site,
+                 std::vector<Event> const& poller)
 {
     bool stopped = false;
     for (auto const& event : poller) {
@@ -112,7 +121,8 @@ std::string status_of(RunFiles const& files, RunStory const& story)
     for (auto const& window : story.windows) {
         if (window.close_s) continue;
         open = true;
-        stopped = stopped || was_stopped(window, files.run.sites[window.site].site.value, files.poller);
+        stopped =
+            stopped || was_stopped(window, files.run.sites[window.site].site.value, files.poller);
     }
     if (stopped) return "stopped";
     if (open) return "waiting for devices";
@@ -127,8 +137,8 @@ void fill_basics(RunFiles const& files, RunStory const& story, Account& account)
     account.title = "Run " + files.run.run.value;
     account.status = status_of(files, story);
     account.parameters = files.run.model.parameters();
-    account.model =
-        fmt::format("GPT of depth {}, {:.3g} M parameters", files.run.model.layers, static_cast<double>(account.parameters) * 1e-6);
+    account.model = fmt::format("GPT of depth {}, {:.3g} M parameters", files.run.model.layers,
+                                static_cast<double>(account.parameters) * 1e-6);
     account.time_zero = story.axis.zero();
     account.clock_factor = story.axis.factor();
     account.end_s = story.end_s;
@@ -152,7 +162,8 @@ void fill_basics(RunFiles const& files, RunStory const& story, Account& account)
         site.startup = spread_of(starts);
         site.closed_s = std::max(0.0, account.end_s - seconds_in(site));
         for (auto const& row : files.sites[s].metrics)
-            account.last_step_s = std::max(account.last_step_s.value_or(0), story.axis.at(row.time));
+            account.last_step_s =
+                std::max(account.last_step_s.value_or(0), story.axis.at(row.time));
         account.sites.push_back(std::move(site));
     }
     add_signals(files, story, account);

@@ -27,9 +27,15 @@ energy::Rules rules_of(RunFiles const& files, config::Site const& site)
 }
 
 /// A step that shows `seconds` with at most `points` points, in whole minutes.
-double chart_step(double seconds, double points) { return 60 * std::max(1.0, std::ceil(seconds / points / 60)); }
+double chart_step(double seconds, double points)
+{
+    return 60 * std::max(1.0, std::ceil(seconds / points / 60));
+}
 
-std::size_t points_for(double seconds, double step) { return static_cast<std::size_t>(std::ceil(std::max(0.0, seconds) / step)) + 1; }
+std::size_t points_for(double seconds, double step)
+{
+    return static_cast<std::size_t>(std::ceil(std::max(0.0, seconds) / step)) + 1;
+}
 
 Millis millis(double seconds) { return std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
@@ -63,7 +69,8 @@ std::vector<std::vector<energy::Interval>> holdings(RunStory const& story)
 
 bool overlaps(std::vector<energy::Interval> const& in_order, Time from, Time to)
 {
-    auto const it = std::upper_bound(in_order.begin(), in_order.end(), from, [](Time t, energy::Interval const& i) { return t < i.to; });
+    auto const it = std::upper_bound(in_order.begin(), in_order.end(), from,
+                                     [](Time t, energy::Interval const& i) { return t < i.to; });
     return it != in_order.end() && it->from < to;
 }
 
@@ -79,17 +86,20 @@ void fill_energy(RunFiles const& files, RunStory const& story, Account& account)
         auto const& held = story.sites[s].held;
         auto const windows = windows_of(account, s, story.axis);
         account.sites[s].ledger = energy::account(held, windows, series, rules);
-        account.sites[s].cumulative = energy::cumulative(held, series, rules, story.axis.zero(), millis(account.cumulative_step_s), points);
+        account.sites[s].cumulative = energy::cumulative(held, series, rules, story.axis.zero(),
+                                                         millis(account.cumulative_step_s), points);
         std::vector<WindowAccount*> mine;
         for (auto& w : account.windows)
             if (w.site == s) mine.push_back(&w);
         for (std::size_t i = 0; i < mine.size(); ++i) {
-            Time const to = i + 1 < mine.size() ? story.axis.moment(mine[i + 1]->open_s) : Time::max();
+            Time const to =
+                i + 1 < mine.size() ? story.axis.moment(mine[i + 1]->open_s) : Time::max();
             auto const part = energy::clip(held, {story.axis.moment(mine[i]->open_s), to});
             mine[i]->tally = energy::account(part, {}, series, rules).total;
         }
         for (auto& round : account.rounds) {
-            auto const part = energy::clip(held, {story.axis.moment(round.start_s), story.axis.moment(round.end_s)});
+            auto const part = energy::clip(
+                held, {story.axis.moment(round.start_s), story.axis.moment(round.end_s)});
             round.tally += energy::account(part, {}, series, rules).total;
         }
     }
@@ -104,7 +114,8 @@ std::optional<double> lone_rate(RunFiles const& files, RunStory const& story)
         for (auto const& row : files.sites[s].metrics) {
             Time const from = row.time - millis(row.step_s);
             bool alone = true;
-            for (std::size_t other = 0; other < held.size() && alone; ++other) alone = other == s || !overlaps(held[other], from, row.time);
+            for (std::size_t other = 0; other < held.size() && alone; ++other)
+                alone = other == s || !overlaps(held[other], from, row.time);
             if (!alone) continue;
             tokens += static_cast<double>(row.tokens);
             seconds += row.step_s;
@@ -124,21 +135,27 @@ void fill_unknown(RunFiles const& files, Account& account)
     for (auto const& site : account.sites)
         if (site.ledger.total.blind) blind += (blind.empty() ? "" : ", ") + site.region.value;
     if (!blind.empty()) account.missing["carbon"] = files.trace_name + " has no value for " + blind;
-    else if (!account.total().known()) account.missing["carbon"] = files.trace_name + " has no value while the sites held devices";
+    else if (!account.total().known())
+        account.missing["carbon"] = files.trace_name + " has no value while the sites held devices";
 }
 
 void fill_always_on(RunFiles const& files, RunStory const& story, Account& account)
 {
     account.lone_rate = lone_rate(files, story);
     if (account.tokens == 0) account.missing["always_on"] = "no commit holds trained tokens yet";
-    else if (!account.lone_rate) account.missing["always_on"] = "no step ran while no other site held devices, so there is no lone rate";
+    else if (!account.lone_rate)
+        account.missing["always_on"] =
+            "no step ran while no other site held devices, so there is no lone rate";
     else if (files.trace.empty()) account.missing["always_on"] = no_signal;
     if (account.missing.count("always_on")) return;
-    double const rate = *account.lone_rate / account.clock_factor;  // per second of the signal's clock
+    double const rate =
+        *account.lone_rate / account.clock_factor;  // per second of the signal's clock
     for (auto const& trace : files.trace) {
         auto const own =
-            std::find_if(files.run.sites.begin(), files.run.sites.end(), [&](config::Site const& s) { return s.region == trace.region; });
-        auto const rules = rules_of(files, own == files.run.sites.end() ? files.run.sites.front() : *own);
+            std::find_if(files.run.sites.begin(), files.run.sites.end(),
+                         [&](config::Site const& s) { return s.region == trace.region; });
+        auto const rules =
+            rules_of(files, own == files.run.sites.end() ? files.run.sites.front() : *own);
         energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
         auto const start = trace.points.empty() ? story.axis.zero() : trace.points.front().time;
         auto const result = energy::always_on({account.tokens}, rate, start, series, rules);
@@ -161,7 +178,8 @@ void fill_always_on(RunFiles const& files, RunStory const& story, Account& accou
         std::vector<energy::StateInterval> const whole{{energy::State::training, result.when}};
         account.always_on_cumulative[trace.region.value] = {
             story.axis.of_signal(start),
-            energy::cumulative(whole, series, rules, start, millis(account.always_on_step_s), points_for(wall, account.always_on_step_s))};
+            energy::cumulative(whole, series, rules, start, millis(account.always_on_step_s),
+                               points_for(wall, account.always_on_step_s))};
     }
 }
 

@@ -28,7 +28,8 @@ std::optional<MetricsRow> parse_row(std::string_view line)
     auto const* loss = object->find("loss");
     bool const no_loss = loss != nullptr && *loss == json::Value();
     auto const* time = object->find("time");
-    auto const moment = parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
+    auto const moment =
+        parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
     MetricsRow const row{moment.value_or(Time{}),
                          static_cast<std::int64_t>(number("step")),
                          static_cast<std::int64_t>(number("round")),
@@ -43,7 +44,8 @@ std::optional<MetricsRow> parse_row(std::string_view line)
 /// A JSON file that need not be there yet.
 Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
 {
-    auto const content = read_file_if_there(path, static_cast<std::int64_t>(json::document_limits.bytes));
+    auto const content =
+        read_file_if_there(path, static_cast<std::int64_t>(json::document_limits.bytes));
     if (!content) return tl::unexpected(content.error());
     if (!*content) return std::optional<json::Value>{};
     auto value = json::parse(**content, path.string());
@@ -68,7 +70,8 @@ Result<void> read_sites(RunFiles& files)
     return {};
 }
 
-/// A file's name for people: what is not text in it is written out, so that the document stays UTF-8.
+/// A file's name for people: what is not text in it is written out, so that the document stays
+/// UTF-8.
 std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
 
 fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
@@ -88,11 +91,13 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     files.broken_lines += samples->broken_lines;
     if (samples->regions.empty()) return {};
     files.trace = std::move(samples->regions);
-    files.trace_name = "samples the poller used" + (samples->providers.empty() ? "" : ", from " + samples->providers);
+    files.trace_name = "samples the poller used" +
+                       (samples->providers.empty() ? "" : ", from " + samples->providers);
     return {};
 }
 
-/// How far the poller has decided, from its state; more than this is not the report's business, so this is no strict schema.
+/// How far the poller has decided, from its state; more than this is not the report's business, so
+/// this is no strict schema.
 Result<void> read_poller_state(RunFiles& files)
 {
     auto const state = parse_if_there(files.run.poller_folder() / "state.json");
@@ -101,8 +106,10 @@ Result<void> read_poller_state(RunFiles& files)
     auto const* sites = object != nullptr ? object->find("sites") : nullptr;
     if (sites == nullptr || sites->as_array() == nullptr) return {};
     for (auto const& site : *sites->as_array()) {
-        auto const* until = site.as_object() != nullptr ? site.as_object()->find("evaluated_until") : nullptr;
-        auto const time = parse_time(until != nullptr && until->as_text() != nullptr ? *until->as_text() : "");
+        auto const* until =
+            site.as_object() != nullptr ? site.as_object()->find("evaluated_until") : nullptr;
+        auto const time =
+            parse_time(until != nullptr && until->as_text() != nullptr ? *until->as_text() : "");
         if (!time) return {};
         files.evaluated_until = std::min(files.evaluated_until.value_or(*time), *time);
     }
@@ -114,20 +121,25 @@ Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const
 {
     auto const content = read_file_if_there(path);
     if (!content) return tl::unexpected(content.error());
-    if (*content) files.digests.emplace_back(name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
+    if (*content)
+        files.digests.emplace_back(
+            name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
     return {};
 }
 
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
 {
     std::vector<std::pair<fs::path, std::string>> named{{files.run.file, name_of(files.run.file)}};
-    named.emplace_back(trace ? *trace : samples_file(files.run), trace ? name_of(*trace) : "poller signals.jsonl");
-    named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json", "store run.json");
+    named.emplace_back(trace ? *trace : samples_file(files.run),
+                       trace ? name_of(*trace) : "poller signals.jsonl");
+    named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json",
+                       "store run.json");
     named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
     named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");
     for (auto const& site : files.run.sites)
         for (char const* file : {"events.jsonl", "metrics.jsonl"})
-            named.emplace_back(files.run.site_folder(site.site) / file, site.site.value + " " + file);
+            named.emplace_back(files.run.site_folder(site.site) / file,
+                               site.site.value + " " + file);
     for (auto const& [path, name] : named)
         if (auto added = add_digest(files, path, name); !added) return added;
     return {};
@@ -189,7 +201,8 @@ Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
     auto const loss = number("held_out_loss_nats");
     auto const entropy = number("unigram_entropy_nats");
     if (!loss || !entropy)
-        return fail(ExitCode::data, path.string(), "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
+        return fail(ExitCode::data, path.string(),
+                    "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
                     "run `curtail-model evaluate` again");
     auto const integer = [&](char const* key) -> std::optional<std::int64_t> {
         auto const value_of = number(key);

@@ -10,7 +10,8 @@
 #include "report/account.hpp"
 #include "report/trace.hpp"
 
-/// What a run left in its folder, read as it stands (docs/report.md lists the files). A run in progress is a valid run.
+/// What a run left in its folder, read as it stands (docs/report.md lists the files). A run in
+/// progress is a valid run.
 namespace curtail::report {
 
 /// One optimizer step, a line of metrics.jsonl.
@@ -59,18 +60,22 @@ struct RunFiles {
     std::vector<Event> poller;
     std::vector<SiteFiles> sites;  ///< as run.sites
     std::vector<CommitLine> commits;
-    std::vector<RegionTrace> trace;       ///< given, or the poller's own samples; empty: neither
-    std::string trace_name;               ///< for people: where it is from
-    bool whole_trace{false};              ///< `trace` is a recorded one, not what the poller has seen so far
-    std::optional<Time> evaluated_until;  ///< signal time up to which the poller has decided every site's window
+    std::vector<RegionTrace> trace;  ///< given, or the poller's own samples; empty: neither
+    std::string trace_name;          ///< for people: where it is from
+    bool whole_trace{false};  ///< `trace` is a recorded one, not what the poller has seen so far
+    std::optional<Time>
+        evaluated_until;  ///< signal time up to which the poller has decided every site's window
     std::optional<HeldOut> held_out;
-    std::vector<std::pair<std::string, std::string>> digests;  ///< file name, SHA-256 and size of what was read
-    int broken_lines{0};  ///< of all JSON-lines files: cut short by a crash, or not what they should be
+    std::vector<std::pair<std::string, std::string>>
+        digests;  ///< file name, SHA-256 and size of what was read
+    int broken_lines{
+        0};  ///< of all JSON-lines files: cut short by a crash, or not what they should be
 };
 
-/// Reads everything. A file that is not there yet is empty; one that is damaged is an error, except lines of JSON-lines files,
-/// which are counted and left out.
-[[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file);
+/// Reads everything. A file that is not there yet is empty; one that is damaged is an error, except
+/// lines of JSON-lines files, which are counted and left out.
+[[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
+                                        std::optional<std::filesystem::path> const& trace_file);
 
 /// Metrics of one site: whole lines, and how many were not.
 struct MetricsFile {
@@ -78,19 +83,24 @@ struct MetricsFile {
     int broken_lines{0};
 };
 [[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
-/// The samples that the poller used, one JSON object a line: `{"region","time","intensity_gco2_per_kwh","provider"}`, `time` on the
-/// signal's clock. By region, in order of time; of equal times the last counts. Between samples further apart than a site of the region
-/// lets one be old there is no signal, and nothing is drawn from one to the other.
+/// The samples that the poller used, one JSON object a line:
+/// `{"region","time","intensity_gco2_per_kwh","provider"}`, `time` on the signal's clock. By
+/// region, in order of time; of equal times the last counts. Between samples further apart than a
+/// site of the region lets one be old there is no signal, and nothing is drawn from one to the
+/// other.
 struct SampleFile {
     std::vector<RegionTrace> regions;
     std::string providers;  ///< their names, comma between
     int broken_lines{0};
 };
-[[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path, std::vector<config::Site> const& sites);
+[[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path,
+                                              std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
-/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is none. `protocol` if one is damaged,
-/// does not follow from the one before, or is missing while there are later ones.
-[[nodiscard]] Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store, RunId const& run);
+/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is
+/// none. `protocol` if one is damaged, does not follow from the one before, or is missing while
+/// there are later ones.
+[[nodiscard]] Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store,
+                                                         RunId const& run);
 
 }  // namespace curtail::report

@@ -18,7 +18,8 @@ std::vector<energy::Interval> busy_stretches(RunStory const& story)
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.from < b.from; });
     std::vector<energy::Interval> merged;
     for (auto const& i : all) {
-        if (!merged.empty() && i.from <= merged.back().to) merged.back().to = std::max(merged.back().to, i.to);
+        if (!merged.empty() && i.from <= merged.back().to)
+            merged.back().to = std::max(merged.back().to, i.to);
         else merged.push_back(i);
     }
     return merged;
@@ -33,14 +34,19 @@ std::vector<MetricsRow> rows_between(SiteFiles const& site, Time from, Time to)
     return rows;
 }
 
-Time begin_of(MetricsRow const& row) { return row.time - std::chrono::round<Millis>(FractionalSeconds(row.step_s)); }
+Time begin_of(MetricsRow const& row)
+{
+    return row.time - std::chrono::round<Millis>(FractionalSeconds(row.step_s));
+}
 
 /// A round begins at the commit before, or later: when devices came back after a rest.
-Time start_of(Time previous, std::optional<Time> first_step, std::vector<energy::Interval> const& busy)
+Time start_of(Time previous, std::optional<Time> first_step,
+              std::vector<energy::Interval> const& busy)
 {
     if (!first_step) return previous;
     for (auto const& stretch : busy)
-        if (stretch.from <= *first_step && *first_step < stretch.to) return std::max(previous, stretch.from);
+        if (stretch.from <= *first_step && *first_step < stretch.to)
+            return std::max(previous, stretch.from);
     return previous;
 }
 
@@ -55,7 +61,9 @@ std::optional<Time> last_contributed(CommitLine const& commit, RunFiles const& f
                 auto const* member = event.details.find("member");
                 auto const* seq = event.details.find("seq");
                 if (event.type != "contributed" || member == nullptr || seq == nullptr) continue;
-                if (*member == json::Value(c.member) && *seq == json::Value(c.seq) && (!last || event.time > *last)) last = event.time;
+                if (*member == json::Value(c.member) && *seq == json::Value(c.seq) &&
+                    (!last || event.time > *last))
+                    last = event.time;
             }
         }
     return last;
@@ -63,7 +71,10 @@ std::optional<Time> last_contributed(CommitLine const& commit, RunFiles const& f
 
 class RoundMaker {
   public:
-    RoundMaker(RunFiles const& files, RunStory const& story) : files_(files), story_(story), busy_(busy_stretches(story)) {}
+    RoundMaker(RunFiles const& files, RunStory const& story)
+        : files_(files), story_(story), busy_(busy_stretches(story))
+    {
+    }
 
     RoundAccount make(CommitLine const& commit, Time previous)
     {
@@ -85,14 +96,16 @@ class RoundMaker {
         std::optional<Time> first;
         for (auto const& [site, part] : parts) {
             rows[site] = rows_between(files_.sites[site], previous, commit.time);
-            if (!rows[site].empty() && (!first || begin_of(rows[site].front()) < *first)) first = begin_of(rows[site].front());
+            if (!rows[site].empty() && (!first || begin_of(rows[site].front()) < *first))
+                first = begin_of(rows[site].front());
         }
         Time const start = start_of(previous, first, busy_);
         round.start_s = story_.axis.at(start);
         round.end_s = story_.axis.at(commit.time);
         round.merged_s = round.end_s;
         round.duration = seconds_between(start, commit.time);
-        round.last_step = static_cast<double>(commit.tokens) / static_cast<double>(files_.run.training.batch_tokens);
+        round.last_step = static_cast<double>(commit.tokens) /
+                          static_cast<double>(files_.run.training.batch_tokens);
         for (auto& [site, part] : parts) {
             part.weight = static_cast<double>(part.tokens) / static_cast<double>(round.tokens);
             add_times(part, rows[site], start, commit.time);
@@ -113,7 +126,8 @@ class RoundMaker {
         return std::nullopt;
     }
 
-    static void add_times(RoundPart& part, std::vector<MetricsRow> const& rows, Time start, Time end)
+    static void add_times(RoundPart& part, std::vector<MetricsRow> const& rows, Time start,
+                          Time end)
     {
         if (rows.empty()) return;
         part.before = std::max(0.0, seconds_between(start, begin_of(rows.front())));
@@ -123,13 +137,16 @@ class RoundMaker {
         part.train = train;
     }
 
-    static std::optional<double> tail_loss(std::map<std::size_t, std::vector<MetricsRow>> const& by_site)
+    static std::optional<double> tail_loss(
+        std::map<std::size_t, std::vector<MetricsRow>> const& by_site)
     {
         std::vector<MetricsRow> rows;
         for (auto const& [site, mine] : by_site)
-            std::copy_if(mine.begin(), mine.end(), std::back_inserter(rows), [](MetricsRow const& row) { return row.loss.has_value(); });
+            std::copy_if(mine.begin(), mine.end(), std::back_inserter(rows),
+                         [](MetricsRow const& row) { return row.loss.has_value(); });
         if (rows.empty()) return std::nullopt;
-        std::stable_sort(rows.begin(), rows.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
+        std::stable_sort(rows.begin(), rows.end(),
+                         [](auto const& a, auto const& b) { return a.time < b.time; });
         auto const count = std::min(rows.size(), rows_of_a_rounds_loss);
         double sum = 0;
         for (std::size_t i = rows.size() - count; i < rows.size(); ++i) sum += *rows[i].loss;
@@ -141,8 +158,8 @@ class RoundMaker {
         std::string note;
         for (auto const& c : commit.contributions) {
             if (c.included) continue;
-            note += (note.empty() ? "" : "; ") +
-                    ("contribution " + std::to_string(c.seq) + " of " + c.site.value + " was refused: " + c.refusal);
+            note += (note.empty() ? "" : "; ") + ("contribution " + std::to_string(c.seq) + " of " +
+                                                  c.site.value + " was refused: " + c.refusal);
         }
         return note;
     }
@@ -170,7 +187,8 @@ std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
         return spread ? MaybeSeconds(spread->median) : std::nullopt;
     };
     if (duration.empty() || train.empty()) return std::nullopt;
-    return RoundSummary{duration.size(), *median(duration), median(before), median(train), median(after), median(merge)};
+    return RoundSummary{duration.size(), *median(duration), median(before),
+                        median(train),   median(after),     median(merge)};
 }
 
 }  // namespace
@@ -188,7 +206,8 @@ void fill_rounds(RunFiles const& files, RunStory const& story, Account& account)
             ++(round.joint() ? account.commits.joint : account.commits.lone);
             for (auto const& part : round.parts) {
                 account.sites[part.site].tokens += part.tokens;
-                ++(round.joint() ? account.sites[part.site].joint_rounds : account.sites[part.site].lone_rounds);
+                ++(round.joint() ? account.sites[part.site].joint_rounds
+                                 : account.sites[part.site].lone_rounds);
             }
             account.rounds.push_back(std::move(round));
         }

@@ -10,7 +10,8 @@ namespace {
 double signal_seconds(Event const& event, Axis const& axis)
 {
     auto const* value = event.details.find("signal_time");
-    if (value != nullptr && value->as_integer() != nullptr) return axis.of_signal(from_unix_ms(*value->as_integer()));
+    if (value != nullptr && value->as_integer() != nullptr)
+        return axis.of_signal(from_unix_ms(*value->as_integer()));
     if (value != nullptr && value->as_text() != nullptr)
         if (auto const time = parse_time(*value->as_text())) return axis.of_signal(*time);
     return axis.at(event.time);
@@ -25,11 +26,13 @@ std::optional<std::size_t> site_index(RunFiles const& files, std::string const& 
 
 std::vector<Event> in_order(std::vector<Event> events)
 {
-    std::stable_sort(events.begin(), events.end(), [](Event const& a, Event const& b) { return a.time < b.time; });
+    std::stable_sort(events.begin(), events.end(),
+                     [](Event const& a, Event const& b) { return a.time < b.time; });
     return events;
 }
 
-void add_held(SiteStory& site, JobStory const& job, std::vector<MetricsRow> const& rows, Axis const& axis, Time run_end)
+void add_held(SiteStory& site, JobStory const& job, std::vector<MetricsRow> const& rows,
+              Axis const& axis, Time run_end)
 {
     for (auto const& [state, when] : states_of(job, rows, run_end)) {
         site.held_real.push_back({state, when});
@@ -38,42 +41,52 @@ void add_held(SiteStory& site, JobStory const& job, std::vector<MetricsRow> cons
     }
 }
 
-std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
+std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller,
+                                   Axis const& axis)
 {
     std::vector<Decision> out;
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
         if (event.type != "decision" || !site) continue;
         auto const* intensity = event.details.find("intensity_gco2_per_kwh");
-        out.push_back({*site, signal_seconds(event, axis), text_of(event, "from"), text_of(event, "to"), text_of(event, "reason"),
+        out.push_back({*site, signal_seconds(event, axis), text_of(event, "from"),
+                       text_of(event, "to"), text_of(event, "reason"),
                        intensity != nullptr ? intensity->as_number() : std::nullopt});
     }
-    std::stable_sort(out.begin(), out.end(), [](Decision const& a, Decision const& b) { return a.at_s < b.at_s; });
+    std::stable_sort(out.begin(), out.end(),
+                     [](Decision const& a, Decision const& b) { return a.at_s < b.at_s; });
     return out;
 }
 
-/// Windows of the poller's openings and closings. A poller that was killed may have told an opening twice, or a decision or the next
-/// opening and no closing before it: then the window ended there.
-std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> const& poller, Axis const& axis)
+/// Windows of the poller's openings and closings. A poller that was killed may have told an opening
+/// twice, or a decision or the next opening and no closing before it: then the window ended there.
+std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> const& poller,
+                                    Axis const& axis)
 {
     std::vector<WindowStory> windows;
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
         bool const opens = event.type == "window-open";
-        bool const closes = event.type == "window-close" || (event.type == "decision" && text_of(event, "to") == "closed");
+        bool const closes = event.type == "window-close" ||
+                            (event.type == "decision" && text_of(event, "to") == "closed");
         if (!site || !(opens || closes)) continue;
         auto const id = text_of(event, "window");
-        auto const same = [&](WindowStory const& w) { return w.site == *site && !id.empty() && w.id == id; };
+        auto const same = [&](WindowStory const& w) {
+            return w.site == *site && !id.empty() && w.id == id;
+        };
         if (opens && std::any_of(windows.begin(), windows.end(), same)) continue;
         double const at_s = signal_seconds(event, axis);
-        auto const last = std::find_if(windows.rbegin(), windows.rend(), [&](WindowStory const& w) { return w.site == *site; });
+        auto const last = std::find_if(windows.rbegin(), windows.rend(),
+                                       [&](WindowStory const& w) { return w.site == *site; });
         if (last != windows.rend() && !last->close_s) {
             last->close_s = std::max(last->open_s, at_s);
             last->closed_at = event.time;
         }
         if (opens) windows.push_back({*site, id, at_s, {}, event.time, {}, {}, {}, {}, {}});
     }
-    std::stable_sort(windows.begin(), windows.end(), [](WindowStory const& a, WindowStory const& b) { return a.open_s < b.open_s; });
+    std::stable_sort(
+        windows.begin(), windows.end(),
+        [](WindowStory const& a, WindowStory const& b) { return a.open_s < b.open_s; });
     return windows;
 }
 
@@ -83,7 +96,8 @@ void add_closing(WindowStory& window, std::vector<Decision> const& decisions, do
     double const close = window.close_s.value_or(end_s);
     for (std::size_t i = 0; i < decisions.size(); ++i) {
         auto const& d = decisions[i];
-        if (d.site != window.site || d.to != "closing" || d.at_s < window.open_s || d.at_s > close) continue;
+        if (d.site != window.site || d.to != "closing" || d.at_s < window.open_s || d.at_s > close)
+            continue;
         double to = close;
         for (std::size_t k = i + 1; k < decisions.size(); ++k)
             if (decisions[k].site == d.site) {
@@ -99,13 +113,15 @@ Time next_opening(std::vector<WindowStory> const& windows, WindowStory const& wi
 {
     Time next = Time::max();
     for (auto const& w : windows)
-        if (w.site == window.site && w.opened_at > window.opened_at) next = std::min(next, w.opened_at);
+        if (w.site == window.site && w.opened_at > window.opened_at)
+            next = std::min(next, w.opened_at);
     return next;
 }
 
 void add_first_step(WindowStory& window, SiteFiles const& site, Time next)
 {
-    bool const logged = std::any_of(site.events.begin(), site.events.end(), [](Event const& e) { return e.type == "first-step"; });
+    bool const logged = std::any_of(site.events.begin(), site.events.end(),
+                                    [](Event const& e) { return e.type == "first-step"; });
     std::optional<Time> first;
     auto const see = [&](Time time) {
         if (time >= window.opened_at && time < next && (!first || time < *first)) first = time;
@@ -117,41 +133,47 @@ void add_first_step(WindowStory& window, SiteFiles const& site, Time next)
     window.first_step = first;
 }
 
-/// Waiting for devices: from the opening, or the end of the job before, to the first job of the window.
+/// Waiting for devices: from the opening, or the end of the job before, to the first job of the
+/// window.
 void add_provision(SiteStory& site, WindowStory const& window, Time next, Axis const& axis)
 {
     double from = window.open_s;
     for (auto const& job : site.jobs) {
         if (job.begin >= next) return;
         if (job.begin >= window.opened_at) {
-            if (axis.at(job.begin) > from) site.states.push_back({"provision", {from, axis.at(job.begin)}});
+            if (axis.at(job.begin) > from)
+                site.states.push_back({"provision", {from, axis.at(job.begin)}});
             return;
         }
         if (job.end) from = std::max(from, axis.at(*job.end));
     }
 }
 
-/// Whether another site was in its rounds, training or exchanging, at some time from `from` to `to`, real moments.
+/// Whether another site was in its rounds, training or exchanging, at some time from `from` to
+/// `to`, real moments.
 bool another_trains(RunStory const& story, std::size_t site, Time from, Time to)
 {
     for (std::size_t s = 0; s < story.sites.size(); ++s)
         for (auto const& held : story.sites[s].held_real)
-            if (s != site && (held.state == energy::State::training || held.state == energy::State::exchange) && held.when.from < to &&
-                from < held.when.to)
+            if (s != site &&
+                (held.state == energy::State::training || held.state == energy::State::exchange) &&
+                held.when.from < to && from < held.when.to)
                 return true;
     return false;
 }
 
-/// How long the window's start and its last stop took, and whether they shared the machine with another site.
+/// How long the window's start and its last stop took, and whether they shared the machine with
+/// another site.
 void add_edges(WindowStory& window, Time next, RunStory const& story)
 {
     if (window.first_step)
-        window.start = Edge{seconds_between(window.opened_at, *window.first_step),
-                            another_trains(story, window.site, window.opened_at, *window.first_step)};
+        window.start =
+            Edge{seconds_between(window.opened_at, *window.first_step),
+                 another_trains(story, window.site, window.opened_at, *window.first_step)};
     for (auto const& job : story.sites[window.site].jobs)
         if (job.begin >= window.opened_at && job.begin < next && job.stop_requested && job.exit)
-            window.stop =
-                Edge{seconds_between(*job.stop_requested, *job.exit), another_trains(story, window.site, *job.stop_requested, *job.exit)};
+            window.stop = Edge{seconds_between(*job.stop_requested, *job.exit),
+                               another_trains(story, window.site, *job.stop_requested, *job.exit)};
 }
 
 Time last_moment(RunFiles const& files)
@@ -173,7 +195,8 @@ Time first_moment(RunFiles const& files)
     for (auto const& site : files.sites)
         for (auto const& event : site.events) first = std::min(first, event.time);
     if (first != Time::max()) return first;
-    return files.trace.empty() || files.trace[0].points.empty() ? Time{} : files.trace[0].points[0].time;
+    return files.trace.empty() || files.trace[0].points.empty() ? Time{}
+                                                                : files.trace[0].points[0].time;
 }
 
 }  // namespace
@@ -182,7 +205,8 @@ RunStory story_of(RunFiles const& files)
 {
     RunStory story;
     story.axis = Axis{files.clock, files.clock ? files.clock->origin : first_moment(files)};
-    story.end = std::max(last_moment(files), files.clock ? files.clock->real_origin : story.axis.zero());
+    story.end =
+        std::max(last_moment(files), files.clock ? files.clock->real_origin : story.axis.zero());
     story.end_s = story.axis.at(story.end);
     auto const poller = in_order(files.poller);
     story.decisions = decisions_of(files, poller, story.axis);
@@ -193,7 +217,8 @@ RunStory story_of(RunFiles const& files)
         for (auto const& job : site.jobs) {
             story.running = story.running || !job.end;
             add_held(site, job, files.sites[s].metrics, story.axis, story.end);
-            if (job.stop_requested && job.exit) site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
+            if (job.stop_requested && job.exit)
+                site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
         }
         story.sites.push_back(std::move(site));
     }
@@ -205,8 +230,9 @@ RunStory story_of(RunFiles const& files)
         add_edges(window, next, story);
     }
     for (auto& site : story.sites)
-        std::stable_sort(site.states.begin(), site.states.end(),
-                         [](StateSpan const& a, StateSpan const& b) { return a.when.from_s < b.when.from_s; });
+        std::stable_sort(
+            site.states.begin(), site.states.end(),
+            [](StateSpan const& a, StateSpan const& b) { return a.when.from_s < b.when.from_s; });
     return story;
 }
 

@@ -5,7 +5,8 @@
 
 #include "report/run_files.hpp"
 
-/// What happened in a run, put together from its events: windows, states and the times between them. Pure.
+/// What happened in a run, put together from its events: windows, states and the times between
+/// them. Pure.
 namespace curtail::report {
 
 /// Puts real moments on the signal's axis.
@@ -15,8 +16,14 @@ class Axis {
     [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
     /// Signal seconds after time zero.
     [[nodiscard]] double at(Time real) const { return seconds_between(zero_, signal(real)); }
-    [[nodiscard]] double of_signal(Time signal_time) const { return seconds_between(zero_, signal_time); }
-    [[nodiscard]] Time moment(double seconds) const { return zero_ + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
+    [[nodiscard]] double of_signal(Time signal_time) const
+    {
+        return seconds_between(zero_, signal_time);
+    }
+    [[nodiscard]] Time moment(double seconds) const
+    {
+        return zero_ + std::chrono::round<Millis>(FractionalSeconds(seconds));
+    }
     [[nodiscard]] double factor() const { return clock_ ? clock_->factor : 1; }
     [[nodiscard]] Time zero() const { return zero_; }
 
@@ -41,13 +48,15 @@ struct WindowStory {
 
 /// One life of a site's job, real time.
 struct JobStory {
-    std::string job;           ///< Slurm's number; may be empty
-    Time begin;                ///< devices held from here
-    std::optional<Time> end;   ///< devices given back
-    std::optional<Time> exit;  ///< the trainer's own last word; nothing: it was killed, or trains still
+    std::string job;          ///< Slurm's number; may be empty
+    Time begin;               ///< devices held from here
+    std::optional<Time> end;  ///< devices given back
+    std::optional<Time>
+        exit;  ///< the trainer's own last word; nothing: it was killed, or trains still
     std::optional<Time> stop_requested;
-    std::vector<std::pair<Time, std::string>> states;  ///< the trainer's words: starting, training, exchange, idle, draining
-    Millis cut{0};                                     ///< it held devices so much longer, beside the site's next job
+    std::vector<std::pair<Time, std::string>>
+        states;     ///< the trainer's words: starting, training, exchange, idle, draining
+    Millis cut{0};  ///< it held devices so much longer, beside the site's next job
 };
 
 struct SiteStory {
@@ -55,7 +64,7 @@ struct SiteStory {
     std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's axis
     std::vector<energy::StateInterval> held_real;  ///< the same in real time
     std::vector<StateSpan> states;                 ///< with `provision`, for the report
-    std::vector<double> drains;                    ///< real seconds from a stop request to the trainer's exit
+    std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
 };
 
 struct RunStory {
@@ -72,13 +81,18 @@ struct RunStory {
 
 /// A detail of an event as text; empty if it is not there.
 [[nodiscard]] std::string text_of(Event const& event, char const* key);
-/// A site's jobs from its own events and the poller's, both in order of time. Devices are held from what the launcher says (`started`),
-/// or the poller saw, or the trainer's first event, whichever is first, to the trainer's exit or the launcher's `ended`, whichever is
-/// last. A trainer that was killed could not write an exit: then to what the launcher says, or the poller saw, or the next job. A site
-/// runs one job at a time: what two of them held at once is the later one's.
-[[nodiscard]] std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller, SiteId const& site);
-/// What a job did while it held devices, without gaps; `run_end` is the end of one that still runs. After the trainer's exit it drains;
-/// without an exit, training ends with the last step in `rows` and the job is idle from there.
-[[nodiscard]] std::vector<energy::StateInterval> states_of(JobStory const& job, std::vector<MetricsRow> const& rows, Time run_end);
+/// A site's jobs from its own events and the poller's, both in order of time. Devices are held from
+/// what the launcher says (`started`), or the poller saw, or the trainer's first event, whichever
+/// is first, to the trainer's exit or the launcher's `ended`, whichever is last. A trainer that was
+/// killed could not write an exit: then to what the launcher says, or the poller saw, or the next
+/// job. A site runs one job at a time: what two of them held at once is the later one's.
+[[nodiscard]] std::vector<JobStory> jobs_of(std::vector<Event> const& own,
+                                            std::vector<Event> const& poller, SiteId const& site);
+/// What a job did while it held devices, without gaps; `run_end` is the end of one that still runs.
+/// After the trainer's exit it drains; without an exit, training ends with the last step in `rows`
+/// and the job is idle from there.
+[[nodiscard]] std::vector<energy::StateInterval> states_of(JobStory const& job,
+                                                           std::vector<MetricsRow> const& rows,
+                                                           Time run_end);
 
 }  // namespace curtail::report

@@ -30,7 +30,9 @@ std::optional<Line> parse_line(std::string_view line)
     if (!time || text("region").empty() || intensity == nullptr) return std::nullopt;
     auto const number = intensity->as_number();
     if (!intensity->is_null() && !(number && std::isfinite(*number))) return std::nullopt;
-    return Line{text("region"), {*time, number ? std::optional(GramsPerKwh{*number}) : std::nullopt}, text("provider")};
+    return Line{text("region"),
+                {*time, number ? std::optional(GramsPerKwh{*number}) : std::nullopt},
+                text("provider")};
 }
 
 /// How long a sample of a region counts.
@@ -42,11 +44,13 @@ Millis max_age_of(std::string const& region, std::vector<config::Site> const& si
     return age;
 }
 
-std::vector<energy::IntensityPoint> with_gaps(std::map<Time, std::optional<GramsPerKwh>> const& samples, Millis max_age)
+std::vector<energy::IntensityPoint> with_gaps(
+    std::map<Time, std::optional<GramsPerKwh>> const& samples, Millis max_age)
 {
     std::vector<energy::IntensityPoint> out;
     for (auto const& [time, intensity] : samples) {
-        if (!out.empty() && time - out.back().time > max_age) out.push_back({out.back().time + Millis{1}, std::nullopt});
+        if (!out.empty() && time - out.back().time > max_age)
+            out.push_back({out.back().time + Millis{1}, std::nullopt});
         out.push_back({time, intensity});
     }
     return out;
@@ -54,7 +58,8 @@ std::vector<energy::IntensityPoint> with_gaps(std::map<Time, std::optional<Grams
 
 }  // namespace
 
-Result<SampleFile> read_samples(std::filesystem::path const& path, std::vector<config::Site> const& sites)
+Result<SampleFile> read_samples(std::filesystem::path const& path,
+                                std::vector<config::Site> const& sites)
 {
     auto const content = read_file_if_there(path);
     if (!content) return tl::unexpected(content.error());
@@ -74,8 +79,10 @@ Result<SampleFile> read_samples(std::filesystem::path const& path, std::vector<c
         samples[parsed->region][parsed->point.time] = parsed->point.intensity;
         if (!parsed->provider.empty()) providers.insert(parsed->provider);
     }
-    for (auto const& region : order) file.regions.push_back({{region}, with_gaps(samples[region], max_age_of(region, sites))});
-    for (auto const& provider : providers) file.providers += (file.providers.empty() ? "" : ", ") + provider;
+    for (auto const& region : order)
+        file.regions.push_back({{region}, with_gaps(samples[region], max_age_of(region, sites))});
+    for (auto const& provider : providers)
+        file.providers += (file.providers.empty() ? "" : ", ") + provider;
     return file;
 }
 

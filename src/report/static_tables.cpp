@@ -11,16 +11,17 @@ std::string cells(Row const& row, char const* tag)
 {
     std::string out = "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i)
-        out += fmt::format("<{}{}{}>{}</{}>", tag, tag[1] == 'h' ? " scope=\"col\"" : "", i == 0 ? " class=\"l\"" : "", escape_html(row[i]),
-                           tag);
+        out += fmt::format("<{}{}{}>{}</{}>", tag, tag[1] == 'h' ? " scope=\"col\"" : "",
+                           i == 0 ? " class=\"l\"" : "", escape_html(row[i]), tag);
     return out + "</tr>";
 }
 
 std::string table(std::string const& title, Row const& head, std::vector<Row> const& rows)
 {
     if (rows.empty()) return "";
-    std::string out =
-        "<h2>" + escape_html(title) + "</h2><div class=\"scroll\"><table class=\"t\"><thead>" + cells(head, "th") + "</thead><tbody>";
+    std::string out = "<h2>" + escape_html(title) +
+                      "</h2><div class=\"scroll\"><table class=\"t\"><thead>" + cells(head, "th") +
+                      "</thead><tbody>";
     for (auto const& row : rows) out += cells(row, "td");
     return out + "</tbody></table></div>";
 }
@@ -34,7 +35,8 @@ std::string number(std::optional<double> value, int digits, double factor = 1)
 std::string carbon(energy::Tally const& tally, int digits, double factor = 1e-3)
 {
     auto const known = tally.known_carbon();
-    return known ? (tally.whole() ? "" : "≥ ") + number(known->value, digits, factor) : number({}, 0);
+    return known ? (tally.whole() ? "" : "≥ ") + number(known->value, digits, factor)
+                 : number({}, 0);
 }
 
 std::string utc(Account const& a, MaybeSeconds s)
@@ -47,34 +49,43 @@ std::string utc(Account const& a, MaybeSeconds s)
 std::string source_of(Account const& a, std::string const& key)
 {
     for (auto const& p : a.provenance)
-        if (p.key == key) return std::string(energy::name(p.provenance.kind)) + ": " + p.provenance.source;
+        if (p.key == key)
+            return std::string(energy::name(p.provenance.kind)) + ": " + p.provenance.source;
     return "";
 }
 
 std::vector<Row> summary_rows(Account const& a)
 {
     auto const total = a.total();
-    std::vector<Row> rows{{"CO2", carbon(total, 3), "kg", source_of(a, "co2")},
-                          {"Energy", number(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
-                          {"Curtailed share of energy", number(total.clean_share(), 1, 100), "%", source_of(a, "share")},
-                          {"Wall time", number(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
-                          {"Tokens", std::to_string(a.tokens), "", source_of(a, "tokens")}};
+    std::vector<Row> rows{
+        {"CO2", carbon(total, 3), "kg", source_of(a, "co2")},
+        {"Energy", number(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
+        {"Curtailed share of energy", number(total.clean_share(), 1, 100), "%",
+         source_of(a, "share")},
+        {"Wall time", number(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
+        {"Tokens", std::to_string(a.tokens), "", source_of(a, "tokens")}};
     if (a.held_out) {
-        rows.push_back({"Held-out loss", number(a.held_out->loss, 3), "nats per token", source_of(a, "ppl")});
-        rows.push_back({"Unigram entropy", number(a.held_out->unigram_entropy, 3), "nats per token", ""});
+        rows.push_back(
+            {"Held-out loss", number(a.held_out->loss, 3), "nats per token", source_of(a, "ppl")});
+        rows.push_back(
+            {"Unigram entropy", number(a.held_out->unigram_entropy, 3), "nats per token", ""});
     }
     return rows;
 }
 
 std::vector<Row> scenario_rows(Account const& a)
 {
-    auto const row = [](std::string label, MaybeSeconds wall_s, energy::Tally const& least, energy::Tally const& most) {
-        auto const kg = least.carbon == most.carbon ? carbon(least, 3) : carbon(least, 2) + " to " + carbon(most, 2);
-        return Row{std::move(label), number(wall_s, 2, 1.0 / 3600), number(least.energy.value / 1000, 2), kg};
+    auto const row = [](std::string label, MaybeSeconds wall_s, energy::Tally const& least,
+                        energy::Tally const& most) {
+        auto const kg = least.carbon == most.carbon ? carbon(least, 3)
+                                                    : carbon(least, 2) + " to " + carbon(most, 2);
+        return Row{std::move(label), number(wall_s, 2, 1.0 / 3600),
+                   number(least.energy.value / 1000, 2), kg};
     };
     std::vector<Row> rows{row("This run", a.last_step_s, a.total(), a.total())};
     for (auto const* scenarios : {&a.always_on, &a.other_scenarios})
-        for (auto const& s : *scenarios) rows.push_back(row(s.label, s.wall_s, s.range.front(), s.range.back()));
+        for (auto const& s : *scenarios)
+            rows.push_back(row(s.label, s.wall_s, s.range.front(), s.range.back()));
     return rows;
 }
 
@@ -82,8 +93,9 @@ std::vector<Row> window_rows(Account const& a)
 {
     std::vector<Row> rows;
     for (auto const& w : a.windows)
-        rows.push_back({a.sites.at(w.site).label, utc(a, w.open_s), utc(a, w.close_s), std::to_string(w.steps),
-                        number(w.tally.energy.value / 1000, 2), carbon(w.tally, 1, 1), w.start ? number(w.start->took, 1) : number({}, 1)});
+        rows.push_back({a.sites.at(w.site).label, utc(a, w.open_s), utc(a, w.close_s),
+                        std::to_string(w.steps), number(w.tally.energy.value / 1000, 2),
+                        carbon(w.tally, 1, 1), w.start ? number(w.start->took, 1) : number({}, 1)});
     return rows;
 }
 
@@ -92,9 +104,12 @@ std::vector<Row> round_rows(Account const& a)
     std::vector<Row> rows;
     for (auto const& r : a.rounds) {
         std::string sites;
-        for (auto const& p : r.parts) sites += (sites.empty() ? "" : ", ") + a.sites.at(p.site).label;
-        rows.push_back({std::to_string(r.number), utc(a, r.start_s), sites, std::to_string(r.tokens), number(r.duration, 1),
-                        number(r.merge, 2), number(r.loss, 3), number(r.tally.energy.value / 1000, 2), carbon(r.tally, 1, 1)});
+        for (auto const& p : r.parts)
+            sites += (sites.empty() ? "" : ", ") + a.sites.at(p.site).label;
+        rows.push_back({std::to_string(r.number), utc(a, r.start_s), sites,
+                        std::to_string(r.tokens), number(r.duration, 1), number(r.merge, 2),
+                        number(r.loss, 3), number(r.tally.energy.value / 1000, 2),
+                        carbon(r.tally, 1, 1)});
     }
     return rows;
 }
@@ -104,12 +119,19 @@ std::vector<Row> round_rows(Account const& a)
 std::string static_tables(Account const& a)
 {
     std::string out = "<h1>" + escape_html(a.title) + "</h1>";
-    if (a.tokens > 0 || a.total().energy.value > 0) out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
-    if (a.tokens > 0) out += table("Comparison with baselines", {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
-    out += table("Windows (UTC)", {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"}, window_rows(a));
-    out +=
-        table("Rounds (UTC)", {"Round", "Began", "Sites", "Tokens", "Duration, real s", "Merge, real s", "Loss", "Energy, kWh", "CO2, g"},
-              round_rows(a));
+    if (a.tokens > 0 || a.total().energy.value > 0)
+        out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
+    if (a.tokens > 0)
+        out += table("Comparison with baselines",
+                     {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
+    out += table(
+        "Windows (UTC)",
+        {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"},
+        window_rows(a));
+    out += table("Rounds (UTC)",
+                 {"Round", "Began", "Sites", "Tokens", "Duration, real s", "Merge, real s", "Loss",
+                  "Energy, kWh", "CO2, g"},
+                 round_rows(a));
     return out;
 }
 

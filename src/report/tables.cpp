@@ -27,8 +27,8 @@ std::string decisions_text(Account const& a)
     for (auto const& d : a.decisions) {
         bool const opens = d.from == "closed" && d.to != "closed";
         if (!opens && d.to != "closed") continue;
-        table.add({printable(a.sites.at(d.site).id.value), opens ? "open" : "close", number(d.at_s, 0), number(d.intensity, 0),
-                   printable(d.reason)});
+        table.add({printable(a.sites.at(d.site).id.value), opens ? "open" : "close",
+                   number(d.at_s, 0), number(d.intensity, 0), printable(d.reason)});
         ++count;
     }
     return count == 0 ? "no window has opened\n" : table.text();
@@ -42,12 +42,15 @@ std::string grams_text(energy::Tally const& tally)
     return (tally.whole() ? "" : ">") + number(known->value, 1);
 }
 
-std::vector<std::string> site_row(std::string name, energy::Tally const& tally, WattHours inside, Account const& a)
+std::vector<std::string> site_row(std::string name, energy::Tally const& tally, WattHours inside,
+                                  Account const& a)
 {
-    std::vector<std::string> row{std::move(name), number(tally.energy.value / 1000, 3),
-                                 tally.energy.value > 0 ? number(ratio(inside, tally.energy), 1, 100) : "-",
-                                 number(tally.clean_share(), 1, 100), grams_text(tally)};
-    for (auto const& s : a.always_on) row.push_back(number(carbon_ratio(tally, s.range.front()), 2, 100));
+    std::vector<std::string> row{
+        std::move(name), number(tally.energy.value / 1000, 3),
+        tally.energy.value > 0 ? number(ratio(inside, tally.energy), 1, 100) : "-",
+        number(tally.clean_share(), 1, 100), grams_text(tally)};
+    for (auto const& s : a.always_on)
+        row.push_back(number(carbon_ratio(tally, s.range.front()), 2, 100));
     return row;
 }
 
@@ -56,17 +59,19 @@ std::string sites_text(Account const& a)
     std::vector<std::string> head{"site", "kWh", "in windows %", "curtailed %", "gCO2"};
     for (auto const& s : a.always_on) head.push_back("% of on, " + printable(s.region));
     TextTable table(std::move(head));
-    for (auto const& s : a.sites) table.add(site_row(printable(s.label), s.ledger.total, s.ledger.inside_windows, a));
+    for (auto const& s : a.sites)
+        table.add(site_row(printable(s.label), s.ledger.total, s.ledger.inside_windows, a));
     table.add(site_row("all sites", a.total(), a.inside_windows(), a));
     return table.text();
 }
 
 std::string work_text(Account const& a)
 {
-    TextTable table({"site", "tokens", "rounds with others", "alone", "open to first step, s (min / median / max)", "stop to exit, s"});
+    TextTable table({"site", "tokens", "rounds with others", "alone",
+                     "open to first step, s (min / median / max)", "stop to exit, s"});
     for (auto const& s : a.sites)
-        table.add({printable(s.label), std::to_string(s.tokens), std::to_string(s.joint_rounds), std::to_string(s.lone_rounds),
-                   spread_text(s.startup), spread_text(s.drain)});
+        table.add({printable(s.label), std::to_string(s.tokens), std::to_string(s.joint_rounds),
+                   std::to_string(s.lone_rounds), spread_text(s.startup), spread_text(s.drain)});
     return table.text();
 }
 
@@ -76,18 +81,21 @@ struct EdgeLimits {
     double beside;
 };
 
-std::string worst_text(Account const& a, char const* what, std::optional<Edge> WindowAccount::*edge, EdgeLimits limits)
+std::string worst_text(Account const& a, char const* what, std::optional<Edge> WindowAccount::*edge,
+                       EdgeLimits limits)
 {
     std::string text;
     for (bool const beside : {false, true}) {
         auto const spread = spread_of(a.windows, edge, beside);
-        text += fmt::format("{} {}", text.empty() ? "" : ";", beside ? "while another site trained" : "with no other site training");
+        text += fmt::format("{} {}", text.empty() ? "" : ";",
+                            beside ? "while another site trained" : "with no other site training");
         if (!spread) {
             text += " -";
             continue;
         }
         text += fmt::format(" {:.1f} s", spread->greatest);
-        if (a.clock_factor != 1) text += fmt::format(" (limit {:g} s)", beside ? limits.beside : limits.alone);
+        if (a.clock_factor != 1)
+            text += fmt::format(" (limit {:g} s)", beside ? limits.beside : limits.alone);
     }
     return fmt::format("  longest {}:{}\n", what, text);
 }
@@ -95,61 +103,82 @@ std::string worst_text(Account const& a, char const* what, std::optional<Edge> W
 std::string edges_text(Account const& a)
 {
     if (a.windows.empty()) return "";
-    TextTable table({"window", "trace s", "open to first step, s", "another trained", "stop to exit, s", "another trained"});
-    auto const took = [](std::optional<Edge> const& edge) { return edge ? number(edge->took, 2) : std::string("-"); };
-    auto const beside = [](std::optional<Edge> const& edge) { return std::string(!edge ? "-" : edge->beside ? "yes" : "no"); };
+    TextTable table({"window", "trace s", "open to first step, s", "another trained",
+                     "stop to exit, s", "another trained"});
+    auto const took = [](std::optional<Edge> const& edge) {
+        return edge ? number(edge->took, 2) : std::string("-");
+    };
+    auto const beside = [](std::optional<Edge> const& edge) {
+        return std::string(!edge ? "-" : edge->beside ? "yes" : "no");
+    };
     for (auto const& w : a.windows)
-        table.add(
-            {printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start), beside(w.start), took(w.stop), beside(w.stop)});
-    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) + worst_text(a, "stop", &WindowAccount::stop, {2, 4}) +
-           "\n";
+        table.add({printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start),
+                   beside(w.start), took(w.stop), beside(w.stop)});
+    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) +
+           worst_text(a, "stop", &WindowAccount::stop, {2, 4}) + "\n";
 }
 
 std::string always_on_text(Account const& a)
 {
     if (a.always_on.empty()) {
         auto const why = a.missing.find("always_on");
-        return "no comparison with always-on: " + (why == a.missing.end() ? std::string("not computed") : why->second) + "\n";
+        return "no comparison with always-on: " +
+               (why == a.missing.end() ? std::string("not computed") : why->second) + "\n";
     }
     TextTable table({"always on in", "kWh", "curtailed %", "gCO2", "this run %"});
     for (auto const& s : a.always_on) {
         auto const& tally = s.range.front();
-        table.add({printable(s.region), number(tally.energy.value / 1000, 3), number(tally.clean_share(), 1, 100), grams_text(tally),
+        table.add({printable(s.region), number(tally.energy.value / 1000, 3),
+                   number(tally.clean_share(), 1, 100), grams_text(tally),
                    number(carbon_ratio(a.total(), tally), 2, 100)});
     }
     std::string text = table.text();
     if (a.lone_rate)
-        text += fmt::format("  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n", a.tokens, *a.lone_rate);
-    if (auto const why = a.missing.find("ratio"); why != a.missing.end()) text += "  no percentages: " + why->second + "\n";
+        text += fmt::format(
+            "  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n",
+            a.tokens, *a.lone_rate);
+    if (auto const why = a.missing.find("ratio"); why != a.missing.end())
+        text += "  no percentages: " + why->second + "\n";
     for (auto const& words : held_after_signal(a)) text += "  " + printable(words) + "\n";
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
-            text += fmt::format("  {}: {:.3f} of {:.3f} kWh lie where there is no sample; their CO2 is not known{}\n", printable(s.region),
-                                tally.unknown.value / 1000, tally.energy.value / 1000, tally.whole() ? "" : ", so there is no percentage");
+            text += fmt::format(
+                "  {}: {:.3f} of {:.3f} kWh lie where there is no sample; their CO2 is not "
+                "known{}\n",
+                printable(s.region), tally.unknown.value / 1000, tally.energy.value / 1000,
+                tally.whole() ? "" : ", so there is no percentage");
     return text;
 }
 
 std::string closing_text(Account const& a)
 {
     auto const& c = a.commits;
-    std::string text =
-        fmt::format("{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} tokens in the model\n", c.all(),
-                    c.joint, c.lone, c.roster, a.tokens);
+    std::string text = fmt::format(
+        "{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} "
+        "tokens in the model\n",
+        c.all(), c.joint, c.lone, c.roster, a.tokens);
     if (a.held_out)
-        text += fmt::format("held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} {}\n", a.held_out->loss,
-                            a.held_out->commit, a.held_out->newer ? fmt::format(" (the model is at {})", *a.held_out->newer) : "",
-                            a.held_out->unigram_entropy, std::abs(a.held_out->unigram_entropy - a.held_out->loss),
-                            a.held_out->loss <= a.held_out->unigram_entropy ? "below" : "above");
-    if (auto const why = a.missing.find("held_out"); why != a.missing.end()) text += why->second + "\n";
+        text += fmt::format(
+            "held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} "
+            "{}\n",
+            a.held_out->loss, a.held_out->commit,
+            a.held_out->newer ? fmt::format(" (the model is at {})", *a.held_out->newer) : "",
+            a.held_out->unigram_entropy, std::abs(a.held_out->unigram_entropy - a.held_out->loss),
+            a.held_out->loss <= a.held_out->unigram_entropy ? "below" : "above");
+    if (auto const why = a.missing.find("held_out"); why != a.missing.end())
+        text += why->second + "\n";
     auto const unknown = a.total().unknown;
-    if (auto const why = a.missing.find("carbon"); why != a.missing.end()) text += "CO2 is not known: " + printable(why->second) + "\n";
+    if (auto const why = a.missing.find("carbon"); why != a.missing.end())
+        text += "CO2 is not known: " + printable(why->second) + "\n";
     else if (unknown.value > 0)
         text += fmt::format(
-            "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these figures, and curtailed % is of the rest\n",
+            "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
+            "figures, and curtailed % is of the rest\n",
             unknown.value / 1000);
     if (a.clock_factor != 1)
         text += fmt::format(
-            "signal at {:g} times real speed: energy and windows on its clock, starts, stops and training in real seconds, stretched {:g} "
+            "signal at {:g} times real speed: energy and windows on its clock, starts, stops and "
+            "training in real seconds, stretched {:g} "
             "times\n",
             a.clock_factor, a.clock_factor);
     for (auto const& doubt : a.doubts) text += "doubtful: " + printable(doubt) + "\n";
@@ -168,7 +197,8 @@ std::string TextTable::text() const
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
             bool const words = i < left_ || (i + 1 == row.size() && left_ > 1);
-            line += "  " + (words ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]));
+            line += "  " + (words ? fmt::format("{:<{}}", row[i], widths[i])
+                                  : fmt::format("{:>{}}", row[i], widths[i]));
         }
         while (!line.empty() && line.back() == ' ') line.pop_back();
         out += line + "\n";
@@ -178,8 +208,9 @@ std::string TextTable::text() const
 
 std::string summary_text(Account const& a)
 {
-    return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) + "\n" + sites_text(a) + "\n" +
-           work_text(a) + "\n" + edges_text(a) + always_on_text(a) + "\n" + closing_text(a);
+    return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) +
+           "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + edges_text(a) + always_on_text(a) +
+           "\n" + closing_text(a);
 }
 
 }  // namespace curtail::report

@@ -6,11 +6,15 @@
 
 namespace curtail::report {
 
-/// A table of text for a terminal: a head, then rows, columns two spaces apart; the first column to the left, numbers to the right.
+/// A table of text for a terminal: a head, then rows, columns two spaces apart; the first column to
+/// the left, numbers to the right.
 class TextTable {
   public:
     /// `left`: how many leading columns are words.
-    explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left) { rows_.push_back(std::move(head)); }
+    explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left)
+    {
+        rows_.push_back(std::move(head));
+    }
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
     [[nodiscard]] std::string text() const;
 
@@ -19,7 +23,8 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// What a person sees at the end of a run: decisions, sites, always-on, commits, loss. Foreign text is made printable.
+/// What a person sees at the end of a run: decisions, sites, always-on, commits, loss. Foreign text
+/// is made printable.
 [[nodiscard]] std::string summary_text(Account const& account);
 
 }  // namespace curtail::report

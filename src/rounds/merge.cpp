@@ -19,13 +19,15 @@ std::vector<float> scales(std::span<Weighed const> included, std::int64_t discou
     std::vector<float> out;
     double const discount = static_cast<double>(discount_permille) / 1000;
     for (auto const& c : included) {
-        auto const weight = static_cast<double>(c.tokens) / (1 + discount * static_cast<double>(c.staleness));
+        auto const weight =
+            static_cast<double>(c.tokens) / (1 + discount * static_cast<double>(c.staleness));
         out.push_back(sum > 0 ? static_cast<float>(weight / sum) : 0.0F);
     }
     return out;
 }
 
-void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale, std::span<float> g)
+void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale,
+                  std::span<float> g)
 {
     same_length(deltas.size(), scale.size());
     for (auto const& d : deltas) same_length(d.size(), g.size());
@@ -40,7 +42,8 @@ void average_step(std::span<float> theta, std::span<float const> g)
     for (std::size_t j = 0; j < g.size(); ++j) theta[j] = theta[j] - g[j];
 }
 
-void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g, float eta, float mu)
+void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g,
+                   float eta, float mu)
 {
     same_length(theta.size(), g.size());
     same_length(momentum.size(), g.size());

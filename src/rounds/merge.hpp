@@ -5,7 +5,8 @@
 
 #include "rounds/params.hpp"
 
-/// Arithmetic of a merge. Same inputs give the same bits whoever merges: fixed order, fp32, no contraction, no reassociation.
+/// Arithmetic of a merge. Same inputs give the same bits whoever merges: fixed order, fp32, no
+/// contraction, no reassociation.
 namespace curtail::rounds {
 
 /// What a contribution's weight depends on.
@@ -14,17 +15,20 @@ struct Weighed {
     std::int64_t staleness{};  ///< rounds
 };
 
-/// `scale_i = tokens_i / (1 + discount * staleness_i) / sum of tokens`, in double, rounded to fp32. A stale delta counts less and does
-/// not make the others count more. Zeros if there are no tokens.
-[[nodiscard]] std::vector<float> scales(std::span<Weighed const> included, std::int64_t discount_permille);
+/// `scale_i = tokens_i / (1 + discount * staleness_i) / sum of tokens`, in double, rounded to fp32.
+/// A stale delta counts less and does not make the others count more. Zeros if there are no tokens.
+[[nodiscard]] std::vector<float> scales(std::span<Weighed const> included,
+                                        std::int64_t discount_permille);
 
 /// `g[j] = sum_i scale_i * d_i[j]`, fp32, left to right. All spans are as long as `g`.
-void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale, std::span<float> g);
+void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale,
+                  std::span<float> g);
 
 /// theta := theta - g.
 void average_step(std::span<float> theta, std::span<float const> g);
 
 /// Outer Nesterov step: m := mu m + g; theta := theta - eta (g + mu m).
-void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g, float eta, float mu);
+void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g,
+                   float eta, float mu);
 
 }  // namespace curtail::rounds

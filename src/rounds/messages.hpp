@@ -9,10 +9,12 @@
 #include "core/result.hpp"
 #include "rounds/record.hpp"
 
-/// What goes into and comes out of rounds::Site. Whoever drives it carries out each output and puts the answer into its inbox.
+/// What goes into and comes out of rounds::Site. Whoever drives it carries out each output and puts
+/// the answer into its inbox.
 ///
-/// Questions carry an `op` and get exactly one answer with the same `op`, whatever happens; at most one question is open at any
-/// time (so at most one create of a commit), and it stays open while other inputs come. Nothing else is ever answered.
+/// Questions carry an `op` and get exactly one answer with the same `op`, whatever happens; at most
+/// one question is open at any time (so at most one create of a commit), and it stays open while
+/// other inputs come. Nothing else is ever answered.
 ///
 ///     question                    answers
 ///     Get                         Got, Missing, Unknown
@@ -25,11 +27,13 @@
 ///     Cut                         CutReady
 ///     Train, Discard, Delete, Note, Exit: none
 ///
-/// Questions to the store may take long and run beside everything else. Names are relative to the run's folder `runs/<run>/`.
+/// Questions to the store may take long and run beside everything else. Names are relative to the
+/// run's folder `runs/<run>/`.
 ///
-/// The trainer keeps fp32 weights x, an anchor a, the blocks `since` consumed since the last cut, and its undecided deltas d_j with
-/// their ranges (docs/rounds.md). It reports every optimizer step by Stepped, in order, before a CutReady that includes it. It obeys Cut
-/// and Adopt at the next step boundary; from Cut, Adopt, LoadModel and Discard on it stands still until the next Train.
+/// The trainer keeps fp32 weights x, an anchor a, the blocks `since` consumed since the last cut,
+/// and its undecided deltas d_j with their ranges (docs/rounds.md). It reports every optimizer step
+/// by Stepped, in order, before a CutReady that includes it. It obeys Cut and Adopt at the next
+/// step boundary; from Cut, Adopt, LoadModel and Discard on it stands still until the next Train.
 namespace curtail::rounds {
 
 using Op = std::uint64_t;
@@ -42,7 +46,8 @@ struct Tick {};
 /// The object was made by this create.
 struct Created {
     Op op{};
-    std::optional<Time> stored_at;  ///< the store's modification time of it; needed where Create::want_time
+    std::optional<Time>
+        stored_at;  ///< the store's modification time of it; needed where Create::want_time
 };
 /// The name was taken.
 struct Exists {
@@ -61,13 +66,15 @@ struct Missing {
 struct Unknown {
     Op op{};
     std::string why;
-    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` and `unavailable` are not mended by waiting alone
+    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` and `unavailable` are not mended by
+                                         ///< waiting alone
 };
 
 /// A payload is durable in the store.
 struct Stored {
     Op op{};
-    std::vector<PartRef> parts;  ///< one for each part asked for, in that order, under the names asked for
+    std::vector<PartRef>
+        parts;  ///< one for each part asked for, in that order, under the names asked for
 };
 /// LoadModel is carried out: x = a = theta, nothing undecided, `since` empty.
 struct Loaded {
@@ -78,20 +85,23 @@ struct Adopted {
 };
 /// What a merge found or made.
 struct Merged {
-    /// A contribution that cannot be merged: its payload is missing or not what its header names (3 reads with pauses between
-    /// them): `digest`; it has values that are not finite: `nan`.
+    /// A contribution that cannot be merged: its payload is missing or not what its header names (3
+    /// reads with pauses between them): `digest`; it has values that are not finite: `nan`.
     struct Bad {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
-        bool absent{};  ///< the store says that there is no such object, which may be an old answer: Site asks again before it believes it
+        bool absent{};  ///< the store says that there is no such object, which may be an old
+                        ///< answer: Site asks again before it believes it
     };
     Op op{};
     std::vector<Bad> bad;           ///< if any, nothing was made and nothing need be stored
     std::vector<PartRef> model;     ///< theta', stored, in the order of Merge::weights
-    std::vector<PartRef> momentum;  ///< m', stored, in the order of Merge::momentum; empty unless it was an outer step
+    std::vector<PartRef> momentum;  ///< m', stored, in the order of Merge::momentum; empty unless
+                                    ///< it was an outer step
 };
-/// The store answers, but has not the bytes that the chain names: missing, short or another digest, after 3 reads.
+/// The store answers, but has not the bytes that the chain names: missing, short or another digest,
+/// after 3 reads.
 struct Corrupt {
     Op op{};
     std::string name;
@@ -109,13 +119,14 @@ struct Stepped {
     Ranges blocks;
     FractionalSeconds seconds{};  ///< it took, without pauses
 };
-/// The cut is made: d_seq = a - x; a := x; its ranges are all blocks consumed since the cut before (none: no step since). The trainer
-/// keeps d_seq until an Adopt drops it.
+/// The cut is made: d_seq = a - x; a := x; its ranges are all blocks consumed since the cut before
+/// (none: no step since). The trainer keeps d_seq until an Adopt drops it.
 struct CutReady {
     Op op{};
     Ranges ranges;
     std::int64_t steps{};
-    std::vector<double> sumsq;            ///< of d_seq, one per part of the run; summed in an order that does not vary
+    std::vector<double>
+        sumsq;  ///< of d_seq, one per part of the run; summed in an order that does not vary
     std::vector<std::int64_t> nonfinite;  ///< values of d_seq that are not finite, one per part
 };
 /// Leave the run: finish the step, contribute, exit by `deadline`.
@@ -123,8 +134,8 @@ struct StopRequested {
     MonoTime deadline;
 };
 
-using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted, Merged, Corrupt, Unavailable, Stepped,
-                           CutReady, StopRequested>;
+using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,
+                           Merged, Corrupt, Unavailable, Stepped, CutReady, StopRequested>;
 
 // ---- questions to the store
 
@@ -162,10 +173,11 @@ struct MakeInitial {
     std::int64_t seed{};
     std::vector<Target> parts;
 };
-/// Read and verify the parent's model and each delta, merge in the order of `include`, store the result (rounds/merge.hpp).
+/// Read and verify the parent's model and each delta, merge in the order of `include`, store the
+/// result (rounds/merge.hpp).
 ///
-/// g = weighted_sum(deltas, scales). With outer_step: nesterov_step with eta and mu, where m = 0 if `outer` is absent; then `momentum`
-/// names where m' goes. Without: average_step.
+/// g = weighted_sum(deltas, scales). With outer_step: nesterov_step with eta and mu, where m = 0 if
+/// `outer` is absent; then `momentum` names where m' goes. Without: average_step.
 struct Merge {
     struct Included {
         MemberId member;
@@ -191,30 +203,33 @@ struct LoadModel {
     Op op{};
     ModelRef model;
 };
-/// At the next step boundary make the cut `seq` and stand still. Also without any work since the last cut.
+/// At the next step boundary make the cut `seq` and stand still. Also without any work since the
+/// last cut.
 struct Cut {
     Op op{};
     Seq seq;
     bool leaving{};
 };
-/// Take over a newer state. Forget the deltas in `dropped`; then u = a - x (exactly zero if there was no step since the last cut),
-/// a' = theta - sum of the undecided d_j that are left, x' = a' - u. With nothing undecided and no work since the cut x' = theta exactly.
+/// Take over a newer state. Forget the deltas in `dropped`; then u = a - x (exactly zero if there
+/// was no step since the last cut), a' = theta - sum of the undecided d_j that are left, x' = a' -
+/// u. With nothing undecided and no work since the cut x' = theta exactly.
 struct Adopt {
     Op op{};
-    ModelRef model;            ///< theta; not to be read if `keeps_weights`
-    bool keeps_weights{};      ///< theta is this trainer's own stored anchor: a and x stay as they are, only `dropped` goes
+    ModelRef model;        ///< theta; not to be read if `keeps_weights`
+    bool keeps_weights{};  ///< theta is this trainer's own stored anchor: a and x stay as they are,
+                           ///< only `dropped` goes
     std::vector<Seq> dropped;  ///< own contributions that were decided
     CommitNumber commit;       ///< for logs
 };
 
 // ---- orders without an answer
 
-/// Train, lowest block first, on held - ranges of undecided deltas - since; with nothing left stand still. Fewer blocks than a full
-/// step takes are trained as a smaller step. Goes on after a Cut.
+/// Train, lowest block first, on held - ranges of undecided deltas - since; with nothing left stand
+/// still. Fewer blocks than a full step takes are trained as a smaller step. Goes on after a Cut.
 struct Train {
     Ranges held;
-    std::int64_t
-        tokens_before{};  ///< progress of schedules: tokens in the committed model and in undecided deltas; add those since the cut
+    std::int64_t tokens_before{};  ///< progress of schedules: tokens in the committed model and in
+                                   ///< undecided deltas; add those since the cut
 };
 /// The member was removed: x, deltas and since are worth nothing. Stand still until a LoadModel.
 struct Discard {};
@@ -227,13 +242,14 @@ struct Note {
     std::string type;
     json::Object details;
 };
-/// The process is done: stop the trainer and exit. The last output of a Site, after which it takes no input.
+/// The process is done: stop the trainer and exit. The last output of a Site, after which it takes
+/// no input.
 struct Exit {
     ExitCode code{ExitCode::ok};
     std::optional<Error> error;  ///< present unless code is ok
 };
 
-using Output =
-    std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, LoadModel, Cut, Adopt, Train, Discard, Delete, Note, Exit>;
+using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, LoadModel, Cut,
+                            Adopt, Train, Discard, Delete, Note, Exit>;
 
 }  // namespace curtail::rounds

@@ -12,7 +12,8 @@ namespace {
 /// A positive or zero number without sign and leading zeros, at most 15 digits.
 std::optional<std::int64_t> parse_number(std::string_view text)
 {
-    if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+    if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0'))
+        return std::nullopt;
     std::int64_t value = 0;
     for (char const c : text) {
         if (c < '0' || c > '9') return std::nullopt;
@@ -36,7 +37,10 @@ std::optional<std::uint32_t> parse_nonce(std::string_view text)
 
 std::string Process::text() const { return fmt::format("{}.{:08x}", site.value, nonce); }
 
-MemberId member_id(Process const& process, CommitNumber admitted) { return {fmt::format("{}.{}", process.text(), admitted.value)}; }
+MemberId member_id(Process const& process, CommitNumber admitted)
+{
+    return {fmt::format("{}.{}", process.text(), admitted.value)};
+}
 
 std::optional<MemberParts> parse_member_id(std::string_view text)
 {
@@ -55,18 +59,31 @@ MemberParts member_parts(MemberId const& id)
     return *parts;
 }
 
-std::string probe_name(Process const& process, std::int64_t attempt) { return fmt::format("probe/{}-{}", process.text(), attempt); }
-std::string commit_name(CommitNumber number) { return fmt::format("commits/{:08}.json", number.value); }
-std::string header_name(MemberId const& member, Seq seq) { return fmt::format("contrib/{}/{}.json", member.value, seq.value); }
+std::string probe_name(Process const& process, std::int64_t attempt)
+{
+    return fmt::format("probe/{}-{}", process.text(), attempt);
+}
+std::string commit_name(CommitNumber number)
+{
+    return fmt::format("commits/{:08}.json", number.value);
+}
+std::string header_name(MemberId const& member, Seq seq)
+{
+    return fmt::format("contrib/{}/{}.json", member.value, seq.value);
+}
 std::string delta_name(Round base, MemberId const& member, Seq seq, std::string_view part)
 {
     return fmt::format("deltas/{}/{}/{}/{}.h5", base.value, member.value, seq.value, part);
 }
-std::string model_name(Round round, MemberId const& writer, std::int64_t attempt, std::string_view part)
+std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
+                       std::string_view part)
 {
     return fmt::format("models/{}/{}-{}/{}.h5", round.value, writer.value, attempt, part);
 }
-std::string lease_name(Round round, std::int64_t k) { return fmt::format("merge/{}/{}.json", round.value, k); }
+std::string lease_name(Round round, std::int64_t k)
+{
+    return fmt::format("merge/{}/{}.json", round.value, k);
+}
 
 bool is_model_name(std::string_view name, Round round, std::string_view part)
 {
@@ -76,7 +93,8 @@ bool is_model_name(std::string_view name, Round round, std::string_view part)
     if (dash == std::string_view::npos) return false;
     auto const writer = parse_member_id(pieces[2].substr(0, dash));
     auto const attempt = parse_number(pieces[2].substr(dash + 1));
-    return writer && attempt && model_name(round, {std::string(pieces[2].substr(0, dash))}, *attempt, part) == name;
+    return writer && attempt &&
+           model_name(round, {std::string(pieces[2].substr(0, dash))}, *attempt, part) == name;
 }
 
 std::string weights_part(std::string_view part) { return fmt::format("w{}", part); }

@@ -14,13 +14,17 @@ using MemberIterator = std::vector<Member>::iterator;
 
 MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
 {
-    return std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
+    return std::find_if(members.begin(), members.end(),
+                        [&](Member const& m) { return m.id == id; });
 }
 
 /// Step 1: includes or refuses every contribution whose turn it is.
 class Decisions {
   public:
-    Decisions(RunSpec const& run, Commit const& parent, Commit& out) : run_(run), parent_(parent), out_(out) {}
+    Decisions(RunSpec const& run, Commit const& parent, Commit& out)
+        : run_(run), parent_(parent), out_(out)
+    {
+    }
 
     void decide(Found const& found)
     {
@@ -28,8 +32,10 @@ class Decisions {
         auto const member = find_member(out_.members, header.member);
         if (member == out_.members.end() || header.seq != member->seq.next()) return;
         auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
-        Decided d{header.member, header.seq, reason, found.sha256, header.ranges, header.tokens, header.steps};
-        if (header.base_round.value > 0) d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
+        Decided d{header.member, header.seq,    reason,      found.sha256,
+                  header.ranges, header.tokens, header.steps};
+        if (header.base_round.value > 0)
+            d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
         d.norm = norm_of(header);
         d.inlined = !found.sha256;
         if (!reason) include(header, d.norm);
@@ -69,10 +75,20 @@ class Decisions {
 /// Step 4. Not twice: an earlier create of this process may have landed.
 bool admit(Commit& out, Admission const& admission)
 {
-    auto const same = [&](Member const& m) { return member_parts(m.id).process == admission.process; };
+    auto const same = [&](Member const& m) {
+        return member_parts(m.id).process == admission.process;
+    };
     if (std::any_of(out.members.begin(), out.members.end(), same)) return false;
-    Member m{member_id(admission.process, out.number), admission.process.site, {}, {}, admission.rate, out.round, 0, out.time};
-    auto const at = std::find_if(out.members.begin(), out.members.end(), [&](Member const& o) { return m.id < o.id; });
+    Member m{member_id(admission.process, out.number),
+             admission.process.site,
+             {},
+             {},
+             admission.rate,
+             out.round,
+             0,
+             out.time};
+    auto const at = std::find_if(out.members.begin(), out.members.end(),
+                                 [&](Member const& o) { return m.id < o.id; });
     out.members.insert(at, std::move(m));
     return true;
 }
@@ -86,7 +102,8 @@ void begin_round(RunSpec const& run, Commit const& parent, Commit& out)
     out.outer_step = makes_outer_step(run, parent, out.decided);
     out.recent.push_back({out.round, out.number});
     auto const keep = static_cast<std::size_t>(run.params.keep_models) + 1;
-    if (out.recent.size() > keep) out.recent.erase(out.recent.begin(), out.recent.end() - static_cast<std::ptrdiff_t>(keep));
+    if (out.recent.size() > keep)
+        out.recent.erase(out.recent.begin(), out.recent.end() - static_cast<std::ptrdiff_t>(keep));
 }
 
 }  // namespace
@@ -104,7 +121,8 @@ Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha
 
 double norm_of(Header const& header)
 {
-    double const norm = header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
+    double const norm =
+        header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
     return std::isfinite(norm) ? norm : 0;
 }
 
@@ -114,32 +132,40 @@ bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens
     return tokens % block == 0 && tokens / block == ranges.count();
 }
 
-std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held, Header const& header)
+std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held,
+                               Header const& header)
 {
-    if (header.run != run.run || header.encoding != "fp32" || header.base_round.value < 1 || header.base_round > parent.round)
+    if (header.run != run.run || header.encoding != "fp32" || header.base_round.value < 1 ||
+        header.base_round > parent.round)
         return Refusal::wrong_run;
     bool const payload = !header.ranges.empty() && header.nonfinite == 0;
     if (payload && header.parts.size() != run.parts.size()) return Refusal::wrong_run;
     for (std::size_t i = 0; i < header.parts.size(); ++i) {
         auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
         auto const& ref = header.parts[i].payload;
-        if (ref.part != part || ref.name != delta_name(header.base_round, header.member, header.seq, part)) return Refusal::wrong_run;
+        if (ref.part != part ||
+            ref.name != delta_name(header.base_round, header.member, header.seq, part))
+            return Refusal::wrong_run;
     }
     if (!counts_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
     if (!held.contains(header.ranges)) return Refusal::not_held;
-    if (parent.round.value - header.base_round.value > run.params.max_staleness) return Refusal::stale;
+    if (parent.round.value - header.base_round.value > run.params.max_staleness)
+        return Refusal::stale;
     if (header.nonfinite > 0 || !std::isfinite(header.sumsq())) return Refusal::nan;
     return std::nullopt;
 }
 
-std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate, Rate sum_of_rates)
+std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
+                          Rate sum_of_rates)
 {
     auto const quantum = run.params.grant_quantum;
     if (rate <= 0) return quantum;
     __extension__ using Wide = __int128;
     auto const up = [](Wide a, Wide b) { return static_cast<std::int64_t>((a + b - 1) / b); };
-    Wide const in_two_rounds = Wide{2} * rate * run.params.round_time.count();  // 10^-6 blocks/s x ms = 10^-9 blocks
-    auto const blocks = std::min(up(in_two_rounds, 1'000'000'000), up(Wide{blocks_left} * rate, sum_of_rates));
+    Wide const in_two_rounds =
+        Wide{2} * rate * run.params.round_time.count();  // 10^-6 blocks/s x ms = 10^-9 blocks
+    auto const blocks =
+        std::min(up(in_two_rounds, 1'000'000'000), up(Wide{blocks_left} * rate, sum_of_rates));
     return std::max(quantum, up(blocks, quantum) * quantum);
 }
 
@@ -173,7 +199,8 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decide
     if (fresh.size() < 2) return false;
     double rate = 0;
     for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
-    double const possible = static_cast<double>(run.params.block_tokens) * static_cast<double>(run.params.round_time.count()) * rate / 1e9;
+    double const possible = static_cast<double>(run.params.block_tokens) *
+                            static_cast<double>(run.params.round_time.count()) * rate / 1e9;
     return tokens >= static_cast<double>(run.params.outer_min_permille) / 1000 * possible;
 }
 
@@ -186,8 +213,9 @@ void set_scales(RunSpec const& run, std::vector<Decided>& decided)
     for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
 }
 
-std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256, Writer const& by, Time now,
-                           std::span<Found const> found, Intents const& intents)
+std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest const& parent_sha256,
+                           Writer const& by, Time now, std::span<Found const> found,
+                           Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
     Commit out = parent;
@@ -203,7 +231,8 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
     std::vector<Found const*> in_order;
     for (auto const& f : found) in_order.push_back(&f);
     std::sort(in_order.begin(), in_order.end(), [](Found const* a, Found const* b) {
-        return std::tie(a->header.member, a->header.seq) < std::tie(b->header.member, b->header.seq);
+        return std::tie(a->header.member, a->header.seq) <
+               std::tie(b->header.member, b->header.seq);
     });
     Decisions decisions(run, parent, out);
     for (auto const* f : in_order) decisions.decide(*f);
@@ -236,11 +265,13 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
         for (auto const& m : out.members) out.removed.push_back({m.id, Removal::complete});
         out.members.clear();
     }
-    std::sort(out.removed.begin(), out.removed.end(), [](Removed const& a, Removed const& b) { return a.member < b.member; });
+    std::sort(out.removed.begin(), out.removed.end(),
+              [](Removed const& a, Removed const& b) { return a.member < b.member; });
     return out;
 }
 
-Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now, std::vector<PartRef> model)
+Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by, Time now,
+               std::vector<PartRef> model)
 {
     Commit c;
     c.run = run.run;

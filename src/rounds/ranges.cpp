@@ -9,7 +9,8 @@ constexpr std::int64_t block_limit = std::int64_t{1} << 53;
 
 /// Walks the borders of both sets in order and keeps the blocks for which `keep(in a, in b)`.
 template <class Keep>
-std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<BlockRange> const& b, Keep keep)
+std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<BlockRange> const& b,
+                                Keep keep)
 {
     std::vector<BlockRange> out;
     std::size_t i = 0;  // borders passed: even before a range, odd inside one
@@ -55,7 +56,8 @@ bool Ranges::contains(Ranges const& other) const { return (other - *this).empty(
 
 bool Ranges::contains(std::int64_t block) const
 {
-    return std::any_of(list_.begin(), list_.end(), [&](BlockRange const& r) { return r.begin <= block && block < r.end; });
+    return std::any_of(list_.begin(), list_.end(),
+                       [&](BlockRange const& r) { return r.begin <= block && block < r.end; });
 }
 
 bool Ranges::overlaps(Ranges const& other) const { return !(*this & other).empty(); }
@@ -103,24 +105,31 @@ json::Value Ranges::to_json() const
 std::string Ranges::to_string() const
 {
     std::string out;
-    for (auto const& range : list_) out += (out.empty() ? "[" : "+[") + std::to_string(range.begin) + "," + std::to_string(range.end) + ")";
+    for (auto const& range : list_)
+        out += (out.empty() ? "[" : "+[") + std::to_string(range.begin) + "," +
+               std::to_string(range.end) + ")";
     return out.empty() ? "-" : out;
 }
 
 Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where)
 {
-    auto const bad = [&](std::string why) { return fail(ExitCode::protocol, "refused " + where, std::move(why)); };
+    auto const bad = [&](std::string why) {
+        return fail(ExitCode::protocol, "refused " + where, std::move(why));
+    };
     auto const* list = value.as_array();
     if (list == nullptr) return bad("ranges must be a list");
-    if (list->size() > ranges_limit) return bad("more than " + std::to_string(ranges_limit) + " ranges");
+    if (list->size() > ranges_limit)
+        return bad("more than " + std::to_string(ranges_limit) + " ranges");
     Ranges out;
     std::int64_t last = -1;
     for (auto const& element : *list) {
         auto const* pair = element.as_array();
-        auto const* begin = pair != nullptr && pair->size() == 2 ? (*pair)[0].as_integer() : nullptr;
+        auto const* begin =
+            pair != nullptr && pair->size() == 2 ? (*pair)[0].as_integer() : nullptr;
         auto const* end = begin != nullptr ? (*pair)[1].as_integer() : nullptr;
         if (end == nullptr) return bad("a range must be two integers");
-        if (*begin < 0 || *begin >= *end || *end > block_limit) return bad("a range must run from 0 or more to a greater end");
+        if (*begin < 0 || *begin >= *end || *end > block_limit)
+            return bad("a range must run from 0 or more to a greater end");
         if (*begin <= last) return bad("ranges must be sorted, disjoint and maximal");
         last = *end;
         out += Ranges::between(*begin, *end);

@@ -15,7 +15,8 @@ struct BlockRange {
     friend auto operator<=>(BlockRange const&, BlockRange const&) = default;
 };
 
-/// A set of blocks as sorted, disjoint, maximal, half-open ranges, so that equal sets are equal values. Written `[[0,512],[600,640]]`.
+/// A set of blocks as sorted, disjoint, maximal, half-open ranges, so that equal sets are equal
+/// values. Written `[[0,512],[600,640]]`.
 class Ranges {
   public:
     Ranges() = default;
@@ -47,7 +48,8 @@ class Ranges {
 
 /// Longest list of ranges that a record may hold.
 inline constexpr std::size_t ranges_limit = 4096;
-/// Strict: pairs of integers `0 <= begin < end <= 2^53`, sorted, disjoint, maximal. Code `protocol`; `where` names the place.
+/// Strict: pairs of integers `0 <= begin < end <= 2^53`, sorted, disjoint, maximal. Code
+/// `protocol`; `where` names the place.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::rounds

@@ -24,7 +24,8 @@ std::optional<Bits> bits_from(std::string_view text)
 
 Member const* Commit::find(MemberId const& id) const
 {
-    auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
+    auto const it =
+        std::find_if(members.begin(), members.end(), [&](Member const& m) { return m.id == id; });
     return it == members.end() ? nullptr : &*it;
 }
 
@@ -35,8 +36,14 @@ double Header::sumsq() const
     return sum;
 }
 
-std::string exact(double value) { return fmt::format("{:016x}", std::bit_cast<std::uint64_t>(value)); }
-std::string exact(float value) { return fmt::format("{:08x}", std::bit_cast<std::uint32_t>(value)); }
+std::string exact(double value)
+{
+    return fmt::format("{:016x}", std::bit_cast<std::uint64_t>(value));
+}
+std::string exact(float value)
+{
+    return fmt::format("{:08x}", std::bit_cast<std::uint32_t>(value));
+}
 
 std::optional<double> double_from_exact(std::string_view text)
 {
@@ -52,7 +59,8 @@ std::optional<float> float_from_exact(std::string_view text)
 
 char const* to_text(Refusal reason)
 {
-    static constexpr char const* words[] = {"nan", "digest", "stale", "not-held", "wrong-run", "bad-tokens"};
+    static constexpr char const* words[] = {"nan",      "digest",    "stale",
+                                            "not-held", "wrong-run", "bad-tokens"};
     return words[static_cast<int>(reason)];
 }
 
@@ -68,6 +76,9 @@ char const* to_text(Commit::Kind kind)
     return words[static_cast<int>(kind)];
 }
 
-char const* to_text(Outer::Kind kind) { return kind == Outer::Kind::average ? "average" : "nesterov"; }
+char const* to_text(Outer::Kind kind)
+{
+    return kind == Outer::Kind::average ? "average" : "nesterov";
+}
 
 }  // namespace curtail::rounds

@@ -13,7 +13,8 @@
 #include "rounds/params.hpp"
 #include "rounds/ranges.hpp"
 
-/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content means equal bytes.
+/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content means equal
+/// bytes.
 namespace curtail::rounds {
 
 inline constexpr std::int64_t record_format = 1;
@@ -68,7 +69,8 @@ struct RunSpec {
     std::int64_t blocks_per_epoch{};
     std::int64_t epochs{1};
     std::int64_t seed{1};
-    json::Object optimizer;  ///< inner optimizer; any integers and text (reals by exact()), compared as a whole
+    json::Object optimizer;  ///< inner optimizer; any integers and text (reals by exact()),
+                             ///< compared as a whole
     Outer outer;
     std::vector<RunPart> parts;
     Params params;  ///< with block_tokens, which stands under `data` in the record
@@ -87,7 +89,7 @@ struct Member {
     Rate rate{};
     Round since_round;      ///< at admission
     std::int64_t missed{};  ///< merges in a row without a contribution of this member
-    Time seen;              ///< of the commit that admitted it or last decided one of its contributions
+    Time seen;  ///< of the commit that admitted it or last decided one of its contributions
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -108,7 +110,8 @@ struct Decided {
     std::int64_t staleness{};  ///< parent's round - base round
     float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
     double norm{};             ///< sqrt(sumsq / tokens) of its delta, 0 without tokens
-    bool inlined{};            ///< of a lone member: inside the committed weights, without header and delta of its own
+    bool inlined{};  ///< of a lone member: inside the committed weights, without header and delta
+                     ///< of its own
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
@@ -124,7 +127,8 @@ struct RecentMerge {
     friend bool operator==(RecentMerge const&, RecentMerge const&) = default;
 };
 
-/// Who wrote a record: a member, or a process that is none (N = 0), and the how manieth attempt of its process.
+/// Who wrote a record: a member, or a process that is none (N = 0), and the how manieth attempt of
+/// its process.
 struct Writer {
     MemberId member;
     std::int64_t attempt{};
@@ -176,7 +180,8 @@ struct Header {
     std::int64_t tokens{};
     std::int64_t steps{};
     std::string encoding{"fp32"};
-    std::vector<DeltaPart> parts;  ///< empty without ranges, and where values are not finite (then `nonfinite` counts them)
+    std::vector<DeltaPart> parts;  ///< empty without ranges, and where values are not finite (then
+                                   ///< `nonfinite` counts them)
     std::int64_t nonfinite{};      ///< of all parts
     Rate rate{};
     Time time;
@@ -184,7 +189,8 @@ struct Header {
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// `merge/<round>/<k>.json`: somebody means to merge on top of `round`. Saves double work, decides nothing.
+/// `merge/<round>/<k>.json`: somebody means to merge on top of `round`. Saves double work, decides
+/// nothing.
 struct Lease {
     MemberId member;
     std::int64_t k{};
@@ -203,14 +209,16 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
 
-/// Strict: size, canonical form, `self` digest, schema, and what a record must fulfil by itself. `name` is the object's; a record
-/// under a name that is not its own is refused. Code `protocol`, naming object and rule.
+/// Strict: size, canonical form, `self` digest, schema, and what a record must fulfil by itself.
+/// `name` is the object's; a record under a name that is not its own is refused. Code `protocol`,
+/// naming object and rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 
-/// A real number as its bits in hex, since canonical records hold none. from_exact: nothing if it is not such a text.
+/// A real number as its bits in hex, since canonical records hold none. from_exact: nothing if it
+/// is not such a text.
 [[nodiscard]] std::string exact(double value);
 [[nodiscard]] std::string exact(float value);
 [[nodiscard]] std::optional<double> double_from_exact(std::string_view text);
@@ -221,7 +229,8 @@ struct Encoded {
 [[nodiscard]] char const* to_text(Commit::Kind kind);
 [[nodiscard]] char const* to_text(Outer::Kind kind);
 
-/// Says where two specifications differ, for a site whose configuration is not the run's: code `config`. Sites are not compared.
+/// Says where two specifications differ, for a site whose configuration is not the run's: code
+/// `config`. Sites are not compared.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

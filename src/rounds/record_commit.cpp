@@ -38,34 +38,41 @@ json::Object content(Commit const& c)
     json::Array decided;
     for (auto const& d : c.decided) decided.push_back(of(d));
     json::Array removed;
-    for (auto const& r : c.removed) removed.emplace_back(json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}});
+    for (auto const& r : c.removed)
+        removed.emplace_back(
+            json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}});
     json::Array norms;
     for (double const n : c.norms) norms.emplace_back(exact(n));
     json::Array recent;
-    for (auto const& r : c.recent) recent.emplace_back(json::Object{{"round", r.round.value}, {"number", r.number.value}});
+    for (auto const& r : c.recent)
+        recent.emplace_back(json::Object{{"round", r.round.value}, {"number", r.number.value}});
     json::Value outer;
-    if (c.outer) outer = json::Object{{"kind", to_text(c.outer->kind)}, {"parts", fields::of(c.outer->parts)}};
-    return json::Object{{"format", record_format},
-                        {"run", c.run.value},
-                        {"number", c.number.value},
-                        {"parent", c.parent.hex()},
-                        {"kind", to_text(c.kind)},
-                        {"complete", c.complete},
-                        {"round", c.round.value},
-                        {"model", json::Object{{"round", c.model.round.value}, {"parts", fields::of(c.model.parts)}}},
-                        {"outer", outer},
-                        {"totals", json::Object{{"tokens", c.totals.tokens}, {"steps", c.totals.steps}}},
-                        {"data", json::Object{{"done", c.done.to_json()}}},
-                        {"members", members},
-                        {"decided", decided},
-                        {"removed", removed},
-                        {"outer_step", c.outer_step},
-                        {"norms", norms},
-                        {"quarantine", json::Array{}},
-                        {"recent", recent},
-                        {"plan", nullptr},
-                        {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
-                        {"time", to_unix_ms(c.time)}};
+    if (c.outer)
+        outer =
+            json::Object{{"kind", to_text(c.outer->kind)}, {"parts", fields::of(c.outer->parts)}};
+    return json::Object{
+        {"format", record_format},
+        {"run", c.run.value},
+        {"number", c.number.value},
+        {"parent", c.parent.hex()},
+        {"kind", to_text(c.kind)},
+        {"complete", c.complete},
+        {"round", c.round.value},
+        {"model",
+         json::Object{{"round", c.model.round.value}, {"parts", fields::of(c.model.parts)}}},
+        {"outer", outer},
+        {"totals", json::Object{{"tokens", c.totals.tokens}, {"steps", c.totals.steps}}},
+        {"data", json::Object{{"done", c.done.to_json()}}},
+        {"members", members},
+        {"decided", decided},
+        {"removed", removed},
+        {"outer_step", c.outer_step},
+        {"norms", norms},
+        {"quarantine", json::Array{}},
+        {"recent", recent},
+        {"plan", nullptr},
+        {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
+        {"time", to_unix_ms(c.time)}};
 }
 
 Member read_member(json::ObjectReader& r)
@@ -81,7 +88,8 @@ Member read_member(json::ObjectReader& r)
     m.seen = fields::time(r, "seen");
     fields::only_null(r, "mpi");
     auto const parts = parse_member_id(m.id.value);
-    r.require(!parts || parts->process.site == m.site, "site", "must be the site in the member's id");
+    r.require(!parts || parts->process.site == m.site, "site",
+              "must be the site in the member's id");
     return m;
 }
 
@@ -94,14 +102,16 @@ Decided read_decided(json::ObjectReader& r)
     auto const reason = r.optional_text("reason");
     r.require(reason.has_value() == refused, "reason", "must stand with a refusal and only there");
     if (reason) {
-        static std::vector<std::string> const words{"nan", "digest", "stale", "not-held", "wrong-run", "bad-tokens"};
+        static std::vector<std::string> const words{"nan",      "digest",    "stale",
+                                                    "not-held", "wrong-run", "bad-tokens"};
         auto const at = std::find(words.begin(), words.end(), *reason);
         r.require(at != words.end(), "reason", "is not one that this version knows");
         d.refused = static_cast<Refusal>(at == words.end() ? 0 : at - words.begin());
     }
     d.inlined = r.boolean("inline");
     auto const header = r.optional_text("header_sha256");
-    r.require(header.has_value() != d.inlined, "header_sha256", "must stand unless the contribution is inline");
+    r.require(header.has_value() != d.inlined, "header_sha256",
+              "must stand unless the contribution is inline");
     if (header) {
         d.header = Digest::from_hex(*header);
         r.require(d.header.has_value(), "header_sha256", "must be a SHA-256 in hex");
@@ -111,7 +121,8 @@ Decided read_decided(json::ObjectReader& r)
     d.steps = fields::count(r, "steps");
     d.staleness = fields::count(r, "staleness");
     auto const scale = float_from_exact(r.text("scale"));
-    r.require(scale && *scale >= 0 && *scale <= 1, "scale", "must be 8 hex digits of a number from 0 to 1");
+    r.require(scale && *scale >= 0 && *scale <= 1, "scale",
+              "must be 8 hex digits of a number from 0 to 1");
     d.scale = scale.value_or(0);
     d.norm = fields::real(r, "norm");
     return d;
@@ -121,22 +132,27 @@ Removed read_removed(json::ObjectReader& r)
 {
     Removed removed;
     removed.member = fields::member(r, "member");
-    removed.reason = static_cast<Removal>(r.one_of("reason", {"left", "silent", "succeeded", "complete"}));
+    removed.reason =
+        static_cast<Removal>(r.one_of("reason", {"left", "silent", "succeeded", "complete"}));
     return removed;
 }
 
 void read_tables(json::ObjectReader& r, Commit& c)
 {
     r.each("members", [&](json::ObjectReader& o) { c.members.push_back(read_member(o)); });
-    r.require(c.members.size() <= members_limit, "members", "must be " + std::to_string(members_limit) + " at most");
+    r.require(c.members.size() <= members_limit, "members",
+              "must be " + std::to_string(members_limit) + " at most");
     r.each("decided", [&](json::ObjectReader& o) { c.decided.push_back(read_decided(o)); });
     r.each("removed", [&](json::ObjectReader& o) { c.removed.push_back(read_removed(o)); });
     for (auto const& norm : r.list("norms")) {
-        auto const value = norm.as_text() != nullptr ? double_from_exact(*norm.as_text()) : std::nullopt;
+        auto const value =
+            norm.as_text() != nullptr ? double_from_exact(*norm.as_text()) : std::nullopt;
         r.require(value.has_value(), "norms", "must be 16 hex digits each");
         c.norms.push_back(value.value_or(0));
     }
-    r.each("recent", [&](json::ObjectReader& o) { c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}}); });
+    r.each("recent", [&](json::ObjectReader& o) {
+        c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}});
+    });
     r.require(!c.recent.empty(), "recent", "must not be empty");
     r.require(r.list("quarantine").empty(), "quarantine", "must be empty: this version knows none");
 }
@@ -171,12 +187,16 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
             c.outer->parts = fields::parts(o, "parts");
         });
     }
-    r.object("totals", [&](json::ObjectReader& o) { c.totals = {fields::count(o, "tokens"), fields::count(o, "steps")}; });
+    r.object("totals", [&](json::ObjectReader& o) {
+        c.totals = {fields::count(o, "tokens"), fields::count(o, "steps")};
+    });
     r.object("data", [&](json::ObjectReader& o) { c.done = fields::ranges(o, "done"); });
     read_tables(r, c);
     c.outer_step = r.boolean("outer_step");
     fields::only_null(r, "plan");
-    r.object("by", [&](json::ObjectReader& o) { c.by = {fields::member(o, "member"), fields::count(o, "attempt")}; });
+    r.object("by", [&](json::ObjectReader& o) {
+        c.by = {fields::member(o, "member"), fields::count(o, "attempt")};
+    });
     c.time = fields::time(r, "time");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return c;

@@ -8,7 +8,10 @@ namespace curtail::rounds::fields {
 
 json::Value of(PartRef const& part)
 {
-    return json::Object{{"part", part.part}, {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}};
+    return json::Object{{"part", part.part},
+                        {"name", part.name},
+                        {"bytes", part.bytes},
+                        {"sha256", part.sha256.hex()}};
 }
 
 json::Value of(std::vector<PartRef> const& parts)
@@ -36,8 +39,11 @@ Encoded finish_with_self(json::Object record)
 
 Result<json::Object> open(std::string_view bytes, std::string const& name)
 {
-    auto const refuse = [&](std::string why) { return fail(ExitCode::protocol, "refused record " + name, std::move(why)); };
-    if (bytes.size() > record_bytes_limit) return refuse("longer than " + std::to_string(record_bytes_limit) + " bytes");
+    auto const refuse = [&](std::string why) {
+        return fail(ExitCode::protocol, "refused record " + name, std::move(why));
+    };
+    if (bytes.size() > record_bytes_limit)
+        return refuse("longer than " + std::to_string(record_bytes_limit) + " bytes");
     auto const value = json::parse(bytes, name, json::Dialect::strict, json::record_limits);
     if (!value) return refuse(value.error().message());
     auto const* object = value->as_object();
@@ -61,23 +67,29 @@ Result<json::Object> open_with_self(std::string_view bytes, std::string const& n
 {
     auto object = open(bytes, name);
     if (!object) return object;
-    auto const refuse = [&](std::string why) { return fail(ExitCode::protocol, "refused record " + name, std::move(why)); };
+    auto const refuse = [&](std::string why) {
+        return fail(ExitCode::protocol, "refused record " + name, std::move(why));
+    };
     auto const* self = object->find("self");
     auto const* sig = object->find("sig");
     if (self == nullptr || self->as_text() == nullptr) return refuse("has no digest of itself");
-    if (sig == nullptr || !sig->is_null()) return refuse("sig must be null: this version knows no signatures");
+    if (sig == nullptr || !sig->is_null())
+        return refuse("sig must be null: this version knows no signatures");
     auto const stated = *self->as_text();
     object->erase("self");
     object->erase("sig");
     auto const found = sha256(json::canonical(*object)).hex();
-    if (stated != found) return refuse("its bytes are not those that were written (self " + stated + ", found " + found + ")");
+    if (stated != found)
+        return refuse("its bytes are not those that were written (self " + stated + ", found " +
+                      found + ")");
     return object;
 }
 
 std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t least)
 {
     auto const n = r.integer(key);
-    r.require(n >= least && n < integer_limit, key, "must be " + std::to_string(least) + " or more and less than 2^53");
+    r.require(n >= least && n < integer_limit, key,
+              "must be " + std::to_string(least) + " or more and less than 2^53");
     return n;
 }
 
@@ -136,7 +148,8 @@ void format(json::ObjectReader& r)
 {
     auto const found = r.integer("format");
     r.require(found == record_format, "format",
-              "must be " + std::to_string(record_format) + ", found " + std::to_string(found) + ": written by another version of Curtail");
+              "must be " + std::to_string(record_format) + ", found " + std::to_string(found) +
+                  ": written by another version of Curtail");
 }
 
 void only_null(json::ObjectReader& r, std::string const& key)
@@ -147,7 +160,11 @@ void only_null(json::ObjectReader& r, std::string const& key)
 
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right)
 {
-    if (name != right) r.reject({ExitCode::protocol, "refused record " + name, "its content belongs under " + right, {}});
+    if (name != right)
+        r.reject({ExitCode::protocol,
+                  "refused record " + name,
+                  "its content belongs under " + right,
+                  {}});
 }
 
 }  // namespace curtail::rounds::fields

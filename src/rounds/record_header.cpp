@@ -15,11 +15,13 @@ DeltaPart read_delta_part(json::ObjectReader& r)
     return p;
 }
 
-/// A commit copies ranges and steps of what it decides, also of what it refuses: no header may make a record that nobody can read.
+/// A commit copies ranges and steps of what it decides, also of what it refuses: no header may make
+/// a record that nobody can read.
 void require_bounds(json::ObjectReader& r, Header const& h)
 {
     r.require(h.steps <= h.tokens, "steps", "must not be more than tokens");
-    r.require(h.ranges.list().size() <= header_ranges_limit, "ranges", "must be " + std::to_string(header_ranges_limit) + " at most");
+    r.require(h.ranges.list().size() <= header_ranges_limit, "ranges",
+              "must be " + std::to_string(header_ranges_limit) + " at most");
     r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
 }
 
@@ -81,8 +83,10 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
 
 Encoded encode(Lease const& l)
 {
-    return fields::finish(
-        json::Object{{"member", l.member.value}, {"k", l.k}, {"lease_ms", l.lease.count()}, {"time", to_unix_ms(l.time)}});
+    return fields::finish(json::Object{{"member", l.member.value},
+                                       {"k", l.k},
+                                       {"lease_ms", l.lease.count()},
+                                       {"time", to_unix_ms(l.time)}});
 }
 
 Result<Lease> decode_lease(std::string_view bytes, std::string const& name)

@@ -43,7 +43,8 @@ void put(Millis& to, std::int64_t value) { to = Millis{value}; }
 json::Object content(RunSpec const& run)
 {
     json::Object params;
-    each_param(run.params, [&](char const* name, auto const& value) { params.set(name, raw(value)); });
+    each_param(run.params,
+               [&](char const* name, auto const& value) { params.set(name, raw(value)); });
     json::Array parts;
     for (auto const& part : run.parts) {
         json::Array tensors;
@@ -51,21 +52,23 @@ json::Object content(RunSpec const& run)
         parts.emplace_back(json::Object{{"name", part.name}, {"tensors", tensors}});
     }
     json::Array sites;
-    for (auto const& site : run.sites) sites.emplace_back(json::Object{{"name", site.value}, {"key", nullptr}});
-    return json::Object{
-        {"format", record_format},
-        {"run", run.run.value},
-        {"model", run.model},
-        {"data", json::Object{{"manifest", run.manifest.hex()},
-                              {"block_tokens", run.params.block_tokens},
-                              {"blocks_per_epoch", run.blocks_per_epoch},
-                              {"epochs", run.epochs}}},
-        {"seed", run.seed},
-        {"optimizer", run.optimizer},
-        {"outer", json::Object{{"kind", to_text(run.outer.kind)}, {"eta", exact(run.outer.eta)}, {"mu", exact(run.outer.mu)}}},
-        {"parts", parts},
-        {"params", params},
-        {"sites", sites}};
+    for (auto const& site : run.sites)
+        sites.emplace_back(json::Object{{"name", site.value}, {"key", nullptr}});
+    return json::Object{{"format", record_format},
+                        {"run", run.run.value},
+                        {"model", run.model},
+                        {"data", json::Object{{"manifest", run.manifest.hex()},
+                                              {"block_tokens", run.params.block_tokens},
+                                              {"blocks_per_epoch", run.blocks_per_epoch},
+                                              {"epochs", run.epochs}}},
+                        {"seed", run.seed},
+                        {"optimizer", run.optimizer},
+                        {"outer", json::Object{{"kind", to_text(run.outer.kind)},
+                                               {"eta", exact(run.outer.eta)},
+                                               {"mu", exact(run.outer.mu)}}},
+                        {"parts", parts},
+                        {"params", params},
+                        {"sites", sites}};
 }
 
 json::Object read_object(json::ObjectReader& r, std::string const& key)
@@ -94,7 +97,8 @@ void read_data(json::ObjectReader& r, RunSpec& run)
     run.params.block_tokens = fields::count(r, "block_tokens", 1);
     run.blocks_per_epoch = fields::count(r, "blocks_per_epoch", 1);
     run.epochs = fields::count(r, "epochs", 1);
-    bool const fits = !r.good() || run.blocks_per_epoch < fields::integer_limit / run.epochs / run.params.block_tokens;
+    bool const fits = !r.good() || run.blocks_per_epoch <
+                                       fields::integer_limit / run.epochs / run.params.block_tokens;
     r.require(fits, "epochs", "makes a stream of 2^53 tokens or more");
 }
 
@@ -145,14 +149,16 @@ Result<RunSpec> decode_run(std::string_view bytes)
 namespace {
 
 /// Where a value and its counterpart differ: `key`, or `key.inner` if both are objects.
-std::string first_difference(std::string const& key, json::Value const& theirs, json::Value const* ours)
+std::string first_difference(std::string const& key, json::Value const& theirs,
+                             json::Value const* ours)
 {
     auto const* a = theirs.as_object();
     auto const* b = ours != nullptr ? ours->as_object() : nullptr;
     if (a == nullptr || b == nullptr) return key;
     for (auto const& [inner, content] : a->members()) {
         auto const* other = b->find(inner);
-        if (other == nullptr || json::canonical(*other) != json::canonical(content)) return key + "." + inner;
+        if (other == nullptr || json::canonical(*other) != json::canonical(content))
+            return key + "." + inner;
     }
     return key;
 }
@@ -168,7 +174,8 @@ std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
         auto const* other = mine.find(key);
         if (other != nullptr && json::canonical(value) == json::canonical(*other)) continue;
         return Error{ExitCode::config, "cannot join run " + printable(stored.run.value),
-                     "its " + first_difference(key, value, other) + " differs from this site's configuration",
+                     "its " + first_difference(key, value, other) +
+                         " differs from this site's configuration",
                      "use the configuration of the run, or another run name and an empty store"};
     }
     return std::nullopt;

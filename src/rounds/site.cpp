@@ -7,7 +7,10 @@
 
 namespace curtail::rounds {
 
-Site::Site(SiteConfig config) : config_(std::move(config)), random_(std::uint64_t{config_.process.nonce} * 2 + 1) {}
+Site::Site(SiteConfig config)
+    : config_(std::move(config)), random_(std::uint64_t{config_.process.nonce} * 2 + 1)
+{
+}
 
 std::vector<Output> Site::on(MonoTime now, Input const& input)
 {
@@ -45,7 +48,8 @@ void Site::settle()
     if (exited()) wake_.reset();
 }
 
-/// The deadline is over. A contribution whose header is in the store is safe there: whoever merges next decides it.
+/// The deadline is over. A contribution whose header is in the store is safe there: whoever merges
+/// next decides it.
 void Site::out_of_time()
 {
     std::int64_t tokens = since_.count() * run_.params.block_tokens;
@@ -54,13 +58,17 @@ void Site::out_of_time()
     if (tokens == 0 || removal_ == Removal::left) return finish(ExitCode::ok);
     bool const sent = lone_sent_ && draft_ && draft_->encoded.sha256 == *lone_sent_;
     auto const work = std::to_string(tokens) + " tokens";
-    finish(ExitCode::unavailable,
-           Error{ExitCode::unavailable, "cannot leave the run in time",
-                 sent ? "the store did not say before the deadline whether it took commit " + std::to_string(draft_->commit.number.value) +
-                            " with the last " + work
-                      : "the store took the last " + work + " neither as a commit nor as a contribution before the deadline",
-                 sent ? "`curtail-status` shows whether it is there; if not, its blocks are trained again"
-                      : "they are lost to the run; their blocks are trained again"});
+    finish(
+        ExitCode::unavailable,
+        Error{
+            ExitCode::unavailable, "cannot leave the run in time",
+            sent ? "the store did not say before the deadline whether it took commit " +
+                       std::to_string(draft_->commit.number.value) + " with the last " + work
+                 : "the store took the last " + work +
+                       " neither as a commit nor as a contribution before the deadline",
+            sent
+                ? "`curtail-status` shows whether it is there; if not, its blocks are trained again"
+                : "they are lost to the run; their blocks are trained again"});
 }
 
 bool Site::fits(Input const& input) const
@@ -96,13 +104,15 @@ void Site::accept(Op op, Input const& input)
     (this->*answered)(input);
 }
 
-/// Who is no member yet has nothing to lose: a store that is read-only, forbidden, full or gone ends the process instead of being asked
-/// for ever. One header that cannot be read is not the store. True if it did.
+/// Who is no member yet has nothing to lose: a store that is read-only, forbidden, full or gone
+/// ends the process instead of being asked for ever. One header that cannot be read is not the
+/// store. True if it did.
 bool Site::refused_at_start(Input const& input)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
     auto const* unavailable = std::get_if<Unavailable>(&input);
-    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) || std::holds_alternative<Stored>(input))
+    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
+        std::holds_alternative<Stored>(input))
         refusals_at_start_ = 0;
     if (member_ || (unknown == nullptr && unavailable == nullptr)) return false;
     auto const code = unknown != nullptr ? unknown->code : unavailable->code;
@@ -111,7 +121,10 @@ bool Site::refused_at_start(Input const& input)
     if (header && detail::lasting(code)) return false;
     constexpr int limit = 6;
     if (++refusals_at_start_ < limit) return false;
-    finish(code, Error{code, "cannot begin in the run's store", unknown != nullptr ? unknown->why : unavailable->why, {}});
+    finish(code, Error{code,
+                       "cannot begin in the run's store",
+                       unknown != nullptr ? unknown->why : unavailable->why,
+                       {}});
     return true;
 }
 
@@ -125,7 +138,8 @@ void Site::stepped(Stepped const& step)
 {
     if (!loaded_ || !tip_->find(*member_)) return;
     if (!trainable().contains(step.blocks))
-        throw std::logic_error("trained blocks that were not to be trained: " + step.blocks.to_string());
+        throw std::logic_error("trained blocks that were not to be trained: " +
+                               step.blocks.to_string());
     since_ += step.blocks;
     ++steps_in_round_;
     measured_blocks_ += static_cast<double>(step.blocks.count());
@@ -180,14 +194,19 @@ bool Site::reached(MonoTime t)
 Millis Site::jitter(Millis most)
 {
     random_ = random_ * 6364136223846793005ULL + 1442695040888963407ULL;
-    return Millis{static_cast<std::int64_t>((random_ >> 33) % static_cast<std::uint64_t>(most.count() + 1))};
+    return Millis{
+        static_cast<std::int64_t>((random_ >> 33) % static_cast<std::uint64_t>(most.count() + 1))};
 }
 
-void Site::note(std::string type, json::Object details) { out_.emplace_back(Note{std::move(type), std::move(details)}); }
+void Site::note(std::string type, json::Object details)
+{
+    out_.emplace_back(Note{std::move(type), std::move(details)});
+}
 
 void Site::finish(ExitCode code, std::optional<Error> error)
 {
-    if (member_ && tip_) note("left", json::Object{{"member", member_->value}, {"commit", tip_->number.value}});
+    if (member_ && tip_)
+        note("left", json::Object{{"member", member_->value}, {"commit", tip_->number.value}});
     abandon_payloads();
     out_.emplace_back(Exit{code, std::move(error)});
     phase_ = Phase::exited;

@@ -14,7 +14,25 @@
 namespace curtail::rounds {
 
 /// States of docs/rounds.md.
-enum class State { probe, find, genesis, fold, join, base, run, cut, publish, lease, wait, gather, merge, lone, commit, adopt, exited };
+enum class State {
+    probe,
+    find,
+    genesis,
+    fold,
+    join,
+    base,
+    run,
+    cut,
+    publish,
+    lease,
+    wait,
+    gather,
+    merge,
+    lone,
+    commit,
+    adopt,
+    exited
+};
 [[nodiscard]] char const* to_text(State state);
 
 /// Who takes part, and in what.
@@ -39,14 +57,16 @@ struct Status {
     bool leaving{};
 };
 
-/// One process of one site in the round protocol: takes one thing that happened and returns what to do. Owns no thread, clock, file or
-/// socket. A value: a copy goes on by itself from the same state.
+/// One process of one site in the round protocol: takes one thing that happened and returns what to
+/// do. Owns no thread, clock, file or socket. A value: a copy goes on by itself from the same
+/// state.
 ///
 /// Begin with a Tick. `now` must not run backwards.
 class Site {
   public:
     explicit Site(SiteConfig config);
-    /// Throws std::logic_error if an answer does not fit the open question, or a report of the trainer what it was told to train.
+    /// Throws std::logic_error if an answer does not fit the open question, or a report of the
+    /// trainer what it was told to train.
     [[nodiscard]] std::vector<Output> on(MonoTime now, Input const& input);
     /// When the next Tick is due at the latest; nothing: only an answer can help.
     [[nodiscard]] std::optional<MonoTime> wake() const { return wake_; }
@@ -66,7 +86,8 @@ class Site {
         merge, lone_store, commit_create, commit_read, garbage, adopt_forward, adopt_apply, exited
     };
     // clang-format on
-    /// What belongs to a phase: its words, what it does next, who takes the answer to its question (null: it asks nothing).
+    /// What belongs to a phase: its words, what it does next, who takes the answer to its question
+    /// (null: it asks nothing).
     struct Row {
         Phase phase;
         State state;
@@ -109,7 +130,8 @@ class Site {
     struct Payload {
         std::vector<std::string> names;
         CommitNumber sent;  ///< newest number that a create naming them was sent for; 0: none
-        bool settled{};     ///< that number exists with other content: no create of ours can land any more
+        bool settled{};  ///< that number exists with other content: no create of ours can land any
+                         ///< more
         bool in_use{true};
     };
     struct Draft {
@@ -131,7 +153,8 @@ class Site {
         CommitNumber next;            ///< to be read
         std::optional<Commit> newer;  ///< the commit after it
         int rounds{1};                ///< still to be collected
-        int reads{1};                 ///< still to be made one by one at most, before a last one of the next model's commit
+        int reads{1};  ///< still to be made one by one at most, before a last one of the next
+                       ///< model's commit
     };
 
     // frame: site.cpp
@@ -153,10 +176,12 @@ class Site {
     Millis jitter(Millis most);
     void note(std::string type, json::Object details);
     void finish(ExitCode code, std::optional<Error> error = {});
-    void refuse(Error error);  ///< a record that cannot be verified: read again, exit at the sixth time
+    void refuse(
+        Error error);  ///< a record that cannot be verified: read again, exit at the sixth time
     [[nodiscard]] Time store_now() const;
     [[nodiscard]] MemberId writer() const;
-    [[nodiscard]] std::vector<Target> targets(Round round, std::string (*part_name)(std::string_view)) const;
+    [[nodiscard]] std::vector<Target> targets(Round round,
+                                              std::string (*part_name)(std::string_view)) const;
 
     // start: site_start.cpp
     bool act_probe_create();
@@ -356,12 +381,14 @@ class Site {
     std::vector<MemberId> sweep_;
     std::size_t sweep_at_{0};
     Key asked_;
-    std::map<Key, Unread> unread_;       ///< by every sweep since then
-    std::set<MemberId> not_looked_for_;  ///< by the last sweep: the store did not answer for their next header
+    std::map<Key, Unread> unread_;  ///< by every sweep since then
+    std::set<MemberId>
+        not_looked_for_;  ///< by the last sweep: the store did not answer for their next header
 
     Mode mode_{Mode::roster};
     Intents intents_;
-    std::map<MemberId, Seq> looked_;  ///< last decided seq of those in intents_.remove when their next header was looked for
+    std::map<MemberId, Seq> looked_;  ///< last decided seq of those in intents_.remove when their
+                                      ///< next header was looked for
     std::optional<Made> made_;
     std::optional<Digest> lone_sent_;  ///< digest of the last lone commit of this base
     std::optional<Draft> draft_;

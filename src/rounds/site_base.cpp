@@ -18,7 +18,8 @@ void Site::begin_base()
     go(Phase::base_wait);
 }
 
-/// Beside a member that was alone in this round: it will commit its own weights at once, and that is the first common base.
+/// Beside a member that was alone in this round: it will commit its own weights at once, and that
+/// is the first common base.
 bool Site::lone_partner() const
 {
     std::int64_t before = 0;
@@ -103,25 +104,31 @@ void Site::answered_base_forward(Input const& input)
 bool Site::load_failed(Input const& input)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
-    constexpr int failures_limit = 8;  // over some seconds: a newer commit may only be late in showing
+    constexpr int failures_limit =
+        8;  // over some seconds: a newer commit may only be late in showing
     if (corrupt == nullptr || ++load_failures_ < failures_limit) return false;
-    finish(
-        ExitCode::data,
-        Error{ExitCode::data, "cannot read the model of commit " + std::to_string(tip_->number.value), corrupt->name + ": " + corrupt->why,
-              "the store lost or changed it; the chain is good up to that commit: restore the object, or begin a new run "
-              "from an earlier commit's model"});
+    finish(ExitCode::data,
+           Error{ExitCode::data,
+                 "cannot read the model of commit " + std::to_string(tip_->number.value),
+                 corrupt->name + ": " + corrupt->why,
+                 "the store lost or changed it; the chain is good up to that commit: restore the "
+                 "object, or begin a new run "
+                 "from an earlier commit's model"});
     return true;
 }
 
-/// Not in the table any more: what was not decided is worth nothing. Goes on as a new life, unless another process took the place.
+/// Not in the table any more: what was not decided is worth nothing. Goes on as a new life, unless
+/// another process took the place.
 void Site::removed()
 {
     auto const& members = tip_->members;
     bool const other = std::any_of(members.begin(), members.end(), [&](Member const& m) {
-        return m.site == config_.process.site && member_parts(m.id).admitted > member_parts(*member_).admitted;
+        return m.site == config_.process.site &&
+               member_parts(m.id).admitted > member_parts(*member_).admitted;
     });
     if (loaded_) out_.emplace_back(Discard{});
-    if (deadline_ || other || removal_ == Removal::succeeded || removal_ == Removal::left) return finish(ExitCode::ok);
+    if (deadline_ || other || removal_ == Removal::succeeded || removal_ == Removal::left)
+        return finish(ExitCode::ok);
     member_.reset();
     removal_.reset();
     loaded_ = false;

@@ -45,9 +45,11 @@ void Site::own_decisions()
         if (d.member == *member_) not_finite_ = d.refused == Refusal::nan ? not_finite_ + 1 : 0;
     constexpr int not_finite_limit = 3;
     if (not_finite_ < not_finite_limit) return;
-    finish(ExitCode::data, Error{ExitCode::data, "cannot go on training",
-                                 "the work of three rounds in a row had values that are not finite, and was refused",
-                                 "lower the learning rate, or look at this site's hardware"});
+    finish(
+        ExitCode::data,
+        Error{ExitCode::data, "cannot go on training",
+              "the work of three rounds in a row had values that are not finite, and was refused",
+              "lower the learning rate, or look at this site's hardware"});
 }
 
 void Site::begin_commit(Mode mode)
@@ -109,8 +111,9 @@ bool Site::act_commit_create()
 
 void Site::answered_commit_create(Input const&) { phase_ = Phase::commit_read; }
 
-/// A record that readers would refuse must never stand in the chain, where nothing could follow it. What others have announced is the
-/// only thing in it that this program did not make: it is doubted before the program is.
+/// A record that readers would refuse must never stand in the chain, where nothing could follow it.
+/// What others have announced is the only thing in it that this program did not make: it is doubted
+/// before the program is.
 bool Site::set_draft(Commit commit)
 {
     auto encoded = encode(commit);
@@ -136,7 +139,9 @@ bool Site::spoil_widest()
     auto widest = headers_.end();
     for (auto it = headers_.begin(); it != headers_.end(); ++it) {
         bool const readable = it->second.header.base_round.value > 0;
-        auto const width = [](auto const& entry) { return entry->second.header.ranges.list().size(); };
+        auto const width = [](auto const& entry) {
+            return entry->second.header.ranges.list().size();
+        };
         if (readable && (widest == headers_.end() || width(it) > width(widest))) widest = it;
     }
     if (widest == headers_.end()) return false;
@@ -145,7 +150,8 @@ bool Site::spoil_widest()
     return true;
 }
 
-/// The stored weights contain exactly the work that would be included now, on top of this round's model.
+/// The stored weights contain exactly the work that would be included now, on top of this round's
+/// model.
 bool Site::lone_valid(Commit const& next) const
 {
     std::vector<std::tuple<MemberId, Seq, float>> included;
@@ -153,7 +159,8 @@ bool Site::lone_valid(Commit const& next) const
         if (d.refused) return false;
         included.emplace_back(d.member, d.seq, 0.0F);
     }
-    return dropped_.empty() && base_ == tip_->round && made_ && made_->key.parent == tip_->model && made_->key.included == included;
+    return dropped_.empty() && base_ == tip_->round && made_ && made_->key.parent == tip_->model &&
+           made_->key.included == included;
 }
 
 void Site::answered_commit_read(Input const& input)
@@ -162,7 +169,8 @@ void Site::answered_commit_read(Input const& input)
         auto const round = tip_->round;
         if (!take_next(got->bytes)) return;
         if (tip_sha256_ == draft_->encoded.sha256) return landed();
-        bool const rebuild = mode_ != Mode::fold && tip_->round == round && tip_->find(*member_) != nullptr;
+        bool const rebuild =
+            mode_ != Mode::fold && tip_->round == round && tip_->find(*member_) != nullptr;
         if (rebuild) return go(Phase::commit_create);
         abandon_payloads();
         return go_on_from_commit();
@@ -226,7 +234,8 @@ void Site::settle_payloads(Commit const& record)
     auto const named = [&](std::string const& name) {
         auto const is = [&](PartRef const& p) { return p.name == name; };
         bool const model = std::any_of(record.model.parts.begin(), record.model.parts.end(), is);
-        return model || (record.outer && std::any_of(record.outer->parts.begin(), record.outer->parts.end(), is));
+        return model || (record.outer &&
+                         std::any_of(record.outer->parts.begin(), record.outer->parts.end(), is));
     };
     for (auto& payload : payloads_) {
         if (payload.sent != record.number) continue;
@@ -287,7 +296,8 @@ void Site::answered_adopt(Input const& input)
     resume();
 }
 
-/// Back to what was interrupted, if the round is the same and a contribution still waits for its merge.
+/// Back to what was interrupted, if the round is the same and a contribution still waits for its
+/// merge.
 void Site::resume()
 {
     if (!has_published()) back_ = Phase::run;

@@ -16,16 +16,19 @@ CommitNumber model_before(Commit const& commit)
 
 }  // namespace
 
-/// After its merge commit, before anything else, so that a site that leaves does it too. The first time a process also looks at rounds
-/// before the one whose turn it is: their writers may have been killed.
+/// After its merge commit, before anything else, so that a site that leaves does it too. The first
+/// time a process also looks at rounds before the one whose turn it is: their writers may have been
+/// killed.
 void Site::begin_garbage()
 {
     constexpr int rounds_back = 8;
-    constexpr int reads = 100;  // many roster commits in one round must not hold up the training for long
+    constexpr int reads =
+        100;  // many roster commits in one round must not hold up the training for long
     garbage_.reset();
     auto const oldest_kept = tip_->round.value - run_.params.keep_models + 1;
     for (auto const& merge : tip_->recent)
-        if (merge.round.value == oldest_kept && oldest_kept > 1) garbage_ = Garbage{merge.number, {}, collected_ ? 1 : rounds_back, reads};
+        if (merge.round.value == oldest_kept && oldest_kept > 1)
+            garbage_ = Garbage{merge.number, {}, collected_ ? 1 : rounds_back, reads};
     collected_ = collected_ || garbage_;
 }
 
@@ -38,7 +41,8 @@ bool Site::act_garbage()
 void Site::answered_garbage(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    auto commit = got != nullptr ? decode_commit(got->bytes, commit_name(garbage_->next)) : Result<Commit>{};
+    auto commit =
+        got != nullptr ? decode_commit(got->bytes, commit_name(garbage_->next)) : Result<Commit>{};
     bool more = got != nullptr && commit;
     if (more) {
         if (garbage_->newer) {
@@ -48,7 +52,8 @@ void Site::answered_garbage(Input const& input)
         --garbage_->reads;
         more = garbage_->rounds > 0 && commit->number.value > 1 && garbage_->reads >= 0;
         // The last read leaps over roster commits to the next model: it is what takes most room.
-        garbage_->next = garbage_->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
+        garbage_->next =
+            garbage_->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
         garbage_->newer = std::move(*commit);
     }
     if (more) return go(Phase::garbage);
@@ -56,8 +61,8 @@ void Site::answered_garbage(Input const& input)
     go_on_from_commit();
 }
 
-/// The model that `old` made, momentum that the commit after it does not name any more, deltas decided in it, and what members left
-/// behind that were removed after it.
+/// The model that `old` made, momentum that the commit after it does not name any more, deltas
+/// decided in it, and what members left behind that were removed after it.
 void Site::delete_garbage(Commit const& old, Commit const& newer)
 {
     bool const merge = old.kind == Commit::Kind::merge;
@@ -75,21 +80,24 @@ void Site::delete_garbage(Commit const& old, Commit const& newer)
     for (auto const& r : newer.removed) {
         auto const* m = old.find(r.member);
         if (m == nullptr || r.reason == Removal::left || r.reason == Removal::complete) continue;
-        delete_deltas(m->id, m->seq.next(), {m->seq.value + run_.params.max_undecided + 1}, m->since_round, old.round);
+        delete_deltas(m->id, m->seq.next(), {m->seq.value + run_.params.max_undecided + 1},
+                      m->since_round, old.round);
     }
 }
 
 /// Deltas whose headers nobody can read, or that never got one: of every base that they can be of.
 void Site::delete_deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest)
 {
-    auto const oldest = std::max(since.value, newest.value - run_.params.max_staleness - run_.params.max_missed);
+    auto const oldest =
+        std::max(since.value, newest.value - run_.params.max_staleness - run_.params.max_missed);
     for (Round base{oldest}; base <= newest; base = base.next())
         for (Seq seq = first; seq <= last; seq = seq.next()) delete_delta(member, seq, base);
 }
 
 void Site::delete_delta(MemberId const& member, Seq seq, Round base)
 {
-    for (auto const& part : run_.parts) out_.emplace_back(Delete{delta_name(base, member, seq, delta_part(part.name))});
+    for (auto const& part : run_.parts)
+        out_.emplace_back(Delete{delta_name(base, member, seq, delta_part(part.name))});
 }
 
 }  // namespace curtail::rounds

@@ -12,7 +12,8 @@ void Site::begin_sweep(std::vector<MemberId> members)
     sweep_at_ = 0;
     not_looked_for_.clear();
     for (auto const& own : undecided_)
-        if (own.published) headers_[{own.header.member, own.header.seq}] = {own.header, own.encoded->sha256, {}};
+        if (own.published)
+            headers_[{own.header.member, own.header.seq}] = {own.header, own.encoded->sha256, {}};
 }
 
 std::vector<MemberId> Site::others() const
@@ -30,7 +31,9 @@ std::vector<MemberId> Site::earlier_lives() const
     auto const mine = member_ ? member_parts(*member_).admitted : CommitNumber{INT64_MAX};
     for (auto const& m : tip_->members) {
         auto const parts = member_parts(m.id);
-        if (m.site == config_.process.site && parts.process != config_.process && parts.admitted < mine) ids.push_back(m.id);
+        if (m.site == config_.process.site && parts.process != config_.process &&
+            parts.admitted < mine)
+            ids.push_back(m.id);
     }
     return ids;
 }
@@ -50,7 +53,8 @@ bool Site::act_sweep()
     return false;
 }
 
-/// Pauses grow with the tries of one name only, so that many bad ones do not hold up a site for long.
+/// Pauses grow with the tries of one name only, so that many bad ones do not hold up a site for
+/// long.
 void Site::answered_sweep(Input const& input)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
@@ -62,8 +66,8 @@ void Site::answered_sweep(Input const& input)
     tries_ = 0;
 }
 
-/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on, unless asking does not help. True if it asks
-/// again.
+/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on, unless
+/// asking does not help. True if it asks again.
 bool Site::unanswered(Unknown const& unknown)
 {
     bool const lasting = detail::lasting(unknown.code);
@@ -78,12 +82,13 @@ bool Site::unanswered(Unknown const& unknown)
     return false;
 }
 
-/// For as long as makes a silent member suspect, no sweep could read it: waiting on would hold the member's blocks for ever. A starter,
-/// whose sweeps are few, leaves the removal to the members.
+/// For as long as makes a silent member suspect, no sweep could read it: waiting on would hold the
+/// member's blocks for ever. A starter, whose sweeps are few, leaves the removal to the members.
 bool Site::unreadable_for_long(Key const& key) const
 {
     auto const it = unread_.find(key);
-    return member_ && it != unread_.end() && now_ - it->second.since >= run_.params.drop_after + run_.params.skew;
+    return member_ && it != unread_.end() &&
+           now_ - it->second.since >= run_.params.drop_after + run_.params.skew;
 }
 
 /// false: it cannot be read and is to be read again.
@@ -113,16 +118,20 @@ Found const* Site::header_of(MemberId const& id) const
 
 bool Site::suspect(Member const& m) const
 {
-    return m.missed >= run_.params.max_missed || store_now() - m.seen > run_.params.drop_after + run_.params.skew;
+    return m.missed >= run_.params.max_missed ||
+           store_now() - m.seen > run_.params.drop_after + run_.params.skew;
 }
 
-/// Only who was looked for and has left nothing that can be read: removing a member throws away what it has announced.
+/// Only who was looked for and has left nothing that can be read: removing a member throws away
+/// what it has announced.
 void Site::want_removal(MemberId const& id, Removal reason)
 {
     if (header_of(id) != nullptr || not_looked_for_.contains(id)) return;
     auto const seq = tip_->find(id)->seq;
     if (auto const it = unread_.find({id, seq.next()}); it != unread_.end())
-        note("header-unreadable", json::Object{{"member", id.value}, {"name", header_name(id, seq.next())}, {"why", it->second.why}});
+        note("header-unreadable", json::Object{{"member", id.value},
+                                               {"name", header_name(id, seq.next())},
+                                               {"why", it->second.why}});
     intents_.remove[id] = reason;
     looked_[id] = seq;
 }

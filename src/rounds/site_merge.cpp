@@ -19,7 +19,8 @@ bool Site::act_lease_create()
         leave();
         return true;
     }
-    create(lease_name(tip_->round, lease_.k + 1), encode(Lease{writer(), lease_.k + 1, run_.params.lease, store_now()}).bytes);
+    create(lease_name(tip_->round, lease_.k + 1),
+           encode(Lease{writer(), lease_.k + 1, run_.params.lease, store_now()}).bytes);
     return true;
 }
 
@@ -138,11 +139,13 @@ bool Site::all_found() const
     auto const dead = earlier_lives();
     return std::all_of(tip_->members.begin(), tip_->members.end(), [&](Member const& m) {
         bool const late = m.seq.value == 0 && m.seen - *round_began_ > run_.params.round_time / 2;
-        bool const expected = m.id != *member_ && !m.held.empty() && m.missed < run_.params.max_missed && !late;
+        bool const expected =
+            m.id != *member_ && !m.held.empty() && m.missed < run_.params.max_missed && !late;
         if (!expected || std::find(dead.begin(), dead.end(), m.id) != dead.end()) return true;
         return std::any_of(headers_.begin(), headers_.end(), [&](auto const& entry) {
             auto const& header = entry.second.header;
-            return entry.first.first == m.id && (header.base_round == tip_->round || header.leaving);
+            return entry.first.first == m.id &&
+                   (header.base_round == tip_->round || header.leaving);
         });
     });
 }
@@ -159,7 +162,8 @@ Site::MergeKey Site::key_of(Commit const& commit)
 bool Site::act_merge()
 {
     if (deadline_) {
-        // Whoever is to leave begins no merge: its own work is safe in the store, and somebody else merges it.
+        // Whoever is to leave begins no merge: its own work is safe in the store, and somebody else
+        // merges it.
         abandon_payloads();
         if (mode_ == Mode::fold) finish(ExitCode::ok);
         else leave();
@@ -179,7 +183,15 @@ bool Site::act_merge()
     abandon_payloads();
     ++attempt_;
     auto const round = tip_->round.next();
-    Merge merge{0, tip_->model, tip_->outer, {}, key.outer_step, run_.outer.eta, run_.outer.mu, targets(round, weights_part), {}};
+    Merge merge{0,
+                tip_->model,
+                tip_->outer,
+                {},
+                key.outer_step,
+                run_.outer.eta,
+                run_.outer.mu,
+                targets(round, weights_part),
+                {}};
     if (key.outer_step) merge.momentum = targets(round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back({member, seq, scale, headers_.at({member, seq}).header.parts});
@@ -198,7 +210,8 @@ void Site::answered_merge(Input const& input)
     if (merged == nullptr) {
         abandon_payloads();
         if (load_failed(input)) return;
-        if (std::holds_alternative<Unavailable>(input) && tries_ < detail::tries_limit) return retry(Phase::merge);
+        if (std::holds_alternative<Unavailable>(input) && tries_ < detail::tries_limit)
+            return retry(Phase::merge);
         return give_up();
     }
     if (!merged->bad.empty()) return merge_refused(merged->bad);
@@ -211,7 +224,8 @@ void Site::answered_merge(Input const& input)
     go(Phase::commit_create);
 }
 
-/// A refusal is final, so an object that seems to be absent is asked for again some polls long before that is believed.
+/// A refusal is final, so an object that seems to be absent is asked for again some polls long
+/// before that is believed.
 void Site::merge_refused(std::vector<Merged::Bad> const& bad)
 {
     constexpr int absent_limit = 5;
@@ -234,7 +248,8 @@ bool Site::act_lone_store()
     payloads_.push_back({detail::names_of(store.parts), {}});
     MergeKey key;
     key.parent = tip_->model;
-    for (auto const& own : undecided_) key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
+    for (auto const& own : undecided_)
+        key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
     made_ = Made{std::move(key), {}, {}};
     store.op = ask(Question::store);
     out_.emplace_back(std::move(store));

@@ -8,10 +8,12 @@
 /// PROBE, FIND, GENESIS, FOLD, JOIN.
 namespace curtail::rounds {
 
-void detail::require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names)
+void detail::require_targets(std::vector<PartRef> const& parts,
+                             std::vector<std::string> const& names)
 {
-    bool const same = std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
-                                 [](PartRef const& p, std::string const& n) { return p.name == n; });
+    bool const same =
+        std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
+                   [](PartRef const& p, std::string const& n) { return p.name == n; });
     if (!same) throw std::logic_error("stored other parts than were asked for");
 }
 
@@ -32,14 +34,18 @@ void Site::answered_probe(Input const& input)
     auto const* created = std::get_if<Created>(&input);
     if (phase_ == Phase::probe_create) {
         if (created == nullptr) return retry(Phase::probe_create);
-        if (!created->stored_at) throw std::logic_error("a create that wants its time was answered without");
+        if (!created->stored_at)
+            throw std::logic_error("a create that wants its time was answered without");
         store_offset_ = created->stored_at->time_since_epoch() - now_.time_since_epoch();
         return go(Phase::probe_again);
     }
     if (created != nullptr)
-        return finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot use this store",
-                                                "it made " + probe_name(config_.process, attempt_) + " twice, though the name existed",
-                                                "use a store that creates only if absent (no versioned bucket, no old server)"});
+        return finish(
+            ExitCode::protocol,
+            Error{ExitCode::protocol, "cannot use this store",
+                  "it made " + probe_name(config_.process, attempt_) +
+                      " twice, though the name existed",
+                  "use a store that creates only if absent (no versioned bucket, no old server)"});
     if (std::holds_alternative<Exists>(input)) go(Phase::run_get);
     else retry(Phase::probe_again);
 }
@@ -71,7 +77,8 @@ void Site::answered_run(Input const& input)
     auto const& site = config_.process.site;
     if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
         return finish(ExitCode::config,
-                      Error{ExitCode::config, "cannot join run " + run->run.value, "site " + site.value + " is not in its list",
+                      Error{ExitCode::config, "cannot join run " + run->run.value,
+                            "site " + site.value + " is not in its list",
                             "name the site in the run's configuration before the run is created"});
     run_ = std::move(*run);
     run_sha256_ = sha256(got->bytes);
@@ -130,15 +137,19 @@ void Site::found_newest()
     go(Phase::find_sent);
 }
 
-/// A commit below the newest may only be late in showing, for as long as a client may believe an old "not there"; after that it is lost.
+/// A commit below the newest may only be late in showing, for as long as a client may believe an
+/// old "not there"; after that it is lost.
 void Site::retry_absent(Phase phase, Input const& input, CommitNumber absent)
 {
     constexpr int misses_limit = 14;  // over more than a minute
     if (!std::holds_alternative<Missing>(input) || ++misses_ < misses_limit) return retry(phase);
     auto const newest = tip_ ? tip_->number : found_;
-    finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot read the run's chain",
-                                     commit_name(absent) + " is missing, but " + commit_name(newest) + " is there",
-                                     "the store lost it: restore it from a copy, or begin a new run from the newest model"});
+    finish(
+        ExitCode::protocol,
+        Error{
+            ExitCode::protocol, "cannot read the run's chain",
+            commit_name(absent) + " is missing, but " + commit_name(newest) + " is there",
+            "the store lost it: restore it from a copy, or begin a new run from the newest model"});
 }
 
 bool Site::act_find_parent()
@@ -154,7 +165,9 @@ void Site::answered_find_parent(Input const& input)
     misses_ = 0;
     auto const parent = decode_commit(got->bytes, commit_name({found_.value - 1}));
     auto child = decode_commit(found_bytes_, commit_name(found_));
-    auto error = !parent ? std::optional(parent.error()) : !child ? child.error() : check(run_, *parent, sha256(got->bytes), *child);
+    auto error = !parent  ? std::optional(parent.error())
+                 : !child ? child.error()
+                          : check(run_, *parent, sha256(got->bytes), *child);
     if (error) {
         found_ = missing_ = {};
         phase_ = Phase::find_commit;
@@ -167,11 +180,13 @@ void Site::answered_find_parent(Input const& input)
     go(Phase::find_sent);
 }
 
-/// A number that a create of ours was sent for and that the chain has grown beyond unread: as when many begin a run at once.
+/// A number that a create of ours was sent for and that the chain has grown beyond unread: as when
+/// many begin a run at once.
 CommitNumber Site::passed_over() const
 {
     for (auto const& payload : payloads_)
-        if (payload.sent.value != 0 && payload.sent < tip_->number && !payload.settled) return payload.sent;
+        if (payload.sent.value != 0 && payload.sent < tip_->number && !payload.settled)
+            return payload.sent;
     return {};
 }
 
@@ -234,9 +249,12 @@ void Site::choose_way_in()
 {
     draft_.reset();
     auto const& members = tip_->members;
-    auto const ours = [&](Member const& m) { return member_parts(m.id).process == config_.process; };
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == config_.process;
+    };
     bool const in_already = std::any_of(members.begin(), members.end(), ours);
-    bool const anyone = std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(m); });
+    bool const anyone =
+        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(m); });
     if (!members.empty() && !anyone && !in_already) return go(Phase::fold);
     begin_sweep(earlier_lives());
     go(Phase::join_headers);
@@ -296,7 +314,8 @@ void Site::answered_genesis_store(Input const& input)
     go(Phase::genesis_create);
 }
 
-/// Nobody is there: as a non-member decide what was left behind and remove who left nothing. Never rebuilt over newcomers.
+/// Nobody is there: as a non-member decide what was left behind and remove who left nothing. Never
+/// rebuilt over newcomers.
 bool Site::act_fold()
 {
     intents_ = {};
@@ -328,7 +347,9 @@ bool Site::act_join_headers()
 
 bool Site::act_join()
 {
-    auto const ours = [&](Member const& m) { return member_parts(m.id).process == config_.process; };
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == config_.process;
+    };
     auto const in = std::find_if(tip_->members.begin(), tip_->members.end(), ours);
     if (in != tip_->members.end()) {
         member_ = in->id;

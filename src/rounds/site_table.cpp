@@ -51,8 +51,9 @@ constexpr Site::Row Site::rows[] = {
 
 char const* to_text(State state)
 {
-    static constexpr char const* words[] = {"probe", "find", "genesis", "fold",  "join", "base",   "run",   "cut",   "publish",
-                                            "lease", "wait", "gather",  "merge", "lone", "commit", "adopt", "exited"};
+    static constexpr char const* words[] = {"probe", "find", "genesis", "fold",  "join",  "base",
+                                            "run",   "cut",  "publish", "lease", "wait",  "gather",
+                                            "merge", "lone", "commit",  "adopt", "exited"};
     return words[static_cast<int>(state)];
 }
 
@@ -68,8 +69,10 @@ Status Site::status() const
     s.state = row().state;
     s.waiting_for = row().waiting_for;
     if (s.state == State::run && !known) s.waiting_for = "the newest commit";
-    else if ((phase_ == Phase::run || phase_ == Phase::run_poll) && trainable().empty()) s.waiting_for = "blocks to train";
-    if (mode_ == Mode::fold && (s.state == State::merge || s.state == State::commit)) s.state = State::fold;
+    else if ((phase_ == Phase::run || phase_ == Phase::run_poll) && trainable().empty())
+        s.waiting_for = "blocks to train";
+    if (mode_ == Mode::fold && (s.state == State::merge || s.state == State::commit))
+        s.state = State::fold;
     s.member = member_;
     s.base = base_;
     s.since = since_;

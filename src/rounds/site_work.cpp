@@ -38,7 +38,11 @@ Ranges Site::trainable() const
     return blocks;
 }
 
-bool Site::cut_possible() const { return !since_.empty() && static_cast<std::int64_t>(undecided_.size()) < run_.params.max_undecided; }
+bool Site::cut_possible() const
+{
+    return !since_.empty() &&
+           static_cast<std::int64_t>(undecided_.size()) < run_.params.max_undecided;
+}
 
 bool Site::round_over()
 {
@@ -61,11 +65,13 @@ Millis Site::poll_interval() const
     return interval;
 }
 
-/// At most one quantum left to train, free blocks, and a target above what it holds: worth a roster commit with the rate measured now.
+/// At most one quantum left to train, free blocks, and a target above what it holds: worth a roster
+/// commit with the rate measured now.
 bool Site::wants_rate() const
 {
     auto const& me = *tip_->find(*member_);
-    if (measured_seconds_ <= 0 || rate() <= 0 || trainable().count() > run_.params.grant_quantum) return false;
+    if (measured_seconds_ <= 0 || rate() <= 0 || trainable().count() > run_.params.grant_quantum)
+        return false;
     auto left = Ranges::between(0, run_.stream_blocks()) - tip_->done;
     auto const blocks_left = left.count();
     Rate sum = rate();
@@ -73,15 +79,18 @@ bool Site::wants_rate() const
         left -= m.held;
         if (m.id != me.id) sum += m.rate;
     }
-    return !left.empty() && me.rate != rate() && grant_target(run_, blocks_left, rate(), sum) > me.held.count();
+    return !left.empty() && me.rate != rate() &&
+           grant_target(run_, blocks_left, rate(), sum) > me.held.count();
 }
 
 /// A lone member publishes only what it cannot commit as its own weights any more.
 bool Site::wants_publishing() const
 {
-    bool const unpublished = std::any_of(undecided_.begin(), undecided_.end(), [](Own const& own) { return !own.published; });
+    bool const unpublished = std::any_of(undecided_.begin(), undecided_.end(),
+                                         [](Own const& own) { return !own.published; });
     if (!unpublished || !lone()) return unpublished;
-    return static_cast<std::int64_t>(undecided_.size()) >= run_.params.max_undecided || (since_.empty() && trainable().empty());
+    return static_cast<std::int64_t>(undecided_.size()) >= run_.params.max_undecided ||
+           (since_.empty() && trainable().empty());
 }
 
 bool Site::act_run()
@@ -174,7 +183,9 @@ void Site::begin_cut(bool leaving)
 void Site::answered_cut(Input const& input)
 {
     auto const& ready = std::get<CutReady>(input);
-    if (ready.ranges != since_) throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " + since_.to_string());
+    if (ready.ranges != since_)
+        throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
+                               since_.to_string());
     auto const parts = run_.parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
         throw std::logic_error("a cut must count each part");
@@ -192,11 +203,14 @@ void Site::answered_cut(Input const& input)
     if (!h.ranges.empty())
         for (std::size_t i = 0; i < parts; ++i) {
             auto const part = delta_part(run_.parts[i].name);
-            h.parts.push_back({{part, delta_name(base_, *member_, h.seq, part), 0, {}}, ready.sumsq[i], ready.nonfinite[i]});
+            h.parts.push_back({{part, delta_name(base_, *member_, h.seq, part), 0, {}},
+                               ready.sumsq[i],
+                               ready.nonfinite[i]});
         }
     if (h.nonfinite > 0) h.parts.clear();
     own.stored = h.parts.empty();
-    note("cut", json::Object{{"member", member_->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    note("cut",
+         json::Object{{"member", member_->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
     undecided_.push_back(std::move(own));
     next_seq_ = next_seq_.next();
     since_ = {};
@@ -204,7 +218,8 @@ void Site::answered_cut(Input const& input)
     go(lone_possible() ? Phase::lone_store : Phase::publish_store);
 }
 
-/// The weights at the last cut are the round's model less all own undecided work, and nobody else has any.
+/// The weights at the last cut are the round's model less all own undecided work, and nobody else
+/// has any.
 bool Site::lone_possible() const
 {
     bool work = false;
@@ -217,13 +232,15 @@ bool Site::lone_possible() const
 
 Site::Own* Site::next_unpublished()
 {
-    auto const it = std::find_if(undecided_.begin(), undecided_.end(), [](Own const& own) { return !own.published; });
+    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
+                                 [](Own const& own) { return !own.published; });
     return it == undecided_.end() ? nullptr : &*it;
 }
 
 bool Site::has_published() const
 {
-    return std::any_of(undecided_.begin(), undecided_.end(), [](Own const& own) { return own.published; });
+    return std::any_of(undecided_.begin(), undecided_.end(),
+                       [](Own const& own) { return own.published; });
 }
 
 bool Site::act_publish_store()
@@ -238,7 +255,8 @@ bool Site::act_publish_store()
         return true;
     }
     StoreDelta store{0, own->header.seq, {}};
-    for (auto const& part : own->header.parts) store.parts.push_back({part.payload.part, part.payload.name});
+    for (auto const& part : own->header.parts)
+        store.parts.push_back({part.payload.part, part.payload.name});
     store.op = ask(Question::store);
     out_.emplace_back(std::move(store));
     return true;
@@ -270,7 +288,8 @@ void Site::answered_publish(Input const& input)
         std::vector<std::string> names;
         for (auto const& part : own.header.parts) names.push_back(part.payload.name);
         detail::require_targets(stored->parts, names);
-        for (std::size_t i = 0; i < names.size(); ++i) own.header.parts[i].payload = stored->parts[i];
+        for (std::size_t i = 0; i < names.size(); ++i)
+            own.header.parts[i].payload = stored->parts[i];
         own.stored = true;
         return go(Phase::publish_header);
     }
@@ -283,17 +302,21 @@ void Site::answered_publish(Input const& input)
     enter_run();
 }
 
-/// By an earlier try of ours, or by a stranger: then what the others find is not this work, and no second header can announce it.
+/// By an earlier try of ours, or by a stranger: then what the others find is not this work, and no
+/// second header can announce it.
 void Site::name_taken(std::string const& bytes)
 {
     auto const& own = *next_unpublished();
     if (bytes == own.encoded->bytes) return contributed();
     // A store now and then reads badly; what stands there is the same each time.
     if (tries_ < detail::tries_limit) return retry(Phase::publish_read);
-    finish(ExitCode::protocol, Error{ExitCode::protocol, "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
-                                     "another object stands under " + header_name(own.header.member, own.header.seq),
-                                     "see that only this run's sites write to the store; the site goes on when it is started again, "
-                                     "and these blocks are trained again"});
+    finish(ExitCode::protocol,
+           Error{ExitCode::protocol,
+                 "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
+                 "another object stands under " + header_name(own.header.member, own.header.seq),
+                 "see that only this run's sites write to the store; the site goes on when it is "
+                 "started again, "
+                 "and these blocks are trained again"});
 }
 
 void Site::contributed()
@@ -301,7 +324,8 @@ void Site::contributed()
     auto& own = *next_unpublished();
     own.published = true;
     auto const& h = own.header;
-    note("contributed", json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    note("contributed",
+         json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
     go(Phase::publish_store);
 }
 
@@ -313,7 +337,8 @@ void Site::published_all()
     enter_run();
 }
 
-/// Finish the step and contribute what was done. Who has no model yet leaves by a header without work.
+/// Finish the step and contribute what was done. Who has no model yet leaves by a header without
+/// work.
 void Site::leave()
 {
     if (loaded_) return begin_cut(true);

@@ -34,7 +34,8 @@ Result<std::pair<RunSpec, Digest>> read_run(VerifySource const& source)
     return std::pair{std::move(*run), sha256(*bytes)};
 }
 
-Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec const& run, Digest parent)
+Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec const& run,
+                                         Digest parent)
 {
     std::vector<Commit> chain;
     for (CommitNumber number{1};; number = number.next()) {
@@ -44,7 +45,8 @@ Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec con
         if (!*bytes) break;
         auto commit = decode_commit(**bytes, name);
         if (!commit) return tl::unexpected(commit.error());
-        auto const error = chain.empty() ? check_genesis(run, parent, *commit) : check(run, chain.back(), parent, *commit);
+        auto const error = chain.empty() ? check_genesis(run, parent, *commit)
+                                         : check(run, chain.back(), parent, *commit);
         if (error) return tl::unexpected(*error);
         parent = sha256(**bytes);
         chain.push_back(std::move(*commit));
@@ -80,7 +82,8 @@ class Verifier {
         for (auto const& m : parent.members) held[m.id] = m.held;
         for (auto const& d : c.decided) {
             if (!d.refused && ledger_.overlaps(d.ranges))
-                return wrong(commit_name(c.number), "includes blocks a second time: " + header_name(d.member, d.seq));
+                return wrong(commit_name(c.number),
+                             "includes blocks a second time: " + header_name(d.member, d.seq));
             if (!d.refused) {
                 ledger_ += d.ranges;
                 tokens_ += d.tokens;
@@ -89,29 +92,38 @@ class Verifier {
                 if (auto good = contribution(parent, held[d.member], c, d); !good) return good;
             held[d.member] -= d.ranges;
         }
-        if (c.totals.tokens != tokens_) return wrong(commit_name(c.number), "totals are not the sum of contributions");
-        if (c.done != ledger_) return wrong(commit_name(c.number), "done is not the union of contributions");
+        if (c.totals.tokens != tokens_)
+            return wrong(commit_name(c.number), "totals are not the sum of contributions");
+        if (c.done != ledger_)
+            return wrong(commit_name(c.number), "done is not the union of contributions");
         return {};
     }
 
     /// What was refused is not in the model: its header only has to be the one that was refused.
-    Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c, Decided const& d)
+    Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c,
+                              Decided const& d)
     {
         auto const name = header_name(d.member, d.seq);
         auto const number = std::to_string(c.number.value);
         auto const bytes = must_get(source_, name);
         if (!bytes) return tl::unexpected(bytes.error());
-        if (sha256(*bytes) != *d.header) return wrong(name, "its digest is not the one in commit " + number);
+        if (sha256(*bytes) != *d.header)
+            return wrong(name, "its digest is not the one in commit " + number);
         ++summary_.headers;
         if (d.refused) return {};
         auto const header = decode_header(*bytes, name);
         if (!header) return tl::unexpected(header.error());
         if (auto const reason = refusal(summary_.run, parent, held, *header))
-            return wrong(name, "commit " + number + " includes it, though it must be refused: " + to_text(*reason));
-        bool const same = header->ranges == d.ranges && header->tokens == d.tokens && header->steps == d.steps &&
-                          parent.round.value - header->base_round.value == d.staleness && norm_of(*header) == d.norm;
+            return wrong(name, "commit " + number +
+                                   " includes it, though it must be refused: " + to_text(*reason));
+        bool const same = header->ranges == d.ranges && header->tokens == d.tokens &&
+                          header->steps == d.steps &&
+                          parent.round.value - header->base_round.value == d.staleness &&
+                          norm_of(*header) == d.norm;
         if (!same) return wrong(name, "its work is not what commit " + number + " decided");
-        if (header->leaving != leaves(c, d)) return wrong(name, "its member leaves, or does not, otherwise than in commit " + number);
+        if (header->leaving != leaves(c, d))
+            return wrong(name,
+                         "its member leaves, or does not, otherwise than in commit " + number);
         std::vector<PartRef> parts;
         for (auto const& part : header->parts) parts.push_back(part.payload);
         return payloads(parts, c.round.value >= oldest_kept_);
@@ -120,10 +132,12 @@ class Verifier {
     /// Whether `d` is the contribution by which its member left.
     [[nodiscard]] static bool leaves(Commit const& c, Decided const& d)
     {
-        bool const left = std::any_of(c.removed.begin(), c.removed.end(),
-                                      [&](Removed const& r) { return r.member == d.member && r.reason == Removal::left; });
-        bool const later =
-            std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) { return o.member == d.member && d.seq < o.seq; });
+        bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
+            return r.member == d.member && r.reason == Removal::left;
+        });
+        bool const later = std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) {
+            return o.member == d.member && d.seq < o.seq;
+        });
         return left && !later;
     }
 
@@ -131,11 +145,13 @@ class Verifier {
     {
         for (auto const& part : parts) {
             auto const seen = seen_.find(part.name);
-            if (seen != seen_.end() && seen->second != part) return wrong(part.name, "the chain names this object with two contents");
+            if (seen != seen_.end() && seen->second != part)
+                return wrong(part.name, "the chain names this object with two contents");
             if (seen != seen_.end()) continue;
             auto const facts = source_.payload(part.name);
             if (!facts) return tl::unexpected(facts.error());
-            if (!*facts && kept) return wrong(part.name, "the chain names this object, but it is not there");
+            if (!*facts && kept)
+                return wrong(part.name, "the chain names this object, but it is not there");
             if (!*facts) continue;
             if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
                 return wrong(part.name, "its bytes are not those that the chain names");

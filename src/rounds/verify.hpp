@@ -15,7 +15,8 @@ struct PayloadFacts {
     Digest sha256;
 };
 
-/// Where a verifier gets its objects; names are relative to the run. Nothing: there is no such object.
+/// Where a verifier gets its objects; names are relative to the run. Nothing: there is no such
+/// object.
 struct VerifySource {
     std::function<Result<std::optional<std::string>>(std::string const& name)> record;
     std::function<Result<std::optional<PayloadFacts>>(std::string const& name)> payload;
@@ -43,13 +44,15 @@ struct ChainSummary {
     std::int64_t headers{};
 };
 
-/// Recomputes a run from what is in the store: run.json and every commit by its digests, each against its parent, exactly-once ledger,
-/// tokens as the sum of contributions, each header that a commit names (an included one against what was decided and the rules of
-/// refusal), each payload that the chain names for what is in the model and still keeps. What was refused correctly is no fault.
-/// The first thing that is wrong is the error, code `protocol` with the object's name.
+/// Recomputes a run from what is in the store: run.json and every commit by its digests, each
+/// against its parent, exactly-once ledger, tokens as the sum of contributions, each header that a
+/// commit names (an included one against what was decided and the rules of refusal), each payload
+/// that the chain names for what is in the model and still keeps. What was refused correctly is no
+/// fault. The first thing that is wrong is the error, code `protocol` with the object's name.
 [[nodiscard]] Result<ChainSummary> verify(VerifySource const& source);
 
-/// Every commit in order, each checked against its parent; for reports. Code `protocol` if the chain is broken.
+/// Every commit in order, each checked against its parent; for reports. Code `protocol` if the
+/// chain is broken.
 [[nodiscard]] Result<std::vector<Commit>> read_chain(VerifySource const& source);
 
 }  // namespace curtail::rounds

@@ -26,7 +26,8 @@ class ParsedUrl {
   public:
     explicit ParsedUrl(std::string const& url) : url_(curl_url(), curl_url_cleanup)
     {
-        good_ = url_ != nullptr && curl_url_set(url_.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
+        good_ =
+            url_ != nullptr && curl_url_set(url_.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK;
     }
     [[nodiscard]] bool good() const { return good_; }
     [[nodiscard]] std::string part(CURLUPart which) const
@@ -45,21 +46,29 @@ class ParsedUrl {
 bool is_loopback(std::string const& host)
 {
     in_addr address{};
-    if (inet_pton(AF_INET, host.c_str(), &address) == 1) return (ntohl(address.s_addr) >> 24) == 127;
+    if (inet_pton(AF_INET, host.c_str(), &address) == 1)
+        return (ntohl(address.s_addr) >> 24) == 127;
     return host == "localhost" || host == "[::1]";
 }
 
 /// For messages: a query may hold what is nobody's business.
-std::string without_query(std::string const& url) { return printable(url.substr(0, url.find('?'))); }
+std::string without_query(std::string const& url)
+{
+    return printable(url.substr(0, url.find('?')));
+}
 
 std::optional<Error> check_url(ParsedUrl const& url, std::string const& what)
 {
-    auto const refuse = [&](char const* why, char const* remedy) { return Error{ExitCode::config, what, why, remedy}; };
+    auto const refuse = [&](char const* why, char const* remedy) {
+        return Error{ExitCode::config, what, why, remedy};
+    };
     if (!url.good()) return refuse("this is not a URL", "write it like https://api.example.org");
     if (!url.part(CURLUPART_USER).empty() || !url.part(CURLUPART_PASSWORD).empty())
-        return refuse("it holds a user name or password", "put credentials into their file, not into the URL");
+        return refuse("it holds a user name or password",
+                      "put credentials into their file, not into the URL");
     auto const scheme = url.part(CURLUPART_SCHEME);
-    if (scheme == "https" || (scheme == "http" && is_loopback(url.part(CURLUPART_HOST)))) return std::nullopt;
+    if (scheme == "https" || (scheme == "http" && is_loopback(url.part(CURLUPART_HOST))))
+        return std::nullopt;
     return refuse("only https is allowed (http only to this machine)", "use the https address");
 }
 
@@ -91,19 +100,28 @@ std::size_t on_header(char const*, std::size_t size, std::size_t count, void* us
     return arrival.header_too_large ? 0 : size * count;
 }
 
-Error error_of(CURLcode code, Arrival const& arrival, HttpRequest const& request, std::string const& what, char const* detail)
+Error error_of(CURLcode code, Arrival const& arrival, HttpRequest const& request,
+               std::string const& what, char const* detail)
 {
-    if (arrival.body_too_large) return {ExitCode::data, what, fmt::format("the answer is larger than {} bytes", arrival.body_limit), ""};
-    if (arrival.header_too_large) return {ExitCode::data, what, fmt::format("headers larger than {} bytes", http_header_limit), ""};
+    if (arrival.body_too_large)
+        return {ExitCode::data, what,
+                fmt::format("the answer is larger than {} bytes", arrival.body_limit), ""};
+    if (arrival.header_too_large)
+        return {ExitCode::data, what,
+                fmt::format("headers larger than {} bytes", http_header_limit), ""};
     auto const why = printable(*detail != '\0' ? detail : curl_easy_strerror(code));
     switch (code) {
         case CURLE_OPERATION_TIMEDOUT:
-            return {ExitCode::temporary, what, "no whole answer within " + format_duration(request.deadline), "it will be asked again"};
+            return {ExitCode::temporary, what,
+                    "no whole answer within " + format_duration(request.deadline),
+                    "it will be asked again"};
         case CURLE_PEER_FAILED_VERIFICATION:
             return {ExitCode::permission, what, "its certificate is not trusted (" + why + ")",
-                    "check the machine's clock and CA certificates, or name the provider's own with ca_file"};
+                    "check the machine's clock and CA certificates, or name the provider's own "
+                    "with ca_file"};
         case CURLE_SSL_CACERT_BADFILE:
-            return {ExitCode::config, what, "ca_file cannot be used (" + why + ")", "name a PEM file"};
+            return {ExitCode::config, what, "ca_file cannot be used (" + why + ")",
+                    "name a PEM file"};
         default:
             return {ExitCode::temporary, what, why, "it will be asked again"};
     }
@@ -118,7 +136,8 @@ struct HttpClient::Handle {
     void set(CURLoption option, T value)
     {
         if (curl_easy_setopt(easy.get(), option, value) != CURLE_OK)
-            throw std::runtime_error(fmt::format("this libcurl refuses option {}", static_cast<int>(option)));
+            throw std::runtime_error(
+                fmt::format("this libcurl refuses option {}", static_cast<int>(option)));
     }
     void prepare(HttpRequest const& request, bool https, std::filesystem::path const& ca_file)
     {
@@ -148,7 +167,8 @@ struct HttpClient::Handle {
     std::string user_agent{"curtail/" + build_info().version};
 };
 
-HttpClient::HttpClient(std::filesystem::path ca_file) : handle_(std::make_unique<Handle>()), ca_file_(std::move(ca_file))
+HttpClient::HttpClient(std::filesystem::path ca_file)
+    : handle_(std::make_unique<Handle>()), ca_file_(std::move(ca_file))
 {
     initialise_curl();
     handle_->easy.reset(curl_easy_init());
@@ -183,7 +203,8 @@ Result<HttpResponse> HttpClient::get(HttpRequest const& request)
     curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after);
     if (type != nullptr) response.content_type = type;
     if (retry_after > 0) response.retry_after = Seconds{retry_after};
-    curl_easy_reset(easy);  // forgets credentials and the pointers into this frame; keeps the connection
+    curl_easy_reset(
+        easy);  // forgets credentials and the pointers into this frame; keeps the connection
     if (code != CURLE_OK) return tl::unexpected(error_of(code, arrival, request, what, detail));
     response.body = std::move(arrival.body);
     return response;

@@ -26,7 +26,7 @@ struct HttpRequest {
     std::string username;
     Secret const* password{nullptr};  ///< with it: HTTP Basic
     Secret const* bearer{nullptr};    ///< with it: Authorization: Bearer
-    Millis deadline{10'000};          ///< for everything, from the name's resolution to the last byte
+    Millis deadline{10'000};  ///< for everything, from the name's resolution to the last byte
     std::size_t body_limit{std::size_t{8} << 20};
 };
 
@@ -40,8 +40,8 @@ struct HttpResponse {
 
 inline constexpr std::size_t http_header_limit = std::size_t{32} << 10;
 
-/// GET over HTTP by libcurl. Certificates are always verified, redirects never followed (credentials would go along), nothing decompressed.
-/// One thread at a time.
+/// GET over HTTP by libcurl. Certificates are always verified, redirects never followed
+/// (credentials would go along), nothing decompressed. One thread at a time.
 class HttpClient {
   public:
     /// `ca_file`: certificates to trust instead of the system's; empty: the system's.
@@ -50,8 +50,9 @@ class HttpClient {
     HttpClient(HttpClient&&) noexcept;
     HttpClient& operator=(HttpClient&&) noexcept;
 
-    /// `temporary`: no answer in time or no connection; `permission`: the certificate is not trusted; `data`: larger than the limits;
-    /// `config`: this URL or ca_file is never asked. Errors show the URL without its query.
+    /// `temporary`: no answer in time or no connection; `permission`: the certificate is not
+    /// trusted; `data`: larger than the limits; `config`: this URL or ca_file is never asked.
+    /// Errors show the URL without its query.
     [[nodiscard]] Result<HttpResponse> get(HttpRequest const& request);
 
   private:

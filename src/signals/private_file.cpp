@@ -20,18 +20,26 @@ tl::unexpected<Error> refuse(std::string what, std::string why, std::string reme
     return fail(ExitCode::permission, std::move(what), std::move(why), std::move(remedy));
 }
 
-std::string mode_text(struct stat const& status) { return fmt::format("{:04o}", status.st_mode & 07777U); }
+std::string mode_text(struct stat const& status)
+{
+    return fmt::format("{:04o}", status.st_mode & 07777U);
+}
 
 Result<void> check_parent(fs::path const& file, std::string const& what)
 {
     auto const parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
     struct stat status {};
-    if (stat(parent.c_str(), &status) != 0) return fail(ExitCode::no_input, what, errno_text(errno));
+    if (stat(parent.c_str(), &status) != 0)
+        return fail(ExitCode::no_input, what, errno_text(errno));
     if (status.st_uid != geteuid() && status.st_uid != 0)
-        return refuse(what, "its folder " + parent.string() + " belongs to another user", "move it into a folder of your own");
+        return refuse(what, "its folder " + parent.string() + " belongs to another user",
+                      "move it into a folder of your own");
     if ((status.st_mode & 022U) != 0)
-        return refuse(what, fmt::format("its folder {} has mode {}: others could replace the file", parent.string(), mode_text(status)),
-                      "chmod go-w " + parent.string() + ", or move the file into a folder that only you can write");
+        return refuse(what,
+                      fmt::format("its folder {} has mode {}: others could replace the file",
+                                  parent.string(), mode_text(status)),
+                      "chmod go-w " + parent.string() +
+                          ", or move the file into a folder that only you can write");
     return {};
 }
 
@@ -44,15 +52,23 @@ Result<std::optional<std::string>> read_private_file(fs::path const& file, std::
     Fd const fd(open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return std::optional<std::string>{};
     if (!fd && errno == ELOOP) return refuse(what, "it is a symbolic link", "name the file itself");
-    if (!fd) return fail(errno == EACCES ? ExitCode::permission : ExitCode::no_input, what, errno_text(errno));
+    if (!fd)
+        return fail(errno == EACCES ? ExitCode::permission : ExitCode::no_input, what,
+                    errno_text(errno));
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
-    if (!S_ISREG(status.st_mode)) return refuse(what, "it is not a regular file", "name a file that holds the credential");
+    if (!S_ISREG(status.st_mode))
+        return refuse(what, "it is not a regular file", "name a file that holds the credential");
     if (status.st_uid != geteuid())
-        return refuse(what, "it belongs to another user", fmt::format("chown {} {}", static_cast<unsigned>(geteuid()), file.string()));
-    if ((status.st_mode & 077U) != 0) return refuse(what, "mode " + mode_text(status) + ", must be 0600", "chmod 600 " + file.string());
+        return refuse(what, "it belongs to another user",
+                      fmt::format("chown {} {}", static_cast<unsigned>(geteuid()), file.string()));
+    if ((status.st_mode & 077U) != 0)
+        return refuse(what, "mode " + mode_text(status) + ", must be 0600",
+                      "chmod 600 " + file.string());
     if (auto parent = check_parent(file, what); !parent) return tl::unexpected(parent.error());
-    if (status.st_size > limit) return fail(ExitCode::data, what, fmt::format("{} bytes, the limit is {}", status.st_size, limit));
+    if (status.st_size > limit)
+        return fail(ExitCode::data, what,
+                    fmt::format("{} bytes, the limit is {}", status.st_size, limit));
     std::string content(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t have = 0;
     while (have < content.size()) {
@@ -76,12 +92,16 @@ Result<void> ensure_private_folder(fs::path const& folder)
     if (folder.has_parent_path()) {
         if (auto made = make_folder(folder.parent_path()); !made) return made;
     }
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return fail(ExitCode::cannot_create, what, errno_text(errno));
+    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+        return fail(ExitCode::cannot_create, what, errno_text(errno));
     struct stat status {};
     if (lstat(folder.c_str(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
     if (!S_ISDIR(status.st_mode)) return refuse(what, "it is not a folder", "name another one");
-    if (status.st_uid != geteuid()) return refuse(what, "it belongs to another user", "name another one");
-    if ((status.st_mode & 077U) != 0) return refuse(what, "mode " + mode_text(status) + ", must be 0700", "chmod 700 " + folder.string());
+    if (status.st_uid != geteuid())
+        return refuse(what, "it belongs to another user", "name another one");
+    if ((status.st_mode & 077U) != 0)
+        return refuse(what, "mode " + mode_text(status) + ", must be 0700",
+                      "chmod 700 " + folder.string());
     return {};
 }
 

@@ -9,7 +9,8 @@
 
 namespace curtail::signals {
 
-/// What an intensity tells: what one more kWh causes, or what all kWh together caused. They must never be compared with each other.
+/// What an intensity tells: what one more kWh causes, or what all kWh together caused. They must
+/// never be compared with each other.
 enum class Kind { marginal, average };
 [[nodiscard]] char const* to_string(Kind kind);
 
@@ -37,8 +38,9 @@ struct Policy {
 
 /// The sample's intensity if the policy accepts its kind; age is not looked at.
 [[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, Kind accepts);
-/// The newest sample at or before `now`; nothing if that one is stale, empty or of a kind that is not accepted. Never an older one instead.
-/// `samples` must be in order of time.
-[[nodiscard]] std::optional<Sample> fresh(std::span<Sample const> samples, Time now, Policy const& policy);
+/// The newest sample at or before `now`; nothing if that one is stale, empty or of a kind that is
+/// not accepted. Never an older one instead. `samples` must be in order of time.
+[[nodiscard]] std::optional<Sample> fresh(std::span<Sample const> samples, Time now,
+                                          Policy const& policy);
 
 }  // namespace curtail::signals

@@ -27,7 +27,8 @@ bool operator==(Secret const& a, Secret const& b)
 {
     if (a.text_.size() != b.text_.size()) return false;
     unsigned char difference = 0;
-    for (std::size_t i = 0; i < a.text_.size(); ++i) difference = static_cast<unsigned char>(difference | (a.text_[i] ^ b.text_[i]));
+    for (std::size_t i = 0; i < a.text_.size(); ++i)
+        difference = static_cast<unsigned char>(difference | (a.text_[i] ^ b.text_[i]));
     return difference == 0;
 }
 

@@ -10,11 +10,15 @@
 
 namespace curtail::signals {
 
-/// A password or token. Not copied, printed as `***`, compared in constant time, overwritten when it goes.
+/// A password or token. Not copied, printed as `***`, compared in constant time, overwritten when
+/// it goes.
 class Secret {
   public:
     Secret() = default;
-    explicit Secret(std::string_view text) : text_(text.begin(), text.end()) { text_.push_back('\0'); }
+    explicit Secret(std::string_view text) : text_(text.begin(), text.end())
+    {
+        text_.push_back('\0');
+    }
     ~Secret() { wipe(); }
     Secret(Secret&& other) noexcept : text_(std::move(other.text_)) { other.text_.clear(); }
     Secret& operator=(Secret&& other) noexcept;
@@ -28,13 +32,14 @@ class Secret {
 
   private:
     void wipe();
-    std::vector<char> text_;  ///< with its NUL; a vector, because moving a short std::string leaves a copy behind
+    std::vector<char>
+        text_;  ///< with its NUL; a vector, because moving a short std::string leaves a copy behind
 };
 
 std::ostream& operator<<(std::ostream& out, Secret const&);
 
-/// Before a secret is read: no core file will hold this process's memory, and the user's other processes cannot read it.
-/// Programs that it starts are as before, but for core files.
+/// Before a secret is read: no core file will hold this process's memory, and the user's other
+/// processes cannot read it. Programs that it starts are as before, but for core files.
 [[nodiscard]] Result<void> guard_memory();
 
 /// Overwrites a text that held a secret, so that it does not stay behind in freed memory.

@@ -26,7 +26,8 @@ class TraceParser {
     {
         auto header = next_line();
         if (!header) return tl::unexpected(header.error());
-        if (!*header) return bad("the file is empty", "its first line must be point_time,REGION,...");
+        if (!*header)
+            return bad("the file is empty", "its first line must be point_time,REGION,...");
         auto regions = read_header(**header);
         if (!regions) return tl::unexpected(regions.error());
         std::vector<Trace::Row> rows;
@@ -34,22 +35,27 @@ class TraceParser {
             auto const line = next_line();
             if (!line) return tl::unexpected(line.error());
             if (!*line) break;
-            if (rows.size() == row_limit_) return bad(fmt::format("more than {} rows", row_limit_), "cut the trace into several files");
+            if (rows.size() == row_limit_)
+                return bad(fmt::format("more than {} rows", row_limit_),
+                           "cut the trace into several files");
             auto row = read_row(**line, *regions);
             if (!row) return tl::unexpected(row.error());
             if (!rows.empty() && row->time <= rows.back().time)
-                return bad("time " + format_time(row->time) + " does not come after " + format_time(rows.back().time),
+                return bad("time " + format_time(row->time) + " does not come after " +
+                               format_time(rows.back().time),
                            "sort the rows and keep one per time");
             rows.push_back(std::move(*row));
         }
-        if (rows.empty()) return bad("there is no row below the header", "a trace has at least one time");
+        if (rows.empty())
+            return bad("there is no row below the header", "a trace has at least one time");
         return Trace(source_, std::move(*regions), std::move(rows));
     }
 
   private:
     tl::unexpected<Error> bad(std::string why, std::string remedy) const
     {
-        return fail(ExitCode::data, fmt::format("cannot read trace {}, line {}", source_, line_), std::move(why), std::move(remedy));
+        return fail(ExitCode::data, fmt::format("cannot read trace {}, line {}", source_, line_),
+                    std::move(why), std::move(remedy));
     }
 
     /// The next line without its end; nothing at the end of the text.
@@ -60,9 +66,12 @@ class TraceParser {
         auto const end = std::min(text_.find('\n'), text_.size());
         auto line = text_.substr(0, end);
         text_.remove_prefix(std::min(end + 1, text_.size()));
-        if (line.size() > trace_line_limit) return bad(fmt::format("it is longer than {} bytes", trace_line_limit), "is this a CSV file?");
+        if (line.size() > trace_line_limit)
+            return bad(fmt::format("it is longer than {} bytes", trace_line_limit),
+                       "is this a CSV file?");
         if (auto const at = find_invalid_utf8(line))
-            return bad(fmt::format("not UTF-8 at byte {}", *at + 1), "convert the file, for example with iconv -t UTF-8");
+            return bad(fmt::format("not UTF-8 at byte {}", *at + 1),
+                       "convert the file, for example with iconv -t UTF-8");
         if (line.ends_with('\r')) line.remove_suffix(1);
         return std::optional(line);
     }
@@ -71,14 +80,18 @@ class TraceParser {
     {
         auto const cells = split(line, ',');
         if (trim(cells.front()) != time_column || cells.size() < 2)
-            return bad("wrong header \"" + printable(line.substr(0, 80)) + "\"", "it must be point_time,REGION,...");
+            return bad("wrong header \"" + printable(line.substr(0, 80)) + "\"",
+                       "it must be point_time,REGION,...");
         std::vector<RegionId> regions;
         std::set<std::string_view> seen;
         for (auto cell : std::span(cells).subspan(1)) {
             auto const name = trim(cell);
             if (!is_plain_name(name))
-                return bad("bad region name \"" + printable(name.substr(0, 80)) + "\"", "use 1 to 32 letters, digits, '_' or '-'");
-            if (!seen.insert(name).second) return bad("region " + std::string(name) + " stands twice", "keep one column per region");
+                return bad("bad region name \"" + printable(name.substr(0, 80)) + "\"",
+                           "use 1 to 32 letters, digits, '_' or '-'");
+            if (!seen.insert(name).second)
+                return bad("region " + std::string(name) + " stands twice",
+                           "keep one column per region");
             regions.push_back({std::string(name)});
         }
         return regions;
@@ -102,7 +115,8 @@ class TraceParser {
         return row;
     }
 
-    Result<std::optional<GramsPerKwh>> read_cell(std::string_view cell, RegionId const& region) const
+    Result<std::optional<GramsPerKwh>> read_cell(std::string_view cell,
+                                                 RegionId const& region) const
     {
         if (cell.empty()) return std::optional<GramsPerKwh>{};
         double value{};
@@ -111,9 +125,9 @@ class TraceParser {
             return bad(region.value + " is not a number: \"" + printable(cell.substr(0, 80)) + "\"",
                        "write g/kWh such as 463.6, or leave the cell empty for no signal");
         if (!is_believable({value}))
-            return bad(
-                fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, value, least_intensity.value, greatest_intensity.value),
-                "check the unit: a trace is in g/kWh");
+            return bad(fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, value,
+                                   least_intensity.value, greatest_intensity.value),
+                       "check the unit: a trace is in g/kWh");
         return std::optional(GramsPerKwh{value});
     }
 
@@ -136,11 +150,13 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
     if (column == regions_.end()) {
         std::vector<std::string> names;
         for (auto const& known : regions_) names.push_back(known.value);
-        return fail(ExitCode::config, "trace " + source_, "it has no region \"" + printable(region.value) + "\"",
+        return fail(ExitCode::config, "trace " + source_,
+                    "it has no region \"" + printable(region.value) + "\"",
                     suggest_name(region.value, names));
     }
     auto const cell = static_cast<std::size_t>(column - regions_.begin());
-    auto const first = std::lower_bound(rows_.begin(), rows_.end(), from, [](Row const& row, Time t) { return row.time < t; });
+    auto const first = std::lower_bound(rows_.begin(), rows_.end(), from,
+                                        [](Row const& row, Time t) { return row.time < t; });
     std::vector<Sample> found;
     for (auto row = first; row != rows_.end() && row->time <= to; ++row)
         found.push_back({row->time, row->cells[cell], "trace", Kind::marginal, {}, {}});

@@ -23,7 +23,9 @@ class Trace {
     [[nodiscard]] std::vector<RegionId> const& regions() const { return regions_; }
     [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
     /// The samples of one region in [from, to]; `config` for an unknown region, naming the nearest.
-    [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region, Time from = Time::min(), Time to = Time::max()) const;
+    [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region,
+                                                      Time from = Time::min(),
+                                                      Time to = Time::max()) const;
 
   private:
     std::string source_;
@@ -35,9 +37,10 @@ class Trace {
 inline constexpr std::size_t trace_line_limit = 1 << 20;
 inline constexpr std::size_t trace_row_limit = 10'000'000;
 
-/// Header `point_time,REGION,...`; times ISO 8601 with zone, rising; intensities in g/kWh; an empty cell is no signal.
-/// Code `data`; errors name `source` and line.
-[[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source, std::size_t row_limit = trace_row_limit);
+/// Header `point_time,REGION,...`; times ISO 8601 with zone, rising; intensities in g/kWh; an empty
+/// cell is no signal. Code `data`; errors name `source` and line.
+[[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,
+                                        std::size_t row_limit = trace_row_limit);
 /// The same of a file; `no_input` if it cannot be read.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 

@@ -24,15 +24,19 @@ json::Value const* member_of(json::Value const& value, std::string_view key)
     return object == nullptr ? nullptr : object->find(key);
 }
 
-std::optional<Error> check_meta(json::Value const* meta, RegionId const& region, std::string const& what)
+std::optional<Error> check_meta(json::Value const* meta, RegionId const& region,
+                                std::string const& what)
 {
-    auto const refuse = [&](std::string why) { return Error{ExitCode::data, what, std::move(why), "nothing of it is used"}; };
+    auto const refuse = [&](std::string why) {
+        return Error{ExitCode::data, what, std::move(why), "nothing of it is used"};
+    };
     if (meta == nullptr || meta->as_object() == nullptr) return refuse("the answer has no meta");
     if (auto const found = text_of(meta, "units"); found != units)
         return refuse("its units are \"" + found + "\", not " + units + ": that is no intensity");
     if (auto const found = text_of(meta, "signal_type"); found != signal_type)
         return refuse("its signal is \"" + found + "\", not " + signal_type);
-    if (auto const found = text_of(meta, "region"); found != region.value) return refuse("it is about \"" + found + "\"");
+    if (auto const found = text_of(meta, "region"); found != region.value)
+        return refuse("it is about \"" + found + "\"");
     return std::nullopt;
 }
 
@@ -42,13 +46,17 @@ std::vector<std::string> warnings_of(json::Value const& meta)
     auto const* member = member_of(meta, "warnings");
     auto const* list = member == nullptr ? nullptr : member->as_array();  // null is usual
     if (list == nullptr) return warnings;
-    for (auto const& warning : *list) warnings.push_back(text_of(&warning, "type") + ": " + text_of(&warning, "message"));
+    for (auto const& warning : *list)
+        warnings.push_back(text_of(&warning, "type") + ": " + text_of(&warning, "message"));
     return warnings;
 }
 
-Result<Sample> read_point(json::Value const& point, std::optional<Time> generated_at, std::string const& what)
+Result<Sample> read_point(json::Value const& point, std::optional<Time> generated_at,
+                          std::string const& what)
 {
-    auto const refuse = [&](std::string why) { return fail(ExitCode::data, what, std::move(why), "nothing of it is used"); };
+    auto const refuse = [&](std::string why) {
+        return fail(ExitCode::data, what, std::move(why), "nothing of it is used");
+    };
     auto const time = parse_time(text_of(&point, "point_time"));
     if (!time) return refuse("a point's " + time.error().what + ": " + time.error().why);
     Sample sample{*time, {}, "watttime", Kind::marginal, {}, generated_at};
@@ -56,10 +64,13 @@ Result<Sample> read_point(json::Value const& point, std::optional<Time> generate
     if (value == nullptr) return refuse("the point of " + format_time(*time) + " has no value");
     if (!value->is_null()) {
         auto const lbs = value->as_number();
-        if (!lbs) return refuse("the value of " + format_time(*time) + " is " + value->kind() + ", not a number");
+        if (!lbs)
+            return refuse("the value of " + format_time(*time) + " is " + value->kind() +
+                          ", not a number");
         sample.intensity = from_lbs_per_mwh(*lbs);
         if (!is_believable(*sample.intensity))
-            return refuse(fmt::format("the value of {} is {:g} g/kWh, outside {:g} to {:g}", format_time(*time), sample.intensity->value,
+            return refuse(fmt::format("the value of {} is {:g} g/kWh, outside {:g} to {:g}",
+                                      format_time(*time), sample.intensity->value,
                                       least_intensity.value, greatest_intensity.value));
     }
     if (auto const* imputed = member_of(point, "imputed_data_used"))
@@ -77,14 +88,16 @@ std::string own_words(json::Value const& answer)
 
 Error later(HttpResponse const& response, std::string const& what)
 {
-    auto const why = response.status == 429 ? std::string("too many requests (HTTP 429)")
-                                            : fmt::format("the server has a problem (HTTP {})", response.status);
+    auto const why = response.status == 429
+                         ? std::string("too many requests (HTTP 429)")
+                         : fmt::format("the server has a problem (HTTP {})", response.status);
     return {ExitCode::temporary, what, why, "it will be asked again"};
 }
 
 }  // namespace
 
-Result<Points> read_points(json::Value const& answer, RegionId const& region, std::string const& source)
+Result<Points> read_points(json::Value const& answer, RegionId const& region,
+                           std::string const& source)
 {
     auto const what = "cannot use the answer of " + source;
     auto const* meta = member_of(answer, "meta");
@@ -104,7 +117,8 @@ Result<Points> read_points(json::Value const& answer, RegionId const& region, st
     auto const earlier = [](Sample const& a, Sample const& b) { return a.time < b.time; };
     auto const same = [](Sample const& a, Sample const& b) { return a.time == b.time; };
     std::stable_sort(points.samples.begin(), points.samples.end(), earlier);
-    points.samples.erase(std::unique(points.samples.begin(), points.samples.end(), same), points.samples.end());
+    points.samples.erase(std::unique(points.samples.begin(), points.samples.end(), same),
+                         points.samples.end());
     return points;
 }
 
@@ -115,7 +129,8 @@ Result<Secret> read_token(std::string const& body, std::string const& source)
     if (!answer) return fail(ExitCode::data, what, "it is not JSON");
     auto const* member = member_of(*answer, "token");
     auto const* text = member == nullptr ? nullptr : member->as_text();
-    if (text == nullptr || text->empty() || text->find('\0') != std::string::npos) return fail(ExitCode::data, what, "it holds no token");
+    if (text == nullptr || text->empty() || text->find('\0') != std::string::npos)
+        return fail(ExitCode::data, what, "it holds no token");
     Secret token(*text);
     wipe(const_cast<std::string&>(*text));  // `answer` is ours, only its accessors are const
     return token;
@@ -124,22 +139,33 @@ Result<Secret> read_token(std::string const& body, std::string const& source)
 Judged judge(HttpResponse const& response, std::string const& source)
 {
     auto const what = "cannot use the answer of " + source;
-    if (response.status == 429 || response.status >= 500) return {Verdict::try_later, {}, later(response, what)};
+    if (response.status == 429 || response.status >= 500)
+        return {Verdict::try_later, {}, later(response, what)};
     auto parsed = json::parse(response.body, source, json::Dialect::strict, json::answer_limits);
     if (response.status == 200) {
         if (parsed) return {Verdict::good, std::move(*parsed), {}};
-        return {Verdict::log_in, {}, {ExitCode::data, what, parsed.error().why, "nothing of it is used"}};
+        return {Verdict::log_in,
+                {},
+                {ExitCode::data, what, parsed.error().why, "nothing of it is used"}};
     }
     auto const words = parsed ? own_words(*parsed) : std::string();
     auto const why = fmt::format("HTTP {}{}{}", response.status, words.empty() ? "" : ", ", words);
     if (response.status == 403 && words.find("scope") != std::string::npos)
         return {Verdict::no_access,
                 {},
-                {ExitCode::permission, what, "this account has no access to that region or signal (" + words + ")",
-                 "a free account sees CAISO_NORTH only: name that region, or ask WattTime for a plan that covers yours"}};
+                {ExitCode::permission, what,
+                 "this account has no access to that region or signal (" + words + ")",
+                 "a free account sees CAISO_NORTH only: name that region, or ask WattTime for a "
+                 "plan that covers yours"}};
     if (response.status == 401 || response.status == 403)
-        return {Verdict::log_in, {}, {ExitCode::permission, what, "a new token is refused (" + why + ")", "check the account at WattTime"}};
-    return {Verdict::unexpected, {}, {response.status == 400 || response.status == 404 ? ExitCode::config : ExitCode::data, what, why, ""}};
+        return {Verdict::log_in,
+                {},
+                {ExitCode::permission, what, "a new token is refused (" + why + ")",
+                 "check the account at WattTime"}};
+    return {Verdict::unexpected,
+            {},
+            {response.status == 400 || response.status == 404 ? ExitCode::config : ExitCode::data,
+             what, why, ""}};
 }
 
 Error login_error(HttpResponse const& response, std::string const& source)
@@ -147,7 +173,8 @@ Error login_error(HttpResponse const& response, std::string const& source)
     auto const what = "cannot log in at " + source;
     if (response.status == 429 || response.status >= 500) return later(response, what);
     if (response.status == 401 || response.status == 403)
-        return {ExitCode::permission, what, fmt::format("user name or password is wrong (HTTP {})", response.status),
+        return {ExitCode::permission, what,
+                fmt::format("user name or password is wrong (HTTP {})", response.status),
                 "correct the credentials file"};
     return {ExitCode::data, what, fmt::format("HTTP {}", response.status), "check the address"};
 }

@@ -11,8 +11,9 @@
 /// What WattTime's v3 answers mean; no I/O.
 namespace curtail::signals::watttime {
 
-inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
-inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only unit that is taken for an intensity
+inline constexpr char const* signal_type = "co2_moer";  ///< marginal operating emissions rate
+inline constexpr char const* units =
+    "lbs_co2_per_mwh";  ///< the only unit that is taken for an intensity
 inline constexpr Seconds data_period{300};
 
 /// The points of one answer of /v3/forecast or /v3/historical.
@@ -21,9 +22,11 @@ struct Points {
     std::vector<std::string> warnings;  ///< the provider's own words, printable
 };
 
-/// Reads points. `data` if anything is not as documented: other units (a signal-index is a percentile, never an intensity), another region
-/// or signal, a time without zone, a value that is neither number nor null or not believable.
-[[nodiscard]] Result<Points> read_points(json::Value const& answer, RegionId const& region, std::string const& source);
+/// Reads points. `data` if anything is not as documented: other units (a signal-index is a
+/// percentile, never an intensity), another region or signal, a time without zone, a value that is
+/// neither number nor null or not believable.
+[[nodiscard]] Result<Points> read_points(json::Value const& answer, RegionId const& region,
+                                         std::string const& source);
 
 /// The token in an answer of /login; `data` if there is none.
 [[nodiscard]] Result<Secret> read_token(std::string const& body, std::string const& source);

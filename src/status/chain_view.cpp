@@ -13,7 +13,10 @@ class Reader {
   public:
     Reader(store::ObjectStore& objects, RunId const& run) : source_(source_of(objects, run)) {}
 
-    [[nodiscard]] Result<std::optional<std::string>> get(std::string const& name) const { return source_.record(name); }
+    [[nodiscard]] Result<std::optional<std::string>> get(std::string const& name) const
+    {
+        return source_.record(name);
+    }
 
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const
     {
@@ -33,7 +36,8 @@ class Reader {
         std::int64_t there = 0;
         std::int64_t absent = 0;
         while (absent == 0 || absent - there > 1) {
-            auto const next = absent != 0 ? there + (absent - there) / 2 : std::max<std::int64_t>(1, there * 2);
+            auto const next =
+                absent != 0 ? there + (absent - there) / 2 : std::max<std::int64_t>(1, there * 2);
             auto found = commit({next});
             if (!found) return found;
             if (!*found) {
@@ -46,15 +50,17 @@ class Reader {
         return best;
     }
 
-    /// A header or lease: nothing is told by a damaged one, so `notes` takes it and the value is empty. Nothing: it is not there.
+    /// A header or lease: nothing is told by a damaged one, so `notes` takes it and the value is
+    /// empty. Nothing: it is not there.
     template <class Record>
-    [[nodiscard]] Result<std::optional<std::optional<Record>>> side_record(std::string const& name,
-                                                                           Result<Record> (*decode)(std::string_view, std::string const&),
-                                                                           std::vector<std::string>& notes) const
+    [[nodiscard]] Result<std::optional<std::optional<Record>>> side_record(
+        std::string const& name, Result<Record> (*decode)(std::string_view, std::string const&),
+        std::vector<std::string>& notes) const
     {
         std::optional<std::optional<Record>> found;
         auto const bytes = get(name);
-        if (!bytes && bytes.error().code != ExitCode::protocol) return tl::unexpected(bytes.error());
+        if (!bytes && bytes.error().code != ExitCode::protocol)
+            return tl::unexpected(bytes.error());
         if (bytes && !*bytes) return found;
         auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
         if (record) found.emplace(std::move(*record));
@@ -63,7 +69,8 @@ class Reader {
         return found;
     }
 
-    [[nodiscard]] Result<MemberView> member(rounds::Member const& row, std::vector<std::string>& notes) const
+    [[nodiscard]] Result<MemberView> member(rounds::Member const& row,
+                                            std::vector<std::string>& notes) const
     {
         constexpr std::int64_t most = 16;
         MemberView view{row, {}};
@@ -77,7 +84,8 @@ class Reader {
         return view;
     }
 
-    [[nodiscard]] Result<std::optional<rounds::Lease>> newest_lease(Round round, std::vector<std::string>& notes) const
+    [[nodiscard]] Result<std::optional<rounds::Lease>> newest_lease(
+        Round round, std::vector<std::string>& notes) const
     {
         constexpr std::int64_t most = 10'000;
         std::optional<rounds::Lease> newest;
@@ -104,12 +112,17 @@ std::string what_it_does(ChainView const& view, rounds::Member const& row, Time 
 {
     auto const& params = view.run.params;
     bool const lone = view.members.size() == 1;
-    if (row.held.empty()) return "has nothing left to train; waits for others to finish or to be removed";
+    if (row.held.empty())
+        return "has nothing left to train; waits for others to finish or to be removed";
     auto const interval = lone ? params.checkpoint_interval : params.round_time;
     auto const elapsed = since(view.round_began, now);
-    auto const next = lone ? std::string("checkpoint") : "contribution to round " + std::to_string(view.tip.round.value);
-    if (elapsed < interval) return fmt::format("trains; its next {} is due in {}", next, format_duration(interval - elapsed));
-    return fmt::format("trains; its next {} is {} overdue", next, format_duration(elapsed - interval));
+    auto const next = lone ? std::string("checkpoint")
+                           : "contribution to round " + std::to_string(view.tip.round.value);
+    if (elapsed < interval)
+        return fmt::format("trains; its next {} is due in {}", next,
+                           format_duration(interval - elapsed));
+    return fmt::format("trains; its next {} is {} overdue", next,
+                       format_duration(elapsed - interval));
 }
 
 Waiting of_member(ChainView const& view, MemberView const& member, Time now)
@@ -120,11 +133,14 @@ Waiting of_member(ChainView const& view, MemberView const& member, Time now)
     if (!member.pending.empty()) {
         std::int64_t blocks = 0;
         for (auto const& header : member.pending) blocks += header.ranges.count();
-        what = fmt::format("waits for a merge that takes {} contribution{} ({}){}", member.pending.size(),
-                           member.pending.size() == 1 ? "" : "s", blocks_text(blocks), member.pending.back().leaving ? "; has left" : "");
+        what = fmt::format("waits for a merge that takes {} contribution{} ({}){}",
+                           member.pending.size(), member.pending.size() == 1 ? "" : "s",
+                           blocks_text(blocks), member.pending.back().leaving ? "; has left" : "");
     } else if (member.row.missed >= params.max_missed || unseen > params.drop_after + params.skew) {
-        what = fmt::format("was last seen {} ago and has missed {} merges; the next writer removes it and frees {}",
-                           format_duration(unseen), member.row.missed, blocks_text(member.row.held.count()));
+        what = fmt::format(
+            "was last seen {} ago and has missed {} merges; the next writer removes it and frees "
+            "{}",
+            format_duration(unseen), member.row.missed, blocks_text(member.row.held.count()));
     } else {
         what = what_it_does(view, member.row, now);
     }
@@ -164,16 +180,23 @@ Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects, Ru
 
 std::vector<Waiting> who_waits(ChainView const& view, Time now)
 {
-    if (view.tip.complete) return {{"run", "is complete: every block of the stream is in the model"}};
-    if (view.members.empty()) return {{"run", fmt::format("rests; the next site to start goes on from commit {}", view.tip.number.value)}};
+    if (view.tip.complete)
+        return {{"run", "is complete: every block of the stream is in the model"}};
+    if (view.members.empty())
+        return {{"run", fmt::format("rests; the next site to start goes on from commit {}",
+                                    view.tip.number.value)}};
     std::vector<Waiting> all;
     if (view.lease) {
         auto const age = since(view.lease->time, now);
         auto const left = view.lease->lease - age;
-        all.push_back({view.lease->member.value,
-                       left > Millis{0} ? fmt::format("merges round {}; its lease ends in {}", view.tip.round.value, format_duration(left))
-                                        : fmt::format("was to merge round {}; its lease ended {} ago, anybody may take over",
-                                                      view.tip.round.value, format_duration(-left))});
+        all.push_back(
+            {view.lease->member.value,
+             left > Millis{0}
+                 ? fmt::format("merges round {}; its lease ends in {}", view.tip.round.value,
+                               format_duration(left))
+                 : fmt::format(
+                       "was to merge round {}; its lease ended {} ago, anybody may take over",
+                       view.tip.round.value, format_duration(-left))});
     }
     for (auto const& member : view.members) all.push_back(of_member(view, member, now));
     return all;

@@ -21,12 +21,15 @@ struct ChainView {
     Time round_began;  ///< time of the merge commit (or genesis) that made the current model
     std::vector<MemberView> members;
     std::optional<rounds::Lease> lease;  ///< the newest one to merge on top of this round
-    std::vector<std::string> notes{};    ///< headers and leases that cannot be read: nothing depends on them
+    std::vector<std::string>
+        notes{};  ///< headers and leases that cannot be read: nothing depends on them
 };
 
-/// Reads run.json, the newest commit and what hangs on it; the chain below is not checked (verify_run does). Nothing: the run has not
-/// begun in this store. `protocol` if run.json or a commit is damaged.
-[[nodiscard]] Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects, RunId const& run);
+/// Reads run.json, the newest commit and what hangs on it; the chain below is not checked
+/// (verify_run does). Nothing: the run has not begun in this store. `protocol` if run.json or a
+/// commit is damaged.
+[[nodiscard]] Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects,
+                                                               RunId const& run);
 
 /// Who is waiting for what, as far as the records show it.
 struct Waiting {

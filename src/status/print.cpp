@@ -13,7 +13,10 @@ struct Progress {
     std::int64_t done;
     std::int64_t held;
     [[nodiscard]] std::int64_t free() const { return blocks - done - held; }
-    [[nodiscard]] double percent() const { return blocks > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(blocks) : 0; }
+    [[nodiscard]] double percent() const
+    {
+        return blocks > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(blocks) : 0;
+    }
 };
 
 Progress progress_of(ChainView const& chain)
@@ -23,7 +26,10 @@ Progress progress_of(ChainView const& chain)
     return p;
 }
 
-std::string ago(Time then, Time now) { return format_duration(std::max(Millis{0}, now - then)) + " ago"; }
+std::string ago(Time then, Time now)
+{
+    return format_duration(std::max(Millis{0}, now - then)) + " ago";
+}
 
 char const* kind_name(rounds::Commit::Kind kind)
 {
@@ -39,51 +45,73 @@ char const* kind_name(rounds::Commit::Kind kind)
 }
 
 /// In the shortest form: `1.25`, `-` while it is not known.
-std::string rate_text(rounds::Rate rate) { return rate == 0 ? "-" : fmt::format("{:.3g}", static_cast<double>(rate) * 1e-6); }
+std::string rate_text(rounds::Rate rate)
+{
+    return rate == 0 ? "-" : fmt::format("{:.3g}", static_cast<double>(rate) * 1e-6);
+}
 
 std::string chain_text(ChainView const& chain, Time now)
 {
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;
-    auto text =
-        fmt::format("commit    {} ({}, {}) by {}\n", tip.number.value, kind_name(tip.kind), ago(tip.time, now), tip.by.member.value);
+    auto text = fmt::format("commit    {} ({}, {}) by {}\n", tip.number.value, kind_name(tip.kind),
+                            ago(tip.time, now), tip.by.member.value);
     text += fmt::format("round     {}, begun {}\n", tip.round.value, ago(chain.round_began, now));
-    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens, p.blocks * chain.run.params.block_tokens,
-                        p.percent(), tip.totals.steps);
-    text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held, p.free(),
-                        std::min(chain.run.epochs, p.done / std::max<std::int64_t>(1, chain.run.blocks_per_epoch) + 1), chain.run.epochs);
+    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens,
+                        p.blocks * chain.run.params.block_tokens, p.percent(), tip.totals.steps);
+    text += fmt::format(
+        "ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held, p.free(),
+        std::min(chain.run.epochs,
+                 p.done / std::max<std::int64_t>(1, chain.run.blocks_per_epoch) + 1),
+        chain.run.epochs);
     text += fmt::format("          done {}\n", tip.done.to_string());
     if (chain.members.empty()) return text;
-    text +=
-        fmt::format("\n{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n", "member", "held", "pending", "blocks/s", "decided", "missed", "seen");
+    text += fmt::format("\n{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n", "member", "held",
+                        "pending", "blocks/s", "decided", "missed", "seen");
     for (auto const& [row, pending] : chain.members)
-        text += fmt::format("{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n", row.id.value, row.held.count(), pending.size(),
-                            rate_text(row.rate), row.seq.value, row.missed, ago(row.seen, now));
+        text += fmt::format("{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n", row.id.value,
+                            row.held.count(), pending.size(), rate_text(row.rate), row.seq.value,
+                            row.missed, ago(row.seen, now));
     return text;
 }
 
-std::string for_how_long(Time since, Time now) { return " for " + format_duration(std::max(Millis{0}, now - since)); }
+std::string for_how_long(Time since, Time now)
+{
+    return " for " + format_duration(std::max(Millis{0}, now - since));
+}
 
 std::string job_text(JobView const& job, Time now)
 {
-    auto const text = "job " + job.id + (job.running_since ? " running" + for_how_long(*job.running_since, now) : " queued");
+    auto const text =
+        "job " + job.id +
+        (job.running_since ? " running" + for_how_long(*job.running_since, now) : " queued");
     return job.leaving ? text + ", leaving" : text;
 }
 
 std::string site_text(SiteView const& site, Time now)
 {
-    auto text = fmt::format("{:<16} window {}", site.site.value, site.window.empty() ? "unknown" : site.window);
+    auto text = fmt::format("{:<16} window {}", site.site.value,
+                            site.window.empty() ? "unknown" : site.window);
     if (site.closing_since) text += " since " + format_time(*site.closing_since);
     for (auto const& job : site.jobs) text += "; " + job_text(job, now);
     if (site.submitting) text += "; a job is being submitted";
-    if (!site.trainer.empty()) text += "; trainer " + site.trainer + (site.trainer_since ? for_how_long(*site.trainer_since, now) : "");
+    if (!site.trainer.empty())
+        text += "; trainer " + site.trainer +
+                (site.trainer_since ? for_how_long(*site.trainer_since, now) : "");
     if (site.failures > 0)
-        text += fmt::format("; {} failed: {}", site.failures == 1 ? "last job" : std::to_string(site.failures) + " jobs", site.failure);
-    if (site.retry_at && *site.retry_at > now) text += "; next try in " + format_duration(*site.retry_at - now);
+        text +=
+            fmt::format("; {} failed: {}",
+                        site.failures == 1 ? "last job" : std::to_string(site.failures) + " jobs",
+                        site.failure);
+    if (site.retry_at && *site.retry_at > now)
+        text += "; next try in " + format_duration(*site.retry_at - now);
     return text + "\n";
 }
 
-json::Value time_json(std::optional<Time> const& time) { return time ? json::Value(format_time(*time)) : json::Value(); }
+json::Value time_json(std::optional<Time> const& time)
+{
+    return time ? json::Value(format_time(*time)) : json::Value();
+}
 
 json::Object chain_json(ChainView const& chain, Time now)
 {
@@ -98,32 +126,38 @@ json::Object chain_json(ChainView const& chain, Time now)
                                            {"tokens", header.tokens},
                                            {"leaving", header.leaving},
                                            {"time", format_time(header.time)}});
-        members.push_back(json::Object{{"id", row.id.value},
-                                       {"site", row.site.value},
-                                       {"decided", row.seq.value},
-                                       {"held", row.held.to_json()},
-                                       {"blocks_per_s", row.rate == 0 ? json::Value() : json::Value(static_cast<double>(row.rate) * 1e-6)},
-                                       {"missed", row.missed},
-                                       {"seen", format_time(row.seen)},
-                                       {"pending", std::move(waiting)}});
+        members.push_back(json::Object{
+            {"id", row.id.value},
+            {"site", row.site.value},
+            {"decided", row.seq.value},
+            {"held", row.held.to_json()},
+            {"blocks_per_s",
+             row.rate == 0 ? json::Value() : json::Value(static_cast<double>(row.rate) * 1e-6)},
+            {"missed", row.missed},
+            {"seen", format_time(row.seen)},
+            {"pending", std::move(waiting)}});
     }
     json::Array waits;
-    for (auto const& [who, what] : who_waits(chain, now)) waits.push_back(json::Object{{"who", who}, {"what", what}});
+    for (auto const& [who, what] : who_waits(chain, now))
+        waits.push_back(json::Object{{"who", who}, {"what", what}});
     json::Object document{
-        {"commit",
-         json::Object{
-             {"number", tip.number.value}, {"kind", kind_name(tip.kind)}, {"time", format_time(tip.time)}, {"by", tip.by.member.value}}},
+        {"commit", json::Object{{"number", tip.number.value},
+                                {"kind", kind_name(tip.kind)},
+                                {"time", format_time(tip.time)},
+                                {"by", tip.by.member.value}}},
         {"round", tip.round.value},
         {"round_began", format_time(chain.round_began)},
         {"complete", tip.complete},
         {"tokens", tip.totals.tokens},
         {"steps", tip.totals.steps},
-        {"blocks", json::Object{{"whole", p.blocks}, {"done", p.done}, {"held", p.held}, {"free", p.free()}}},
+        {"blocks",
+         json::Object{{"whole", p.blocks}, {"done", p.done}, {"held", p.held}, {"free", p.free()}}},
         {"done", tip.done.to_json()},
         {"members", std::move(members)}};
     if (chain.lease)
-        document.set("lease",
-                     json::Object{{"member", chain.lease->member.value}, {"k", chain.lease->k}, {"time", format_time(chain.lease->time)}});
+        document.set("lease", json::Object{{"member", chain.lease->member.value},
+                                           {"k", chain.lease->k},
+                                           {"time", format_time(chain.lease->time)}});
     document.set("waiting", std::move(waits));
     return document;
 }
@@ -132,7 +166,9 @@ json::Object site_json(SiteView const& site)
 {
     json::Array jobs;
     for (auto const& job : site.jobs)
-        jobs.push_back(json::Object{{"id", job.id}, {"running_since", time_json(job.running_since)}, {"leaving", job.leaving}});
+        jobs.push_back(json::Object{{"id", job.id},
+                                    {"running_since", time_json(job.running_since)},
+                                    {"leaving", job.leaving}});
     return {{"site", site.site.value},
             {"window", site.window.empty() ? json::Value() : json::Value(site.window)},
             {"closing_since", time_json(site.closing_since)},
@@ -154,7 +190,8 @@ std::string overview_text(Overview const& overview)
     if (overview.chain) {
         text += chain_text(*overview.chain, overview.now);
         text += "\n";
-        for (auto const& [who, what] : who_waits(*overview.chain, overview.now)) text += fmt::format("{} {}\n", who, what);
+        for (auto const& [who, what] : who_waits(*overview.chain, overview.now))
+            text += fmt::format("{} {}\n", who, what);
     } else {
         text += "          has not begun: the store holds no commit of it\n";
     }
@@ -177,7 +214,8 @@ json::Object overview_json(Overview const& overview)
     return {{"run", overview.run.value},
             {"store", overview.store},
             {"time", format_time(overview.now)},
-            {"chain", overview.chain ? json::Value(chain_json(*overview.chain, overview.now)) : json::Value()},
+            {"chain", overview.chain ? json::Value(chain_json(*overview.chain, overview.now))
+                                     : json::Value()},
             {"sites", std::move(sites)},
             {"notes", std::move(notes)}};
 }
@@ -185,15 +223,21 @@ json::Object overview_json(Overview const& overview)
 std::string verified_text(rounds::ChainSummary const& s, std::string const& store)
 {
     auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
-    text += fmt::format("commits   {}: genesis, {} merges ({} by one site alone, {} of several sites), {} rosters; {} members in all\n",
-                        s.commits, s.merges, s.lone, s.averaged, s.rosters, s.members);
+    text += fmt::format(
+        "commits   {}: genesis, {} merges ({} by one site alone, {} of several sites), {} rosters; "
+        "{} members in all\n",
+        s.commits, s.merges, s.lone, s.averaged, s.rosters, s.members);
     text += fmt::format("round     {}{}\n", s.tip.round.value, s.tip.complete ? ", complete" : "");
-    text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n", s.tip.done.count(), s.run.stream_blocks());
-    text += fmt::format("tokens    {}, the sum of all contributions; {} contributions were refused\n", s.tip.totals.tokens, s.refused);
-    text += fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are right\n", s.commits, s.headers, s.payloads);
+    text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n",
+                        s.tip.done.count(), s.run.stream_blocks());
+    text +=
+        fmt::format("tokens    {}, the sum of all contributions; {} contributions were refused\n",
+                    s.tip.totals.tokens, s.refused);
+    text += fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are right\n",
+                        s.commits, s.headers, s.payloads);
     for (auto const& [site, share] : s.sites)
-        text +=
-            fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value, share.tokens, share.contributions, share.refused);
+        text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
+                            share.tokens, share.contributions, share.refused);
     return text;
 }
 
@@ -201,8 +245,10 @@ json::Object verified_json(rounds::ChainSummary const& s, std::string const& sto
 {
     json::Array sites;
     for (auto const& [site, share] : s.sites)
-        sites.push_back(json::Object{
-            {"site", site.value}, {"tokens", share.tokens}, {"contributions", share.contributions}, {"refused", share.refused}});
+        sites.push_back(json::Object{{"site", site.value},
+                                     {"tokens", share.tokens},
+                                     {"contributions", share.contributions},
+                                     {"refused", share.refused}});
     return {{"run", s.run.run.value},
             {"store", store},
             {"sound", true},

@@ -20,7 +20,9 @@ struct Overview {
 
 [[nodiscard]] std::string overview_text(Overview const& overview);
 [[nodiscard]] json::Object overview_json(Overview const& overview);
-[[nodiscard]] std::string verified_text(rounds::ChainSummary const& summary, std::string const& store);
-[[nodiscard]] json::Object verified_json(rounds::ChainSummary const& summary, std::string const& store);
+[[nodiscard]] std::string verified_text(rounds::ChainSummary const& summary,
+                                        std::string const& store);
+[[nodiscard]] json::Object verified_json(rounds::ChainSummary const& summary,
+                                         std::string const& store);
 
 }  // namespace curtail::status

@@ -18,7 +18,8 @@ Error judged(Error error)
     return error;
 }
 
-Result<std::optional<std::string>> read_record(store::ObjectStore& objects, RunId const& run, std::string const& name)
+Result<std::optional<std::string>> read_record(store::ObjectStore& objects, RunId const& run,
+                                               std::string const& name)
 {
     auto const object = object_of(run, name);
     if (!object) return tl::unexpected(object.error());
@@ -28,16 +29,18 @@ Result<std::optional<std::string>> read_record(store::ObjectStore& objects, RunI
     return std::optional(std::string(store::text_of(**content)));
 }
 
-Result<std::optional<rounds::PayloadFacts>> read_facts(store::ObjectStore& objects, RunId const& run, std::string const& name)
+Result<std::optional<rounds::PayloadFacts>> read_facts(store::ObjectStore& objects,
+                                                       RunId const& run, std::string const& name)
 {
     auto const object = object_of(run, name);
     if (!object) return tl::unexpected(object.error());
     Sha256 hash;
     rounds::PayloadFacts facts;
-    auto const there = objects.read(*object, any_size, [&](std::span<std::byte const> piece, Bytes) {
-        hash.update(piece);
-        facts.bytes += static_cast<std::int64_t>(piece.size());
-    });
+    auto const there =
+        objects.read(*object, any_size, [&](std::span<std::byte const> piece, Bytes) {
+            hash.update(piece);
+            facts.bytes += static_cast<std::int64_t>(piece.size());
+        });
     if (!there) return tl::unexpected(judged(there.error()));
     if (!*there) return std::optional<rounds::PayloadFacts>{};
     facts.sha256 = hash.finish();
@@ -53,14 +56,16 @@ Result<bool> has_commit(store::ObjectStore& objects, RunId const& run, CommitNum
     return there->has_value();
 }
 
-/// A chain ends where the next number is absent. A commit lost from its middle would make it look shorter, not broken. While sites train,
-/// "absent" may be the old answer of a client's cache: it is asked for again once a later one shows, and the look goes on from there.
+/// A chain ends where the next number is absent. A commit lost from its middle would make it look
+/// shorter, not broken. While sites train, "absent" may be the old answer of a client's cache: it
+/// is asked for again once a later one shows, and the look goes on from there.
 Result<void> no_gap(store::ObjectStore& objects, RunId const& run)
 {
     constexpr std::int64_t look_ahead = 1000;
     constexpr std::int64_t greatest = 99'999'999;
     CommitNumber absent{0};
-    for (CommitNumber number{1}; number.value <= std::min(greatest, absent.value + look_ahead) || absent.value == 0;
+    for (CommitNumber number{1};
+         number.value <= std::min(greatest, absent.value + look_ahead) || absent.value == 0;
          number = number.next()) {
         auto const there = has_commit(objects, run, number);
         if (!there) return tl::unexpected(there.error());
@@ -69,8 +74,10 @@ Result<void> no_gap(store::ObjectStore& objects, RunId const& run)
         auto const now = has_commit(objects, run, absent);
         if (!now) return tl::unexpected(now.error());
         if (!*now)
-            return fail(ExitCode::protocol, "the run in the store is not sound: " + rounds::commit_name(absent),
-                        "there is no such object, but " + rounds::commit_name(number) + " is there");
+            return fail(
+                ExitCode::protocol,
+                "the run in the store is not sound: " + rounds::commit_name(absent),
+                "there is no such object, but " + rounds::commit_name(number) + " is there");
         number = std::exchange(absent, {0});
     }
     return {};

@@ -36,7 +36,8 @@ json::Array const& list_at(json::Value const* value, std::string_view key)
 
 JobView job_of(json::Value const& stored)
 {
-    return {text_at(&stored, "id"), time_at(&stored, "running_since"), time_at(&stored, "asked_since").has_value()};
+    return {text_at(&stored, "id"), time_at(&stored, "running_since"),
+            time_at(&stored, "asked_since").has_value()};
 }
 
 void take_poller(json::Value const& stored, SiteView& site)
@@ -47,8 +48,10 @@ void take_poller(json::Value const& stored, SiteView& site)
     site.evaluated_until = time_at(&stored, "evaluated_until");
     auto const* jobs = member(&stored, "jobs");
     for (auto const& job : list_at(jobs, "jobs")) site.jobs.push_back(job_of(job));
-    site.submitting = member(jobs, "intent") != nullptr && member(jobs, "intent")->as_object() != nullptr;
-    if (auto const* failures = member(jobs, "failures"); failures != nullptr && failures->as_integer() != nullptr)
+    site.submitting =
+        member(jobs, "intent") != nullptr && member(jobs, "intent")->as_object() != nullptr;
+    if (auto const* failures = member(jobs, "failures");
+        failures != nullptr && failures->as_integer() != nullptr)
         site.failures = static_cast<int>(*failures->as_integer());
     site.retry_at = time_at(jobs, "retry_at");
     site.failure = text_at(jobs, "failure");
@@ -62,7 +65,8 @@ void read_poller(config::Run const& run, SitesView& view)
         view.notes.push_back("no poller has worked on this run");
         return;
     }
-    auto const state = text ? json::parse(**text, path.string()) : Result<json::Value>(tl::unexpected(text.error()));
+    auto const state = text ? json::parse(**text, path.string())
+                            : Result<json::Value>(tl::unexpected(text.error()));
     if (!state) {
         view.notes.push_back(state.error().message());
         return;

@@ -15,10 +15,11 @@ struct JobView {
     friend bool operator==(JobView const&, JobView const&) = default;
 };
 
-/// What the poller and the trainer last wrote about one site. All of it may be old; nothing is decided by it.
+/// What the poller and the trainer last wrote about one site. All of it may be old; nothing is
+/// decided by it.
 struct SiteView {
     SiteId site;
-    std::string window;                   ///< `closed`, `open`, `closing`; empty if the poller has not said
+    std::string window;  ///< `closed`, `open`, `closing`; empty if the poller has not said
     std::optional<Time> closing_since;    ///< on the signals' clock
     std::optional<Time> evaluated_until;  ///< on the signals' clock
     std::vector<JobView> jobs;
@@ -26,7 +27,8 @@ struct SiteView {
     int failures{0};         ///< jobs in a row that failed at once
     std::optional<Time> retry_at;
     std::string failure;  ///< the last one, in words
-    std::string trainer;  ///< its last state: `training`, `exchange`, `idle`, ...; empty if it never ran
+    std::string
+        trainer;  ///< its last state: `training`, `exchange`, `idle`, ...; empty if it never ran
     std::optional<Time> trainer_since;
     friend bool operator==(SiteView const&, SiteView const&) = default;
 };
@@ -36,7 +38,8 @@ struct SitesView {
     std::vector<std::string> notes;  ///< what could not be read, in words
 };
 
-/// Reads poller/state.json and sites/<SITE>/events.jsonl of a run's folder, leniently: what is absent, unknown or damaged is left out.
+/// Reads poller/state.json and sites/<SITE>/events.jsonl of a run's folder, leniently: what is
+/// absent, unknown or damaged is left out.
 [[nodiscard]] SitesView read_sites(config::Run const& run);
 
 }  // namespace curtail::status

@@ -4,7 +4,8 @@ namespace curtail::store {
 
 bool FaultyStore::draw(double probability)
 {
-    bool const hit = probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability;
+    bool const hit =
+        probability > 0 && std::uniform_real_distribution<>(0, 1)(random_) < probability;
     injected_ += hit ? 1 : 0;
     return hit;
 }
@@ -21,8 +22,10 @@ Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool wr
         delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(i));
     }
     auto const what = std::string("cannot ") + act + " " + name.text();
-    if (draw(faults_.unavailable)) return fail(ExitCode::temporary, what, "the store does not answer (injected)");
-    if (writes && draw(faults_.no_space)) return fail(ExitCode::io, what, "the store is full (injected)");
+    if (draw(faults_.unavailable))
+        return fail(ExitCode::temporary, what, "the store does not answer (injected)");
+    if (writes && draw(faults_.no_space))
+        return fail(ExitCode::io, what, "the store is full (injected)");
     return {};
 }
 
@@ -58,9 +61,12 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
         if (!whole) return tl::unexpected(whole.error());
         if (!*whole) return false;
         content = std::move(**whole);
-        auto const place = [&] { return std::uniform_int_distribution<std::size_t>(0, content.size() - 1)(random_); };
+        auto const place = [&] {
+            return std::uniform_int_distribution<std::size_t>(0, content.size() - 1)(random_);
+        };
         if (!content.empty() && draw(faults_.short_read)) content.resize(place());
-        if (!content.empty() && draw(faults_.corrupt_read)) content[place()] ^= std::byte{1} << (random_() % 8);
+        if (!content.empty() && draw(faults_.corrupt_read))
+            content[place()] ^= std::byte{1} << (random_() % 8);
     }
     sink(content, {static_cast<std::int64_t>(content.size())});
     return true;

@@ -4,14 +4,16 @@ namespace curtail::store {
 
 MemoryStore::Object MemoryStore::object_of(std::span<std::byte const> bytes) const
 {
-    return {std::make_shared<Content const>(bytes.begin(), bytes.end()), clock_ != nullptr ? clock_->now() : SystemClock{}.now()};
+    return {std::make_shared<Content const>(bytes.begin(), bytes.end()),
+            clock_ != nullptr ? clock_->now() : SystemClock{}.now()};
 }
 
 Result<CreateOutcome> MemoryStore::create(ObjectName const& name, std::span<std::byte const> bytes)
 {
     auto object = object_of(bytes);
     std::lock_guard const guard(mutex_);
-    return objects_.try_emplace(name, std::move(object)).second ? CreateOutcome::created : CreateOutcome::exists;
+    return objects_.try_emplace(name, std::move(object)).second ? CreateOutcome::created
+                                                                : CreateOutcome::exists;
 }
 
 Result<void> MemoryStore::put(ObjectName const& name, std::span<std::byte const> bytes)
@@ -34,7 +36,8 @@ Result<bool> MemoryStore::read(ObjectName const& name, Bytes limit, Sink const& 
     Bytes const whole{static_cast<std::int64_t>(content->size())};
     if (whole > limit)
         return fail(ExitCode::data, "cannot read " + name.text(),
-                    "it has " + std::to_string(whole.value) + " bytes, the limit is " + std::to_string(limit.value));
+                    "it has " + std::to_string(whole.value) + " bytes, the limit is " +
+                        std::to_string(limit.value));
     sink(*content, whole);
     return true;
 }
@@ -44,7 +47,8 @@ Result<std::optional<ObjectInfo>> MemoryStore::stat(ObjectName const& name)
     std::lock_guard const guard(mutex_);
     auto const found = objects_.find(name);
     if (found == objects_.end()) return std::optional<ObjectInfo>{};
-    return std::optional(ObjectInfo{{static_cast<std::int64_t>(found->second.content->size())}, found->second.modified});
+    return std::optional(ObjectInfo{{static_cast<std::int64_t>(found->second.content->size())},
+                                    found->second.modified});
 }
 
 Result<void> MemoryStore::remove(ObjectName const& name)

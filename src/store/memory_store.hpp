@@ -13,8 +13,10 @@ class MemoryStore final : public ObjectStore {
     /// `clock` is the store's own; it must outlive the store. Without one: the system's.
     explicit MemoryStore(Clock const* clock = nullptr) : clock_(clock) {}
 
-    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name, std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
+                                               std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name,
+                                   std::span<std::byte const> bytes) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name) override;

@@ -15,13 +15,15 @@ bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 
 bool is_number(std::string_view text, std::size_t least = 1, std::size_t most = 18)
 {
-    return text.size() >= least && text.size() <= most && std::all_of(text.begin(), text.end(), is_digit);
+    return text.size() >= least && text.size() <= most &&
+           std::all_of(text.begin(), text.end(), is_digit);
 }
 
 bool is_part(std::string_view text)
 {
     return !text.empty() && text.size() <= 32 && is_lower(text[0]) &&
-           std::all_of(text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
 }
 
 /// `<site>.<8 hex>`
@@ -29,13 +31,15 @@ bool is_process(std::string_view text)
 {
     if (text.size() < 10 || text[text.size() - 9] != '.') return false;
     auto const hex = text.substr(text.size() - 8);
-    return is_plain_name(text.substr(0, text.size() - 9)) && std::all_of(hex.begin(), hex.end(), is_hex);
+    return is_plain_name(text.substr(0, text.size() - 9)) &&
+           std::all_of(hex.begin(), hex.end(), is_hex);
 }
 
 bool is_member(std::string_view text)
 {
     auto const dot = text.rfind('.');
-    return dot != text.npos && is_number(text.substr(dot + 1), 1, 8) && is_process(text.substr(0, dot));
+    return dot != text.npos && is_number(text.substr(dot + 1), 1, 8) &&
+           is_process(text.substr(0, dot));
 }
 
 /// `<stem>-<attempt>` where `is_stem(stem)`
@@ -58,13 +62,19 @@ bool is_commit(std::string_view text) { return is_number(text, 8, 8); }
 /// `path` is what follows `runs/<run>/`, cut at slashes.
 bool is_known_form(std::vector<std::string_view> const& path)
 {
-    auto const is = [&](std::size_t size, std::string_view first) { return path.size() == size && path[0] == first; };
+    auto const is = [&](std::size_t size, std::string_view first) {
+        return path.size() == size && path[0] == first;
+    };
     if (is(1, "run.json")) return true;
     if (is(2, "probe")) return is_attempt(path[1], is_process);
     if (is(2, "commits")) return is_file(path[1], ".json", is_commit);
     if (is(3, "contrib")) return is_member(path[1]) && is_file(path[2], ".json", is_count);
-    if (is(5, "deltas")) return is_count(path[1]) && is_member(path[2]) && is_count(path[3]) && is_file(path[4], ".h5", is_part);
-    if (is(4, "models")) return is_count(path[1]) && is_attempt(path[2], is_member) && is_file(path[3], ".h5", is_part);
+    if (is(5, "deltas"))
+        return is_count(path[1]) && is_member(path[2]) && is_count(path[3]) &&
+               is_file(path[4], ".h5", is_part);
+    if (is(4, "models"))
+        return is_count(path[1]) && is_attempt(path[2], is_member) &&
+               is_file(path[3], ".h5", is_part);
     if (is(3, "merge")) return is_count(path[1]) && is_file(path[2], ".json", is_count);
     if (is(2, "status")) return is_file(path[1], ".json", is_plain_name);
     return false;
@@ -86,7 +96,13 @@ Result<ObjectName> ObjectName::parse(std::string_view text)
                 "it has none of the forms that a store may hold");
 }
 
-std::string_view ObjectName::folder() const { return std::string_view(text_).substr(0, text_.rfind('/')); }
-std::string_view ObjectName::file() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+std::string_view ObjectName::folder() const
+{
+    return std::string_view(text_).substr(0, text_.rfind('/'));
+}
+std::string_view ObjectName::file() const
+{
+    return std::string_view(text_).substr(text_.rfind('/') + 1);
+}
 
 }  // namespace curtail::store

@@ -7,8 +7,9 @@
 
 namespace curtail::store {
 
-/// The name of one object, relative to the store's root. Only names of the fixed forms below can be made, so a name that came
-/// out of a record can never leave the store: no `..`, no leading slash, no control character, bounded length.
+/// The name of one object, relative to the store's root. Only names of the fixed forms below can be
+/// made, so a name that came out of a record can never leave the store: no `..`, no leading slash,
+/// no control character, bounded length.
 ///
 ///     runs/<run>/run.json
 ///     runs/<run>/probe/<site>.<8 hex>-<attempt>
@@ -19,11 +20,12 @@ namespace curtail::store {
 ///     runs/<run>/merge/<round>/<k>.json
 ///     runs/<run>/status/<site>.json
 ///
-/// run, site: [A-Za-z0-9][A-Za-z0-9_-]{0,31}; member: <site>.<8 hex>.<1 to 8 digits>; part: [a-z][a-z0-9_]{0,31};
-/// round, seq, k, attempt: 1 to 18 digits.
+/// run, site: [A-Za-z0-9][A-Za-z0-9_-]{0,31}; member: <site>.<8 hex>.<1 to 8 digits>; part:
+/// [a-z][a-z0-9_]{0,31}; round, seq, k, attempt: 1 to 18 digits.
 class ObjectName {
   public:
-    /// `protocol` if the text has none of the forms: it came from a record or a caller that this program must not follow.
+    /// `protocol` if the text has none of the forms: it came from a record or a caller that this
+    /// program must not follow.
     [[nodiscard]] static Result<ObjectName> parse(std::string_view text);
 
     [[nodiscard]] std::string const& text() const { return text_; }

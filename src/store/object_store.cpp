@@ -22,9 +22,10 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
 Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url, Missing missing)
 {
     constexpr std::string_view scheme = "file://";
-    if (url.substr(0, scheme.size()) != scheme || url.size() <= scheme.size() + 1 || url[scheme.size()] != '/' ||
-        url.find('\0') != url.npos)
-        return fail(ExitCode::config, "store " + printable(url), "it is no address of a shared folder", "write file:///absolute/folder");
+    if (url.substr(0, scheme.size()) != scheme || url.size() <= scheme.size() + 1 ||
+        url[scheme.size()] != '/' || url.find('\0') != url.npos)
+        return fail(ExitCode::config, "store " + printable(url),
+                    "it is no address of a shared folder", "write file:///absolute/folder");
     auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), missing);
     if (!opened) return tl::unexpected(opened.error());
     return std::unique_ptr<ObjectStore>(std::move(*opened));

@@ -15,18 +15,25 @@ enum class Lookup {
     stepwise  ///< one openat(O_NOFOLLOW) per step
 };
 
-/// A store in a shared folder: one file per object. What it needs from the file system: docs/store.md.
+/// A store in a shared folder: one file per object. What it needs from the file system:
+/// docs/store.md.
 ///
-/// Files and folders get the permission bits of the root, so that a root of mode 2770 is shared by its group. Temporaries are called
-/// `.<name>.<host>.<process>.<pid>.<counter>.tmp`, which is no object's name; those of dead processes do no harm.
+/// Files and folders get the permission bits of the root, so that a root of mode 2770 is shared by
+/// its group. Temporaries are called
+/// `.<name>.<host>.<process>.<pid>.<counter>.tmp`, which is no object's name; those of dead
+/// processes do no harm.
 class PosixStore final : public ObjectStore {
   public:
-    /// The store with root `root`. Lookup by the kernel where it can, unless the other way is asked for.
-    [[nodiscard]] static Result<std::unique_ptr<PosixStore>> open(std::filesystem::path const& root, Missing missing,
+    /// The store with root `root`. Lookup by the kernel where it can, unless the other way is asked
+    /// for.
+    [[nodiscard]] static Result<std::unique_ptr<PosixStore>> open(std::filesystem::path const& root,
+                                                                  Missing missing,
                                                                   Lookup lookup = Lookup::kernel);
 
-    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name, std::span<std::byte const> bytes) override;
-    [[nodiscard]] Result<void> put(ObjectName const& name, std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
+                                               std::span<std::byte const> bytes) override;
+    [[nodiscard]] Result<void> put(ObjectName const& name,
+                                   std::span<std::byte const> bytes) override;
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name) override;
@@ -43,11 +50,14 @@ class PosixStore final : public ObjectStore {
     [[nodiscard]] Fd open_stepwise(std::string_view path, int flags) const;
     /// The folder of an object, made if it is missing; each new level is durable before the next.
     [[nodiscard]] Result<Fd> make_folder_of(ObjectName const& name) const;
-    [[nodiscard]] Result<void> make_step(int parent, std::string const& step, ObjectName const& name) const;
+    [[nodiscard]] Result<void> make_step(int parent, std::string const& step,
+                                         ObjectName const& name) const;
     void remove_empty_folders(std::string_view folder) const;
     /// A whole and durable file beside the object, under a name of its own.
-    [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name, std::span<std::byte const> bytes) const;
-    [[nodiscard]] tl::unexpected<Error> failure(char const* act, ObjectName const& name, int error) const;
+    [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name,
+                                                    std::span<std::byte const> bytes) const;
+    [[nodiscard]] tl::unexpected<Error> failure(char const* act, ObjectName const& name,
+                                                int error) const;
 
     std::filesystem::path root_;
     Fd fd_;

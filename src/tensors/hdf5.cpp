@@ -13,8 +13,9 @@ namespace {
 
 std::mutex& library_lock()
 {
-    // Must be the first call of all. A damaged file that cannot be opened stays open inside the library, which would say at exit that
-    // it cannot close itself; every handle of ours closes itself, and nothing else is left to do then.
+    // Must be the first call of all. A damaged file that cannot be opened stays open inside the
+    // library, which would say at exit that it cannot close itself; every handle of ours closes
+    // itself, and nothing else is left to do then.
     [[maybe_unused]] static herr_t const without_exit_handler = H5dont_atexit();
     static std::mutex lock;
     return lock;
@@ -27,7 +28,11 @@ struct Image {
         auto& bytes = *static_cast<std::string*>(data);
         return size <= bytes.size() ? bytes.data() : nullptr;
     }
-    static void* copy_nothing(void* to, void const*, std::size_t, H5FD_file_image_op_t, void*) noexcept { return to; }
+    static void* copy_nothing(void* to, void const*, std::size_t, H5FD_file_image_op_t,
+                              void*) noexcept
+    {
+        return to;
+    }
     static void* resize(void*, std::size_t size, H5FD_file_image_op_t, void* data) noexcept
     {
         try {
@@ -47,12 +52,17 @@ struct Image {
 
 std::string use_memory(Handle const& access, std::string& bytes)
 {
-    // Growing byte by byte makes the image end where the file ends; a string with room reserved grows for nothing.
+    // Growing byte by byte makes the image end where the file ends; a string with room reserved
+    // grows for nothing.
     std::size_t const step = 1;
-    H5FD_file_image_callbacks_t callbacks{&Image::reach,       &Image::copy_nothing,  &Image::resize, &Image::release,
-                                          &Image::share_owner, &Image::release_owner, &bytes};
-    if (H5Pset_fapl_core(access.get(), step, false) < 0 || H5Pset_file_image_callbacks(access.get(), &callbacks) < 0) return {};
-    if (!bytes.empty() && H5Pset_file_image(access.get(), bytes.data(), bytes.size()) < 0) return {};
+    H5FD_file_image_callbacks_t callbacks{
+        &Image::reach,       &Image::copy_nothing,  &Image::resize, &Image::release,
+        &Image::share_owner, &Image::release_owner, &bytes};
+    if (H5Pset_fapl_core(access.get(), step, false) < 0 ||
+        H5Pset_file_image_callbacks(access.get(), &callbacks) < 0)
+        return {};
+    if (!bytes.empty() && H5Pset_file_image(access.get(), bytes.data(), bytes.size()) < 0)
+        return {};
     return fmt::format("tensors-{}", static_cast<void const*>(&bytes));
 }
 
@@ -119,7 +129,8 @@ std::size_t size_of(Dtype dtype)
 
 char const* name_of(Dtype dtype)
 {
-    static constexpr char const* names[] = {"float32", "float64", "int32", "int64", "uint16", "uint8"};
+    static constexpr char const* names[] = {"float32", "float64", "int32",
+                                            "int64",   "uint16",  "uint8"};
     return names[static_cast<std::size_t>(dtype)];
 }
 
@@ -130,14 +141,18 @@ std::int64_t TensorInfo::elements() const
     return product;
 }
 
-std::int64_t TensorInfo::bytes() const { return elements() * static_cast<std::int64_t>(size_of(dtype)); }
+std::int64_t TensorInfo::bytes() const
+{
+    return elements() * static_cast<std::int64_t>(size_of(dtype));
+}
 
 bool is_tensor_name(std::string_view name)
 {
     if (name.size() > 255) return false;
     for (auto const part : split(name, '/')) {
         if (part.empty() || part == "." || part == "..") return false;
-        if (!std::all_of(part.begin(), part.end(), [](char c) { return c > ' ' && c < '\x7f'; })) return false;
+        if (!std::all_of(part.begin(), part.end(), [](char c) { return c > ' ' && c < '\x7f'; }))
+            return false;
     }
     return true;
 }

@@ -23,17 +23,20 @@ struct TensorReader::Impl {
 
     [[nodiscard]] tl::unexpected<Error> bad(std::string why) const
     {
-        return fail(ExitCode::data, "cannot read tensor file " + source, std::move(why), "it is damaged or not a tensor file");
+        return fail(ExitCode::data, "cannot read tensor file " + source, std::move(why),
+                    "it is damaged or not a tensor file");
     }
     /// Opens `path` with `access` and checks what is inside. Within a Session.
-    [[nodiscard]] Result<void> load(std::string const& path, Handle const& access, std::int64_t file_bytes, ReadLimits const& limits);
+    [[nodiscard]] Result<void> load(std::string const& path, Handle const& access,
+                                    std::int64_t file_bytes, ReadLimits const& limits);
     /// Within a Session.
     [[nodiscard]] Result<void> read_tensor(TensorInfo const& info, std::span<std::byte> out) const;
     /// Takes a turn of its own for each tensor, so that nobody waits while it computes.
     [[nodiscard]] Result<void> check_digest() const;
 };
 
-Result<void> TensorReader::Impl::load(std::string const& path, Handle const& access, std::int64_t file_bytes, ReadLimits const& limits)
+Result<void> TensorReader::Impl::load(std::string const& path, Handle const& access,
+                                      std::int64_t file_bytes, ReadLimits const& limits)
 {
     file = Handle(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
     if (!file) return bad(take_hdf5_error());
@@ -47,7 +50,8 @@ Result<void> TensorReader::Impl::read_tensor(TensorInfo const& info, std::span<s
 {
     if (out.empty()) return {};
     Handle const dataset(H5Dopen2(file.get(), info.name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!dataset || H5Dread(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
+    if (!dataset || H5Dread(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                            out.data()) < 0)
         return bad(info.name + ": " + take_hdf5_error());
     return {};
 }
@@ -69,7 +73,8 @@ Result<void> TensorReader::Impl::check_digest() const
     }
     auto const found = hash.finish().hex();
     if (found == content.digest) return {};
-    return bad("its content's digest differs (expected " + printable(content.digest) + ", found " + found + ")");
+    return bad("its content's digest differs (expected " + printable(content.digest) + ", found " +
+               found + ")");
 }
 
 TensorReader::TensorReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -82,8 +87,9 @@ json::Object const& TensorReader::attributes() const { return impl_->content.att
 
 TensorInfo const* TensorReader::find(std::string_view name) const
 {
-    auto const at = std::lower_bound(impl_->content.tensors.begin(), impl_->content.tensors.end(), name,
-                                     [](TensorInfo const& info, std::string_view key) { return info.name < key; });
+    auto const at = std::lower_bound(
+        impl_->content.tensors.begin(), impl_->content.tensors.end(), name,
+        [](TensorInfo const& info, std::string_view key) { return info.name < key; });
     return at != impl_->content.tensors.end() && at->name == name ? &*at : nullptr;
 }
 
@@ -93,8 +99,10 @@ Result<TensorInfo> TensorReader::info(std::string_view name) const
     std::vector<std::string> names;
     for (auto const& tensor : impl_->content.tensors) names.push_back(tensor.name);
     auto const nearest = nearest_name(name, names);
-    return fail(ExitCode::data, "cannot read tensor file " + impl_->source, "it has no tensor " + printable(name),
-                nearest ? "did you mean \"" + *nearest + "\"?" : "it is not the kind of file that is wanted here");
+    return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
+                "it has no tensor " + printable(name),
+                nearest ? "did you mean \"" + *nearest + "\"?"
+                        : "it is not the kind of file that is wanted here");
 }
 
 Result<void> TensorReader::expect_dtype(TensorInfo const& info, Dtype wanted) const
@@ -104,14 +112,16 @@ Result<void> TensorReader::expect_dtype(TensorInfo const& info, Dtype wanted) co
                 info.name + " holds " + name_of(info.dtype) + ", wanted is " + name_of(wanted));
 }
 
-Result<void> TensorReader::read_into(std::string_view name, Dtype dtype, std::span<std::byte> out) const
+Result<void> TensorReader::read_into(std::string_view name, Dtype dtype,
+                                     std::span<std::byte> out) const
 {
     auto const found = info(name);
     if (!found) return tl::unexpected(found.error());
     if (auto good = expect_dtype(*found, dtype); !good) return good;
     if (static_cast<std::int64_t>(out.size()) != found->bytes())
         return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
-                    found->name + " has " + std::to_string(found->bytes()) + " bytes, wanted are " + std::to_string(out.size()));
+                    found->name + " has " + std::to_string(found->bytes()) + " bytes, wanted are " +
+                        std::to_string(out.size()));
     Session const session;
     return impl_->read_tensor(*found, out);
 }
@@ -120,7 +130,9 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadL
 {
     std::error_code error;
     auto const size = std::filesystem::file_size(path, error);
-    if (error) return fail(ExitCode::no_input, "cannot read tensor file " + path.string(), errno_text(error.value()));
+    if (error)
+        return fail(ExitCode::no_input, "cannot read tensor file " + path.string(),
+                    errno_text(error.value()));
     auto impl = std::make_unique<Impl>(path.string());
     auto const loaded = [&]() -> Result<void> {
         Session const session;
@@ -133,7 +145,8 @@ Result<TensorReader> TensorReader::open(std::filesystem::path const& path, ReadL
     return TensorReader(std::move(impl));
 }
 
-Result<TensorReader> TensorReader::from_bytes(std::string bytes, std::string const& source, ReadLimits const& limits)
+Result<TensorReader> TensorReader::from_bytes(std::string bytes, std::string const& source,
+                                              ReadLimits const& limits)
 {
     auto impl = std::make_unique<Impl>(source);
     if (bytes.empty()) return impl->bad("it is empty");

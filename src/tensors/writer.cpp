@@ -13,7 +13,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensor files hold memory as it is");
 
-/// Tensors start at multiples of this, so that a mapped or copied file can be used by vector instructions.
+/// Tensors start at multiples of this, so that a mapped or copied file can be used by vector
+/// instructions.
 constexpr hsize_t alignment = 64;
 /// Links and attributes stay inside the (checksummed) object headers up to this many.
 constexpr unsigned max_compact = 1'000;
@@ -55,7 +56,8 @@ Handle access_properties()
 bool write_attribute(hid_t file, std::string const& name, hid_t type, void const* value)
 {
     Handle const space(H5Screate(H5S_SCALAR), H5Sclose);
-    Handle const attribute(H5Acreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+    Handle const attribute(
+        H5Acreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     return attribute && H5Awrite(attribute.get(), type, value) >= 0;
 }
 
@@ -71,7 +73,8 @@ bool write_text_attribute(hid_t file, std::string const& name, std::string const
 bool write_attribute(hid_t file, std::string const& name, json::Value const& value)
 {
     if (auto const* text = value.as_text()) return write_text_attribute(file, name, *text);
-    if (auto const* integer = value.as_integer()) return write_attribute(file, name, H5T_STD_I64LE, integer);
+    if (auto const* integer = value.as_integer())
+        return write_attribute(file, name, H5T_STD_I64LE, integer);
     double const number = *value.as_number();
     return write_attribute(file, name, H5T_IEEE_F64LE, &number);
 }
@@ -84,18 +87,22 @@ void TensorWriter::add(std::string name, Dtype dtype, Shape shape, std::span<std
     if (!is_good_shape(shape)) throw std::invalid_argument("tensor " + name + " has a bad shape");
     TensorInfo info{std::move(name), dtype, std::move(shape)};
     if (static_cast<std::int64_t>(bytes.size()) != info.bytes())
-        throw std::invalid_argument("tensor " + info.name + " has " + std::to_string(bytes.size()) + " bytes, its shape wants " +
-                                    std::to_string(info.bytes()));
-    auto const at = std::lower_bound(entries_.begin(), entries_.end(), info.name,
-                                     [](Entry const& entry, std::string const& key) { return entry.info.name < key; });
-    if (at != entries_.end() && at->info.name == info.name) throw std::invalid_argument("tensor " + info.name + " was added before");
+        throw std::invalid_argument("tensor " + info.name + " has " + std::to_string(bytes.size()) +
+                                    " bytes, its shape wants " + std::to_string(info.bytes()));
+    auto const at = std::lower_bound(
+        entries_.begin(), entries_.end(), info.name,
+        [](Entry const& entry, std::string const& key) { return entry.info.name < key; });
+    if (at != entries_.end() && at->info.name == info.name)
+        throw std::invalid_argument("tensor " + info.name + " was added before");
     entries_.insert(at, Entry{std::move(info), bytes});
 }
 
 void TensorWriter::attribute(std::string name, json::Value value)
 {
-    if (!is_tensor_name(name) || name == content_attribute) throw std::invalid_argument("bad attribute name \"" + name + "\"");
-    if (value.as_text() == nullptr && !value.as_number()) throw std::invalid_argument("attribute " + name + " is a " + value.kind());
+    if (!is_tensor_name(name) || name == content_attribute)
+        throw std::invalid_argument("bad attribute name \"" + name + "\"");
+    if (value.as_text() == nullptr && !value.as_number())
+        throw std::invalid_argument("attribute " + name + " is a " + value.kind());
     attributes_.set(std::move(name), std::move(value));
 }
 
@@ -109,10 +116,13 @@ struct FileWriter {
     bool make_groups_above(std::string const& name)
     {
         auto const properties = object_properties(H5P_GROUP_CREATE);
-        for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+        for (auto slash = name.find('/'); slash != std::string::npos;
+             slash = name.find('/', slash + 1)) {
             auto const group = name.substr(0, slash);
             if (!groups.insert(group).second) continue;
-            Handle const made(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Gclose);
+            Handle const made(
+                H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                H5Gclose);
             if (!made) return false;
         }
         return true;
@@ -122,13 +132,17 @@ struct FileWriter {
     {
         if (!make_groups_above(info.name)) return false;
         std::vector<hsize_t> const extent(info.shape.begin(), info.shape.end());
-        Handle const space(
-            extent.empty() ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr), H5Sclose);
+        Handle const space(extent.empty() ? H5Screate(H5S_SCALAR)
+                                          : H5Screate_simple(static_cast<int>(extent.size()),
+                                                             extent.data(), nullptr),
+                           H5Sclose);
         auto const properties = object_properties(H5P_DATASET_CREATE);
-        Handle const dataset(
-            H5Dcreate2(file, info.name.c_str(), file_type(info.dtype), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose);
+        Handle const dataset(H5Dcreate2(file, info.name.c_str(), file_type(info.dtype), space.get(),
+                                        H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+                             H5Dclose);
         if (!dataset) return false;
-        return bytes.empty() || H5Dwrite(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) >= 0;
+        return bytes.empty() || H5Dwrite(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL,
+                                         H5P_DEFAULT, bytes.data()) >= 0;
     }
 
     bool write_all()
@@ -136,7 +150,8 @@ struct FileWriter {
         for (auto const& entry : content.entries_)
             if (!write_tensor(entry.info, entry.bytes)) return false;
         auto members = content.attributes_.members();
-        std::sort(members.begin(), members.end(), [](auto const& a, auto const& b) { return a.first < b.first; });
+        std::sort(members.begin(), members.end(),
+                  [](auto const& a, auto const& b) { return a.first < b.first; });
         for (auto const& [name, value] : members)
             if (!write_attribute(file, name, value)) return false;
         return write_text_attribute(file, content_attribute, digest);
@@ -155,9 +170,12 @@ std::string TensorWriter::digest() const
 
 Result<std::string> TensorWriter::encode() const
 {
-    auto const content_digest = digest();  // before the turn at the library begins, since it takes longest
+    auto const content_digest =
+        digest();  // before the turn at the library begins, since it takes longest
     Session const session;
-    auto const failed = [] { return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error()); };
+    auto const failed = [] {
+        return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error());
+    };
     std::size_t total = std::size_t{4} << 20;
     for (auto const& entry : entries_) total += entry.bytes.size();
     std::string bytes;
@@ -167,8 +185,9 @@ Result<std::string> TensorWriter::encode() const
     auto const creation = object_properties(H5P_FILE_CREATE);
     Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
     hsize_t size = 0;
-    if (!file || !FileWriter{*this, content_digest, file.get()}.write_all() || H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 ||
-        H5Fget_filesize(file.get(), &size) < 0 || !file.reset())
+    if (!file || !FileWriter{*this, content_digest, file.get()}.write_all() ||
+        H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file.get(), &size) < 0 ||
+        !file.reset())
         return failed();
     bytes.resize(size);
     return bytes;
@@ -180,13 +199,18 @@ Result<void> TensorWriter::write(std::filesystem::path const& path) const
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         Session const session;
         auto const failed = [&] {
-            return fail(ExitCode::io, "cannot write " + path.string(), take_hdf5_error(), "is there space and permission in its folder?");
+            return fail(ExitCode::io, "cannot write " + path.string(), take_hdf5_error(),
+                        "is there space and permission in its folder?");
         };
         auto const access = access_properties();
         auto const creation = object_properties(H5P_FILE_CREATE);
-        Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), H5Fclose);
-        if (!file) return fail(ExitCode::cannot_create, "cannot write " + path.string(), take_hdf5_error());
-        if (!FileWriter{*this, content_digest, file.get()}.write_all() || !file.reset()) return failed();
+        Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
+                    H5Fclose);
+        if (!file)
+            return fail(ExitCode::cannot_create, "cannot write " + path.string(),
+                        take_hdf5_error());
+        if (!FileWriter{*this, content_digest, file.get()}.write_all() || !file.reset())
+            return failed();
         return {};
     });
 }

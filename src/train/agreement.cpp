@@ -6,8 +6,11 @@ Result<void> agree(comm::Collectives& ranks, Result<void> const& mine)
 {
     int const who = ranks.all_agree_max(mine ? -1 : ranks.rank());
     if (who < 0) return {};
-    int const code = ranks.all_agree_max(who == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
-    auto const words = [&](std::string Error::*part) { return comm::broadcast_text(ranks, mine ? "" : mine.error().*part, who); };
+    int const code =
+        ranks.all_agree_max(who == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
+    auto const words = [&](std::string Error::*part) {
+        return comm::broadcast_text(ranks, mine ? "" : mine.error().*part, who);
+    };
     auto what = words(&Error::what);
     auto why = words(&Error::why);
     auto remedy = words(&Error::remedy);

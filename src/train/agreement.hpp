@@ -4,7 +4,8 @@
 
 namespace curtail::train {
 
-/// Whether all ranks succeeded: if one failed, every rank gets the error of the highest rank that did. All ranks call it.
+/// Whether all ranks succeeded: if one failed, every rank gets the error of the highest rank that
+/// did. All ranks call it.
 [[nodiscard]] Result<void> agree(comm::Collectives& ranks, Result<void> const& mine);
 
 }  // namespace curtail::train

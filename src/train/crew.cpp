@@ -5,7 +5,10 @@
 
 namespace curtail::train {
 
-void Crew::command(Command c) { collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0); }
+void Crew::command(Command c)
+{
+    collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0);
+}
 
 Result<StepOutcome> Crew::step(rounds::Ranges const& blocks, Tokens progress)
 {
@@ -24,13 +27,17 @@ Result<StepOutcome> Crew::step_together(std::vector<rounds::BlockRange> ranges, 
 void Crew::share_weights(std::span<float const> values)
 {
     auto const weights = engine_.weights().values();
-    if (values.size() != weights.size()) throw std::logic_error("weights of another size than the model");
+    if (values.size() != weights.size())
+        throw std::logic_error("weights of another size than the model");
     std::copy(values.begin(), values.end(), weights.begin());
     command({Act::weights, 0, 0});
     weights_together();
 }
 
-void Crew::weights_together() { collectives_.broadcast(std::as_writable_bytes(engine_.weights().values()), 0); }
+void Crew::weights_together()
+{
+    collectives_.broadcast(std::as_writable_bytes(engine_.weights().values()), 0);
+}
 
 void Crew::share_optimizer(optim::OptimizerState const& state)
 {
@@ -40,13 +47,17 @@ void Crew::share_optimizer(optim::OptimizerState const& state)
 
 void Crew::optimizer_together(optim::OptimizerState state)
 {
-    // Followers bring buffers of the right names and shapes: those of their own state. By name all ranks have them in one order.
-    std::sort(state.tensors.begin(), state.tensors.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
+    // Followers bring buffers of the right names and shapes: those of their own state. By name all
+    // ranks have them in one order.
+    std::sort(state.tensors.begin(), state.tensors.end(),
+              [](auto const& a, auto const& b) { return a.name < b.name; });
     for (auto& named : state.tensors) {
         named.tensor = named.tensor.clone();
-        collectives_.broadcast({static_cast<std::byte*>(named.tensor.mutable_data_ptr()), named.tensor.nbytes()}, 0);
+        collectives_.broadcast(
+            {static_cast<std::byte*>(named.tensor.mutable_data_ptr()), named.tensor.nbytes()}, 0);
     }
-    if (auto restored = engine_.optimizer().restore(state); !restored) throw std::runtime_error(restored.error().message());
+    if (auto restored = engine_.optimizer().restore(state); !restored)
+        throw std::runtime_error(restored.error().message());
 }
 
 void Crew::reset_optimizer()
@@ -70,7 +81,9 @@ void Crew::follow()
         collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0);
         switch (c.act) {
             case Act::step:  // a failure is the leader's to act on
-                (void)step_together(std::vector<rounds::BlockRange>(static_cast<std::size_t>(c.number)), Tokens{c.progress});
+                (void)step_together(
+                    std::vector<rounds::BlockRange>(static_cast<std::size_t>(c.number)),
+                    Tokens{c.progress});
                 break;
             case Act::weights:
                 weights_together();

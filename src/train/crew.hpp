@@ -4,11 +4,12 @@
 
 namespace curtail::train {
 
-/// The ranks of a site at work together: the leader (rank 0) decides, the others follow. Each call of the leader is one command that
-/// every follower carries out inside follow().
+/// The ranks of a site at work together: the leader (rank 0) decides, the others follow. Each call
+/// of the leader is one command that every follower carries out inside follow().
 class Crew {
   public:
-    Crew(Engine& engine, comm::Collectives& collectives, StopSignal const& stop) : engine_(engine), collectives_(collectives), stop_(stop)
+    Crew(Engine& engine, comm::Collectives& collectives, StopSignal const& stop)
+        : engine_(engine), collectives_(collectives), stop_(stop)
     {
     }
     [[nodiscard]] bool leads() const { return collectives_.rank() == 0; }
@@ -17,11 +18,12 @@ class Crew {
 
     // ---- leader
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
-    void share_weights(std::span<float const> values);         ///< become the weights of every rank
-    void share_optimizer(optim::OptimizerState const& state);  ///< becomes the optimizer's state of every rank
-    void reset_optimizer();                                    ///< to that of a new one, on every rank
-    void muster();                                             ///< back when every rank has answered: none hangs
-    void dismiss();                                            ///< ends follow() on every rank
+    void share_weights(std::span<float const> values);  ///< become the weights of every rank
+    void share_optimizer(
+        optim::OptimizerState const& state);  ///< becomes the optimizer's state of every rank
+    void reset_optimizer();                   ///< to that of a new one, on every rank
+    void muster();                            ///< back when every rank has answered: none hangs
+    void dismiss();                           ///< ends follow() on every rank
 
     // ---- followers
     void follow();  ///< until dismissed

@@ -27,7 +27,8 @@ at::Tensor as_tensor(std::vector<std::int64_t>& values, data::Batch const& batch
 
 }  // namespace
 
-Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives, model::Parameters weights)
+Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
+               model::Parameters weights)
     : run_(run),
       loader_(loader),
       collectives_(collectives),
@@ -43,7 +44,8 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     gpt_.zero_gradients();
     auto const mine = accumulate(listed(blocks));
     collectives_.all_reduce_sum(gpt_.gradients().values());
-    // Stop and failure travel with the loss: ranks agree on them once per step without a message of their own.
+    // Stop and failure travel with the loss: ranks agree on them once per step without a message of
+    // their own.
     std::array<double, 3> sums{mine ? mine->sum : 0, stop_here ? 1.0 : 0.0, mine ? 0.0 : 1.0};
     collectives_.all_reduce_sum(std::span<double>(sums));
     if (sums[2] > 0) {
@@ -54,7 +56,8 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     auto const at = optim::progress_of(progress.value, run_.optimizer, run_.training.batch_tokens);
     if (std::isfinite(loss)) optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
     else optimizer_.reset();
-    return StepOutcome{loss, Tokens{tokens}, std::chrono::steady_clock::now() - started, optimizer_.rates(at).factor, sums[1] > 0};
+    return StepOutcome{loss, Tokens{tokens}, std::chrono::steady_clock::now() - started,
+                       optimizer_.rates(at).factor, sums[1] > 0};
 }
 
 Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)
@@ -65,9 +68,11 @@ Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)
     auto const share = data::rows_of_rank(rows, collectives_.rank(), collectives_.size());
     model::LossSum sum;
     for (auto row = share.begin; row < share.end; row += run_.training.device_batch_rows) {
-        auto batch = loader_.rows(blocks, {row, std::min(row + run_.training.device_batch_rows, share.end)});
+        auto batch =
+            loader_.rows(blocks, {row, std::min(row + run_.training.device_batch_rows, share.end)});
         if (!batch) return tl::unexpected(batch.error());
-        sum += gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch), as_tensor(batch->targets, *batch), scale);
+        sum += gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
+                                         as_tensor(batch->targets, *batch), scale);
     }
     return sum;
 }

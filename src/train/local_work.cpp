@@ -44,9 +44,11 @@ void LocalWork::spoil(rounds::Ranges const& blocks)
 
 CutWork LocalWork::cut(Seq seq, std::span<float const> x)
 {
-    if (!anchor_ || anchor_->size() != x.size()) throw std::logic_error("a cut without an anchor of the weights' size");
+    if (!anchor_ || anchor_->size() != x.size())
+        throw std::logic_error("a cut without an anchor of the weights' size");
     auto delta = std::make_shared<std::vector<float>>(x.size());
-    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0, std::exchange(spoiled_, false) ? 1 : 0};
+    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0,
+                 std::exchange(spoiled_, false) ? 1 : 0};
     for (std::size_t i = 0; i < x.size(); ++i) {
         float const d = (*anchor_)[i] - x[i];
         (*delta)[i] = d;
@@ -60,13 +62,15 @@ CutWork LocalWork::cut(Seq seq, std::span<float const> x)
         anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
     }
     work.delta = std::move(delta);
-    if (!undecided_.emplace(seq, work).second) throw std::logic_error("the same cut was made twice");
+    if (!undecided_.emplace(seq, work).second)
+        throw std::logic_error("the same cut was made twice");
     return work;
 }
 
 Values LocalWork::adopt(Values theta, std::vector<Seq> const& dropped, std::span<float const> x)
 {
-    if (!anchor_ || theta->size() != x.size() || anchor_->size() != x.size()) throw std::logic_error("adopted weights have another size");
+    if (!anchor_ || theta->size() != x.size() || anchor_->size() != x.size())
+        throw std::logic_error("adopted weights have another size");
     drop(dropped);
     auto const before = std::exchange(anchor_, nullptr);
     if (undecided_.empty()) {

@@ -27,7 +27,8 @@ class Mailbox {
     }
     /// The next message; null if none came until `deadline`.
     template <class Clock, class Duration>
-    [[nodiscard]] std::unique_ptr<Message> take_until(std::chrono::time_point<Clock, Duration> deadline)
+    [[nodiscard]] std::unique_ptr<Message> take_until(
+        std::chrono::time_point<Clock, Duration> deadline)
     {
         std::unique_lock lock(mutex_);
         arrived_.wait_until(lock, deadline, [&] { return !messages_.empty(); });

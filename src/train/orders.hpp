@@ -6,7 +6,8 @@
 #include "rounds/messages.hpp"
 #include "train/local_work.hpp"
 
-/// What the background thread that speaks the round protocol and the leader's training loop say to each other.
+/// What the background thread that speaks the round protocol and the leader's training loop say to
+/// each other.
 namespace curtail::train {
 
 // ---- to the training loop; the first three are answered
@@ -46,6 +47,7 @@ struct CutMade {
     CutWork work;
     Values anchor;  ///< x at the cut
 };
-using Report = std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, CutMade, rounds::StopRequested>;
+using Report =
+    std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, CutMade, rounds::StopRequested>;
 
 }  // namespace curtail::train

@@ -12,7 +12,8 @@ namespace curtail::model {
 struct ParameterPlace;
 }
 
-/// Weights, deltas and momentum as HDF5 tensor files: one tensor per parameter, by its name (docs/formats-store.md).
+/// Weights, deltas and momentum as HDF5 tensor files: one tensor per parameter, by its name
+/// (docs/formats-store.md).
 namespace curtail::train {
 
 /// Which run's parameters a payload holds, in which order they lie in the flat buffer.
@@ -22,9 +23,12 @@ struct PayloadLayout {
     [[nodiscard]] std::size_t values() const;
 };
 
-[[nodiscard]] Result<std::string> encode_payload(PayloadLayout const& layout, std::string const& part, std::span<float const> values);
-/// `bytes` must be verified before. Refuses a payload of another run, part or model; `source` names it.
-[[nodiscard]] Result<Values> decode_payload(PayloadLayout const& layout, std::string const& part, std::string_view bytes,
-                                            std::string const& source);
+[[nodiscard]] Result<std::string> encode_payload(PayloadLayout const& layout,
+                                                 std::string const& part,
+                                                 std::span<float const> values);
+/// `bytes` must be verified before. Refuses a payload of another run, part or model; `source` names
+/// it.
+[[nodiscard]] Result<Values> decode_payload(PayloadLayout const& layout, std::string const& part,
+                                            std::string_view bytes, std::string const& source);
 
 }  // namespace curtail::train

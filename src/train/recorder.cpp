@@ -7,11 +7,13 @@ namespace curtail::train {
 
 char const* to_word(PowerState state)
 {
-    static constexpr char const* words[] = {"starting", "training", "exchange", "idle", "draining", "ended"};
+    static constexpr char const* words[] = {"starting", "training", "exchange",
+                                            "idle",     "draining", "ended"};
     return words[static_cast<int>(state)];
 }
 
-Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log, StepWatcher watcher)
+Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
+                   StepWatcher watcher)
     : folder_(std::move(folder)),
       events_(folder_ / "events.jsonl"),
       site_(std::move(site)),
@@ -23,8 +25,14 @@ Recorder::Recorder(std::filesystem::path folder, std::string site, std::string j
 
 void Recorder::step(StepMetrics const& m)
 {
-    json::Object line{{"time", format_time(m.time)},         {"step", m.step}, {"round", m.round},       {"tokens", m.tokens.value},
-                      {"progress_tokens", m.progress.value}, {"loss", m.loss}, {"lr_scale", m.lr_scale}, {"step_s", m.duration.count()}};
+    json::Object line{{"time", format_time(m.time)},
+                      {"step", m.step},
+                      {"round", m.round},
+                      {"tokens", m.tokens.value},
+                      {"progress_tokens", m.progress.value},
+                      {"loss", m.loss},
+                      {"lr_scale", m.lr_scale},
+                      {"step_s", m.duration.count()}};
     check(append_line(folder_ / "metrics.jsonl", json::to_string(line), false));
     if (watcher_) watcher_(m);
 }

@@ -31,12 +31,13 @@ struct StepMetrics {
 /// Called with every step, to show it to a person; in the training loop, so it must not take long.
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
-/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json`. The training loop calls step, the background thread status; both
-/// may report events and states. A full disk must not stop training: what cannot be written is said once
-/// in the log and left out.
+/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json`. The training loop calls step,
+/// the background thread status; both may report events and states. A full disk must not stop
+/// training: what cannot be written is said once in the log and left out.
 class Recorder {
   public:
-    Recorder(std::filesystem::path folder, std::string site, std::string job, Log log, StepWatcher watcher = {});
+    Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
+             StepWatcher watcher = {});
     void step(StepMetrics const& metrics);
     void event(std::string const& type, json::Object details = {});
     void state(PowerState state);  ///< only a change is written
@@ -51,7 +52,8 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
-    std::mutex state_lock_;  ///< the background thread writes the last state if the training loop cannot
+    std::mutex
+        state_lock_;  ///< the background thread writes the last state if the training loop cannot
     std::string last_state_;
     StepWatcher watcher_;
     MonoTime status_due_{};

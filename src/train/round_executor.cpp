@@ -36,11 +36,16 @@ rounds::Input RoundExecutor::translate(Report report)
     if (auto* made = std::get_if<CutMade>(&report)) {
         deltas_[made->seq] = made->work.delta;
         anchor_ = made->anchor;
-        return rounds::CutReady{made->op, made->work.ranges, made->work.steps, {made->work.sumsq}, {made->work.nonfinite}};
+        return rounds::CutReady{made->op,
+                                made->work.ranges,
+                                made->work.steps,
+                                {made->work.sumsq},
+                                {made->work.nonfinite}};
     }
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {
-            if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>) throw std::logic_error("unreachable");
+            if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>)
+                throw std::logic_error("unreachable");
             else return std::forward<Message>(message);
         },
         std::move(report));
@@ -57,7 +62,8 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
     if (!name) return failed<rounds::Unknown>(get.op, name.error());
     auto content = parts_.store.get(*name, small_object_limit);
     // Too long for a record, whatever it says: the protocol refuses it by its length.
-    if (!content && content.error().code == ExitCode::data) return rounds::Got{get.op, std::string(rounds::record_bytes_limit + 1, ' ')};
+    if (!content && content.error().code == ExitCode::data)
+        return rounds::Got{get.op, std::string(rounds::record_bytes_limit + 1, ' ')};
     if (!content) return failed<rounds::Unknown>(get.op, content.error());
     if (!*content) return rounds::Missing{get.op};
     return rounds::Got{get.op, std::string(store::text_of(**content))};
@@ -69,7 +75,9 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
     if (!name) return failed<rounds::Unknown>(create.op, name.error());
     auto const outcome = parts_.store.create(*name, store::bytes_of(create.bytes));
     auto const unsure = [&](char const* why) {
-        return failed<rounds::Unknown>(create.op, {ExitCode::temporary, "cannot tell whether " + create.name + " was created", why, {}});
+        return failed<rounds::Unknown>(
+            create.op,
+            {ExitCode::temporary, "cannot tell whether " + create.name + " was created", why, {}});
     };
     if (!outcome) return failed<rounds::Unknown>(create.op, outcome.error());
     if (*outcome == store::CreateOutcome::unknown) return unsure("the store's reply was lost");
@@ -81,17 +89,22 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
     return rounds::Created{create.op, (*info)->modified};
 }
 
-Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target, std::span<float const> values)
+Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target,
+                                           std::span<float const> values)
 {
     auto const name = object(target.name);
     if (!name) return tl::unexpected(name.error());
     auto const bytes = encode_payload(parts_.layout, target.part, values);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (auto stored = parts_.store.put(*name, store::bytes_of(*bytes)); !stored) return tl::unexpected(stored.error());
-    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes->size()), sha256(*bytes)};
+    if (auto stored = parts_.store.put(*name, store::bytes_of(*bytes)); !stored)
+        return tl::unexpected(stored.error());
+    return rounds::PartRef{target.part, target.name, static_cast<std::int64_t>(bytes->size()),
+                           sha256(*bytes)};
 }
 
-RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values)
+RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op,
+                                               std::vector<rounds::Target> const& targets,
+                                               std::span<float const> values)
 {
     auto stored = put(targets.at(0), values);
     if (!stored) return failed<rounds::Unavailable>(op, stored.error());
@@ -102,7 +115,10 @@ RoundExecutor::Answer RoundExecutor::act(rounds::StoreDelta const& order)
 {
     return store_one(order.op, order.parts, *deltas_.at(order.seq));
 }
-RoundExecutor::Answer RoundExecutor::act(rounds::StoreModel const& order) { return store_one(order.op, order.parts, *anchor_); }
+RoundExecutor::Answer RoundExecutor::act(rounds::StoreModel const& order)
+{
+    return store_one(order.op, order.parts, *anchor_);
+}
 RoundExecutor::Answer RoundExecutor::act(rounds::MakeInitial const& order)
 {
     return store_one(order.op, order.parts, *parts_.initial_weights(order.seed));
@@ -125,21 +141,26 @@ RoundExecutor::Fetched RoundExecutor::fetch(rounds::Op op, rounds::PartRef const
     auto values = read_payload(part);
     if (values) return *values;
     auto const& [kind, error] = values.error();
-    if (kind == store::ReadFailure::Kind::unavailable) return tl::unexpected(failed<rounds::Unavailable>(op, error));
+    if (kind == store::ReadFailure::Kind::unavailable)
+        return tl::unexpected(failed<rounds::Unavailable>(op, error));
     return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, error.message()});
 }
 
-RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas)
+RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge,
+                                                   std::vector<Values>& deltas)
 {
     rounds::Merged found{merge.op, {}, {}, {}};
     for (auto const& included : merge.include) {
         using Kind = store::ReadFailure::Kind;
         auto const delta = read_payload(included.parts.at(0).payload);
-        if (!delta && delta.error().kind == Kind::unavailable) return failed<rounds::Unavailable>(merge.op, delta.error().error);
+        if (!delta && delta.error().kind == Kind::unavailable)
+            return failed<rounds::Unavailable>(merge.op, delta.error().error);
         if (!delta) {
             parts_.log.warning(delta.error().error.message());
-            found.bad.push_back({included.member, included.seq, rounds::Refusal::digest, delta.error().kind == Kind::missing});
-        } else if (!all_finite(**delta)) found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
+            found.bad.push_back({included.member, included.seq, rounds::Refusal::digest,
+                                 delta.error().kind == Kind::missing});
+        } else if (!all_finite(**delta))
+            found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
         else deltas.push_back(*delta);
     }
     if (!found.bad.empty()) return found;
@@ -169,7 +190,8 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
             if (!stored) return stored.error();
             momentum = **stored;
         }
-        rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta), static_cast<float>(merge.mu));
+        rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta),
+                              static_cast<float>(merge.mu));
         auto part = put(merge.momentum.at(0), momentum);
         if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
         merged.momentum.push_back(*part);
@@ -227,7 +249,8 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Delete const& payload)
 {
     // Garbage that cannot be deleted now is only garbage for longer.
     if (auto const name = object(payload.name))
-        if (auto removed = parts_.store.remove(*name); !removed) parts_.log.debug(removed.error().message());
+        if (auto removed = parts_.store.remove(*name); !removed)
+            parts_.log.debug(removed.error().message());
     return std::nullopt;
 }
 

@@ -12,8 +12,8 @@
 
 namespace curtail::train {
 
-/// Carries out what the round protocol decides: small records and payloads to and from the store, merges, orders to the training
-/// loop. Runs in the leader's background thread.
+/// Carries out what the round protocol decides: small records and payloads to and from the store,
+/// merges, orders to the training loop. Runs in the leader's background thread.
 class RoundExecutor {
   public:
     struct Parts {
@@ -28,7 +28,8 @@ class RoundExecutor {
 
     /// Does it; answers the input that it leads to, if that is known at once.
     [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
-    /// What the training loop reports, as an input of the protocol. Keeps the delta and anchor of a cut for storing.
+    /// What the training loop reports, as an input of the protocol. Keeps the delta and anchor of a
+    /// cut for storing.
     [[nodiscard]] rounds::Input translate(Report report);
     [[nodiscard]] bool finished() const { return finished_; }
 
@@ -52,11 +53,13 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
-    /// The answer to a question that the store did not carry out. Says why, once for each reason in a row, whatever the object.
+    /// The answer to a question that the store did not carry out. Says why, once for each reason in
+    /// a row, whatever the object.
     template <class Answer>
     rounds::Input failed(rounds::Op op, Error const& error);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
-    Answer store_one(rounds::Op op, std::vector<rounds::Target> const& targets, std::span<float const> values);
+    Answer store_one(rounds::Op op, std::vector<rounds::Target> const& targets,
+                     std::span<float const> values);
     Result<rounds::PartRef> put(rounds::Target const& target, std::span<float const> values);
     tl::expected<Values, store::ReadFailure> read_payload(rounds::PartRef const& part);
     Fetched fetch(rounds::Op op, rounds::PartRef const& part);

@@ -8,7 +8,8 @@
 namespace curtail::train {
 namespace {
 
-RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders, std::optional<Leave>& left)
+RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders,
+                                 std::optional<Leave>& left)
 {
     parts.order = [&orders, &left](Order order) {
         if (auto const* leave = std::get_if<Leave>(&order)) left = *leave;
@@ -52,25 +53,29 @@ rounds::Site const& RoundThread::join()
 
 void RoundThread::feed(rounds::Input input)
 {
-    // The store answers at once, and an answer may lead to the next question: whatever the trainer says goes first, above all to stop.
+    // The store answers at once, and an answer may lead to the next question: whatever the trainer
+    // says goes first, above all to stop.
     std::deque<rounds::Input> inbox{std::move(input)};
     while (!inbox.empty() && !executor_.finished() && !abandoned_) {
         auto const next = std::move(inbox.front());
         inbox.pop_front();
         for (auto const& output : site_.on(mono_now(), next))
             if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
-        if (auto report = reports_.try_take()) inbox.push_front(executor_.translate(std::move(*report)));
+        if (auto report = reports_.try_take())
+            inbox.push_front(executor_.translate(std::move(*report)));
     }
 }
 
 void RoundThread::run()
 {
-    // Nothing may wait for ever for an answer that nobody will give: whatever breaks here ends the process.
+    // Nothing may wait for ever for an answer that nobody will give: whatever breaks here ends the
+    // process.
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
         left_ = Leave{ExitCode::software,
-                      Error{ExitCode::software, "the round protocol broke off", broken.what(), "please report this with the site's log"}};
+                      Error{ExitCode::software, "the round protocol broke off", broken.what(),
+                            "please report this with the site's log"}};
         orders_.post(Leave(*left_));
     }
     left_at_ = mono_now();
@@ -82,14 +87,17 @@ bool RoundThread::too_late()
     if (!patience_.too_late) return false;
     auto const now = mono_now();
     auto const asked = patience_.stop_asked();
-    // The protocol has four fifths of the grace; what is left goes to the step in progress and the snapshot.
+    // The protocol has four fifths of the grace; what is left goes to the step in progress and the
+    // snapshot.
     bool const drained = asked && now >= *asked + patience_.grace * 9 / 10;
     // Nobody waits for a site that leaves by itself: a step may be long and healthy.
-    bool const deserted = left_at_ && now >= *left_at_ + std::max(patience_.grace, 4 * longest_step_.load());
+    bool const deserted =
+        left_at_ && now >= *left_at_ + std::max(patience_.grace, 4 * longest_step_.load());
     if (!drained && !deserted) return false;
     if (left_ && left_->error) patience_.too_late(*left_->error);
     else
-        patience_.too_late({ExitCode::unavailable, "cannot leave in time", "the ranks have not come back from their step; one may hang",
+        patience_.too_late({ExitCode::unavailable, "cannot leave in time",
+                            "the ranks have not come back from their step; one may hang",
                             "another start goes on from the last commit"});
     return true;
 }

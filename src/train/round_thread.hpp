@@ -12,14 +12,19 @@
 
 namespace curtail::train {
 
-/// The leader's background thread: drives one rounds::Site against the store while the training loop trains.
+/// The leader's background thread: drives one rounds::Site against the store while the training
+/// loop trains.
 class RoundThread {
   public:
-    /// How long the thread bears a training loop that does not come back, because another rank hangs or a step does not end.
+    /// How long the thread bears a training loop that does not come back, because another rank
+    /// hangs or a step does not end.
     struct Patience {
-        std::function<std::optional<MonoTime>()> stop_asked{};  ///< when this process was asked to leave, if it was; safe from any thread
-        Millis grace{};                                         ///< a launcher's: after it there is no more to wait for
-        std::function<void(Error const&)> too_late{};           ///< ends the process; empty: the thread waits for ever
+        std::function<std::optional<MonoTime>()>
+            stop_asked{};  ///< when this process was asked to leave, if it was; safe from any
+                           ///< thread
+        Millis grace{};    ///< a launcher's: after it there is no more to wait for
+        std::function<void(Error const&)>
+            too_late{};  ///< ends the process; empty: the thread waits for ever
     };
     /// `parts.order` is set here. Everything that `parts` refers to must outlive the thread.
     RoundThread(rounds::Site site, RoundExecutor::Parts parts, Patience patience);
@@ -29,10 +34,14 @@ class RoundThread {
 
     void post(Report report);
     [[nodiscard]] std::unique_ptr<Order> try_order() { return orders_.try_take(); }
-    [[nodiscard]] std::unique_ptr<Order> order_until(MonoTime deadline) { return orders_.take_until(deadline); }
+    [[nodiscard]] std::unique_ptr<Order> order_until(MonoTime deadline)
+    {
+        return orders_.take_until(deadline);
+    }
     /// The protocol's measure of this site's speed, for the snapshot. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
-    /// Gives the protocol's last state. Call after Leave was taken, and soon: until then the thread counts the time.
+    /// Gives the protocol's last state. Call after Leave was taken, and soon: until then the thread
+    /// counts the time.
     [[nodiscard]] rounds::Site const& join();
 
   private:

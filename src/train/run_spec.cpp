@@ -14,7 +14,8 @@ json::Object model_of(config::Model const& m)
 json::Object optimizer_of(config::Run const& run)
 {
     auto const& o = run.optimizer;
-    double const rule = std::sqrt(static_cast<double>(run.training.batch_tokens) / static_cast<double>(1 << 19));
+    double const rule =
+        std::sqrt(static_cast<double>(run.training.batch_tokens) / static_cast<double>(1 << 19));
     return {{"batch_tokens", run.training.batch_tokens},
             {"schedule_tokens", o.schedule.value},
             {"lr_scale", rounds::exact(o.lr_scale.value_or(rule))},
@@ -26,8 +27,8 @@ json::Object optimizer_of(config::Run const& run)
 
 }  // namespace
 
-rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch,
-                              std::vector<std::string> parameters)
+rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest,
+                              std::int64_t blocks_per_epoch, std::vector<std::string> parameters)
 {
     rounds::RunSpec spec;
     spec.run = run.run;

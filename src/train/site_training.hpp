@@ -21,8 +21,9 @@ struct SiteTraining {
     StepWatcher watcher{};  ///< of the leader's steps
 };
 
-/// One rank of a site's job from start to end; all ranks call it. What fails while training is the leader's error alone; what fails
-/// before is everybody's.
-[[nodiscard]] Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives, StopSignal const& stop, Log const& log);
+/// One rank of a site's job from start to end; all ranks call it. What fails while training is the
+/// leader's error alone; what fails before is everybody's.
+[[nodiscard]] Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives,
+                                      StopSignal const& stop, Log const& log);
 
 }  // namespace curtail::train

@@ -10,13 +10,15 @@ namespace curtail::train {
 
 namespace {
 
-Result<std::optional<std::string>> owner_now(store::ObjectStore& store, store::ObjectName const& name)
+Result<std::optional<std::string>> owner_now(store::ObjectStore& store,
+                                             store::ObjectName const& name)
 {
     auto const first = store.get(name, Bytes{rounds::record_bytes_limit});
     if (!first) return tl::unexpected(first.error());
     if (!*first) return std::optional<std::string>{};
     auto const text = store::text_of(**first);
-    if (auto commit = rounds::decode_commit(text, rounds::commit_name({1})); !commit) return tl::unexpected(commit.error());
+    if (auto commit = rounds::decode_commit(text, rounds::commit_name({1})); !commit)
+        return tl::unexpected(commit.error());
     return std::optional("run " + sha256(text).hex());
 }
 
@@ -24,7 +26,8 @@ Result<std::optional<std::string>> owner_now(store::ObjectStore& store, store::O
 
 Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, RunId const& run)
 {
-    auto const name = store::ObjectName::parse("runs/" + run.value + "/" + rounds::commit_name({1}));
+    auto const name =
+        store::ObjectName::parse("runs/" + run.value + "/" + rounds::commit_name({1}));
     if (!name) return tl::unexpected(name.error());
     constexpr int reads = 6;
     for (int read = 1;; ++read) {
@@ -37,12 +40,13 @@ Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, Run
 std::string owner_alone(config::Run const& run, Digest const& manifest)
 {
     auto const spec = make_run_spec(run, manifest, 0, {});
-    return "alone " + sha256(json::canonical(json::Object{{"manifest", manifest.hex()},
-                                                          {"seed", spec.seed},
-                                                          {"model", spec.model},
-                                                          {"optimizer", spec.optimizer},
-                                                          {"block_tokens", spec.params.block_tokens}}))
-                          .hex();
+    return "alone " +
+           sha256(json::canonical(json::Object{{"manifest", manifest.hex()},
+                                               {"seed", spec.seed},
+                                               {"model", spec.model},
+                                               {"optimizer", spec.optimizer},
+                                               {"block_tokens", spec.params.block_tokens}}))
+               .hex();
 }
 
 bool is_alone(std::string const& owner) { return owner.rfind("alone ", 0) == 0; }

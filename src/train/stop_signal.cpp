@@ -10,17 +10,20 @@
 namespace curtail::train {
 namespace {
 
-// A handler has no argument of ours: what it notes must be reachable without one. Only StopSignal touches it.
+// A handler has no argument of ours: what it notes must be reachable without one. Only StopSignal
+// touches it.
 constexpr std::int64_t never = -1;
 std::atomic<std::int64_t> stop_asked_ms{never};  ///< first signal, by the monotonic clock
 constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// Reading the monotonic clock is allowed in a handler: it is clock_gettime(), which never fails for it.
+/// Reading the monotonic clock is allowed in a handler: it is clock_gettime(), which never fails
+/// for it.
 extern "C" void raise_stop(int)
 {
     auto expected = never;
-    stop_asked_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(), std::memory_order_relaxed);
+    stop_asked_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(),
+                                          std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -34,10 +37,12 @@ StopSignal::StopSignal()
         struct sigaction action {};
         action.sa_handler = raise_stop;
         action.sa_flags = SA_RESTART;
-        if (sigaction(number, &action, nullptr) != 0) throw std::runtime_error("cannot install a signal handler");
+        if (sigaction(number, &action, nullptr) != 0)
+            throw std::runtime_error("cannot install a signal handler");
         sigaddset(&signals, number);
     }
-    if (pthread_sigmask(SIG_UNBLOCK, &signals, nullptr) != 0) throw std::runtime_error("cannot unblock signals");
+    if (pthread_sigmask(SIG_UNBLOCK, &signals, nullptr) != 0)
+        throw std::runtime_error("cannot unblock signals");
 }
 
 StopSignal::~StopSignal()

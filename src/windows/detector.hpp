@@ -34,9 +34,9 @@ struct WindowState {
 [[nodiscard]] constexpr bool may_run(Phase phase) { return phase != Phase::closed; }
 
 enum class Reason {
-    clean,          ///< closed -> open: intensity below open_below
-    still_dirty,    ///< closed stays: intensity not below open_below
-    no_signal,      ///< there is no fresh signal, which counts as dirty: closed stays, open -> closing
+    clean,        ///< closed -> open: intensity below open_below
+    still_dirty,  ///< closed stays: intensity not below open_below
+    no_signal,  ///< there is no fresh signal, which counts as dirty: closed stays, open -> closing
     still_clean,    ///< open stays: intensity not above close_above
     turned_dirty,   ///< open -> closing: intensity above close_above
     delay_running,  ///< closing stays: dirty or without signal for less than close_delay
@@ -52,20 +52,26 @@ struct Decision {
 
 /// One step of the window of one site.
 ///
-/// `intensity` is the fresh marginal intensity, or nothing if there is none: that is treated as dirty.
-/// Pure: no clock, no I/O. `now` must not run backwards; equal times are allowed. Repeating a step with the same intensity changes
-/// nothing but the passing of the delay. Throws std::logic_error on a `closing` state without closing_since.
-[[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now, Thresholds const& rule);
+/// `intensity` is the fresh marginal intensity, or nothing if there is none: that is treated as
+/// dirty. Pure: no clock, no I/O. `now` must not run backwards; equal times are allowed. Repeating
+/// a step with the same intensity changes nothing but the passing of the delay. Throws
+/// std::logic_error on a `closing` state without closing_since.
+[[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
+                               Time now, Thresholds const& rule);
 
-/// The step from `before` that answered `decision`, as one sentence with its numbers: `69 g/kWh is below 100: window opens`.
-[[nodiscard]] std::string explain(WindowState const& before, Decision const& decision, std::optional<GramsPerKwh> intensity, Time now,
+/// The step from `before` that answered `decision`, as one sentence with its numbers: `69 g/kWh is
+/// below 100: window opens`.
+[[nodiscard]] std::string explain(WindowState const& before, Decision const& decision,
+                                  std::optional<GramsPerKwh> intensity, Time now,
                                   Thresholds const& rule);
 
-[[nodiscard]] std::string_view to_string(Phase phase);    ///< `closed`, `open`, `closing`
-[[nodiscard]] std::string_view to_string(Reason reason);  ///< `clean`, `turned-dirty`, ...: for records
-[[nodiscard]] std::string_view words(Reason reason);      ///< for people: `the signal turned dirty`
+[[nodiscard]] std::string_view to_string(Phase phase);  ///< `closed`, `open`, `closing`
+[[nodiscard]] std::string_view to_string(
+    Reason reason);                                   ///< `clean`, `turned-dirty`, ...: for records
+[[nodiscard]] std::string_view words(Reason reason);  ///< for people: `the signal turned dirty`
 
-/// `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`; closing_since is null unless closing.
+/// `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`; closing_since is null unless
+/// closing.
 [[nodiscard]] json::Object to_json(WindowState const& state);
 /// Reads what to_json wrote, out of a larger object; findings go to `r`.
 [[nodiscard]] WindowState read_window_state(json::ObjectReader& r);

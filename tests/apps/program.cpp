@@ -77,7 +77,8 @@ TEST(Program, FlagBeatsEnvironmentBeatsFileBeatsDefault)
     setenv("CURTAIL_SPEED", "5", 1);
     EXPECT_EQ(run_with(seen, {"go", "--config", config.c_str()}), 0);
     EXPECT_EQ(seen.arguments.number("speed"), 5);
-    EXPECT_EQ(run_with(seen, {"go", "--config", config.c_str(), "--speed", "7", "demo"}, &error), 0) << error;
+    EXPECT_EQ(run_with(seen, {"go", "--config", config.c_str(), "--speed", "7", "demo"}, &error), 0)
+        << error;
     EXPECT_EQ(seen.arguments.number("speed"), 7);
     EXPECT_EQ(seen.arguments.text("RUN"), "demo");
     unsetenv("CURTAIL_SPEED");
@@ -118,16 +119,19 @@ TEST(Program, OtherWordsForAFlagAreRefused)
     Seen seen;
     std::string error;
     EXPECT_EQ(run_with(seen, {"go"}, &error), 64);
-    EXPECT_NE(error.find("CURTAIL_DRY_RUN=maybe: true or false is wanted"), std::string::npos) << error;
+    EXPECT_NE(error.find("CURTAIL_DRY_RUN=maybe: true or false is wanted"), std::string::npos)
+        << error;
     EXPECT_FALSE(seen.ran);
 }
 
 TEST(Program, NumbersThatNoVariableHoldsAreRefused)
 {
     Seen seen;
-    for (auto const* steps : {"99999999999999999999", "-99999999999999999999", "1.5", "", " 1", "0x10"})
+    for (auto const* steps :
+         {"99999999999999999999", "-99999999999999999999", "1.5", "", " 1", "0x10"})
         EXPECT_EQ(run_with(seen, {"go", "--steps", steps}), 64) << steps;
-    for (auto const* speed : {"1e999", "nan", "inf", "1,5"}) EXPECT_EQ(run_with(seen, {"go", "--speed", speed}), 64) << speed;
+    for (auto const* speed : {"1e999", "nan", "inf", "1,5"})
+        EXPECT_EQ(run_with(seen, {"go", "--speed", speed}), 64) << speed;
     EXPECT_FALSE(seen.ran);
     EXPECT_EQ(run_with(seen, {"go", "--steps", "-9223372036854775808"}), 0);
     EXPECT_EQ(seen.arguments.integer("steps"), std::numeric_limits<std::int64_t>::min());
@@ -149,10 +153,12 @@ TEST(Program, AFileOfOptionsHoldsThemInTheirOwnKind)
     EXPECT_EQ(seen.arguments.all("site"), (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(with(R"({"out": {"a": 1}})"), 78);
     EXPECT_NE(error.find("c.json: out: must be text, found object"), std::string::npos) << error;
-    for (auto const* wrong : {R"({"out": 3})", R"({"out": ["x"]})", R"({"steps": "3"})", R"({"steps": 1.5})", R"({"speed": null})",
-                              R"({"site": ["A", 3]})", R"({"dry-run": 1})"})
+    for (auto const* wrong :
+         {R"({"out": 3})", R"({"out": ["x"]})", R"({"steps": "3"})", R"({"steps": 1.5})",
+          R"({"speed": null})", R"({"site": ["A", 3]})", R"({"dry-run": 1})"})
         EXPECT_EQ(with(wrong), 78) << wrong;
-    EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "none.json").c_str()}, &error), 66) << error;
+    EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "none.json").c_str()}, &error), 66)
+        << error;
 }
 
 TEST(Program, EmptyNamesAndPathsAreRefused)
@@ -167,7 +173,8 @@ TEST(Program, EmptyNamesAndPathsAreRefused)
     EXPECT_EQ(run_with(seen, {"go", "--config", ""}, &error), 64);
     EXPECT_NE(error.find("--config is empty"), std::string::npos) << error;
     EXPECT_FALSE(seen.ran);
-    EXPECT_EQ(run_with(seen, {"go", "--job", ""}, &error), 0) << "other text may be empty; " << error;
+    EXPECT_EQ(run_with(seen, {"go", "--job", ""}, &error), 0)
+        << "other text may be empty; " << error;
     Variable const variable("CURTAIL_OUT", "");
     EXPECT_EQ(run_with(seen, {"go"}, &error), 0) << error;
     EXPECT_FALSE(seen.arguments.has("out")) << "an empty variable is one that is not set";
@@ -216,7 +223,9 @@ TEST(Program, AProductThatCannotBeWrittenIsExit74)
     EXPECT_EQ(code_with_output_at("/dev/full", {"--help"}), 74);
     EXPECT_EQ(code_with_output_at("/dev/full", {"--version"}), 74);
     EXPECT_EQ(code_with_output_at("/dev/null", {}), 0);
-    EXPECT_NE(testing::internal::GetCapturedStderr().find("cannot write to standard output: No space left"), std::string::npos);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                  "cannot write to standard output: No space left"),
+              std::string::npos);
 }
 
 TEST(Program, AReaderThatLeftIsNoFailure)

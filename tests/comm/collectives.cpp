@@ -27,7 +27,9 @@ double cpu_seconds()
 {
     rusage use{};
     getrusage(RUSAGE_SELF, &use);
-    auto const seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    auto const seconds = [](timeval t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
@@ -47,7 +49,9 @@ bool same_everywhere(Collectives& ranks, std::vector<T> const& values)
 {
     auto first = values;
     ranks.broadcast(std::as_writable_bytes(std::span(first)), 0);
-    return ranks.all_agree_max(std::memcmp(first.data(), values.data(), values.size() * sizeof(T)) == 0 ? 0 : 1) == 0;
+    return ranks.all_agree_max(
+               std::memcmp(first.data(), values.data(), values.size() * sizeof(T)) == 0 ? 0 : 1) ==
+           0;
 }
 
 struct AllRanks : testing::Test {
@@ -83,7 +87,8 @@ TEST_F(AllRanks, SumsHaveTheSameBitsOnEveryRankAndEveryTimeWhoeverIsLate)
             ranks->all_reduce_sum(values);
             EXPECT_TRUE(same_everywhere(*ranks, values));
             if (repeat == 0) first = values;
-            EXPECT_EQ(std::memcmp(first.data(), values.data(), count * sizeof(float)), 0) << count << " numbers, repeat " << repeat;
+            EXPECT_EQ(std::memcmp(first.data(), values.data(), count * sizeof(float)), 0)
+                << count << " numbers, repeat " << repeat;
         }
     }
 }
@@ -92,7 +97,8 @@ TEST_F(AllRanks, BroadcastGivesEveryRankTheRootsBytes)
 {
     for (int root = 0; root < ranks->size(); ++root)
         for (std::size_t const size : {0UL, 1UL, 70'000UL, 3'600'000UL}) {
-            std::vector<std::byte> bytes(size, static_cast<std::byte>(ranks->rank() == root ? 7 + root : 0));
+            std::vector<std::byte> bytes(
+                size, static_cast<std::byte>(ranks->rank() == root ? 7 + root : 0));
             ranks->broadcast(bytes, root);
             for (auto b : bytes) ASSERT_EQ(b, static_cast<std::byte>(7 + root));
         }
@@ -113,7 +119,9 @@ TEST_F(AllRanks, AgreeOnTheGreatestValue)
 
 TEST_F(AllRanks, NobodyPassesABarrierBeforeTheLastHasCome)
 {
-    auto const mine = [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); };
+    auto const mine = [] {
+        return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+    };
     double arrival = 0;
     if (ranks->rank() == 0) {
         be_late_by(std::chrono::milliseconds(20));
@@ -133,7 +141,8 @@ TEST_F(AllRanks, WaitingForALateRankLeavesTheCoreToOthers)
     std::vector<float> values(1000, 1);
     ranks->all_reduce_sum(values);
     double const used = cpu_seconds() - cpu;
-    EXPECT_LT(ranks->rank() == 0 ? 0 : used, 0.1) << "seconds of processor time while waiting 0.3 s";
+    EXPECT_LT(ranks->rank() == 0 ? 0 : used, 0.1)
+        << "seconds of processor time while waiting 0.3 s";
 }
 
 TEST_F(AllRanks, ARootThatIsNoRankIsADefect)
@@ -146,7 +155,8 @@ TEST_F(AllRanks, ARootThatIsNoRankIsADefect)
 
 TEST_F(AllRanks, SizesThatDifferAreAnErrorInWords)
 {
-    if (ranks->size() != 2) return;  // with more, a rank that failed passes nothing on and the rest would wait for ever
+    if (ranks->size() != 2)
+        return;  // with more, a rank that failed passes nothing on and the rest would wait for ever
     std::vector<std::byte> bytes(ranks->rank() == 0 ? 64 : 32);
     if (ranks->rank() == 0) {
         ranks->broadcast(bytes, 0);

@@ -24,8 +24,10 @@ Result<void> act(std::string const& way, comm::Collectives& ranks)
     ranks.barrier();
     if (way == "good") return {};
     if (way == "all-fail") return fail(ExitCode::config, "bad key", "on every rank");
-    if (way == "one-fails-at-the-end" && last) return fail(ExitCode::data, "bad shard", "on this rank");
-    if (way == "one-fails-in-the-middle" && last) return fail(ExitCode::data, "bad shard", "on this rank");
+    if (way == "one-fails-at-the-end" && last)
+        return fail(ExitCode::data, "bad shard", "on this rank");
+    if (way == "one-fails-in-the-middle" && last)
+        return fail(ExitCode::data, "bad shard", "on this rank");
     if (way == "one-throws" && last) throw std::logic_error("a broken promise");
     if (way == "mpi-breaks-at-the-end" && last) mpi_is_broken = true;
     if (way == "one-fails-in-the-middle" || way == "one-throws") ranks.barrier();
@@ -34,10 +36,13 @@ Result<void> act(std::string const& way, comm::Collectives& ranks)
 
 }  // namespace
 
-/// MPI's profiling interface lets a program put itself before the library: how the agreement at the end is made to fail.
-extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* request)
+/// MPI's profiling interface lets a program put itself before the library: how the agreement at the
+/// end is made to fail.
+extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Datatype type,
+                              MPI_Op op, MPI_Comm comm, MPI_Request* request)
 {
-    return mpi_is_broken ? MPI_ERR_OTHER : PMPI_Iallreduce(send, receive, count, type, op, comm, request);
+    return mpi_is_broken ? MPI_ERR_OTHER
+                         : PMPI_Iallreduce(send, receive, count, type, op, comm, request);
 }
 
 int main(int, char** argv)
@@ -45,8 +50,9 @@ int main(int, char** argv)
     auto session = comm::MpiSession::start();
     if (!session) return static_cast<int>(session.error().code);
     int const rank = session->rank();
-    auto const done = session->run([&](auto& ranks) { return act(argv[1], ranks); },
-                                   [&](Error const& error) { say(rank, "last words: " + error.message()); }, Millis{200});
+    auto const done = session->run(
+        [&](auto& ranks) { return act(argv[1], ranks); },
+        [&](Error const& error) { say(rank, "last words: " + error.message()); }, Millis{200});
     say(rank, done ? "good" : done.error().message());
     return done ? 0 : static_cast<int>(done.error().code);
 }

@@ -15,18 +15,23 @@ using testing::HasSubstr;
 
 Outcome ranks_that(std::string const& way, int ranks = 3)
 {
-    for (auto const& [name, value] : {std::pair{"OMPI_ALLOW_RUN_AS_ROOT", "1"}, std::pair{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                      std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"}, std::pair{"OMPI_MCA_btl", "self,vader,tcp"},
-                                      std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"}, std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
+    for (auto const& [name, value] : {std::pair{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                      std::pair{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
+                                      std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"},
+                                      std::pair{"OMPI_MCA_btl", "self,vader,tcp"},
+                                      std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"},
+                                      std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
         setenv(name, value, 0);
-    return run_program({"mpirun", "--bind-to", "none", "--oversubscribe", "-n", std::to_string(ranks), CURTAIL_TEST_RANKS, way});
+    return run_program({"mpirun", "--bind-to", "none", "--oversubscribe", "-n",
+                        std::to_string(ranks), CURTAIL_TEST_RANKS, way});
 }
 
 TEST(MpiSession, AllRanksEndWellTogether)
 {
     auto const [code, output] = ranks_that("good");
     EXPECT_EQ(code, 0) << output;
-    for (auto const* line : {"rank 0: good", "rank 1: good", "rank 2: good"}) EXPECT_THAT(output, HasSubstr(line));
+    for (auto const* line : {"rank 0: good", "rank 1: good", "rank 2: good"})
+        EXPECT_THAT(output, HasSubstr(line));
 }
 
 TEST(MpiSession, OneRankAloneGetsItsOwnError)
@@ -71,7 +76,9 @@ TEST(MpiSession, WhenMpiItselfFailsAtTheEndAnotherStartMayHelp)
 {
     auto const [code, output] = ranks_that("mpi-breaks-at-the-end");
     EXPECT_EQ(code, 75) << output;
-    EXPECT_THAT(output, HasSubstr("rank 2: last words: the ranks cannot work together: cannot end together"));
+    EXPECT_THAT(
+        output,
+        HasSubstr("rank 2: last words: the ranks cannot work together: cannot end together"));
 }
 
 }  // namespace

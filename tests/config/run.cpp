@@ -21,7 +21,8 @@ TEST(Model, DepthTwentyIsTheReference)
 
 TEST(Model, HeadsDivideTheWidthForEveryDepth)
 {
-    for (int depth = 1; depth <= 64; ++depth) EXPECT_EQ(model_of_depth(depth).width % model_of_depth(depth).heads, 0) << depth;
+    for (int depth = 1; depth <= 64; ++depth)
+        EXPECT_EQ(model_of_depth(depth).width % model_of_depth(depth).heads, 0) << depth;
     EXPECT_EQ(model_of_depth(2).heads, 1);
     EXPECT_EQ(model_of_depth(5).heads, 2);  // 320 / 128 = 2.5, half to even
     EXPECT_EQ(model_of_depth(1).heads, 1);
@@ -44,15 +45,18 @@ TEST(Run, TheDemoIsReadWhole)
 class RunFile : public testing::Test {
   protected:
     /// Message of reading the demo with one piece of text in one of its files replaced by another.
-    std::string message_with(std::string const& from, std::string const& to, std::string const& changed = "inputs/runs/demo.json")
+    std::string message_with(std::string const& from, std::string const& to,
+                             std::string const& changed = "inputs/runs/demo.json")
     {
         auto text = *read_file(std::filesystem::path(CURTAIL_SOURCE_DIR) / changed);
         auto const at = text.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         text.replace(at, from.size(), to);
         std::filesystem::create_directories(folder / "inputs");
-        std::filesystem::copy(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs", folder / "inputs",
-                              std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::copy(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs",
+                              folder / "inputs",
+                              std::filesystem::copy_options::recursive |
+                                  std::filesystem::copy_options::overwrite_existing);
         EXPECT_TRUE(write_file(folder / changed, text));
         auto const run = read_run(folder / "inputs/runs/demo.json");
         return run ? "" : run.error().message();
@@ -69,32 +73,48 @@ TEST_F(RunFile, MistypedKeyIsAnErrorThatNamesTheNearest)
 
 TEST_F(RunFile, ContradictionsAreFound)
 {
-    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 3000"), HasSubstr("multiple of rounds.block_tokens"));
-    EXPECT_THAT(message_with("\"../sites/spp_tx.json\"", "\"../sites/nem_sa.json\""), HasSubstr("NEM_SA is named twice"));
-    EXPECT_THAT(message_with("file:../../", "http://"), HasSubstr("store: must be file: and the path"));
-    EXPECT_THAT(message_with("../models/demo.json", "../models/none.json"), HasSubstr("No such file"));
-    EXPECT_THAT(message_with("\"round_time_s\": 3", "\"round_time_s\": -3"), HasSubstr("must be 0.001"));
+    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 3000"),
+                HasSubstr("multiple of rounds.block_tokens"));
+    EXPECT_THAT(message_with("\"../sites/spp_tx.json\"", "\"../sites/nem_sa.json\""),
+                HasSubstr("NEM_SA is named twice"));
+    EXPECT_THAT(message_with("file:../../", "http://"),
+                HasSubstr("store: must be file: and the path"));
+    EXPECT_THAT(message_with("../models/demo.json", "../models/none.json"),
+                HasSubstr("No such file"));
+    EXPECT_THAT(message_with("\"round_time_s\": 3", "\"round_time_s\": -3"),
+                HasSubstr("must be 0.001"));
 }
 
 TEST_F(RunFile, NumbersOutOfRangeAreRefusedBeforeTheyAreUsed)
 {
-    EXPECT_THAT(message_with("\"epochs\": 40", "\"epochs\": 4611686018427387904"), HasSubstr("data.epochs: must be 1 to 8192"));
-    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"lr_scale\": 1e308"), HasSubstr("optimizer.lr_scale: must be more than 0"));
-    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"weight_decay\": -5"), HasSubstr("optimizer.weight_decay: must be 0 to 10"));
-    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2000000000000"), HasSubstr("must be 1 to 1099511627776"));
+    EXPECT_THAT(message_with("\"epochs\": 40", "\"epochs\": 4611686018427387904"),
+                HasSubstr("data.epochs: must be 1 to 8192"));
+    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"lr_scale\": 1e308"),
+                HasSubstr("optimizer.lr_scale: must be more than 0"));
+    EXPECT_THAT(message_with("\"lr_scale\": 0.5", "\"weight_decay\": -5"),
+                HasSubstr("optimizer.weight_decay: must be 0 to 10"));
+    EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2000000000000"),
+                HasSubstr("must be 1 to 1099511627776"));
     EXPECT_THAT(message_with("\"seed\": 1", "\"seed\": -1"), HasSubstr("seed: must be 0 to"));
-    EXPECT_THAT(message_with("\"close_above_gco2_per_kwh\": 100", "\"close_above_gco2_per_kwh\": 100000", "inputs/sites/nem_sa.json"),
+    EXPECT_THAT(message_with("\"close_above_gco2_per_kwh\": 100",
+                             "\"close_above_gco2_per_kwh\": 100000", "inputs/sites/nem_sa.json"),
                 HasSubstr("window.close_above_gco2_per_kwh: must be -2000 to 5000"));
-    EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"), HasSubstr("ranks: must be 1 to 4096"));
+    EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"),
+                HasSubstr("ranks: must be 1 to 4096"));
 }
 
 TEST_F(RunFile, AnEmptyPathIsNotTheFolderOfTheFile)
 {
     for (auto const* store : {"file:", "file://"})
-        EXPECT_THAT(message_with("\"file:../../results/demo/store\"", "\"" + std::string(store) + "\""), HasSubstr("store: must be file:"));
-    EXPECT_THAT(message_with("\"folder\": \"../../results/demo/data\"", "\"folder\": \"\""), HasSubstr("data.folder: must not be empty"));
-    EXPECT_THAT(message_with("\"../models/demo.json\"", "\"\""), HasSubstr("model: must not be empty"));
-    EXPECT_THAT(message_with("\"../../build/clusters/NEM_SA/slurm.conf\"", "\"\"", "inputs/sites/nem_sa.json"),
+        EXPECT_THAT(
+            message_with("\"file:../../results/demo/store\"", "\"" + std::string(store) + "\""),
+            HasSubstr("store: must be file:"));
+    EXPECT_THAT(message_with("\"folder\": \"../../results/demo/data\"", "\"folder\": \"\""),
+                HasSubstr("data.folder: must not be empty"));
+    EXPECT_THAT(message_with("\"../models/demo.json\"", "\"\""),
+                HasSubstr("model: must not be empty"));
+    EXPECT_THAT(message_with("\"../../build/clusters/NEM_SA/slurm.conf\"", "\"\"",
+                             "inputs/sites/nem_sa.json"),
                 HasSubstr("launcher.slurm_conf: must not be empty"));
 }
 
@@ -103,24 +123,37 @@ TEST_F(RunFile, OptionsOfSbatchThatThePollerSetsItselfAreRefused)
     auto const message = [&](std::string const& launcher) {
         return message_with("\"kind\": \"slurm\"", launcher, "inputs/sites/nem_sa.json");
     };
-    EXPECT_EQ(message(R"("sbatch_options": ["--account=x y", "--exclusive", "--time-min=10", "--ntasks-per-node=2"])"), "");
-    for (auto const* taken : {"--comment=x", "--job-name=x", "--job=x", "--out=x", "--signal=USR1", "--time=1", "--wait", "--parsable"})
+    EXPECT_EQ(
+        message(
+            R"("sbatch_options": ["--account=x y", "--exclusive", "--time-min=10", "--ntasks-per-node=2"])"),
+        "");
+    for (auto const* taken : {"--comment=x", "--job-name=x", "--job=x", "--out=x", "--signal=USR1",
+                              "--time=1", "--wait", "--parsable"})
         EXPECT_THAT(message(R"("sbatch_options": [")" + std::string(taken) + "\"]"),
-                    HasSubstr("launcher.sbatch_options: must not have " + std::string(taken) + ", which is the poller's to set"));
+                    HasSubstr("launcher.sbatch_options: must not have " + std::string(taken) +
+                              ", which is the poller's to set"));
     for (auto const* bad : {"\"-A\", \"x\"", "\"account\"", "\"--\"", "7", "\"--account=a\\nb\""})
-        EXPECT_THAT(message("\"sbatch_options\": [" + std::string(bad) + "]"), HasSubstr("must be long options")) << bad;
-    EXPECT_THAT(message(R"("kind": "local", "sbatch_options": ["--exclusive"])"), HasSubstr("are for kind slurm"));
+        EXPECT_THAT(message("\"sbatch_options\": [" + std::string(bad) + "]"),
+                    HasSubstr("must be long options"))
+            << bad;
+    EXPECT_THAT(message(R"("kind": "local", "sbatch_options": ["--exclusive"])"),
+                HasSubstr("are for kind slurm"));
     EXPECT_THAT(message(R"("prologue": "")"), HasSubstr("launcher.prologue: must not be empty"));
 }
 
 TEST_F(RunFile, AModelOfWrongDepthIsSaidToBeThatAndAnUnknownKeyToBeUnknown)
 {
     auto const model = "inputs/models/demo.json";
-    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 0", model), HasSubstr("depth: must be 1 to 256"));
-    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": \"2\"", model), HasSubstr("depth: must be an integer, found text"));
-    EXPECT_THAT(message_with("\"depth\": 2", "\"heads\": 2", model), HasSubstr("depth: is missing"));
-    EXPECT_THAT(message_with("\"depth\": 2", "\"depht\": 2", model), HasSubstr("depht: no such key; did you mean \"depth\"?"));
-    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 2, \"heads\": 0", model), HasSubstr("heads: must divide the width 128"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 0", model),
+                HasSubstr("depth: must be 1 to 256"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": \"2\"", model),
+                HasSubstr("depth: must be an integer, found text"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"heads\": 2", model),
+                HasSubstr("depth: is missing"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depht\": 2", model),
+                HasSubstr("depht: no such key; did you mean \"depth\"?"));
+    EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 2, \"heads\": 0", model),
+                HasSubstr("heads: must divide the width 128"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The rooms of the house may include only what lies below them: every #include of src/ against the arrows that CMake states.
+// The rooms of the house may include only what lies below them: every #include of src/ against the
+// arrows that CMake states.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -49,7 +50,8 @@ std::vector<std::string> includes_of(fs::path const& file)
         if (line.rfind("#include", 0) != 0) continue;
         auto const open = line.find_first_of("<\"");
         auto const close = line.find_last_of(">\"");
-        if (open != std::string_view::npos && close > open) found.emplace_back(line.substr(open + 1, close - open - 1));
+        if (open != std::string_view::npos && close > open)
+            found.emplace_back(line.substr(open + 1, close - open - 1));
     }
     return found;
 }
@@ -63,7 +65,8 @@ void each_source(Visit visit)
     }
 }
 
-/// The folder of src/ that a file lies in. In apps each program is a room of its own, `apps/poll`; what they share is `apps`.
+/// The folder of src/ that a file lies in. In apps each program is a room of its own, `apps/poll`;
+/// what they share is `apps`.
 std::string room_of(fs::path const& file, Arrows const& arrows)
 {
     auto const inside = fs::relative(file, source_folder);
@@ -99,45 +102,53 @@ TEST(Arrows, NoRoomAndNoProgramIncludesWhatItDoesNotState)
     each_source([&](fs::path const& file) {
         auto const room = room_of(file, arrows);
         seen.insert(room);
-        ASSERT_TRUE(arrows.count(room)) << room << " is a folder of src/ without curtail_library(" << room << " ...)";
+        ASSERT_TRUE(arrows.count(room))
+            << room << " is a folder of src/ without curtail_library(" << room << " ...)";
         for (auto const& name : includes_of(file)) {
             auto const target = name.substr(0, name.find('/'));
             if (target == room || !arrows.count(target)) continue;
-            EXPECT_TRUE(arrows.at(room).count(target)) << file << " includes " << name << ", but " << room << " does not state " << target;
+            EXPECT_TRUE(arrows.at(room).count(target))
+                << file << " includes " << name << ", but " << room << " does not state " << target;
         }
     });
-    for (auto const& [room, targets] : arrows) EXPECT_TRUE(seen.count(room)) << room << " is stated, but has no source";
+    for (auto const& [room, targets] : arrows)
+        EXPECT_TRUE(seen.count(room)) << room << " is stated, but has no source";
 }
 
 TEST(Arrows, NoRoomUsesItself)
 {
-    for (auto const& [room, targets] : stated_arrows()) EXPECT_FALSE(targets.count(room)) << room << " is part of a cycle";
+    for (auto const& [room, targets] : stated_arrows())
+        EXPECT_FALSE(targets.count(room)) << room << " is part of a cycle";
 }
 
-/// Headers, by how their names begin, that some rooms must not get, not even through a header of another room.
+/// Headers, by how their names begin, that some rooms must not get, not even through a header of
+/// another room.
 struct Ban {
     std::string why;
     std::set<std::string> rooms;
     std::vector<std::string> headers;
 };
 
-std::vector<std::string> const computing{"mpi.h", "nccl.h", "cuda", "ATen", "torch/", "c10/", "hdf5.h", "H5"};
+std::vector<std::string> const computing{"mpi.h",  "nccl.h", "cuda",   "ATen",
+                                         "torch/", "c10/",   "hdf5.h", "H5"};
 std::vector<std::string> const network{"curl/", "sys/socket.h", "netdb.h", "netinet/", "arpa/"};
-std::vector<std::string> const effects{"core/files.hpp", "core/events.hpp",    "core/log.hpp", "core/clock.hpp", "thread",
-                                       "mutex",          "condition_variable", "fstream",      "iostream",       "unistd.h",
-                                       "fcntl.h",        "signal.h",           "sys/",         "random",         "cstdlib",
-                                       "ctime"};
+std::vector<std::string> const effects{
+    "core/files.hpp", "core/events.hpp",    "core/log.hpp", "core/clock.hpp", "thread",
+    "mutex",          "condition_variable", "fstream",      "iostream",       "unistd.h",
+    "fcntl.h",        "signal.h",           "sys/",         "random",         "cstdlib",
+    "ctime"};
 
 std::vector<Ban> const bans{
     {"decisions are pure", {"windows", "plan", "rounds", "energy"}, effects},
     {"what decides and what waits builds without an accelerator and starts at once",
-     {"core", "windows", "plan", "rounds", "energy", "config", "signals", "launch", "poll", "store", "status", "report", "apps",
-      "apps/poll", "apps/status", "apps/report"},
+     {"core", "windows", "plan", "rounds", "energy", "config", "signals", "launch", "poll", "store",
+      "status", "report", "apps", "apps/poll", "apps/status", "apps/report"},
      computing},
     {"only providers of signals speak to the network",
-     {"core",   "windows",   "plan",        "rounds",      "energy",    "config",     "launch",    "poll",  "store",
-      "status", "report",    "comm",        "tensors",     "data",      "model",      "optim",     "train", "evaluate",
-      "apps",   "apps/poll", "apps/status", "apps/report", "apps/data", "apps/model", "apps/train"},
+     {"core",        "windows",   "plan",       "rounds",    "energy", "config",    "launch",
+      "poll",        "store",     "status",     "report",    "comm",   "tensors",   "data",
+      "model",       "optim",     "train",      "evaluate",  "apps",   "apps/poll", "apps/status",
+      "apps/report", "apps/data", "apps/model", "apps/train"},
      network},
 };
 
@@ -145,7 +156,9 @@ TEST(Arrows, NoRoomGetsAHeaderThatItIsToBeFreeOf)
 {
     auto const arrows = stated_arrows();
     for (auto const& ban : bans)
-        for (auto const& room : ban.rooms) EXPECT_TRUE(arrows.count(room)) << room << " is banned from something and does not exist";
+        for (auto const& room : ban.rooms)
+            EXPECT_TRUE(arrows.count(room))
+                << room << " is banned from something and does not exist";
     each_source([&](fs::path const& file) {
         auto const room = room_of(file, arrows);
         for (auto const& [name, by] : reached_from(file)) {

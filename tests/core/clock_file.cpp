@@ -19,15 +19,20 @@ TEST(ClockFile, FirstOneStays)
     later.real_origin += Seconds(5);
     EXPECT_EQ(make_clock(folder.path(), later).value(), first);
     EXPECT_EQ(read_clock(folder.path()).value(), first);
-    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "no temporary is left";
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+        << "no temporary is left";
 }
 
 TEST(ClockFile, DamagedOneIsAnError)
 {
     test::TemporaryFolder const folder;
-    ASSERT_TRUE(write_file(folder / "clock.json", "{\"origin\":\"2026-01-11T17:05Z\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":0}"));
+    ASSERT_TRUE(write_file(
+        folder / "clock.json",
+        "{\"origin\":\"2026-01-11T17:05Z\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":0}"));
     EXPECT_FALSE(read_clock(folder.path()));
-    ASSERT_TRUE(write_file(folder / "clock.json", "{\"origin\":\"2026-01-11 17:05\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":2}"));
+    ASSERT_TRUE(write_file(
+        folder / "clock.json",
+        "{\"origin\":\"2026-01-11 17:05\",\"real_origin\":\"2026-01-11T17:05Z\",\"factor\":2}"));
     EXPECT_FALSE(read_clock(folder.path())) << "a time without a zone";
 }
 

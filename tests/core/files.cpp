@@ -24,7 +24,8 @@ TEST(Files, FailedReplaceKeepsTheOldFile)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a", "old"));
-    auto const failed = replace_file(folder / "a", [](auto const&) -> Result<void> { return fail(ExitCode::io, "x", "y"); });
+    auto const failed = replace_file(
+        folder / "a", [](auto const&) -> Result<void> { return fail(ExitCode::io, "x", "y"); });
     EXPECT_FALSE(failed);
     EXPECT_EQ(*read_file(folder / "a"), "old");
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
@@ -49,7 +50,8 @@ TEST(Files, ALockIsHeldOnceAndFreedWithItsHolder)
         auto const second = FileLock::take(folder / "lock");
         ASSERT_FALSE(second);
         EXPECT_EQ(second.error().code, ExitCode::temporary);
-        EXPECT_THAT(second.error().message(), HasSubstr("process " + std::to_string(getpid()) + " on "));
+        EXPECT_THAT(second.error().message(),
+                    HasSubstr("process " + std::to_string(getpid()) + " on "));
     }
     EXPECT_TRUE(FileLock::take(folder / "lock"));
 }
@@ -59,7 +61,8 @@ TEST(Events, ALineCutShortByACrashIsCountedAndSwallowsNothing)
     test::TemporaryFolder const folder;
     auto const path = folder / "events.jsonl";
     ASSERT_TRUE(write_file(path, "{\"time\":\"2026"));
-    ASSERT_TRUE(EventLog(path).append({*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
+    ASSERT_TRUE(EventLog(path).append(
+        {*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
     auto const file = read_events(path);
     ASSERT_TRUE(file) << file.error().message();
     EXPECT_EQ(file->broken_lines, 1);

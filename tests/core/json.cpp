@@ -10,7 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string error_of(std::string_view text, Limits limits = document_limits, Dialect dialect = Dialect::strict)
+std::string error_of(std::string_view text, Limits limits = document_limits,
+                     Dialect dialect = Dialect::strict)
 {
     auto const parsed = parse(text, "x.json", dialect, limits);
     return parsed ? "" : parsed.error().message();
@@ -18,12 +19,18 @@ std::string error_of(std::string_view text, Limits limits = document_limits, Dia
 
 TEST(Json, CanonicalFormSortsKeysBytewiseAndHasNoSpaces)
 {
-    Object const o{{"b", 1}, {"a", Array{true, nullptr, "x\n"}}, {"B", Object{{"z", 0}, {"y", -5}}}};
+    Object const o{
+        {"b", 1}, {"a", Array{true, nullptr, "x\n"}}, {"B", Object{{"z", 0}, {"y", -5}}}};
     EXPECT_EQ(canonical(o), R"({"B":{"y":-5,"z":0},"a":[true,null,"x\n"],"b":1})");
-    EXPECT_EQ(*parse(canonical(o), "c"), *parse(to_pretty(o), "p").map([](Value const& v) { return *parse(canonical(v), "c"); }));
+    EXPECT_EQ(*parse(canonical(o), "c"), *parse(to_pretty(o), "p").map([](Value const& v) {
+        return *parse(canonical(v), "c");
+    }));
 }
 
-TEST(Json, CanonicalFormRefusesReals) { EXPECT_THROW((void)canonical(Object{{"x", 0.5}}), std::logic_error); }
+TEST(Json, CanonicalFormRefusesReals)
+{
+    EXPECT_THROW((void)canonical(Object{{"x", 0.5}}), std::logic_error);
+}
 
 TEST(Json, RefusesWhatIsNotJson)
 {
@@ -41,12 +48,14 @@ TEST(Json, NothingHidesBehindANulByte)
     using namespace std::string_view_literals;
     EXPECT_THAT(error_of("{\"a\":1}\n\0{\"a\":2}"sv), HasSubstr("line 2, column 1: a NUL byte"));
     EXPECT_THAT(error_of("\"a\0b\""sv), HasSubstr("a NUL byte"));
-    EXPECT_EQ(*parse(R"("a\u0000b")", "x")->as_text(), "a\0b"sv) << "written out it is a character like any other";
+    EXPECT_EQ(*parse(R"("a\u0000b")", "x")->as_text(), "a\0b"sv)
+        << "written out it is a character like any other";
 }
 
 TEST(Json, HalfASurrogatePairIsNoText)
 {
-    for (auto const* text : {R"("\udc00")", R"("x\udfffy")", R"({"\udc00": 1})", R"("\ud800")", R"(["\ud800\u0041"])"})
+    for (auto const* text :
+         {R"("\udc00")", R"("x\udfffy")", R"({"\udc00": 1})", R"("\ud800")", R"(["\ud800\u0041"])"})
         EXPECT_THAT(error_of(text), HasSubstr("line 1")) << text;
     EXPECT_EQ(*parse(R"("\ud83d\ude00")", "x")->as_text(), "\xF0\x9F\x98\x80");
 }
@@ -61,7 +70,8 @@ TEST(Json, TimeGrowsWithTheTextAlsoInOneWideObject)
     ASSERT_TRUE(parsed) << parsed.error().message();
     EXPECT_EQ(parsed->as_object()->members().size(), std::size_t{keys});
     EXPECT_THAT(error_of(text + ",\"k7\":2}"), HasSubstr("key \"k7\" stands twice"));
-    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 10) << "seconds of processor";
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 10)
+        << "seconds of processor";
 }
 
 TEST(Json, HoldsItsLimitsToTheByteAndLevel)
@@ -86,7 +96,8 @@ TEST(ObjectReader, UnknownKeyNamesTheNearest)
     (void)r.integer("seed");
     auto const error = r.finish();
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->message(), "run.json: round_tine_s: no such key; did you mean \"round_time_s\"?");
+    EXPECT_EQ(error->message(),
+              "run.json: round_tine_s: no such key; did you mean \"round_time_s\"?");
     EXPECT_EQ(error->code, ExitCode::config);
 }
 

@@ -23,10 +23,12 @@ TEST(Time, ReadsIsoTimesWithAnyZoneAndRefusesNone)
     EXPECT_EQ(format_time(*parse_time("2026-01-11 17:00:00+00:00")), "2026-01-11T17:00:00Z");
     EXPECT_EQ(format_time(*parse_time("2026-01-11T14:20Z")), "2026-01-11T14:20:00Z");
     EXPECT_EQ(format_time(*parse_time("2026-01-12T00:30:05.25+09:30")), "2026-01-11T15:00:05.250Z");
-    EXPECT_EQ(parse_time("2026-01-11 14:20").error().message(),
-              "bad time \"2026-01-11 14:20\": it has no time zone; add Z or an offset such as +00:00");
-    for (auto const* bad : {"", "2026-02-30T00:00Z", "2026-01-11T24:00Z", "2026-01-11T14:20Zx", "2026-01-11T14:20+99:99",
-                            "2026-01-11T14:20+15:00", "2026-01-11T14:20-05:60", "today"})
+    EXPECT_EQ(
+        parse_time("2026-01-11 14:20").error().message(),
+        "bad time \"2026-01-11 14:20\": it has no time zone; add Z or an offset such as +00:00");
+    for (auto const* bad :
+         {"", "2026-02-30T00:00Z", "2026-01-11T24:00Z", "2026-01-11T14:20Zx",
+          "2026-01-11T14:20+99:99", "2026-01-11T14:20+15:00", "2026-01-11T14:20-05:60", "today"})
         EXPECT_FALSE(parse_time(bad)) << bad;
 }
 
@@ -48,7 +50,8 @@ TEST(Log, ForeignTextCannotSteerTheTerminal)
 
 TEST(Digest, KnowsTheStandardVector)
 {
-    EXPECT_EQ(sha256("abc").hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(sha256("abc").hex(),
+              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     EXPECT_EQ(Digest::from_hex(sha256("abc").hex()), sha256("abc"));
     EXPECT_FALSE(Digest::from_hex("ba78"));
     EXPECT_FALSE(Digest::from_hex(std::string(64, 'G')));
@@ -56,8 +59,10 @@ TEST(Digest, KnowsTheStandardVector)
 
 TEST(Names, RefuseWhatAShellOrAPathCouldMisread)
 {
-    for (auto const* good : {"A", "CAISO_NORTH", "nem-sa", "0x"}) EXPECT_TRUE(is_plain_name(good)) << good;
-    for (auto const* bad : {"", "-a", "_a", "a b", "a/b", "..", "a;b", "ä"}) EXPECT_FALSE(is_plain_name(bad)) << bad;
+    for (auto const* good : {"A", "CAISO_NORTH", "nem-sa", "0x"})
+        EXPECT_TRUE(is_plain_name(good)) << good;
+    for (auto const* bad : {"", "-a", "_a", "a b", "a/b", "..", "a;b", "ä"})
+        EXPECT_FALSE(is_plain_name(bad)) << bad;
     EXPECT_TRUE(is_plain_name(std::string(32, 'a')));
     EXPECT_FALSE(is_plain_name(std::string(33, 'a')));
 }

@@ -15,7 +15,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<Corpus> read(std::filesystem::path const& source) { return read_corpus(std::span(&source, 1)); }
+Result<Corpus> read(std::filesystem::path const& source)
+{
+    return read_corpus(std::span(&source, 1));
+}
 
 TEST(Documents, AreCutAfterBlankLinesThenLinesThenCharacters)
 {
@@ -52,7 +55,8 @@ TEST(Corpus, FollowsLinksAndTakesEveryFileOnce)
     std::filesystem::create_directory_symlink(folder / "text", folder / "more" / "round");
     std::filesystem::create_symlink(folder / "text" / "a.txt", folder / "text" / "z.txt");
     EXPECT_THAT(read(folder / "text")->documents, ElementsAre("one", "two"));
-    std::vector<std::filesystem::path> const twice{folder / "text" / "a.txt", folder / "text", folder / "text" / "z.txt"};
+    std::vector<std::filesystem::path> const twice{folder / "text" / "a.txt", folder / "text",
+                                                   folder / "text" / "z.txt"};
     EXPECT_THAT(read_corpus(twice)->documents, ElementsAre("one", "two"));
 }
 
@@ -102,7 +106,8 @@ TEST(Corpus, TextThatIsNotUtf8IsNamedWithItsByte)
 
 TEST(Shuffle, IsAPermutationThatOnlyTheSeedDecides)
 {
-    EXPECT_THAT(shuffled(10, 1), ElementsAre(9, 0, 1, 4, 8, 2, 3, 7, 6, 5)) << "frozen: runs depend on it";
+    EXPECT_THAT(shuffled(10, 1), ElementsAre(9, 0, 1, 4, 8, 2, 3, 7, 6, 5))
+        << "frozen: runs depend on it";
     EXPECT_NE(shuffled(10, 2), shuffled(10, 1));
     auto order = shuffled(1'000, 5);
     std::sort(order.begin(), order.end());

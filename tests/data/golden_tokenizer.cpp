@@ -14,7 +14,10 @@ namespace {
 
 std::filesystem::path golden(std::string const& name) { return test::golden_folder() / name; }
 
-json::Value golden_json(std::string const& name) { return json::parse_file(golden(name), json::Dialect::strict).value(); }
+json::Value golden_json(std::string const& name)
+{
+    return json::parse_file(golden(name), json::Dialect::strict).value();
+}
 
 TEST(GoldenTokenizer, EveryStringHasTheReferencesIds)
 {
@@ -26,7 +29,8 @@ TEST(GoldenTokenizer, EveryStringHasTheReferencesIds)
     for (auto const& one : *cases.as_array()) {
         auto const& text = *one.as_object()->find("text")->as_text();
         std::vector<Token> wanted;
-        for (auto const& id : *one.as_object()->find("ids")->as_array()) wanted.push_back(static_cast<Token>(*id.as_integer()));
+        for (auto const& id : *one.as_object()->find("ids")->as_array())
+            wanted.push_back(static_cast<Token>(*id.as_integer()));
         EXPECT_EQ(*encoder.encode(text), wanted) << json::to_string(text);
         EXPECT_EQ(*encoder.encode(text), wanted) << "from memory: " << json::to_string(text);
         EXPECT_EQ(*tokenizer->decode(wanted), text);
@@ -39,7 +43,8 @@ TEST(GoldenTokenizer, TrainingOnTheCorpusGivesTheReferencesRanks)
     std::vector<std::string> documents;
     for (auto const& name : *listing.as_object()->find("trained_on")->as_array())
         documents.push_back(read_file(golden("corpus") / *name.as_text()).value());
-    auto const trained = train_tokenizer(documents, *listing.as_object()->find("vocab_size")->as_integer());
+    auto const trained =
+        train_tokenizer(documents, *listing.as_object()->find("vocab_size")->as_integer());
     ASSERT_TRUE(trained) << trained.error().message();
     EXPECT_EQ(trained->to_tiktoken(), read_file(golden("tokenizer.tiktoken")).value());
 }
@@ -53,9 +58,11 @@ TEST(GoldenTokenizer, PatternAndSpecialTokensAreTheReferences)
     auto const& specials = listing.as_object()->find("specials")->as_object()->members();
     ASSERT_EQ(specials.size(), special_tokens.size());
     for (std::size_t i = 0; i < specials.size(); ++i) {
-        auto const place = std::find(special_tokens.begin(), special_tokens.end(), specials[i].first);
+        auto const place =
+            std::find(special_tokens.begin(), special_tokens.end(), specials[i].first);
         ASSERT_NE(place, special_tokens.end()) << specials[i].first;
-        EXPECT_EQ(tokenizer.special(static_cast<std::size_t>(place - special_tokens.begin())), *specials[i].second.as_integer());
+        EXPECT_EQ(tokenizer.special(static_cast<std::size_t>(place - special_tokens.begin())),
+                  *specials[i].second.as_integer());
     }
 }
 

@@ -9,9 +9,11 @@
 namespace curtail::data {
 namespace {
 
-Loader make_loader(std::filesystem::path const& folder, std::int64_t block_tokens, std::int64_t sequence)
+Loader make_loader(std::filesystem::path const& folder, std::int64_t block_tokens,
+                   std::int64_t sequence)
 {
-    return Loader::create(TokenStream::open(folder, Part::train).value(), block_tokens, sequence).value();
+    return Loader::create(TokenStream::open(folder, Part::train).value(), block_tokens, sequence)
+        .value();
 }
 
 TEST(Loader, AnEpochHasWholeBlocksWithOneTokenToLookAt)
@@ -24,10 +26,14 @@ TEST(Loader, AnEpochHasWholeBlocksWithOneTokenToLookAt)
     EXPECT_EQ(make_loader(folder.path(), 30, 10).blocks_per_epoch(), 3);
     test::TemporaryFolder const shorter;
     make_counting_folder(shorter.path(), 100, 30);
-    EXPECT_EQ(make_loader(shorter.path(), 20, 10).blocks_per_epoch(), 4) << "the fifth block would have no last target";
-    auto const too_short = Loader::create(TokenStream::open(folder.path(), Part::train).value(), 101, 101);
+    EXPECT_EQ(make_loader(shorter.path(), 20, 10).blocks_per_epoch(), 4)
+        << "the fifth block would have no last target";
+    auto const too_short =
+        Loader::create(TokenStream::open(folder.path(), Part::train).value(), 101, 101);
     EXPECT_EQ(too_short.error().code, ExitCode::data);
-    EXPECT_EQ(Loader::create(TokenStream::open(folder.path(), Part::train).value(), 25, 10).error().code, ExitCode::config);
+    EXPECT_EQ(
+        Loader::create(TokenStream::open(folder.path(), Part::train).value(), 25, 10).error().code,
+        ExitCode::config);
 }
 
 TEST(Loader, EveryBlockOfEveryEpochIsRightAcrossShards)
@@ -44,7 +50,8 @@ TEST(Loader, EveryBlockOfEveryEpochIsRightAcrossShards)
         for (std::int64_t i = 0; i < 60; ++i) {
             auto const place = p % per_epoch * 60 + i;
             ASSERT_EQ(batch.inputs[static_cast<std::size_t>(i)], place % 1'000) << "block " << p;
-            ASSERT_EQ(batch.targets[static_cast<std::size_t>(i)], (place + 1) % 1'000) << "block " << p;
+            ASSERT_EQ(batch.targets[static_cast<std::size_t>(i)], (place + 1) % 1'000)
+                << "block " << p;
         }
     }
 }
@@ -57,7 +64,8 @@ TEST(Loader, TheGlobalBatchDoesNotDependOnTheNumberOfRanks)
     for (unsigned seed = 1; seed <= 20; ++seed) {
         std::mt19937 random(seed);
         std::vector<BlockIndex> blocks;
-        for (auto n = 1 + random() % 5; n > 0; --n) blocks.push_back({static_cast<std::int64_t>(random() % 200)});
+        for (auto n = 1 + random() % 5; n > 0; --n)
+            blocks.push_back({static_cast<std::int64_t>(random() % 200)});
         auto const rows = std::ssize(blocks) * loader.rows_per_block();
         auto const whole = loader.rows(blocks, {0, rows}).value();
         for (int ranks : {1, 2, 3, 4, 8}) {
@@ -65,7 +73,8 @@ TEST(Loader, TheGlobalBatchDoesNotDependOnTheNumberOfRanks)
             for (int rank = 0; rank < ranks; ++rank) {
                 auto const share = loader.rows(blocks, rows_of_rank(rows, rank, ranks)).value();
                 joined.inputs.insert(joined.inputs.end(), share.inputs.begin(), share.inputs.end());
-                joined.targets.insert(joined.targets.end(), share.targets.begin(), share.targets.end());
+                joined.targets.insert(joined.targets.end(), share.targets.begin(),
+                                      share.targets.end());
             }
             EXPECT_EQ(joined.inputs, whole.inputs) << "seed " << seed << ", ranks " << ranks;
             EXPECT_EQ(joined.targets, whole.targets) << "seed " << seed << ", ranks " << ranks;

@@ -29,7 +29,8 @@ PrepareOptions golden_text(fs::path const& out)
 std::vector<std::string> names_in(fs::path const& folder)
 {
     std::vector<std::string> names;
-    for (auto const& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+    for (auto const& entry : fs::directory_iterator(folder))
+        names.push_back(entry.path().filename());
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -63,7 +64,8 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     found.insert(found.end(), held_out.begin(), held_out.end());
     std::vector<std::string> wanted;
     for (int i = 1; i <= 4; ++i)
-        wanted.push_back(*read_file(CURTAIL_SOURCE_DIR "/tests/golden/corpus/prose-" + std::to_string(i) + ".txt"));
+        wanted.push_back(*read_file(CURTAIL_SOURCE_DIR "/tests/golden/corpus/prose-" +
+                                    std::to_string(i) + ".txt"));
     EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
     EXPECT_TRUE(verify(folder / "data")->good());
 }
@@ -73,7 +75,8 @@ TEST(Prepare, TheSameTextAndOptionsGiveTheSameBytesAndAreFoundAgain)
     test::TemporaryFolder const folder;
     ASSERT_TRUE(prepare(golden_text(folder / "a")));
     ASSERT_TRUE(prepare(golden_text(folder / "b")));
-    for (auto const& name : names_in(folder / "a")) EXPECT_EQ(*read_file(folder / "a" / name), *read_file(folder / "b" / name)) << name;
+    for (auto const& name : names_in(folder / "a"))
+        EXPECT_EQ(*read_file(folder / "a" / name), *read_file(folder / "b" / name)) << name;
     auto const again = prepare(golden_text(folder / "a"));
     ASSERT_TRUE(again);
     EXPECT_TRUE(again->was_there);
@@ -101,7 +104,8 @@ TEST(Prepare, ADamagedFolderIsNotTakenForDone)
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
     ASSERT_TRUE(write_file(folder / "data" / "train-00000.h5", "x"));
     fs::remove(folder / "data" / "train-00001.h5");
-    EXPECT_THAT(prepare(golden_text(folder / "data")).error().message(), HasSubstr("it is damaged; add --replace"));
+    EXPECT_THAT(prepare(golden_text(folder / "data")).error().message(),
+                HasSubstr("it is damaged; add --replace"));
     auto again = golden_text(folder / "data");
     again.replace = true;
     EXPECT_TRUE(prepare(again));
@@ -113,10 +117,12 @@ TEST(Prepare, FailureAndInterruptionLeaveNothingHalf)
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
     options.vocabulary = 60'000;
-    EXPECT_THAT(prepare(options).error().message(), HasSubstr("take more text or a smaller vocabulary"));
+    EXPECT_THAT(prepare(options).error().message(),
+                HasSubstr("take more text or a smaller vocabulary"));
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock"));
     ASSERT_TRUE(make_folder(folder / ".data.part"));
-    ASSERT_TRUE(write_file(folder / ".data.part" / "train-00099.h5", "left by a process that was killed"));
+    ASSERT_TRUE(
+        write_file(folder / ".data.part" / "train-00099.h5", "left by a process that was killed"));
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
     EXPECT_FALSE(fs::exists(folder / "data" / "train-00099.h5"));
@@ -137,12 +143,15 @@ TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "web"));
-    ASSERT_TRUE(write_file(folder / "web" / "manifest.json", R"({"name": "a web page", "icons": []})"));
+    ASSERT_TRUE(
+        write_file(folder / "web" / "manifest.json", R"({"name": "a web page", "icons": []})"));
     ASSERT_TRUE(write_file(folder / "web" / "precious.txt", "years of work"));
     auto options = golden_text(folder / "web");
-    EXPECT_THAT(prepare(options).error().message(), testing::Not(HasSubstr("--replace"))) << "it does not invite to what it would refuse";
+    EXPECT_THAT(prepare(options).error().message(), testing::Not(HasSubstr("--replace")))
+        << "it does not invite to what it would refuse";
     options.replace = true;
-    EXPECT_THAT(prepare(options).error().message(), HasSubstr("manifest.json is not that of prepared text"));
+    EXPECT_THAT(prepare(options).error().message(),
+                HasSubstr("manifest.json is not that of prepared text"));
     EXPECT_TRUE(fs::exists(folder / "web" / "precious.txt"));
 
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
@@ -164,12 +173,14 @@ TEST(Prepare, WhatLiesWhereItWorksIsRemovedOnlyIfItLeftItThere)
     test::TemporaryFolder const folder;
     for (auto const* name : {".data.part", ".data.old"}) {
         ASSERT_TRUE(make_folder(folder / name));
-        ASSERT_TRUE(write_file(folder / name / ".train-00003.h5.99.0.tmp", "left by a process that was killed"));
+        ASSERT_TRUE(write_file(folder / name / ".train-00003.h5.99.0.tmp",
+                               "left by a process that was killed"));
         ASSERT_TRUE(write_file(folder / name / "thesis.tex", "years of work"));
         auto const refused = prepare(golden_text(folder / "data"));
         ASSERT_FALSE(refused) << name;
         EXPECT_EQ(refused.error().code, ExitCode::cannot_create);
-        EXPECT_THAT(refused.error().message(), HasSubstr("it holds \"thesis.tex\" too; move it away"));
+        EXPECT_THAT(refused.error().message(),
+                    HasSubstr("it holds \"thesis.tex\" too; move it away"));
         EXPECT_TRUE(fs::exists(folder / name / "thesis.tex"));
         fs::remove(folder / name / "thesis.tex");
     }
@@ -192,7 +203,8 @@ TEST(PutInPlace, WhenItFailsTheOldFolderIsBack)
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "data"));
     ASSERT_TRUE(write_file(folder / "data" / "x", "old"));
-    EXPECT_EQ(put_in_place(folder / "none", folder / "data", folder / ".data.old").error().code, ExitCode::cannot_create);
+    EXPECT_EQ(put_in_place(folder / "none", folder / "data", folder / ".data.old").error().code,
+              ExitCode::cannot_create);
     EXPECT_EQ(read_file(folder / "data" / "x").value_or("gone"), "old");
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre("data"));
 }
@@ -211,11 +223,13 @@ TEST(Verify, FindsEveryBadFileByName)
     ASSERT_TRUE(write_file(folder / "data" / "train-00000.h5", "x"));
     fs::remove(folder / "data" / "heldout-00000.h5");
     auto const tokenizer = *read_file(folder / "data" / tokenizer_file);
-    ASSERT_TRUE(write_file(folder / "data" / tokenizer_file, tokenizer + "\n")) << "the same tokenizer in other bytes";
+    ASSERT_TRUE(write_file(folder / "data" / tokenizer_file, tokenizer + "\n"))
+        << "the same tokenizer in other bytes";
     auto const found = verify(folder / "data");
     ASSERT_TRUE(found) << found.error().message();
     using testing::Field;
-    EXPECT_THAT(found->bad, testing::ElementsAre(Field(&BadFile::file, "tokenizer.tiktoken"), Field(&BadFile::file, "train-00000.h5"),
+    EXPECT_THAT(found->bad, testing::ElementsAre(Field(&BadFile::file, "tokenizer.tiktoken"),
+                                                 Field(&BadFile::file, "train-00000.h5"),
                                                  Field(&BadFile::file, "heldout-00000.h5")));
     ASSERT_EQ(found->bad.size(), 3U);
     EXPECT_THAT(found->bad[0].why, HasSubstr("digest differs"));
@@ -236,7 +250,8 @@ TEST(Prepare, NothingNeedBeHeldOut)
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->held_out.tokens, 0);
     EXPECT_THAT(summary->sample, testing::StartsWith("<|bos|>"));
-    EXPECT_NEAR(summary->train.bytes_per_token, 16'839.0 / static_cast<double>(summary->train.tokens), 1e-12);
+    EXPECT_NEAR(summary->train.bytes_per_token,
+                16'839.0 / static_cast<double>(summary->train.tokens), 1e-12);
 }
 
 TEST(Prepare, AGivenTokenizerIsUsedAsItIs)

@@ -38,7 +38,8 @@ class Shell {
         std::ofstream(folder_ / "in") << input;
         int status = 0;
         waitpid(start(arguments), &status, 0);
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(folder_ / "out"), *read_file(folder_ / "err")};
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, *read_file(folder_ / "out"),
+                *read_file(folder_ / "err")};
     }
     pid_t start(std::vector<std::string> const& arguments)
     {
@@ -49,14 +50,19 @@ class Shell {
         posix_spawn_file_actions_t actions;
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_addopen(&actions, 0, (folder_ / "in").c_str(), O_RDONLY, 0);
-        posix_spawn_file_actions_addopen(&actions, 1, (folder_ / "out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-        posix_spawn_file_actions_addopen(&actions, 2, (folder_ / "err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        posix_spawn_file_actions_addopen(&actions, 1, (folder_ / "out").c_str(),
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        posix_spawn_file_actions_addopen(&actions, 2, (folder_ / "err").c_str(),
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
         pid_t pid = -1;
         EXPECT_EQ(posix_spawn(&pid, program, &actions, nullptr, words.data(), environ), 0);
         posix_spawn_file_actions_destroy(&actions);
         return pid;
     }
-    [[nodiscard]] std::string path(std::string const& name) const { return (folder_ / name).string(); }
+    [[nodiscard]] std::string path(std::string const& name) const
+    {
+        return (folder_ / name).string();
+    }
 
   private:
     test::TemporaryFolder folder_;
@@ -65,28 +71,36 @@ class Shell {
 TEST(CurtailData, PreparesVerifiesAndInspects)
 {
     Shell shell;
-    auto const prepare = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "400", "--held-out", "0.25"});
+    auto const prepare = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary",
+                                    "400", "--held-out", "0.25"});
     ASSERT_EQ(prepare.code, 0) << prepare.err;
     EXPECT_THAT(prepare.out, HasSubstr("vocabulary 400"));
-    auto const again = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "400", "--held-out", "0.25"});
+    auto const again = shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary",
+                                  "400", "--held-out", "0.25"});
     EXPECT_EQ(again.code, 0);
     EXPECT_THAT(again.err, HasSubstr("nothing to do"));
-    EXPECT_THAT(shell.run({"verify", shell.path("data")}).out, HasSubstr("2 shards are what the manifest names"));
-    EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out, HasSubstr("\"unigram_entropy_nats\""));
-    EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out, HasSubstr("tokens       uint16"));
+    EXPECT_THAT(shell.run({"verify", shell.path("data")}).out,
+                HasSubstr("2 shards are what the manifest names"));
+    EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out,
+                HasSubstr("\"unigram_entropy_nats\""));
+    EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out,
+                HasSubstr("tokens       uint16"));
     auto const shard = shell.path("data/train-00000.h5");
     auto bytes = *read_file(shard);
     bytes[70] = static_cast<char>(~bytes[70]);
     ASSERT_TRUE(write_file(shard, bytes));
     auto const header = shell.run({"inspect", shard});
     EXPECT_EQ(header.code, 65);
-    EXPECT_EQ(std::count(header.err.begin(), header.err.end(), '\n'), 1) << "HDF5 has nothing to add at exit:\n" << header.err;
+    EXPECT_EQ(std::count(header.err.begin(), header.err.end(), '\n'), 1)
+        << "HDF5 has nothing to add at exit:\n"
+        << header.err;
     ASSERT_TRUE(write_file(shard, "x"));
     auto const damaged = shell.run({"verify", shell.path("data")});
     EXPECT_EQ(damaged.code, 65);
     EXPECT_THAT(damaged.out, testing::StartsWith("train-00000.h5: digest differs"));
     EXPECT_THAT(damaged.err, HasSubstr("prepare the text again with --replace"));
-    auto const listed = json::parse(shell.run({"verify", shell.path("data"), "--json"}).out, "verify");
+    auto const listed =
+        json::parse(shell.run({"verify", shell.path("data"), "--json"}).out, "verify");
     ASSERT_TRUE(listed);
     EXPECT_EQ(listed->as_object()->find("bad")->as_array()->size(), 1U);
     EXPECT_EQ(shell.run({"inspect", shard}).code, 65);
@@ -96,20 +110,25 @@ TEST(CurtailData, PreparesWhatARunWants)
 {
     Shell shell;
     std::string const inputs = CURTAIL_SOURCE_DIR "/inputs";
-    ASSERT_TRUE(write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
-    ASSERT_TRUE(write_file(shell.path("r.json"),
-                           R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
+    ASSERT_TRUE(
+        write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
+    ASSERT_TRUE(write_file(
+        shell.path("r.json"),
+        R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
         "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
-                               inputs + R"(/sites/spp_tx.json"]})"));
+            inputs + R"(/sites/spp_tx.json"]})"));
     auto const run = shell.path("r.json");
     auto const prepare = shell.run({"prepare", corpus, "--run", run, "--json"});
     ASSERT_EQ(prepare.code, 0) << prepare.err;
     EXPECT_THAT(shell.run({"inspect", shell.path("d")}).out, HasSubstr("vocabulary 300"));
-    EXPECT_EQ(read_manifest(shell.path("d"))->seed, 7) << "documents are shuffled by the run's seed";
-    auto const verified = json::parse(shell.run({"verify", shell.path("d"), "--json"}).out, "answer");
+    EXPECT_EQ(read_manifest(shell.path("d"))->seed, 7)
+        << "documents are shuffled by the run's seed";
+    auto const verified =
+        json::parse(shell.run({"verify", shell.path("d"), "--json"}).out, "answer");
     ASSERT_TRUE(verified);
     EXPECT_EQ(*verified->as_object()->find("shards"), json::Value(2));
-    for (std::vector<std::string> const& both : {std::vector<std::string>{"--out", shell.path("x")}, {"--vocabulary", "400"}}) {
+    for (std::vector<std::string> const& both :
+         {std::vector<std::string>{"--out", shell.path("x")}, {"--vocabulary", "400"}}) {
         std::vector<std::string> words{"prepare", corpus, "--run", run};
         words.insert(words.end(), both.begin(), both.end());
         EXPECT_EQ(shell.run(words).code, 64);
@@ -121,7 +140,10 @@ TEST(CurtailData, PreparesWhatARunWants)
 TEST(CurtailData, TokensComeBackAsTextThroughPipes)
 {
     Shell shell;
-    ASSERT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary", "400"}).code, 0);
+    ASSERT_EQ(
+        shell.run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary", "400"})
+            .code,
+        0);
     std::string const text = "The größte café,\n  since 1999!\n";
     auto const tokens = shell.run({"encode", "--tokenizer", shell.path("t.tiktoken")}, text);
     ASSERT_EQ(tokens.code, 0) << tokens.err;
@@ -135,24 +157,34 @@ TEST(CurtailData, ATokenizerTakesThePlaceOfATokenizerOnly)
 {
     Shell shell;
     ASSERT_TRUE(write_file(shell.path("run.json"), "{}"));
-    EXPECT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("run.json"), "--vocabulary", "400"}).code, 64);
+    EXPECT_EQ(
+        shell.run({"tokenizer", corpus, "--out", shell.path("run.json"), "--vocabulary", "400"})
+            .code,
+        64);
     EXPECT_EQ(read_file(shell.path("run.json")).value(), "{}");
     for (int twice = 0; twice < 2; ++twice)
-        EXPECT_EQ(shell.run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary", "400"}).code, 0);
+        EXPECT_EQ(shell
+                      .run({"tokenizer", corpus, "--out", shell.path("t.tiktoken"), "--vocabulary",
+                            "400"})
+                      .code,
+                  0);
 }
 
 TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
 {
     Shell shell;
-    auto const missing = shell.run({"prepare", shell.path("none.txt"), "--out", shell.path("data")});
+    auto const missing =
+        shell.run({"prepare", shell.path("none.txt"), "--out", shell.path("data")});
     EXPECT_EQ(missing.code, 66);
     EXPECT_THAT(missing.err, HasSubstr("cannot read text " + shell.path("none.txt")));
     ASSERT_TRUE(write_file(shell.path("latin.txt"), "caf\xe9 au lait"));
     auto const latin = shell.run({"prepare", shell.path("latin.txt"), "--out", shell.path("data")});
     EXPECT_EQ(latin.code, 65);
     EXPECT_THAT(latin.err, HasSubstr("not UTF-8 at byte 3"));
-    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("data"), "--held-out", "1.5"}).code, 64);
-    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "10"}).code, 64);
+    EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("data"), "--held-out", "1.5"}).code,
+              64);
+    EXPECT_EQ(
+        shell.run({"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "10"}).code, 64);
     EXPECT_EQ(shell.run({"prepare", corpus, "--out", shell.path("latin.txt") + "/data"}).code, 73);
     EXPECT_FALSE(std::filesystem::exists(shell.path("data")));
     EXPECT_EQ(shell.run({"verify", shell.path("data")}).code, 66);
@@ -161,7 +193,9 @@ TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
 TEST(CurtailData, KilledAnywhereItLeavesNothingHalfAndTheNextRunCompletes)
 {
     Shell shell;
-    std::vector<std::string> const prepare{"prepare", corpus, "--out", shell.path("data"), "--vocabulary", "1000", "--shard-tokens", "50"};
+    std::vector<std::string> const prepare{
+        "prepare",      corpus, "--out",          shell.path("data"),
+        "--vocabulary", "1000", "--shard-tokens", "50"};
     std::mt19937 random(11);
     for (int i = 0; i < 15; ++i) {
         SCOPED_TRACE("seed 11, kill " + std::to_string(i));

@@ -26,7 +26,8 @@ TEST(Shards, AreCutAtTheirSizeThroughDocuments)
     auto const second = read_shard(folder.path(), manifest.train.shards[1], label);
     ASSERT_TRUE(second) << second.error().message();
     EXPECT_EQ(second->tokens.front(), 30);
-    EXPECT_THAT(second->documents, testing::ElementsAre(5, 12, 19, 26)) << "documents begin at 35, 42, 49, 56";
+    EXPECT_THAT(second->documents, testing::ElementsAre(5, 12, 19, 26))
+        << "documents begin at 35, 42, 49, 56";
     EXPECT_EQ(read_shard(folder.path(), manifest.train.shards[3], label)->tokens.size(), 10U);
 }
 
@@ -53,13 +54,17 @@ TEST(Shards, AFlippedByteIsADigestThatDiffers)
         auto const failed = read_shard(folder.path(), manifest.train.shards[2], label);
         ASSERT_FALSE(failed) << "seed 7, case " << i;
         EXPECT_EQ(failed.error().code, ExitCode::data);
-        EXPECT_THAT(failed.error().message(), HasSubstr("digest differs (expected " + manifest.train.shards[2].sha256.hex().substr(0, 12)));
-        EXPECT_THAT(failed.error().message(), HasSubstr("run `curtail-data verify " + folder.path().string() + "`"));
+        EXPECT_THAT(failed.error().message(),
+                    HasSubstr("digest differs (expected " +
+                              manifest.train.shards[2].sha256.hex().substr(0, 12)));
+        EXPECT_THAT(failed.error().message(),
+                    HasSubstr("run `curtail-data verify " + folder.path().string() + "`"));
     }
     ASSERT_TRUE(write_file(path, whole.substr(0, whole.size() / 2)));
     EXPECT_FALSE(read_shard(folder.path(), manifest.train.shards[2], label));
     std::filesystem::remove(path);
-    EXPECT_EQ(read_shard(folder.path(), manifest.train.shards[2], label).error().code, ExitCode::no_input);
+    EXPECT_EQ(read_shard(folder.path(), manifest.train.shards[2], label).error().code,
+              ExitCode::no_input);
 }
 
 TEST(Shards, AFileThatContradictsItsManifestIsRefused)
@@ -68,14 +73,17 @@ TEST(Shards, AFileThatContradictsItsManifestIsRefused)
     Shard const shard{{1, 2, 3}, {0, 2}};
     auto entry = write_shard(folder.path(), "train-00000.h5", shard, label).value();
     EXPECT_TRUE(read_shard(folder.path(), entry, label));
-    auto const why = [&](ShardEntry const& e, ShardLabel const& l) { return read_shard(folder.path(), e, l).error().message(); };
+    auto const why = [&](ShardEntry const& e, ShardLabel const& l) {
+        return read_shard(folder.path(), e, l).error().message();
+    };
     EXPECT_THAT(why(entry, {Part::held_out, {}, 1'000}), HasSubstr("no part of heldout"));
     EXPECT_THAT(why(entry, {Part::train, sha256("x"), 1'000}), HasSubstr("another tokenizer"));
     EXPECT_THAT(why(entry, {Part::train, {}, 3}), HasSubstr("outside the vocabulary"));
     auto wrong = entry;
     wrong.tokens = 4;
     EXPECT_THAT(why(wrong, label), HasSubstr("it has 3 tokens"));
-    auto const overlapping = write_shard(folder.path(), "train-00001.h5", {{1, 2, 3}, {2, 2}}, label).value();
+    auto const overlapping =
+        write_shard(folder.path(), "train-00001.h5", {{1, 2, 3}, {2, 2}}, label).value();
     EXPECT_THAT(why(overlapping, label), HasSubstr("documents overlap"));
 }
 
@@ -83,7 +91,9 @@ TEST(Shards, ADamagedManifestIsRefusedWithItsPlace)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 100, 30);
-    auto const why = [](json::Object object) { return parse_manifest(json::Value(std::move(object)), "m").error().message(); };
+    auto const why = [](json::Object object) {
+        return parse_manifest(json::Value(std::move(object)), "m").error().message();
+    };
     EXPECT_THAT(why(manifest.to_json().set("format", "other")), HasSubstr("format"));
     EXPECT_THAT(why(manifest.to_json().set("sead", 1)), HasSubstr("seed"));
     auto wrong = manifest;
@@ -107,7 +117,8 @@ TEST(Stream, ReadsAcrossShardBordersAnywhere)
         auto const offset = static_cast<std::int64_t>(random() % (2'345 - out.size() + 1));
         ASSERT_TRUE(stream.read(offset, out));
         for (std::size_t i = 0; i < out.size(); ++i)
-            ASSERT_EQ(out[i], (static_cast<std::size_t>(offset) + i) % 1'000) << "seed " << seed << ", token " << i;
+            ASSERT_EQ(out[i], (static_cast<std::size_t>(offset) + i) % 1'000)
+                << "seed " << seed << ", token " << i;
     }
     std::vector<Token> beyond(2);
     EXPECT_THROW((void)stream.read(2'344, beyond), std::out_of_range);

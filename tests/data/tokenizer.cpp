@@ -26,7 +26,8 @@ std::vector<std::string> pieces_of(std::string_view text)
 
 Tokenizer small_tokenizer()
 {
-    std::vector<std::string> const text{repeat("the cat sat on the mat, the rat sat on the hat. aaaa aaaaaa größer 12345\n", 3)};
+    std::vector<std::string> const text{
+        repeat("the cat sat on the mat, the rat sat on the hat. aaaa aaaaaa größer 12345\n", 3)};
     return train_tokenizer(text, min_vocabulary + 30).value();
 }
 
@@ -56,7 +57,8 @@ std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& 
 TEST(Splitter, CutsWordsNumbersSignsAndSpace)
 {
     using Pieces = std::vector<std::string>;
-    EXPECT_EQ(pieces_of("Hello, it's 2026!\n\n  x"), (Pieces{"Hello", ",", " it", "'s", " ", "20", "26", "!\n\n", " ", " x"}));
+    EXPECT_EQ(pieces_of("Hello, it's 2026!\n\n  x"),
+              (Pieces{"Hello", ",", " it", "'s", " ", "20", "26", "!\n\n", " ", " x"}));
     EXPECT_EQ(pieces_of("a  \n b \t"), (Pieces{"a", "  \n", " b", " \t"}));
     EXPECT_EQ(pieces_of("größer Ωμέγα"), (Pieces{"größer", " Ωμέγα"}));
 }
@@ -64,8 +66,10 @@ TEST(Splitter, CutsWordsNumbersSignsAndSpace)
 TEST(Splitter, WhiteSpaceIsUnicodesOwn)
 {
     EXPECT_EQ(pieces_of("\u3000\u00a0\u2003").size(), 1U) << "three kinds of space are one run";
-    EXPECT_EQ(pieces_of("!\u180e!").size(), 1U) << "U+180E is no white space, so the signs around it stay one piece";
-    EXPECT_EQ(pieces_of("IT\u0027\u017f x").at(1), "'\u017f") << "long s is an s to a pattern without case";
+    EXPECT_EQ(pieces_of("!\u180e!").size(), 1U)
+        << "U+180E is no white space, so the signs around it stay one piece";
+    EXPECT_EQ(pieces_of("IT\u0027\u017f x").at(1), "'\u017f")
+        << "long s is an s to a pattern without case";
 }
 
 TEST(Splitter, LongRunsAreNoProblem)
@@ -86,7 +90,8 @@ TEST(Tokenizer, DecodesWhatItEncodedAndMergesAsDefined)
         std::mt19937 random(seed);
         std::string text;
         for (auto n = random() % 200; n > 0; --n)
-            text += std::array{"a", "t", "h", "e", " ", "the", "größer", "é", "12", "\n"}[random() % 10];
+            text += std::array{
+                "a", "t", "h", "e", " ", "the", "größer", "é", "12", "\n"}[random() % 10];
         auto const tokens = encoder.encode(text);
         ASSERT_TRUE(tokens);
         EXPECT_EQ(*tokenizer.decode(*tokens), text) << "seed " << seed;
@@ -106,7 +111,8 @@ TEST(Tokenizer, LongPiecesMergeAsDefinedToo)
     for (unsigned seed = 1; seed <= 20; ++seed) {
         std::mt19937 random(seed);
         std::string piece;
-        for (int n = 65 + static_cast<int>(random() % 200); n > 0; --n) piece += "athes"[random() % (seed % 5 + 1)];
+        for (int n = 65 + static_cast<int>(random() % 200); n > 0; --n)
+            piece += "athes"[random() % (seed % 5 + 1)];
         auto const tokens = *encoder.encode(piece);
         std::vector<std::string> fast;
         fast.reserve(tokens.size());
@@ -128,7 +134,8 @@ TEST(Tokenizer, TiesGoToTheSmallestPair)
     auto const tokenizer = train_tokenizer(text, min_vocabulary + 2).value();
     Token const first = 256;
     Token const second = 257;
-    EXPECT_EQ(*tokenizer.decode(std::span(&first, 1)), " b") << "(32, 98), (98, 97), (122, 121): all twice";
+    EXPECT_EQ(*tokenizer.decode(std::span(&first, 1)), " b")
+        << "(32, 98), (98, 97), (122, 121): all twice";
     EXPECT_EQ(*tokenizer.decode(std::span(&second, 1)), "zy") << "(122, 121) before (256, 97)";
 }
 
@@ -140,7 +147,9 @@ TEST(Tokenizer, SpecialTokensStandAtTheEndAndAreNeverMadeFromText)
     EXPECT_EQ(*tokenizer.decode(std::array{tokenizer.bos()}), "<|bos|>");
     auto const tokens = *Encoder(tokenizer).encode("<|bos|>");
     EXPECT_THAT(tokens, testing::Each(testing::Lt(tokenizer.bos())));
-    EXPECT_THAT(tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary())}).error().message(), HasSubstr("has no such token"));
+    EXPECT_THAT(
+        tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary())}).error().message(),
+        HasSubstr("has no such token"));
 }
 
 TEST(Tokenizer, RankFilesComeBackAsTheyWere)
@@ -157,7 +166,8 @@ TEST(Tokenizer, TwoWaysToTheSameBytesLeaveOneToken)
 {
     // Runs of one letter are where two chains of merges meet.
     for (std::size_t length = 3; length < 40; ++length) {
-        std::vector<std::string> const text{repeat(repeat("a", length) + " ", 5) + repeat("a", 2 * length + 1)};
+        std::vector<std::string> const text{repeat(repeat("a", length) + " ", 5) +
+                                            repeat("a", 2 * length + 1)};
         auto const tokenizer = train_tokenizer(text, min_vocabulary + 4);
         if (!tokenizer) continue;
         auto const again = Tokenizer::parse(tokenizer->to_tiktoken(), "again");
@@ -174,14 +184,17 @@ TEST(Tokenizer, MergesThatWouldBeTooLongAreNotChosen)
     ASSERT_TRUE(tokenizer) << tokenizer.error().message();
     EXPECT_EQ(*tokenizer->decode(*Encoder(*tokenizer).encode(text[0])), text[0]);
     std::size_t longest = 0;
-    for (Token id = 0; id < tokenizer->bos(); ++id) longest = std::max(longest, tokenizer->decode(std::span(&id, 1))->size());
+    for (Token id = 0; id < tokenizer->bos(); ++id)
+        longest = std::max(longest, tokenizer->decode(std::span(&id, 1))->size());
     EXPECT_EQ(longest, max_token_bytes);
 }
 
 TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
 {
     auto const good = small_tokenizer().to_tiktoken();
-    auto const why = [](std::string const& text) { return Tokenizer::parse(text, "x.tiktoken").error().message(); };
+    auto const why = [](std::string const& text) {
+        return Tokenizer::parse(text, "x.tiktoken").error().message();
+    };
     EXPECT_THAT(why(good + "not a line\n"), HasSubstr("line 287 is not a token"));
     EXPECT_THAT(why(good + "YWJj\n"), HasSubstr("line 287 is not a token"));
     EXPECT_THAT(why(good + "YW?= 316\n"), HasSubstr("line 287 is not a token"));
@@ -199,7 +212,8 @@ TEST(Tokenizer, DamagedRankFilesNeverCrashAndStayWholeOrAreRefused)
     for (unsigned seed = 1; seed <= 500; ++seed) {
         std::mt19937 random(seed);
         auto damaged = good;
-        for (auto n = 1 + random() % 4; n > 0; --n) damaged[random() % damaged.size()] = static_cast<char>(random());
+        for (auto n = 1 + random() % 4; n > 0; --n)
+            damaged[random() % damaged.size()] = static_cast<char>(random());
         auto const parsed = Tokenizer::parse(damaged, "damaged");
         if (!parsed) continue;
         SCOPED_TRACE("seed " + std::to_string(seed));
@@ -210,7 +224,8 @@ TEST(Tokenizer, DamagedRankFilesNeverCrashAndStayWholeOrAreRefused)
 TEST(Tokenizer, TextThatIsNotUtf8OrTooShortIsRefused)
 {
     auto const tokenizer = small_tokenizer();
-    EXPECT_THAT(Encoder(tokenizer).encode("ab\xff").error().message(), HasSubstr("not UTF-8 at byte 2"));
+    EXPECT_THAT(Encoder(tokenizer).encode("ab\xff").error().message(),
+                HasSubstr("not UTF-8 at byte 2"));
     std::vector<std::string> const little{"abc"};
     EXPECT_THAT(train_tokenizer(little, 300).error().message(), HasSubstr("gives only 267"));
     EXPECT_EQ(train_tokenizer(little, 264).error().code, ExitCode::usage);

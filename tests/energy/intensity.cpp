@@ -9,7 +9,10 @@ Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalS
 
 IntensitySeries series(PastEnds past_ends = PastEnds::unknown)
 {
-    return IntensitySeries{{{at(0), GramsPerKwh{100}}, {at(300), GramsPerKwh{400}}, {at(600), std::nullopt}, {at(900), GramsPerKwh{50}}},
+    return IntensitySeries{{{at(0), GramsPerKwh{100}},
+                            {at(300), GramsPerKwh{400}},
+                            {at(600), std::nullopt},
+                            {at(900), GramsPerKwh{50}}},
                            past_ends};
 }
 
@@ -42,7 +45,11 @@ TEST(Intensity, WhatIsHeldIsOnlyWhatLiesAfterTheLastSample)
     EXPECT_EQ(held.held_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
     EXPECT_EQ(held.held_after_last({at(0), at(900)}).length().count(), 0);
     EXPECT_EQ(series().held_after_last({at(0), at(1000)}).length().count(), 0);
-    EXPECT_EQ(IntensitySeries({{at(0), std::nullopt}}, PastEnds::hold).held_after_last({at(0), at(9)}).length().count(), 0);
+    EXPECT_EQ(IntensitySeries({{at(0), std::nullopt}}, PastEnds::hold)
+                  .held_after_last({at(0), at(9)})
+                  .length()
+                  .count(),
+              0);
 }
 
 TEST(Intensity, PiecesCoverAnIntervalWithoutGaps)
@@ -50,16 +57,19 @@ TEST(Intensity, PiecesCoverAnIntervalWithoutGaps)
     auto const pieces = series(PastEnds::hold).pieces({at(-100), at(1000)});
     ASSERT_EQ(pieces.size(), 5U);
     EXPECT_EQ(pieces.front().when.from, at(-100));
-    for (std::size_t i = 1; i < pieces.size(); ++i) EXPECT_EQ(pieces[i].when.from, pieces[i - 1].when.to);
+    for (std::size_t i = 1; i < pieces.size(); ++i)
+        EXPECT_EQ(pieces[i].when.from, pieces[i - 1].when.to);
     EXPECT_EQ(pieces.back().when.to, at(1000));
-    EXPECT_TRUE(pieces[0].known && pieces[1].known && !pieces[2].known && !pieces[3].known && pieces[4].known);
+    EXPECT_TRUE(pieces[0].known && pieces[1].known && !pieces[2].known && !pieces[3].known &&
+                pieces[4].known);
     EXPECT_EQ(pieces[1].end, GramsPerKwh{400});
     EXPECT_TRUE(series().pieces({at(5), at(5)}).empty());
 }
 
 TEST(Intensity, TimesThatDoNotRiseAreABrokenContract)
 {
-    EXPECT_THROW(IntensitySeries({{at(5), GramsPerKwh{1}}, {at(5), GramsPerKwh{2}}}), std::invalid_argument);
+    EXPECT_THROW(IntensitySeries({{at(5), GramsPerKwh{1}}, {at(5), GramsPerKwh{2}}}),
+                 std::invalid_argument);
 }
 
 }  // namespace

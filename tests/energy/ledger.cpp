@@ -10,7 +10,8 @@ namespace {
 
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-Rules const rules{{}, GramsPerKwh{100}, {Kind::modelled, "two levels"}, {Kind::modelled, "test trace"}};
+Rules const rules{
+    {}, GramsPerKwh{100}, {Kind::modelled, "two levels"}, {Kind::modelled, "test trace"}};
 
 TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
 {
@@ -26,7 +27,10 @@ TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
 
 TEST(Tally, EnergyWithoutSignalIsCountedAsUnknownAndCausesNoCarbon)
 {
-    IntensitySeries const gap{{{at(0), GramsPerKwh{50}}, {at(300), std::nullopt}, {at(600), GramsPerKwh{50}}, {at(900), GramsPerKwh{50}}}};
+    IntensitySeries const gap{{{at(0), GramsPerKwh{50}},
+                               {at(300), std::nullopt},
+                               {at(600), GramsPerKwh{50}},
+                               {at(900), GramsPerKwh{50}}}};
     auto const tally = integrate(Watts{1000}, {at(0), at(1200)}, gap, GramsPerKwh{100});
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
     EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
@@ -47,7 +51,9 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     std::uniform_real_distribution<double> values(0, 300);
     std::uniform_real_distribution<double> places(-400, 4000);
     std::vector<IntensityPoint> points;
-    for (int i = 0; i < 12; ++i) points.push_back({at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
+    for (int i = 0; i < 12; ++i)
+        points.push_back(
+            {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
     IntensitySeries const trace{points, PastEnds::hold};
     for (int i = 0; i < 200; ++i) {
         double const a = places(random);
@@ -59,18 +65,22 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
         auto const whole = integrate(Watts{500}, {at(lo), at(hi)}, trace, GramsPerKwh{100});
         auto parts = integrate(Watts{500}, {at(lo), at(mid)}, trace, GramsPerKwh{100});
         parts += integrate(Watts{500}, {at(mid), at(hi)}, trace, GramsPerKwh{100});
-        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6) << "seed " << seed << " case " << i;
-        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6) << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6)
+            << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6)
+            << "seed " << seed << " case " << i;
         EXPECT_NEAR(whole.clean.value, parts.clean.value, 1e-6) << "seed " << seed << " case " << i;
-        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6) << "seed " << seed << " case " << i;
+        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6)
+            << "seed " << seed << " case " << i;
     }
 }
 
 TEST(Ledger, KeepsStatesApartAndCountsWhatIsInsideWindows)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}};
-    std::vector<StateInterval> const states{
-        {State::starting, {at(0), at(900)}}, {State::training, {at(900), at(4500)}}, {State::draining, {at(4500), at(5400)}}};
+    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
+                                            {State::training, {at(900), at(4500)}},
+                                            {State::draining, {at(4500), at(5400)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
     auto const ledger = account(states, windows, flat, rules);
     EXPECT_DOUBLE_EQ(ledger.by_state.at(State::starting).energy.value, 117);
@@ -86,7 +96,8 @@ TEST(Ledger, KeepsStatesApartAndCountsWhatIsInsideWindows)
 TEST(Ledger, CumulativeSeriesEndsAtTheTotal)
 {
     IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}};
-    std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}}, {State::idle, {at(4500), at(5399)}}};
+    std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
+                                            {State::idle, {at(4500), at(5399)}}};
     auto const whole = account(states, {}, ramp, rules).total;
     auto const series = cumulative(states, ramp, rules, at(0), Millis{60'000}, 91);
     ASSERT_EQ(series.size(), 91U);

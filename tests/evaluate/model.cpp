@@ -46,17 +46,22 @@ class StoredRun : public testing::Test {
         put(rounds::run_name, encoded_run.bytes);
         MemberId const writer{"A.00000001.0"};
         payload = rounds::model_name({1}, writer, 1, "w0");
-        auto const bytes = train::encode_payload({run.run, places}, "w0", std::as_const(weights).values()).value();
+        auto const bytes =
+            train::encode_payload({run.run, places}, "w0", std::as_const(weights).values()).value();
         put(payload, bytes);
-        auto const genesis = rounds::genesis(spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
-                                             {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256(bytes)}});
+        auto const genesis = rounds::genesis(
+            spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),
+            {{"w0", payload, static_cast<std::int64_t>(bytes.size()), sha256(bytes)}});
         put(rounds::commit_name({1}), rounds::encode(genesis).bytes);
     }
     void put(std::string const& name, std::string const& bytes)
     {
         ASSERT_TRUE(objects.put(*status::object_of(run.run, name), store::bytes_of(bytes)));
     }
-    Error error_of(std::optional<CommitNumber> wanted = {}) { return load_committed(run, objects, wanted).error(); }
+    Error error_of(std::optional<CommitNumber> wanted = {})
+    {
+        return load_committed(run, objects, wanted).error();
+    }
 
     store::MemoryStore objects;
     config::Run run;
@@ -102,7 +107,8 @@ TEST_F(StoredRun, DataThatItWasNotTrainedOnIsRefused)
     ASSERT_TRUE(loaded) << loaded.error().message();
     test::TemporaryFolder const folder;
     run.data.folder = folder.path();
-    std::ofstream(folder / data::manifest_file) << "manifest";  // what the run was begun with, by its digest
+    std::ofstream(folder / data::manifest_file)
+        << "manifest";  // what the run was begun with, by its digest
     EXPECT_TRUE(check_data(run, *loaded)) << check_data(run, *loaded).error().message();
     std::ofstream(folder / data::manifest_file) << "another";
     auto const refused = check_data(run, *loaded);
@@ -127,7 +133,9 @@ class PreparedText : public testing::Test {
         std::filesystem::create_directory(folder / "text");
         for (int i = 0; i < 40; ++i) {
             std::ofstream out(folder / "text" / (std::to_string(i) + ".txt"));
-            for (int n = 0; n < 30; ++n) out << "the wind blows over plain number " << (i * n) % 17 << " and the sun shines\n";
+            for (int n = 0; n < 30; ++n)
+                out << "the wind blows over plain number " << (i * n) % 17
+                    << " and the sun shines\n";
         }
         data::PrepareOptions options;
         options.text = {folder / "text"};
@@ -137,7 +145,10 @@ class PreparedText : public testing::Test {
         auto const prepared = data::prepare(options);
         EXPECT_TRUE(prepared) << prepared.error().message();
     }
-    data::TokenStream stream() { return data::TokenStream::open(folder / "data", data::Part::held_out).value(); }
+    data::TokenStream stream()
+    {
+        return data::TokenStream::open(folder / "data", data::Part::held_out).value();
+    }
 
     test::TemporaryFolder folder;
 };
@@ -156,16 +167,21 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensButTheFirst)
     ASSERT_NE((tokens.size() - 1) % 16, 0U) << "the last row is to be a short one";
     model::LossSum sum;
     for (std::size_t first = 0; first + 1 < tokens.size(); first += 16) {
-        auto const n = static_cast<std::int64_t>(std::min<std::size_t>(16, tokens.size() - 1 - first));
+        auto const n =
+            static_cast<std::int64_t>(std::min<std::size_t>(16, tokens.size() - 1 - first));
         auto ids = at::empty({n + 1}, at::TensorOptions(at::kLong));
-        std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(first), n + 1, ids.mutable_data_ptr<std::int64_t>());
-        sum += gpt.loss(ids.narrow(0, 0, n).unsqueeze(0), ids.narrow(0, 1, n).unsqueeze(0).contiguous());
+        std::copy_n(tokens.begin() + static_cast<std::ptrdiff_t>(first), n + 1,
+                    ids.mutable_data_ptr<std::int64_t>());
+        sum += gpt.loss(ids.narrow(0, 0, n).unsqueeze(0),
+                        ids.narrow(0, 1, n).unsqueeze(0).contiguous());
     }
     EXPECT_EQ(found->tokens, sum.count);
     EXPECT_NEAR(found->loss, sum.mean(), 1e-5);
     EXPECT_GT(found->standard_error.value(), 0);
     auto const& part = held.manifest().held_out;
-    EXPECT_NEAR(found->bits_per_byte, found->loss / std::log(2.0) * static_cast<double>(part.tokens) / static_cast<double>(part.text_bytes),
+    EXPECT_NEAR(found->bits_per_byte,
+                found->loss / std::log(2.0) * static_cast<double>(part.tokens) /
+                    static_cast<double>(part.text_bytes),
                 1e-9);
     EXPECT_NEAR(found->unigram_entropy, *data::unigram_entropy(held), 1e-12);
 }
@@ -218,7 +234,8 @@ TEST(Draw, FollowsTheProbabilitiesAtItsTemperature)
 TEST(Contents, ValuesThatAreNotFiniteAreCounted)
 {
     test::TemporaryFolder folder;
-    std::vector<float> const values{3, -4, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+    std::vector<float> const values{3, -4, std::numeric_limits<float>::quiet_NaN(),
+                                    std::numeric_limits<float>::infinity()};
     std::vector<std::int64_t> const numbers{1, 2};
     tensors::TensorWriter writer;
     writer.attribute("format", "test");
@@ -228,7 +245,8 @@ TEST(Contents, ValuesThatAreNotFiniteAreCounted)
     auto const description = describe_file(folder / "x.h5");
     ASSERT_TRUE(description) << description.error().message();
     auto const text = contents_text(*description);
-    EXPECT_THAT(text, testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +greatest 4 +2 NOT FINITE"));
+    EXPECT_THAT(text,
+                testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +greatest 4 +2 NOT FINITE"));
     EXPECT_THAT(text, testing::ContainsRegex("n +int64 +2"));
     EXPECT_EQ(describe_file(folder / "none.h5").error().code, ExitCode::no_input);
 }

@@ -18,11 +18,15 @@ namespace {
 
 using testing::HasSubstr;
 
-Command command(std::vector<std::string> arguments) { return {std::move(arguments), plain_environment()}; }
+Command command(std::vector<std::string> arguments)
+{
+    return {std::move(arguments), plain_environment()};
+}
 
 TEST(Command, ArgumentsArriveAsTheyAre)
 {
-    auto const done = run_command(command({"printf", "%s|", "a b", "$HOME", "'\"; rm -rf x", "*", ""}));
+    auto const done =
+        run_command(command({"printf", "%s|", "a b", "$HOME", "'\"; rm -rf x", "*", ""}));
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->output, "a b|$HOME|'\"; rm -rf x|*||");
     EXPECT_EQ(done->exit_code, 0);
@@ -43,7 +47,8 @@ TEST(Command, EnvironmentIsTheGivenOneOnly)
 TEST(Command, OpenFilesStayAtHome)
 {
     test::TemporaryFolder const folder;
-    Fd const lock(open((folder / "lock").c_str(), O_RDWR | O_CREAT, 0600));  // as a parent's lock that was left open to children
+    Fd const lock(open((folder / "lock").c_str(), O_RDWR | O_CREAT,
+                       0600));  // as a parent's lock that was left open to children
     auto const done = run_command(command({"ls", "-l", "/proc/self/fd"}));
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_THAT(done->output, testing::Not(HasSubstr("lock")));

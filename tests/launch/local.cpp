@@ -47,14 +47,16 @@ class Local : public testing::Test {
     {
         return eventually([&] { return only_job(launcher).state == State::ended; });
     }
-    /// Every test ends what it started; the keeper of a poller that was killed may come late with a job.
+    /// Every test ends what it started; the keeper of a poller that was killed may come late with a
+    /// job.
     void TearDown() override
     {
         auto launcher = with_script("");
         auto jobs = launcher.jobs().value();
         auto const all_ended = [&] {
             jobs = launcher.jobs().value();
-            return std::all_of(jobs.begin(), jobs.end(), [](auto const& job) { return job.state == State::ended; });
+            return std::all_of(jobs.begin(), jobs.end(),
+                               [](auto const& job) { return job.state == State::ended; });
         };
         if (eventually(all_ended)) return;
         for (auto const& job : jobs) {
@@ -94,7 +96,8 @@ TEST_F(Local, DrainReachesTheScript)
 {
     auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
-    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(eventually(
+        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
     EXPECT_EQ(only_job(launcher).state, State::running);
     ASSERT_TRUE(launcher.cancel(job, true));
     EXPECT_EQ(only_job(launcher).state, State::running) << "it does not wait in a queue";
@@ -107,7 +110,8 @@ TEST_F(Local, CancelEndsAllProcessesOfTheJob)
 {
     auto launcher = with_script("setsid() { :; }\nset -m\nsleep 600 &\necho $!\nwait");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
-    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("").ends_with('\n'); }));
+    ASSERT_TRUE(eventually(
+        [&] { return read_file(folder_ / "site/job-i1.log").value_or("").ends_with('\n'); }));
     auto const child = std::stoi(read_file(folder_ / "site/job-i1.log").value());
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
@@ -123,7 +127,8 @@ TEST_F(Local, CancelEndsAllProcessesOfTheJob)
 TEST_F(Local, CancelAsksAllProcessesBeforeItKills)
 {
     auto launcher = with_script(
-        "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' TERM\necho ready\nwait\necho over; exit 4");
+        "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' "
+        "TERM\necho ready\nwait\necho over; exit 4");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
     auto const log = [&] { return read_file(folder_ / "site/job-i1.log").value_or(""); };
     ASSERT_TRUE(eventually([&] { return log() == "ready\nready\n"; }));
@@ -142,7 +147,8 @@ TEST_F(Local, JobOutlivesAPollerThatIsKilled)
         pause();
         _exit(0);
     }
-    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(eventually(
+        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
     kill(poller, SIGKILL);
     waitpid(poller, nullptr, 0);
     EXPECT_EQ(only_job(launcher).state, State::running);
@@ -171,7 +177,8 @@ TEST_F(Local, PollerKilledAtAnyMomentStartsAJobThatIsOnRecordOrNone)
     };
     EXPECT_TRUE(eventually([&] {
         auto const jobs = launcher.jobs().value();
-        return std::all_of(jobs.begin(), jobs.end(), [](auto const& job) { return job.state == State::ended; }) &&
+        return std::all_of(jobs.begin(), jobs.end(),
+                           [](auto const& job) { return job.state == State::ended; }) &&
                started() == static_cast<long>(jobs.size());
     }));
 }
@@ -188,22 +195,27 @@ TEST_F(Local, KeeperThatCannotMakeItsRecordStartsNothing)
     int status = 0;
     waitpid(poller, &status, 0);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the submission must fail";
-    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/started"); }, std::chrono::milliseconds(300)));
+    EXPECT_FALSE(eventually([&] { return std::filesystem::exists(folder_ / "site/started"); },
+                            std::chrono::milliseconds(300)));
     EXPECT_TRUE(launcher.jobs().value().empty());
 }
 
 TEST_F(Local, LookingEndsNothingAndCancelEndsWhatAJobLeftBehind)
 {
-    auto launcher = with_script("trap '' TERM\n(echo ready; exec sleep 600) &\nwhile [ ! -e \"$PWD/go\" ]; do sleep 0.02; done; exit 4");
+    auto launcher = with_script(
+        "trap '' TERM\n(echo ready; exec sleep 600) &\nwhile [ ! -e \"$PWD/go\" ]; do sleep 0.02; "
+        "done; exit 4");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
-    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(eventually(
+        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
     ASSERT_TRUE(write_file(folder_ / "site/go", ""));
     ASSERT_TRUE(eventually([&] { return only_job(launcher).state == State::ending; }));
     for (int i = 0; i < 20; ++i) ASSERT_EQ(only_job(launcher).state, State::ending);
     EXPECT_TRUE(only_job(launcher).leftovers);
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_EQ(only_job(launcher).state, State::ending) << "it ignores TERM";
-    auto const earlier = std::filesystem::last_write_time(folder_ / "site/jobs/i1.cancel") - std::chrono::seconds(5);
+    auto const earlier =
+        std::filesystem::last_write_time(folder_ / "site/jobs/i1.cancel") - std::chrono::seconds(5);
     std::filesystem::last_write_time(folder_ / "site/jobs/i1.cancel", earlier);
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
@@ -225,7 +237,8 @@ TEST_F(Local, RecordOfAnotherHostIsNotJudged)
     EXPECT_EQ(only_job(launcher).word, "COMPLETED") << "its exit code says enough";
     std::filesystem::remove(folder_ / "site/jobs/i1.exit");
     EXPECT_EQ(only_job(launcher).state, State::ending);
-    EXPECT_THAT(only_job(launcher).warning, testing::HasSubstr("job i1 was started on elsewhere and cannot be seen from here"));
+    EXPECT_THAT(only_job(launcher).warning,
+                testing::HasSubstr("job i1 was started on elsewhere and cannot be seen from here"));
     std::filesystem::remove(record);
 }
 
@@ -246,7 +259,8 @@ TEST_F(Local, WhoeverReadsThePollersOutputSeesItsEndThoughAJobRunsOn)
     EXPECT_EQ(::poll(&reader, 1, 5'000), 1) << "somebody holds the pipe";
     close(ends_of_pipe[0]);
     waitpid(poller, nullptr, 0);
-    ASSERT_TRUE(eventually([&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
+    ASSERT_TRUE(eventually(
+        [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
     ASSERT_TRUE(launcher.drain({"i1"}));
     EXPECT_TRUE(ends(launcher));
 }
@@ -284,7 +298,8 @@ TEST_F(Local, JobThatEndsWellIsNeverTakenForALostOne)
     EXPECT_THAT(words, testing::ElementsAre(std::pair("COMPLETED", 40)));
 }
 
-/// A process in a session whose leader has ended; the session's number is the first of the pair, the process' own the second.
+/// A process in a session whose leader has ended; the session's number is the first of the pair,
+/// the process' own the second.
 std::pair<pid_t, pid_t> orphan_session()
 {
     int ends[2];
@@ -323,7 +338,8 @@ TEST_F(Local, SessionOfStrangersThatGotAnOldNumberIsLeftAlone)
     ASSERT_TRUE(launcher.cancel({"i1"}, false));
     auto const stat = read_process_stat(stranger);
     EXPECT_TRUE(stat && stat->state != 'Z') << "it is none of ours";
-    EXPECT_FALSE(eventually([pid = stranger] { return !read_process_stat(pid); }, std::chrono::milliseconds(200)));
+    EXPECT_FALSE(eventually([pid = stranger] { return !read_process_stat(pid); },
+                            std::chrono::milliseconds(200)));
     kill(stranger, SIGKILL);
 }
 
@@ -338,7 +354,8 @@ TEST_F(Local, LookingAtManyJobsThatAreOverIsQuick)
                                        folder_ / ("site/jobs/i" + std::to_string(i) + ending));
     auto const begun = std::clock();
     EXPECT_EQ(launcher.jobs().value().size(), 499U);
-    EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 0.5) << "seconds of this process alone";
+    EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 0.5)
+        << "seconds of this process alone";
 }
 
 TEST_F(Local, MissingScriptIsAClearError)

@@ -28,7 +28,8 @@ TEST(Mark, CopyIsToldFromItsOriginal)
 {
     test::TemporaryFolder const folder;
     auto const mark = run_mark(folder / "demo", true).value();
-    std::filesystem::copy(folder / "demo", folder / "copy", std::filesystem::copy_options::recursive);
+    std::filesystem::copy(folder / "demo", folder / "copy",
+                          std::filesystem::copy_options::recursive);
     auto const copied = run_mark(folder / "copy", true);
     ASSERT_FALSE(copied);
     EXPECT_EQ(copied.error().code, ExitCode::config);
@@ -61,7 +62,8 @@ TEST(Mark, DamagedFileIsNotGuessedAt)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "demo"));
-    ASSERT_TRUE(write_file(folder / "demo/mark.json", R"({"mark":"../../../","path":"/","inode":"1"})"));
+    ASSERT_TRUE(
+        write_file(folder / "demo/mark.json", R"({"mark":"../../../","path":"/","inode":"1"})"));
     auto const mark = run_mark(folder / "demo", true);
     ASSERT_FALSE(mark);
     EXPECT_EQ(mark.error().code, ExitCode::data);

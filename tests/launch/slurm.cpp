@@ -34,18 +34,24 @@ JobOrder order(std::filesystem::path const& folder)
     return one;
 }
 
-std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"2026-01-11T17:05:00Z","intent":"i7"})";
+std::string const comment =
+    R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"2026-01-11T17:05:00Z","intent":"i7"})";
 
 /// A line of squeue.
-std::string line(std::string const& fields, std::string const& text = comment) { return fields + "|" + text + "|end-of-job\n"; }
+std::string line(std::string const& fields, std::string const& text = comment)
+{
+    return fields + "|" + text + "|end-of-job\n";
+}
 
 TEST(Squeue, EachStateIsOneOfFour)
 {
-    auto const jobs = parse_squeue(order("/"), line("12|RUNNING|0|1795273001|1826809001|None") + line("9|PENDING|0|N/A|N/A|Resources") +
-                                                   line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
-                                                   line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
-                                                   line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
-                                                   line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
+    auto const jobs = parse_squeue(
+        order("/"), line("12|RUNNING|0|1795273001|1826809001|None") +
+                        line("9|PENDING|0|N/A|N/A|Resources") +
+                        line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
+                        line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
+                        line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
+                        line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 6U);
     EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";
@@ -72,12 +78,17 @@ TEST(Squeue, OnlyStatesThatAreKnownToBeEndsAreEnds)
 {
     using End = plan::Job::End;
     auto const job_in = [](std::string const& state) {
-        return parse_squeue(order("/"), line("7|" + state + "|0|1795273001|1795273061|None")).value().at(0);
+        return parse_squeue(order("/"), line("7|" + state + "|0|1795273001|1795273061|None"))
+            .value()
+            .at(0);
     };
-    for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY", "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
+    for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY",
+                             "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
         EXPECT_EQ(job_in(word).state, State::ended) << word;
-    for (auto const* word : {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED"}) EXPECT_EQ(job_in(word).end, End::displaced) << word;
-    for (auto const* word : {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT"}) EXPECT_EQ(job_in(word).state, State::pending) << word;
+    for (auto const* word : {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED"})
+        EXPECT_EQ(job_in(word).end, End::displaced) << word;
+    for (auto const* word : {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT"})
+        EXPECT_EQ(job_in(word).state, State::pending) << word;
     EXPECT_EQ(job_in("RESV_DEL_HOLD").warning, "");
     auto const strange = job_in("BRAND_NEW");
     EXPECT_EQ(strange.state, State::ending);
@@ -89,13 +100,18 @@ TEST(Squeue, ReasonsThatDoNotPassByThemselvesAreSaid)
     auto const waiting_for = [](std::string const& reason) {
         return parse_squeue(order("/"), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
     };
-    for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail", "QOSMaxJobsPerUserLimit", "BeginTime"}) {
+    for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail",
+                               "QOSMaxJobsPerUserLimit", "BeginTime"}) {
         EXPECT_EQ(waiting_for(reason).reason, reason);
         EXPECT_EQ(waiting_for(reason).warning, "") << reason;
     }
-    for (auto const* reason : {"PartitionTimeLimit", "JobHeldUser", "JobHeldAdmin", "BadConstraints", "AssocGrpCPUMinutesLimit",
-                               "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit", "InvalidQOS"})
-        EXPECT_THAT(waiting_for(reason).warning, HasSubstr(std::string("job 7 waits for ") + reason + ", which may not pass by itself"));
+    for (auto const* reason :
+         {"PartitionTimeLimit", "JobHeldUser", "JobHeldAdmin", "BadConstraints",
+          "AssocGrpCPUMinutesLimit", "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit",
+          "InvalidQOS"})
+        EXPECT_THAT(
+            waiting_for(reason).warning,
+            HasSubstr(std::string("job 7 waits for ") + reason + ", which may not pass by itself"));
     auto const odd = waiting_for("a|b");
     EXPECT_EQ(odd.reason, "a|b");
     EXPECT_EQ(odd.intent.value, "i7");
@@ -104,16 +120,19 @@ TEST(Squeue, ReasonsThatDoNotPassByThemselvesAreSaid)
 TEST(Squeue, WhatIsNotAListOfJobsIsRefused)
 {
     EXPECT_FALSE(parse_squeue(order("/"), "slurm_load_jobs error"));
-    auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") + line("13|RUNNING|0|1795273001|1826809001|None");
+    auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") +
+                       line("13|RUNNING|0|1795273001|1826809001|None");
     EXPECT_FALSE(parse_squeue(order("/"), whole.substr(0, whole.size() - 5))) << "cut short";
     EXPECT_TRUE(parse_squeue(order("/"), "\n").value().empty());
 }
 
 TEST(Squeue, CommentOfSomebodyElseDoesNotHideOurs)
 {
-    auto const jobs = parse_squeue(order("/"), line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
-                                                   line("12|RUNNING|0|1795273001|1826809001|None") +
-                                                   line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
+    auto const jobs = parse_squeue(
+        order("/"),
+        line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
+            line("12|RUNNING|0|1795273001|1826809001|None") +
+            line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 3U);
     EXPECT_EQ((*jobs)[1].id.value, "12");
@@ -124,10 +143,14 @@ TEST(Squeue, CommentOfSomebodyElseDoesNotHideOurs)
 TEST(Squeue, JobOfAnotherRunSiteOrFolderIsNotListed)
 {
     for (auto const& [ours, theirs] :
-         {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"), std::pair("1f2e3d4c", "00000000")}) {
+         {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"),
+          std::pair("1f2e3d4c", "00000000")}) {
         auto other = comment;
         other.replace(other.find(ours), std::strlen(ours), theirs);
-        EXPECT_TRUE(parse_squeue(order("/"), line("7|RUNNING|0|1795273001|1826809001|None", other)).value().empty()) << other;
+        EXPECT_TRUE(parse_squeue(order("/"), line("7|RUNNING|0|1795273001|1826809001|None", other))
+                        .value()
+                        .empty())
+            << other;
     }
 }
 
@@ -157,7 +180,8 @@ TEST(JobName, FolderIsTheSameByWhateverNameItIsReached)
     EXPECT_EQ(mark.size(), 8U);
     EXPECT_EQ(mark, folder_mark(folder / "link/demo/../demo"));
     EXPECT_NE(mark, folder_mark(folder / "results/demo2"));
-    EXPECT_EQ(folder_mark("/no/such"), "901f4a1b") << "a folder that is not there yet, as sha256sum has it";
+    EXPECT_EQ(folder_mark("/no/such"), "901f4a1b")
+        << "a folder that is not there yet, as sha256sum has it";
 }
 
 /// Stand-ins for Slurm's commands that write down how they were called.
@@ -177,9 +201,14 @@ class FakeSlurm : public testing::Test {
     void answer(std::string const& program, std::string const& body)
     {
         auto const called = (folder_ / (program + ".called")).string();
-        ASSERT_TRUE(write_file(folder_ / program, "#!/bin/bash\n{ printf '%s\\n' \"$@\"; env; } > " + called + "\n" + body + "\n", 0755));
+        ASSERT_TRUE(write_file(
+            folder_ / program,
+            "#!/bin/bash\n{ printf '%s\\n' \"$@\"; env; } > " + called + "\n" + body + "\n", 0755));
     }
-    std::string called(std::string const& program) { return read_file(folder_ / (program + ".called")).value_or("not called"); }
+    std::string called(std::string const& program)
+    {
+        return read_file(folder_ / (program + ".called")).value_or("not called");
+    }
 
     test::TemporaryFolder folder_;
     std::string path_;
@@ -193,10 +222,13 @@ TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
     EXPECT_EQ(job->value, "42");
     auto const seen = called("sbatch");
     for (auto const& word :
-         {std::string("--job-name=curtail.demo.SPP_TX.1f2e3d4c\n"), "--comment=" + comment + "\n", std::string("--dependency=singleton\n"),
-          std::string("100%%_site/job-%j.log\n"), std::string("--ntasks=2\n"), std::string("--signal=B:USR1@15\n"),
-          std::string("--partition=train\n"), std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),
-          std::string("SLURM_CONF=/dev/null\n"), std::string("--export=ALL\n"), std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
+         {std::string("--job-name=curtail.demo.SPP_TX.1f2e3d4c\n"), "--comment=" + comment + "\n",
+          std::string("--dependency=singleton\n"), std::string("100%%_site/job-%j.log\n"),
+          std::string("--ntasks=2\n"), std::string("--signal=B:USR1@15\n"),
+          std::string("--partition=train\n"),
+          std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),
+          std::string("SLURM_CONF=/dev/null\n"), std::string("--export=ALL\n"),
+          std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
         EXPECT_THAT(seen, HasSubstr(word));
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));
 }
@@ -208,21 +240,26 @@ TEST_F(FakeSlurm, SubmissionCarriesTheSitesOwnOptionsAndPrologue)
     with.how.sbatch_options = {"--account=a b", "--exclusive"};
     with.how.prologue = "/site/prologue.sh";
     ASSERT_TRUE(SlurmLauncher(with).submit({"w"}, {"i"}));
-    EXPECT_THAT(called("sbatch"), HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
+    EXPECT_THAT(called("sbatch"),
+                HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
     EXPECT_THAT(called("sbatch"), HasSubstr("\nCURTAIL_PROLOGUE=/site/prologue.sh\n"));
 }
 
 TEST_F(FakeSlurm, RefusalIsCertainAndSilenceIsNot)
 {
     SlurmLauncher launcher(order(folder_.path()));
-    answer("sbatch", "echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' >&2; exit 1");
+    answer("sbatch",
+           "echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' "
+           ">&2; exit 1");
     auto const refused = launcher.submit({"w"}, {"i"});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("Invalid partition name specified"));
     for (auto const* silence :
-         {"echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1",
-          "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1", "kill -9 $$", "exit 1", "echo hello"}) {
+         {"echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv "
+          "operation' >&2; exit 1",
+          "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
+          "kill -9 $$", "exit 1", "echo hello"}) {
         answer("sbatch", silence);
         auto const unknown = launcher.submit({"w"}, {"i"});
         ASSERT_FALSE(unknown);
@@ -237,7 +274,8 @@ TEST_F(FakeSlurm, MissingConfigurationIsSaidAtOnce)
     answer("squeue", "");
     auto const jobs = SlurmLauncher(other).jobs();
     ASSERT_FALSE(jobs);
-    EXPECT_THAT(jobs.error().message(), HasSubstr("none/slurm.conf is not there; is the cluster up?"));
+    EXPECT_THAT(jobs.error().message(),
+                HasSubstr("none/slurm.conf is not there; is the cluster up?"));
     EXPECT_EQ(called("squeue"), "not called");
 }
 
@@ -262,9 +300,13 @@ TEST_F(FakeSlurm, StopsSayWhatTheyMean)
     EXPECT_THAT(called("scancel"), testing::StartsWith("--state=PENDING\n5\n"));
     ASSERT_TRUE(launcher.cancel({"5"}, false));
     EXPECT_THAT(called("scancel"), testing::StartsWith("5\n"));
-    answer("scancel", "echo 'scancel: error: Kill job error on job id 5: Invalid job id specified' >&2; exit 1");
+    answer(
+        "scancel",
+        "echo 'scancel: error: Kill job error on job id 5: Invalid job id specified' >&2; exit 1");
     EXPECT_TRUE(launcher.drain({"5"})) << "a job that is gone has stopped";
-    answer("scancel", "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 1");
+    answer(
+        "scancel",
+        "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 1");
     EXPECT_FALSE(launcher.drain({"5"}));
 }
 
@@ -274,7 +316,8 @@ TEST_F(FakeSlurm, ListIsOfThisRunSiteAndUser)
     auto const jobs = SlurmLauncher(order(folder_.path())).jobs();
     ASSERT_TRUE(jobs) << jobs.error().message();
     EXPECT_EQ(jobs->at(0).id.value, "12");
-    EXPECT_THAT(called("squeue"), HasSubstr("--me\n--states=all\n--name=curtail.demo.SPP_TX.1f2e3d4c\n"));
+    EXPECT_THAT(called("squeue"),
+                HasSubstr("--me\n--states=all\n--name=curtail.demo.SPP_TX.1f2e3d4c\n"));
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ at::ScalarType scalar_type(tensors::Dtype dtype)
         case tensors::Dtype::int64:
             return at::kLong;
         default:
-            throw std::runtime_error(std::string("golden tensor of type ") + tensors::name_of(dtype));
+            throw std::runtime_error(std::string("golden tensor of type ") +
+                                     tensors::name_of(dtype));
     }
 }
 
@@ -48,19 +49,25 @@ at::Tensor Golden::tensor(std::string const& name) const
 {
     auto const info = need(reader_.info(name));
     auto out = at::empty(info.shape, at::TensorOptions(scalar_type(info.dtype)));
-    std::span<std::byte> const bytes(static_cast<std::byte*>(out.mutable_data_ptr()), static_cast<std::size_t>(info.bytes()));
-    if (auto read = reader_.read_into(name, info.dtype, bytes); !read) throw std::runtime_error(read.error().message());
+    std::span<std::byte> const bytes(static_cast<std::byte*>(out.mutable_data_ptr()),
+                                     static_cast<std::size_t>(info.bytes()));
+    if (auto read = reader_.read_into(name, info.dtype, bytes); !read)
+        throw std::runtime_error(read.error().message());
     return out;
 }
 
 double Golden::number(std::string const& attribute) const
 {
     auto const* value = reader_.attributes().find(attribute);
-    if (value == nullptr || !value->as_number()) throw std::runtime_error(file_ + " has no number " + attribute);
+    if (value == nullptr || !value->as_number())
+        throw std::runtime_error(file_ + " has no number " + attribute);
     return *value->as_number();
 }
 
-std::int64_t Golden::integer(std::string const& attribute) const { return static_cast<std::int64_t>(number(attribute)); }
+std::int64_t Golden::integer(std::string const& attribute) const
+{
+    return static_cast<std::int64_t>(number(attribute));
+}
 
 bool Golden::has(std::string const& name) const { return reader_.find(name) != nullptr; }
 
@@ -68,7 +75,8 @@ std::vector<std::string> Golden::groups() const
 {
     std::set<std::string> names;
     for (auto const& info : reader_.list())
-        if (auto const slash = info.name.find('/'); slash != std::string::npos) names.insert(info.name.substr(0, slash));
+        if (auto const slash = info.name.find('/'); slash != std::string::npos)
+            names.insert(info.name.substr(0, slash));
     return {names.begin(), names.end()};
 }
 
@@ -76,7 +84,8 @@ std::vector<model::NamedTensor> Golden::under(std::string const& prefix) const
 {
     std::vector<model::NamedTensor> found;
     for (auto const& info : reader_.list())
-        if (info.name.starts_with(prefix)) found.push_back({info.name.substr(prefix.size()), tensor(info.name)});
+        if (info.name.starts_with(prefix))
+            found.push_back({info.name.substr(prefix.size()), tensor(info.name)});
     return found;
 }
 
@@ -89,7 +98,8 @@ config::Model Golden::shape() const
                         integer("n_kv_head"),
                         integer("sequence_len"),
                         integer("vocab_size")};
-    if (shape.padded_vocabulary() != integer("padded_vocab_size")) throw std::runtime_error(file_ + " pads its vocabulary otherwise");
+    if (shape.padded_vocabulary() != integer("padded_vocab_size"))
+        throw std::runtime_error(file_ + " pads its vocabulary otherwise");
     return shape;
 }
 
@@ -97,7 +107,8 @@ model::Parameters Golden::parameters(std::string const& group) const
 {
     model::Parameters out(shape());
     for (auto const& [name, value] : out.named()) value.copy_(tensor(group + "/" + name));
-    if (under(group + "/").size() != out.named().size()) throw std::runtime_error(file_ + " has more parameters than the model");
+    if (under(group + "/").size() != out.named().size())
+        throw std::runtime_error(file_ + " has more parameters than the model");
     return out;
 }
 
@@ -106,7 +117,9 @@ double relative(at::Tensor const& a, at::Tensor const& b) { return of_update(a, 
 double of_update(at::Tensor const& a, at::Tensor const& b, at::Tensor const& start)
 {
     auto const exact = b.to(at::kDouble);
-    auto const distance = [&](at::Tensor const& x) { return exact.sub(x.to(at::kDouble)).norm().item<double>(); };
+    auto const distance = [&](at::Tensor const& x) {
+        return exact.sub(x.to(at::kDouble)).norm().item<double>();
+    };
     return distance(a) / std::max(distance(start), 1e-30);
 }
 

@@ -1,4 +1,5 @@
-// The model against vectors of the reference's own Python; tests/golden/README.md says where tolerances come from.
+// The model against vectors of the reference's own Python; tests/golden/README.md says where
+// tolerances come from.
 #include <gtest/gtest.h>
 
 #include "model/golden.hpp"
@@ -32,7 +33,8 @@ TEST_P(GoldenGpt, LogitsLossesAndGradientsAreTheReferences)
     EXPECT_LE(of_tokens, 1e-4);
     EXPECT_LE(std::abs(loss.mean() - mean), 1e-4 * mean);
 
-    auto const trained = gpt.accumulate_gradients(input, target, 1 / static_cast<double>(loss.count));
+    auto const trained =
+        gpt.accumulate_gradients(input, target, 1 / static_cast<double>(loss.count));
     EXPECT_EQ(trained.count, loss.count);
     EXPECT_NEAR(trained.mean(), mean, 1e-4 * mean);
     double worst = 0;
@@ -46,7 +48,9 @@ TEST_P(GoldenGpt, LogitsLossesAndGradientsAreTheReferences)
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenGpt, testing::Values("gpt_mha.h5", "gpt_gqa.h5"),
-                         [](auto const& file) { return file.param.substr(0, file.param.find('.')); });
+                         [](auto const& file) {
+                             return file.param.substr(0, file.param.find('.'));
+                         });
 
 }  // namespace
 }  // namespace curtail::model

@@ -1,4 +1,5 @@
-// Behaviour of the model that golden vectors do not show: locality, sums, derivatives against finite differences, initial weights.
+// Behaviour of the model that golden vectors do not show: locality, sums, derivatives against
+// finite differences, initial weights.
 #include "model/gpt.hpp"
 
 #include <ATen/ops/equal.h>
@@ -18,11 +19,13 @@ namespace {
 
 config::Model small_shape() { return {"small", 2, 32, 4, 2, 16, 50}; }  // V 50 is stored as 64
 
-at::Tensor random_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary, std::uint64_t seed)
+at::Tensor random_ids(std::int64_t rows, std::int64_t columns, std::int64_t vocabulary,
+                      std::uint64_t seed)
 {
     std::mt19937_64 random(seed);
     std::vector<std::int64_t> ids(static_cast<std::size_t>(rows * columns));
-    for (auto& id : ids) id = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(vocabulary));
+    for (auto& id : ids)
+        id = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(vocabulary));
     return at::tensor(ids).view({rows, columns});
 }
 
@@ -103,8 +106,10 @@ TEST_F(SmallGpt, ShortInputsAndMoreTokensThanASliceWork)
 {
     auto const many = random_ids(40, 16, 50, 3);  // 640 tokens
     auto const losses = gpt.token_losses(many, many);
-    EXPECT_TRUE(losses[39].allclose(gpt.token_losses(many.narrow(0, 39, 1), many.narrow(0, 39, 1))[0], 1e-4, 1e-5));
-    EXPECT_EQ(gpt.logits(input.narrow(1, 0, 1).contiguous()).sizes(), (std::vector<std::int64_t>{4, 1, 50}));
+    EXPECT_TRUE(losses[39].allclose(
+        gpt.token_losses(many.narrow(0, 39, 1), many.narrow(0, 39, 1))[0], 1e-4, 1e-5));
+    EXPECT_EQ(gpt.logits(input.narrow(1, 0, 1).contiguous()).sizes(),
+              (std::vector<std::int64_t>{4, 1, 50}));
 }
 
 TEST_F(SmallGpt, GradientsOfSeveralSlicesAreTheSumOfTheirRows)
@@ -113,7 +118,8 @@ TEST_F(SmallGpt, GradientsOfSeveralSlicesAreTheSumOfTheirRows)
     gpt.accumulate_gradients(many, many, 1.0 / 640);
     auto const together = gpt.gradients().clone();
     gpt.zero_gradients();
-    for (std::int64_t row = 0; row < 40; row += 8) gpt.accumulate_gradients(many.narrow(0, row, 8), many.narrow(0, row, 8), 1.0 / 640);
+    for (std::int64_t row = 0; row < 40; row += 8)
+        gpt.accumulate_gradients(many.narrow(0, row, 8), many.narrow(0, row, 8), 1.0 / 640);
     EXPECT_TRUE(gpt.gradients().flat().allclose(together.flat(), 1e-4, 1e-6));
 }
 
@@ -155,7 +161,8 @@ TEST(Gradients, AreThoseOfFiniteDifferencesInDouble)
         // Along a random direction of few elements, so that each tensor costs two passes.
         auto direction = w.clone().zero_();
         for (int n = 0; n < 8; ++n)
-            direction[static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(w.numel()))].fill_(n % 2 == 0 ? 1 : -1);
+            direction[static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(w.numel()))]
+                .fill_(n % 2 == 0 ? 1 : -1);
         double const step = 1e-5;
         w.add_(direction, step);
         double const above = gpt.loss(input, target).sum;
@@ -163,7 +170,8 @@ TEST(Gradients, AreThoseOfFiniteDifferencesInDouble)
         double const below = gpt.loss(input, target).sum;
         w.add_(direction, step);
         double const wanted = scale * (above - below) / (2 * step);
-        EXPECT_NEAR(g.dot(direction).item<double>(), wanted, 1e-6 + 1e-5 * std::abs(wanted)) << gpt.weights().named()[i].name;
+        EXPECT_NEAR(g.dot(direction).item<double>(), wanted, 1e-6 + 1e-5 * std::abs(wanted))
+            << gpt.weights().named()[i].name;
     }
 }
 
@@ -193,10 +201,13 @@ TEST(Parameters, LeavesAreTheSameWeightsAndTheirDerivativesAreAddedToTheGradient
     Parameters const gradients(small_shape());
     gradients.flat().fill_(1);
     auto const leaves = weights.leaves(gradients);
-    EXPECT_EQ(leaves.block(1).k.data_ptr(), weights.get("transformer.h.1.attn.c_k.weight").data_ptr());
+    EXPECT_EQ(leaves.block(1).k.data_ptr(),
+              weights.get("transformer.h.1.attn.c_k.weight").data_ptr());
     leaves.block(1).k.mul(3).sum().backward();
-    EXPECT_TRUE(at::equal(gradients.get("transformer.h.1.attn.c_k.weight"), weights.block(1).k.clone().fill_(4)));
-    EXPECT_EQ(gradients.flat().sum().item<double>(), static_cast<double>(weights.numel() + 3 * weights.block(1).k.numel()));
+    EXPECT_TRUE(at::equal(gradients.get("transformer.h.1.attn.c_k.weight"),
+                          weights.block(1).k.clone().fill_(4)));
+    EXPECT_EQ(gradients.flat().sum().item<double>(),
+              static_cast<double>(weights.numel() + 3 * weights.block(1).k.numel()));
 }
 
 TEST(Head, ItsDerivativesAreScaledByWhatFollows)
@@ -207,8 +218,10 @@ TEST(Head, ItsDerivativesAreScaledByWhatFollows)
     std::vector<Parameters> gradients;
     for (double const factor : {1.0, 3.0}) {
         auto const leaves = weights.leaves(gradients.emplace_back(small_shape(), at::kDouble));
-        auto const loss = head_loss(leaves.embedding().narrow(0, 0, 10), leaves.head(), target, 50, 0.5);
-        EXPECT_NEAR(loss.total.item<double>(), 0.5 * head_losses(x, weights.head(), target, 50).sum().item<double>(), 1e-12);
+        auto const loss =
+            head_loss(leaves.embedding().narrow(0, 0, 10), leaves.head(), target, 50, 0.5);
+        EXPECT_NEAR(loss.total.item<double>(),
+                    0.5 * head_losses(x, weights.head(), target, 50).sum().item<double>(), 1e-12);
         loss.total.mul(factor).backward();
     }
     EXPECT_GT(gradients[0].embedding().abs().max().item<double>(), 0);
@@ -224,8 +237,9 @@ TEST(InitialWeights, HaveTheReferencesDistributions)
     EXPECT_NEAR(w.embedding().mean().item<double>(), 0, 0.01);
     EXPECT_NEAR(deviation(w.head()), 0.001, 1e-5);
     double const bound = std::sqrt(3.0 / 128);
-    for (auto const* name : {"transformer.h.1.attn.c_q.weight", "transformer.h.0.attn.c_k.weight", "transformer.h.0.attn.c_v.weight",
-                             "transformer.h.1.mlp.c_fc.weight"}) {
+    for (auto const* name :
+         {"transformer.h.1.attn.c_q.weight", "transformer.h.0.attn.c_k.weight",
+          "transformer.h.0.attn.c_v.weight", "transformer.h.1.mlp.c_fc.weight"}) {
         EXPECT_NEAR(deviation(w.get(name)), bound / std::sqrt(3.0), 0.002) << name;
         EXPECT_LE(w.get(name).abs().max().item<double>(), bound) << name;
         EXPECT_GE(w.get(name).max().item<double>(), 0.99 * bound) << name;
@@ -242,17 +256,20 @@ TEST(InitialWeights, AreTheSameForTheSameSeedOnEveryMachine)
     auto const a = initial_parameters(shape, 1);
     EXPECT_TRUE(at::equal(a.flat(), initial_parameters(shape, 1).flat()));
     EXPECT_FALSE(at::equal(a.flat(), initial_parameters(shape, 2).flat()));
-    // First draw of mt19937_64 with seed 1 is 2469588189546311528; from it and the next one by hand.
+    // First draw of mt19937_64 with seed 1 is 2469588189546311528; from it and the next one by
+    // hand.
     std::mt19937_64 random(1);
     double const u = static_cast<double>(random() >> 11) * 0x1p-53;
     double const v = static_cast<double>(random() >> 11) * 0x1p-53;
-    EXPECT_EQ(a.values()[0], static_cast<float>(std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * M_PI * v)));
+    EXPECT_EQ(a.values()[0],
+              static_cast<float>(std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * M_PI * v)));
 }
 
 TEST(InitialWeights, StartAtTheEntropyOfAUniformGuess)
 {
     Gpt const gpt(initial_parameters(small_shape(), 1));
-    EXPECT_NEAR(gpt.loss(random_ids(4, 16, 50, 1), random_ids(4, 16, 50, 2)).mean(), std::log(50), 1e-2);
+    EXPECT_NEAR(gpt.loss(random_ids(4, 16, 50, 1), random_ids(4, 16, 50, 2)).mean(), std::log(50),
+                1e-2);
 }
 
 }  // namespace

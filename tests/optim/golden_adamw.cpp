@@ -12,7 +12,8 @@ using test::relative;
 TEST(GoldenAdamW, StepsAreTheReferences)
 {
     test::Golden const golden("adamw.h5");
-    AdamWSettings const settings{golden.number("beta1"), golden.number("beta2"), golden.number("eps")};
+    AdamWSettings const settings{golden.number("beta1"), golden.number("beta2"),
+                                 golden.number("eps")};
     double const rate = golden.number("lr");
     for (auto const& shape : golden.groups()) {
         auto const start = golden.tensor(shape + "/w0");

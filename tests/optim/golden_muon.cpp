@@ -25,7 +25,9 @@ TEST_P(GoldenMuon, StepsAreTheReferences)
     for (auto const& shape : golden.groups()) {
         auto const start = golden.tensor(shape + "/w0");
         auto const polar = golden.tensor(shape + "/polar_of_g0");
-        double worst = relative(polar_express(golden.tensor(shape + "/g0").unsqueeze(0), products)[0].to(at::kFloat), polar);
+        double worst = relative(
+            polar_express(golden.tensor(shape + "/g0").unsqueeze(0), products)[0].to(at::kFloat),
+            polar);
         EXPECT_LE(worst, tolerance) << shape << " polar";
         Muon muon(1, start.size(0), start.size(1), products);
         auto const w = start.clone();
@@ -52,15 +54,21 @@ TEST_P(GoldenMuon, MatricesThatAreOrthogonalisedTogetherGetWhatEachGetsAlone)
     test::Golden const golden(name);
     auto const shape = golden.groups().front();
     auto const w0 = golden.tensor(shape + "/w0");
-    std::vector<at::Tensor> const gradients{golden.tensor(shape + "/g1"), golden.tensor(shape + "/g0")};
+    std::vector<at::Tensor> const gradients{golden.tensor(shape + "/g1"),
+                                            golden.tensor(shape + "/g0")};
     std::vector<at::Tensor> const weights{w0.clone(), w0.clone()};
-    Muon(2, w0.size(0), w0.size(1), products).step(weights, gradients, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
+    Muon(2, w0.size(0), w0.size(1), products)
+        .step(weights, gradients, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
     auto const wanted = golden.tensor(shape + "/w1");
     EXPECT_LE(of_update(weights[1], wanted, w0), tolerance);
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, GoldenMuon, testing::Values(File{"muon_f32.h5", at::kFloat, 2e-3}, File{"muon.h5", at::kBFloat16, 5e-2}),
-                         [](auto const& file) { return file.param.name.substr(0, file.param.name.find('.')); });
+INSTANTIATE_TEST_SUITE_P(Files, GoldenMuon,
+                         testing::Values(File{"muon_f32.h5", at::kFloat, 2e-3},
+                                         File{"muon.h5", at::kBFloat16, 5e-2}),
+                         [](auto const& file) {
+                             return file.param.name.substr(0, file.param.name.find('.'));
+                         });
 
 }  // namespace
 }  // namespace curtail::optim

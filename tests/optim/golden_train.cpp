@@ -36,7 +36,8 @@ class Replay {
         gpt.zero_gradients();
         model::LossSum loss;
         for (std::int64_t a = 0; a < accumulation; ++a)
-            loss += gpt.accumulate_gradients(inputs_[done_ * accumulation + a], targets[a], 1 / count);
+            loss +=
+                gpt.accumulate_gradients(inputs_[done_ * accumulation + a], targets[a], 1 / count);
         rates = optimizer_.rates(progress());
         optimizer_.step(gpt.weights(), gpt.gradients(), progress());
         ++done_;
@@ -51,7 +52,10 @@ class Replay {
     Rates rates;  ///< of the last step
 
   private:
-    [[nodiscard]] Progress progress() const { return {static_cast<double>(done_), static_cast<double>(steps)}; }
+    [[nodiscard]] Progress progress() const
+    {
+        return {static_cast<double>(done_), static_cast<double>(steps)};
+    }
     /// The file states the decay of its depth and a scale in place of the one from the batch.
     [[nodiscard]] config::Optimizer settings(bool bfloat16) const
     {
@@ -68,12 +72,13 @@ class Replay {
     std::int64_t done_{0};
 };
 
-/// The files were made with AVX-512, where every difference is 0. With other instructions a sign in the cautious decay's mask turns
-/// within twenty steps (measured: median 5.9e-3, losses 1.3e-4).
+/// The files were made with AVX-512, where every difference is 0. With other instructions a sign in
+/// the cautious decay's mask turns within twenty steps (measured: median 5.9e-3, losses 1.3e-4).
 double allowance() { return at::get_cpu_capability() == "AVX512" ? 1 : 3; }
 
 /// Differences of all weights from the file's after `step`, each of its update's norm.
-std::vector<std::pair<double, std::string>> differences(Replay const& replay, std::string const& group)
+std::vector<std::pair<double, std::string>> differences(Replay const& replay,
+                                                        std::string const& group)
 {
     std::vector<std::pair<double, std::string>> found;
     for (auto const& [name, weight] : replay.gpt.weights().named()) {
@@ -86,9 +91,12 @@ std::vector<std::pair<double, std::string>> differences(Replay const& replay, st
 
 void expect_schedules(Replay const& replay, std::int64_t step)
 {
-    EXPECT_NEAR(replay.rates.factor, replay.golden.tensor("lr_multiplier")[step].item<double>(), 1e-12);
-    EXPECT_NEAR(replay.rates.momentum, replay.golden.tensor("muon_momentum")[step].item<double>(), 1e-12);
-    EXPECT_NEAR(replay.rates.decay, replay.golden.tensor("muon_weight_decay")[step].item<double>(), 1e-12);
+    EXPECT_NEAR(replay.rates.factor, replay.golden.tensor("lr_multiplier")[step].item<double>(),
+                1e-12);
+    EXPECT_NEAR(replay.rates.momentum, replay.golden.tensor("muon_momentum")[step].item<double>(),
+                1e-12);
+    EXPECT_NEAR(replay.rates.decay, replay.golden.tensor("muon_weight_decay")[step].item<double>(),
+                1e-12);
 }
 
 TEST(GoldenTrain, Float32TrainingIsTheReferences)

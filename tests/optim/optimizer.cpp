@@ -27,7 +27,8 @@ model::Parameters gradients_of_step(int step)
 
 void train(Optimizer& optimizer, model::Parameters& weights, int from, int to)
 {
-    for (int s = from; s < to; ++s) optimizer.step(weights, gradients_of_step(s), {static_cast<double>(s), 20});
+    for (int s = from; s < to; ++s)
+        optimizer.step(weights, gradients_of_step(s), {static_cast<double>(s), 20});
 }
 
 class Training : public testing::Test {
@@ -90,13 +91,16 @@ TEST_F(Training, EveryParameterMovesAndZeroGradientsOfMatricesOnlyDecay)
 {
     auto const before = weights.clone();
     train(optimizer, weights, 0, 1);
-    for (auto const& [name, tensor] : weights.named()) EXPECT_FALSE(at::equal(tensor, before.get(name))) << name;
+    for (auto const& [name, tensor] : weights.named())
+        EXPECT_FALSE(at::equal(tensor, before.get(name))) << name;
 
     auto at_rest = before.clone();
-    Optimizer(small_shape(), settings, 2048).step(at_rest, model::Parameters(small_shape()), {0, 20});
+    Optimizer(small_shape(), settings, 2048)
+        .step(at_rest, model::Parameters(small_shape()), {0, 20});
     auto const rates = optimizer.rates({0, 20});
     auto const* name = "transformer.h.1.attn.c_q.weight";
-    EXPECT_TRUE(at_rest.get(name).allclose(before.get(name).mul(1 - rates.muon * rates.decay), 1e-5, 1e-8));
+    EXPECT_TRUE(
+        at_rest.get(name).allclose(before.get(name).mul(1 - rates.muon * rates.decay), 1e-5, 1e-8));
     EXPECT_TRUE(at::equal(at_rest.head(), before.head()));
 }
 
@@ -134,7 +138,8 @@ TEST(Schedule, RatesScaleWithBatchAndWidth)
     EXPECT_NEAR(reference.resid, 0.005, 1e-15);
     EXPECT_NEAR(reference.x0, 0.5, 1e-15);
     EXPECT_NEAR(rates_at({0, 100}, shape, settings, 131'072).muon, 0.01, 1e-15);
-    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).head, 0.008, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).head, 0.008,
+                1e-15);
     EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).muon, 0.02, 1e-15);
     settings.lr_scale = 0.5;
     EXPECT_NEAR(rates_at({90, 100}, shape, settings, 1).x0, 0.25 * 0.25, 1e-15);

@@ -25,7 +25,8 @@ TEST(Failures, JobThatFailsAtOnceGetsALaterAndLaterSuccessor)
     }
     std::vector<int> pauses;
     for (std::size_t i = 1; i < tries.size(); ++i) pauses.push_back(tries[i] - tries[i - 1]);
-    EXPECT_THAT(pauses, testing::ElementsAre(11, 21, 41, 81, 161, 321, 601, 601));  // seen one second after each submission
+    EXPECT_THAT(pauses, testing::ElementsAre(11, 21, 41, 81, 161, 321, 601,
+                                             601));  // seen one second after each submission
     auto const l = look(state, open, jobs, second);
     EXPECT_THAT(l.actions[0].why, HasSubstr("ended at once (FAILED, exit code 1); next try in"));
 }
@@ -46,7 +47,9 @@ TEST(Failures, JobThatLivesForAWhileAndFailsEachTimeGetsALaterAndLaterSuccessor)
     auto const l = look(state, open, {ended("7", 60, 1)}, 61);
     EXPECT_EQ(l.state.failures, 4);
     EXPECT_EQ(l.actions[0].kind, Kind::wait);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (FAILED, exit code 1); next try in 1m20s (failure 4 in a row)"));
+    EXPECT_THAT(
+        l.actions[0].why,
+        HasSubstr("job 7 failed (FAILED, exit code 1); next try in 1m20s (failure 4 in a row)"));
     ASSERT_THAT(l.happenings, SizeIs(2));
     EXPECT_EQ(l.happenings[1].kind, Happening::Kind::failed);
     EXPECT_EQ(l.happenings[1].retry_after, Millis(80'000));
@@ -70,7 +73,8 @@ TEST(Failures, JobThatWasAskedToGoAfterItHadWorkedEndsASeriesOfFailures)
         return observe(state, {end}, at(700), with).state.failures;
     };
     EXPECT_EQ(after(ended("7", 600, 0), rules), 0);
-    EXPECT_EQ(after(ended("7", 600, 137), rules), 0) << "it lived long enough to show that it works";
+    EXPECT_EQ(after(ended("7", 600, 137), rules), 0)
+        << "it lived long enough to show that it works";
     EXPECT_EQ(after(ended("7", 60, 0), rules), 0) << "it stopped as it should";
     EXPECT_EQ(after(ended("7", 60, 137), rules), 9) << "it shows nothing";
     EXPECT_EQ(after(ended("7", 10, 0), rules), 9) << "it may have ended before it did anything";
@@ -81,18 +85,22 @@ TEST(Failures, LostAnswerToASubmissionThatArrivedIsNoFailure)
     auto const submit = look({}, open, {}, 0).actions[0];
     Outcome const silence{Outcome::Kind::unknown, {}, "timed out"};
     auto const unknown = finish(begin({}, submit, at(0)), submit, silence, at(1), rules).state;
-    auto const arrived = look(unknown, open, {job("7", Job::State::running, submit.intent.value)}, 3);
+    auto const arrived =
+        look(unknown, open, {job("7", Job::State::running, submit.intent.value)}, 3);
     EXPECT_EQ(arrived.state.failures, 0);
     EXPECT_FALSE(arrived.state.retry_at);
     auto const given_up = look(unknown, open, {}, 6);
     EXPECT_EQ(given_up.state.failures, 1);
-    EXPECT_THAT(given_up.actions[0].why, HasSubstr("submission failed (timed out); next try in 5.0 s (failure 1 in a row)"));
+    EXPECT_THAT(given_up.actions[0].why,
+                HasSubstr("submission failed (timed out); next try in 5.0 s (failure 1 in a row)"));
     auto const again = look(given_up.state, open, {}, 11).actions[0];
     ASSERT_EQ(again.kind, Kind::submit);
-    auto const twice = finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
+    auto const twice =
+        finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
     EXPECT_EQ(twice.retry_at, at(32)) << "the second pause is twice as long";
     auto const restarted = recover(begin({}, submit, at(0)), at(1));
-    EXPECT_EQ(look(restarted, open, {}, 6).state.failures, 0) << "a poller that died is no failure of the site's";
+    EXPECT_EQ(look(restarted, open, {}, 6).state.failures, 0)
+        << "a poller that died is no failure of the site's";
 }
 
 TEST(Failures, JobThatItsClusterTookAwayIsNotToBlame)
@@ -120,11 +128,14 @@ TEST(Failures, RefusedSubmissionBacksOffAndLostAnswerStaysInDoubt)
 {
     auto const submit = look({}, open, {}, 0).actions[0];
     auto const begun = begin({}, submit, at(0));
-    auto const refused = finish(begun, submit, {Outcome::Kind::refused, {}, "no such partition"}, at(1), rules);
+    auto const refused =
+        finish(begun, submit, {Outcome::Kind::refused, {}, "no such partition"}, at(1), rules);
     EXPECT_FALSE(refused.state.intent);
     EXPECT_EQ(refused.happenings[0].retry_after, Millis(10'000));
-    EXPECT_THAT(look(refused.state, open, {}, 2).actions[0].why, HasSubstr("no such partition); next try in 9.0 s (failure 1 in a row)"));
-    auto const unknown = finish(begun, submit, {Outcome::Kind::unknown, {}, "timed out"}, at(9), rules);
+    EXPECT_THAT(look(refused.state, open, {}, 2).actions[0].why,
+                HasSubstr("no such partition); next try in 9.0 s (failure 1 in a row)"));
+    auto const unknown =
+        finish(begun, submit, {Outcome::Kind::unknown, {}, "timed out"}, at(9), rules);
     EXPECT_TRUE(look(unknown.state, open, {}, 13).state.intent);
     EXPECT_FALSE(look(unknown.state, open, {}, 14).state.intent);
 }

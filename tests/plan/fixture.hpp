@@ -43,17 +43,23 @@ struct Look {
     std::vector<Happening> happenings;
     std::vector<Action> actions;
 };
-inline Look look(SiteState const& before, Wish const& wish, std::vector<Job> const& jobs, int second)
+inline Look look(SiteState const& before, Wish const& wish, std::vector<Job> const& jobs,
+                 int second)
 {
     auto seen = observe(before, jobs, at(second), rules);
     auto actions = decide(seen.state, wish, jobs, at(second), rules);
     return {std::move(seen.state), std::move(seen.happenings), std::move(actions)};
 }
-inline SiteState tracking(std::vector<Job> const& jobs, int second = 0) { return observe({}, jobs, at(second), rules).state; }
+inline SiteState tracking(std::vector<Job> const& jobs, int second = 0)
+{
+    return observe({}, jobs, at(second), rules).state;
+}
 inline SiteState done(SiteState state, Action const& action, int second, std::string submitted = {})
 {
     state = begin(std::move(state), action, at(second));
-    return finish(std::move(state), action, {Outcome::Kind::done, {std::move(submitted)}, {}}, at(second), rules).state;
+    return finish(std::move(state), action, {Outcome::Kind::done, {std::move(submitted)}, {}},
+                  at(second), rules)
+        .state;
 }
 
 }  // namespace curtail::plan

@@ -47,10 +47,12 @@ TEST(Plan, IntentThatSlurmNeverShowsIsGivenUpAfterSettling)
 {
     auto const submit = look({}, open, {}, 0).actions[0];
     auto const restarted = recover(begin({}, submit, at(0)), at(9));
-    EXPECT_EQ(look(restarted, open, {}, 13).actions[0].kind, Kind::wait) << "the dead poller's sbatch may just have got through";
+    EXPECT_EQ(look(restarted, open, {}, 13).actions[0].kind, Kind::wait)
+        << "the dead poller's sbatch may just have got through";
     auto const again = recover(restarted, at(12));
     auto const l = look(again, open, {}, 14);
-    EXPECT_EQ(l.actions[0].kind, Kind::submit) << "a poll each minute must not begin to wait anew each time";
+    EXPECT_EQ(l.actions[0].kind, Kind::submit)
+        << "a poll each minute must not begin to wait anew each time";
     EXPECT_NE(l.actions[0].intent, submit.intent);
 }
 
@@ -86,7 +88,8 @@ TEST(Plan, ReopenedWindowWaitsForTheDrainingJobThenGetsItsOwn)
     EXPECT_EQ(reopened.actions[0].kind, Kind::wait);
     auto const again = look(state, open, running, 5);
     ASSERT_THAT(again.actions, SizeIs(1));
-    EXPECT_EQ(again.actions[0].kind, Kind::drain) << "a lost signal must not keep the site without its next job";
+    EXPECT_EQ(again.actions[0].kind, Kind::drain)
+        << "a lost signal must not keep the site without its next job";
     auto const gone = look(state, open, {ended("7", 6, 0)}, 7);
     EXPECT_EQ(gone.actions[0].kind, Kind::submit) << "who was asked to go has not failed";
     EXPECT_EQ(gone.state.failures, 0);
@@ -112,17 +115,20 @@ TEST(Plan, PendingJobOfAClosedWindowLeavesTheQueue)
     auto const l = look(state, closed, pending, 1);
     EXPECT_EQ(l.actions[0].kind, Kind::cancel_pending);
     state = done(state, l.actions[0], 1);
-    EXPECT_EQ(look(state, closed, {job("7", Job::State::running)}, 2).actions[0].kind, Kind::drain) << "it started meanwhile";
+    EXPECT_EQ(look(state, closed, {job("7", Job::State::running)}, 2).actions[0].kind, Kind::drain)
+        << "it started meanwhile";
 }
 
 TEST(Plan, OfTwoJobsTheOlderStays)
 {
-    auto const both_run = std::vector{job("7", Job::State::running), job("8", Job::State::running, "i1")};
+    auto const both_run =
+        std::vector{job("7", Job::State::running), job("8", Job::State::running, "i1")};
     auto const l = look(tracking(both_run), open, both_run, 1);
     ASSERT_THAT(l.actions, SizeIs(2));
     EXPECT_EQ(l.actions[0].kind, Kind::drain);
     EXPECT_EQ(l.actions[0].job.value, "8");
-    auto const one_waits = std::vector{job("7", Job::State::pending), job("8", Job::State::running, "i1")};
+    auto const one_waits =
+        std::vector{job("7", Job::State::pending), job("8", Job::State::running, "i1")};
     auto const m = look(tracking(one_waits), open, one_waits, 1);
     EXPECT_EQ(m.actions[0].kind, Kind::cancel_pending);
     EXPECT_EQ(m.actions[0].job.value, "7");
@@ -145,7 +151,8 @@ TEST(Plan, JobWithoutAnIntentOfOursIsNeitherTakenOverNorStoppedNorAReasonToWait)
 
 TEST(Plan, NumberThatComesBackWithAnotherIntentIsAnotherJob)
 {
-    auto const l = look(tracking({job("7", Job::State::running, "i0")}), open, {job("7", Job::State::running, "i1")}, 30);
+    auto const l = look(tracking({job("7", Job::State::running, "i0")}), open,
+                        {job("7", Job::State::running, "i1")}, 30);
     ASSERT_THAT(l.state.jobs, SizeIs(1));
     EXPECT_EQ(l.state.jobs[0].intent.value, "i1");
     ASSERT_THAT(l.actions, SizeIs(1));
@@ -165,7 +172,8 @@ TEST(Plan, WarningsAreOfJobsThatAreThere)
 }
 
 /// All drains of a job that runs on, each with this outcome; answers the seconds of all acts.
-std::vector<std::pair<int, Kind>> acts_while(Outcome::Kind drain, int period, int until, Rules const& with)
+std::vector<std::pair<int, Kind>> acts_while(Outcome::Kind drain, int period, int until,
+                                             Rules const& with)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
@@ -177,14 +185,17 @@ std::vector<std::pair<int, Kind>> acts_while(Outcome::Kind drain, int period, in
             acts.emplace_back(second, action.kind);
             state = begin(state, action, at(second));
             bool const drains = action.kind == Kind::drain;
-            state = finish(state, action, {drains ? drain : Outcome::Kind::done, {}, {}}, at(second), with).state;
+            state = finish(state, action, {drains ? drain : Outcome::Kind::done, {}, {}},
+                           at(second), with)
+                        .state;
         }
     }
     return acts;
 }
 int first_cancel(std::vector<std::pair<int, Kind>> const& acts)
 {
-    auto const it = std::find_if(acts.begin(), acts.end(), [](auto const& act) { return act.second == Kind::cancel; });
+    auto const it = std::find_if(acts.begin(), acts.end(),
+                                 [](auto const& act) { return act.second == Kind::cancel; });
     return it == acts.end() ? 0 : it->first;
 }
 
@@ -195,11 +206,13 @@ TEST(Plan, GraceBeginsWithTheFirstDrainThatArrives)
     Action const drain{Kind::drain, {"7"}, {"w1"}, {}, "closed"};
     for (int second : {1, 60, 119}) {
         state = begin(state, drain, at(second));
-        auto const lost = finish(state, drain, {Outcome::Kind::unknown, {}, "timed out"}, at(second), rules);
+        auto const lost =
+            finish(state, drain, {Outcome::Kind::unknown, {}, "timed out"}, at(second), rules);
         EXPECT_TRUE(lost.happenings.empty());
         state = lost.state;
     }
-    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].kind, Kind::drain) << "it has had no chance to stop yet";
+    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].kind, Kind::drain)
+        << "it has had no chance to stop yet";
     state = begin(state, drain, at(125));
     auto const arrived = finish(state, drain, {}, at(125), rules);
     ASSERT_THAT(arrived.happenings, SizeIs(1));
@@ -219,8 +232,9 @@ TEST(Plan, PollEachMinuteDrainsTwiceBeforeItCancels)
     auto short_grace = rules;
     short_grace.grace = Millis(15'000);
     auto const acts = acts_while(Outcome::Kind::done, 60, 200, short_grace);
-    EXPECT_THAT(acts, testing::ElementsAre(std::pair(1, Kind::drain), std::pair(61, Kind::drain), std::pair(121, Kind::cancel),
-                                           std::pair(181, Kind::cancel)));
+    EXPECT_THAT(acts,
+                testing::ElementsAre(std::pair(1, Kind::drain), std::pair(61, Kind::drain),
+                                     std::pair(121, Kind::cancel), std::pair(181, Kind::cancel)));
 }
 
 TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
@@ -237,7 +251,11 @@ TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
     EXPECT_EQ(look(swept.state, open, {left}, 34).actions[0].kind, Kind::wait);
     EXPECT_EQ(look(swept.state, open, {left}, 35).actions[0].kind, Kind::sweep);
     EXPECT_EQ(look(swept.state, open, {ended("7", 29, 137)}, 36).state.failures, 1);
-    EXPECT_EQ(look(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30).actions[0].kind, Kind::wait)
+    EXPECT_EQ(
+        look(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30)
+            .actions[0]
+            .kind,
+        Kind::wait)
         << "what ends by itself is left to it";
 }
 
@@ -247,7 +265,8 @@ TEST(Plan, ClockThatWasSetBackHoldsNothingUp)
     state = done(state, {Kind::drain, {"7"}, {"w1"}, {}, ""}, 4001);
     auto const drained = set_back(state, at(400), rules);
     EXPECT_EQ(drained.jobs[0].last_drain, at(400));
-    EXPECT_EQ(look(drained, closed, {job("7", Job::State::running)}, 404).actions[0].kind, Kind::drain);
+    EXPECT_EQ(look(drained, closed, {job("7", Job::State::running)}, 404).actions[0].kind,
+              Kind::drain);
     SiteState failed;
     failed.failures = 1;
     failed.retry_at = at(4000);

@@ -1,5 +1,5 @@
-// Random histories: windows open and close, polls crash between intent, act and outcome, answers get lost, signals get lost, jobs
-// fail. CURTAIL_SEED=N replays one history.
+// Random histories: windows open and close, polls crash between intent, act and outcome, answers
+// get lost, signals get lost, jobs fail. CURTAIL_SEED=N replays one history.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 namespace curtail::plan {
 namespace {
 
-/// A Slurm of one site: starts jobs after a while, loses signals and answers, and may show a submission whose answer was lost up to
-/// `latest` seconds later. It ignores singleton: what the plan does wrong becomes visible.
+/// A Slurm of one site: starts jobs after a while, loses signals and answers, and may show a
+/// submission whose answer was lost up to `latest` seconds later. It ignores singleton: what the
+/// plan does wrong becomes visible.
 class Cluster {
   public:
     Cluster(std::mt19937_64& random, int latest) : random_(random), latest_(latest) {}
@@ -23,8 +24,16 @@ class Cluster {
         bool const answered = chance(0.85);
         bool const arrives = answered || chance(0.5);
         if (arrives) {
-            auto const delay = answered ? 0 : static_cast<int>(random_() % static_cast<unsigned>(latest_ + 1));
-            jobs_.push_back({{{std::to_string(++last_)}, action.window, action.intent, Job::State::pending, "", {}, {}, {}},
+            auto const delay =
+                answered ? 0 : static_cast<int>(random_() % static_cast<unsigned>(latest_ + 1));
+            jobs_.push_back({{{std::to_string(++last_)},
+                              action.window,
+                              action.intent,
+                              Job::State::pending,
+                              "",
+                              {},
+                              {},
+                              {}},
                              now + Seconds(delay),
                              false});
         }
@@ -37,8 +46,10 @@ class Cluster {
         if (chance(0.2)) return {Outcome::Kind::unknown, {}, "timed out"};
         for (auto& one : jobs_) {
             if (one.job.id != action.job) continue;
-            if (action.kind == Action::Kind::drain) one.stopping |= one.job.state == Job::State::running && chance(0.7);
-            else if (action.kind == Action::Kind::cancel || one.job.state == Job::State::pending) end(one, now, "CANCELLED", 0);
+            if (action.kind == Action::Kind::drain)
+                one.stopping |= one.job.state == Job::State::running && chance(0.7);
+            else if (action.kind == Action::Kind::cancel || one.job.state == Job::State::pending)
+                end(one, now, "CANCELLED", 0);
         }
         return {};
     }
@@ -67,7 +78,8 @@ class Cluster {
     /// Jobs that run or may still run, also those that are not shown yet.
     long live() const
     {
-        return std::count_if(jobs_.begin(), jobs_.end(), [](One const& one) { return one.job.state != Job::State::ended; });
+        return std::count_if(jobs_.begin(), jobs_.end(),
+                             [](One const& one) { return one.job.state != Job::State::ended; });
     }
 
   private:
@@ -99,11 +111,14 @@ struct History {
     int submissions{0};
 };
 
-/// `memory` is what the journal has made durable: begin() before an act, finish() after it. A crash forgets the rest.
+/// `memory` is what the journal has made durable: begin() before an act, finish() after it. A crash
+/// forgets the rest.
 History play(std::uint64_t seed, int latest)
 {
     std::mt19937_64 random(seed);
-    auto const chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random) < p; };
+    auto const chance = [&](double p) {
+        return std::uniform_real_distribution<>(0, 1)(random) < p;
+    };
     Cluster cluster(random, latest);
     Rules rules;
     rules.grace = Millis(15'000);
@@ -115,7 +130,9 @@ History play(std::uint64_t seed, int latest)
     int window = 0;
     for (int second = 0; second < 1500; ++second) {
         Time const now = from_unix_ms(1'768'151'100'000) + Seconds(second);
-        if (chance(0.02)) wish = wish.job ? Wish{false, {}, "closed"} : Wish{true, {"w" + std::to_string(++window)}, "open"};
+        if (chance(0.02))
+            wish = wish.job ? Wish{false, {}, "closed"}
+                            : Wish{true, {"w" + std::to_string(++window)}, "open"};
         cluster.tick(now);
         history.most_live = std::max(history.most_live, cluster.live());
         doubled = cluster.live() > 1 ? doubled + 1 : 0;
@@ -135,7 +152,8 @@ History play(std::uint64_t seed, int latest)
             if ((crashed = chance(0.05))) break;  // before the intent
             memory = begin(memory, action, now);
             if ((crashed = chance(0.05))) break;  // before the act
-            auto const outcome = action.kind == Action::Kind::submit ? cluster.submit(action, now) : cluster.stop(action, now);
+            auto const outcome = action.kind == Action::Kind::submit ? cluster.submit(action, now)
+                                                                     : cluster.stop(action, now);
             history.submissions += action.kind == Action::Kind::submit;
             if ((crashed = chance(0.05))) break;  // before the outcome
             memory = finish(memory, action, outcome, now, rules).state;

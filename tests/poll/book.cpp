@@ -40,16 +40,23 @@ class BookTest : public testing::Test {
         for (auto const& event : file.events) types.push_back(event.type);
         return types;
     }
-    std::string content(std::string const& name) { return read_file(run_.poller_folder() / name).value_or("none"); }
+    std::string content(std::string const& name)
+    {
+        return read_file(run_.poller_folder() / name).value_or("none");
+    }
     /// A poller that is killed leaves its files as they are at that moment.
-    void restore(std::string const& name, std::string const& text) { ASSERT_TRUE(write_file(run_.poller_folder() / name, text)); }
+    void restore(std::string const& name, std::string const& text)
+    {
+        ASSERT_TRUE(write_file(run_.poller_folder() / name, text));
+    }
 
     /// Samples of every 300 s from `first` on.
     static std::vector<signals::Sample> samples(int first, int count)
     {
         std::vector<signals::Sample> made;
         for (int i = first; i < first + count; ++i)
-            made.push_back({at(300 * i), GramsPerKwh{100.0 + i}, "trace", signals::Kind::marginal, {}, {}});
+            made.push_back(
+                {at(300 * i), GramsPerKwh{100.0 + i}, "trace", signals::Kind::marginal, {}, {}});
         return made;
     }
 
@@ -161,7 +168,8 @@ TEST_F(BookTest, EachEventIsWrittenOnceWhereverThePollerDies)
     auto const state = content("state.json");
     auto const events = content("events.jsonl");
     book.reset();
-    // Killed after the state was written: none, one or both of its events had been appended, or one and a half.
+    // Killed after the state was written: none, one or both of its events had been appended, or one
+    // and a half.
     auto const first_line = events.find('\n', after_one.size()) + 1;
     for (auto const length : {after_one.size(), first_line, first_line + 10, events.size()}) {
         restore("state.json", state);
@@ -169,7 +177,8 @@ TEST_F(BookTest, EachEventIsWrittenOnceWhereverThePollerDies)
         book = open();
         change(3);
         book.reset();
-        EXPECT_THAT(event_types(), ElementsAre("decision", "window-open", "decision", "window-open", "decision", "window-open"))
+        EXPECT_THAT(event_types(), ElementsAre("decision", "window-open", "decision", "window-open",
+                                               "decision", "window-open"))
             << "killed at byte " << length;
     }
 }
@@ -196,9 +205,11 @@ TEST_F(BookTest, EachSampleIsRecordedOnceWhereverThePollerDies)
     auto const whole = content("signals.jsonl");
     auto const line = [](char const* region, int second, int grams) {
         return "{\"region\":\"" + std::string(region) + "\",\"time\":\"" + format_time(at(second)) +
-               "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) + ".0,\"provider\":\"trace\"}\n";
+               "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) +
+               ".0,\"provider\":\"trace\"}\n";
     };
-    EXPECT_EQ(whole, line("R", 0, 100) + line("R", 300, 101) + line("R", 600, 102) + line("S", 0, 100) + line("R", 900, 103));
+    EXPECT_EQ(whole, line("R", 0, 100) + line("R", 300, 101) + line("R", 600, 102) +
+                         line("S", 0, 100) + line("R", 900, 103));
     for (auto const kept : {whole.size(), whole.size() - 1, whole.size() - 20, whole.size() / 2}) {
         book.reset();
         restore("signals.jsonl", whole.substr(0, kept));
@@ -209,7 +220,8 @@ TEST_F(BookTest, EachSampleIsRecordedOnceWhereverThePollerDies)
         auto const text = content("signals.jsonl");
         for (auto const one : split(text, '\n'))
             if (one.ends_with('}')) lines.insert(std::string(one) + "\n");
-        EXPECT_EQ(lines, (std::multiset<std::string>{line("R", 0, 100), line("R", 300, 101), line("R", 600, 102), line("R", 900, 103),
+        EXPECT_EQ(lines, (std::multiset<std::string>{line("R", 0, 100), line("R", 300, 101),
+                                                     line("R", 600, 102), line("R", 900, 103),
                                                      line("S", 0, 100)}))
             << "killed at byte " << kept << ":\n"
             << text;
@@ -219,8 +231,10 @@ TEST_F(BookTest, EachSampleIsRecordedOnceWhereverThePollerDies)
 TEST_F(BookTest, SampleWithoutAValueIsRecordedAsSuchAndALongRecordIsStillContinued)
 {
     auto book = open();
-    ASSERT_TRUE(book->record({"R"}, std::vector{signals::Sample{at(0), {}, "watttime", signals::Kind::marginal, {}, {}}}));
-    EXPECT_THAT(content("signals.jsonl"), HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
+    ASSERT_TRUE(book->record({"R"}, std::vector{signals::Sample{
+                                        at(0), {}, "watttime", signals::Kind::marginal, {}, {}}}));
+    EXPECT_THAT(content("signals.jsonl"),
+                HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
     ASSERT_TRUE(book->record({"R"}, samples(1, 5000)));
     book.reset();
     auto const size = content("signals.jsonl").size();
@@ -234,7 +248,8 @@ TEST_F(BookTest, FolderIsItsOwnersAlone)
     open().reset();
     using std::filesystem::perms;
     EXPECT_EQ(std::filesystem::status(run_.poller_folder()).permissions(), perms::owner_all);
-    std::filesystem::permissions(run_.poller_folder(), perms::group_all, std::filesystem::perm_options::add);
+    std::filesystem::permissions(run_.poller_folder(), perms::group_all,
+                                 std::filesystem::perm_options::add);
     auto const book = Book::open(run_, Book::Mode::write, at(0));
     ASSERT_FALSE(book);
     EXPECT_EQ(book.error().code, ExitCode::permission);

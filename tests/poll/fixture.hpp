@@ -42,12 +42,15 @@ class FakeLauncher final : public launch::Launcher {
     {
         std::lock_guard const guard(slurm_.mutex);
         if (!slurm_.answers) return silence();
-        if (slurm_.refuses) return fail(ExitCode::unavailable, "cannot submit", "Invalid partition name specified");
+        if (slurm_.refuses)
+            return fail(ExitCode::unavailable, "cannot submit", "Invalid partition name specified");
         slurm_.calls.push_back("submit");
         plan::JobId const id{std::to_string(slurm_.jobs.size() + 1)};
-        slurm_.jobs.push_back({id, window, intent, State::running, "RUNNING", {}, SystemClock{}.now(), {}});
+        slurm_.jobs.push_back(
+            {id, window, intent, State::running, "RUNNING", {}, SystemClock{}.now(), {}});
         auto const alive =
-            std::count_if(slurm_.jobs.begin(), slurm_.jobs.end(), [](auto const& job) { return job.state == State::running; });
+            std::count_if(slurm_.jobs.begin(), slurm_.jobs.end(),
+                          [](auto const& job) { return job.state == State::running; });
         slurm_.most_alive = std::max(slurm_.most_alive, static_cast<int>(alive));
         return id;
     }
@@ -75,7 +78,10 @@ class FakeLauncher final : public launch::Launcher {
     }
 
   private:
-    static tl::unexpected<Error> silence() { return fail(ExitCode::temporary, "cannot list jobs", "Unable to contact slurm controller"); }
+    static tl::unexpected<Error> silence()
+    {
+        return fail(ExitCode::temporary, "cannot list jobs", "Unable to contact slurm controller");
+    }
     void end(plan::JobId const& id, char const* word)
     {
         for (auto& job : slurm_.jobs)
@@ -134,18 +140,25 @@ class Poll : public testing::Test {
     {
         std::vector<signals::Sample> samples;
         for (std::size_t i = 0; i < intensities.size(); ++i)
-            samples.push_back({at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}, "fake", signals::Kind::marginal, {}, {}});
+            samples.push_back({at(static_cast<int>(300 * i)),
+                               GramsPerKwh{intensities[i]},
+                               "fake",
+                               signals::Kind::marginal,
+                               {},
+                               {}});
         World made{run_, {}, std::move(clock), {}, Log()};
         plan::Rules rules;
         rules.grace = Millis(200);
         for (auto const& site : run_.sites)
-            made.sites.push_back({site, run_.folder / "complete.json", std::make_unique<FakeProvider>(samples),
-                                  std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
+            made.sites.push_back(
+                {site, run_.folder / "complete.json", std::make_unique<FakeProvider>(samples),
+                 std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
         return made;
     }
     Answer once(int second, std::vector<double> const& intensities, bool dry = false)
     {
-        auto answer = poll_once(make_world(std::make_shared<FixedClock>(at(second)), intensities), dry);
+        auto answer =
+            poll_once(make_world(std::make_shared<FixedClock>(at(second)), intensities), dry);
         EXPECT_TRUE(answer) << (answer ? "" : answer.error().message());
         return answer.value_or(Answer{});
     }

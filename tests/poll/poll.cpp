@@ -25,21 +25,26 @@ TEST_F(Poll, OpenWindowGetsItsJobAndAClosedOneLosesIt)
     once(900, {50, 500, 500, 500});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
     once(960, {50, 500, 500, 500});
-    EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted", "job-started", "decision", "decision",
-                                              "window-close", "job-drained", "job-ended"));
+    EXPECT_THAT(event_types("A"),
+                ElementsAre("decision", "window-open", "job-submitted", "job-started", "decision",
+                            "decision", "window-close", "job-drained", "job-ended"));
 }
 
 TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
 {
-    // Open at 300, closing at 600, closed at 1200, open again at 1500: found out at 1600, by the very first look.
+    // Open at 300, closing at 600, closed at 1200, open again at 1500: found out at 1600, by the
+    // very first look.
     auto const answer = once(1600, {500, 50, 500, 500, 500, 50});
     EXPECT_EQ(answer.sites[0].phase, windows::Phase::open);
     std::vector<std::string> times;
     auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
-        if (event.site == "A" && event.type == "decision") times.push_back(*event.details.find("signal_time")->as_text());
-    EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)), format_time(at(1200)), format_time(at(1500))));
-    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "a window that is over needs no job";
+        if (event.site == "A" && event.type == "decision")
+            times.push_back(*event.details.find("signal_time")->as_text());
+    EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)),
+                                   format_time(at(1200)), format_time(at(1500))));
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"))
+        << "a window that is over needs no job";
 }
 
 TEST_F(Poll, JobEventsCarryTheLaunchersTimes)
@@ -60,7 +65,8 @@ TEST_F(Poll, JobEventsCarryTheLaunchersTimes)
         for (auto const* key : {"started", "ended"})
             if (auto const* time = event.details.find(key); event.site == "A" && time != nullptr)
                 told[event.type + " " + key] = *time->as_text();
-    EXPECT_THAT(told, ElementsAre(std::pair("job-ended ended", format_time(at(15))), std::pair("job-failed ended", format_time(at(15))),
+    EXPECT_THAT(told, ElementsAre(std::pair("job-ended ended", format_time(at(15))),
+                                  std::pair("job-failed ended", format_time(at(15))),
                                   std::pair("job-started started", format_time(at(5)))));
 }
 
@@ -71,8 +77,11 @@ TEST_F(Poll, SamplesThatDecideAreRecorded)
     std::vector<std::string> times;
     auto const text = read_file(run_.poller_folder() / "signals.jsonl").value();
     for (auto const line : split(text, '\n'))
-        if (!line.empty()) times.push_back(*json::parse(line, "line").value().as_object()->find("time")->as_text());
-    EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600)))) << "sites of one region share them";
+        if (!line.empty())
+            times.push_back(
+                *json::parse(line, "line").value().as_object()->find("time")->as_text());
+    EXPECT_THAT(times, ElementsAre(format_time(at(0)), format_time(at(300)), format_time(at(600))))
+        << "sites of one region share them";
 }
 
 TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
@@ -81,7 +90,8 @@ TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
     once(1000, {500, 50, 500, 50});
     once(1010, {500, 50, 500, 50});
     auto const before = event_types("A");
-    EXPECT_THAT(before, ElementsAre("decision", "window-open", "decision", "decision", "job-submitted", "job-started"));
+    EXPECT_THAT(before, ElementsAre("decision", "window-open", "decision", "decision",
+                                    "job-submitted", "job-started"));
     std::filesystem::remove(run_.poller_folder() / "state.json");
     once(1100, {500, 50, 500, 50});
     EXPECT_EQ(event_types("A"), before);
@@ -89,7 +99,8 @@ TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
     std::set<std::int64_t> numbers;
     auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
-    for (auto const& event : file.events) numbers.insert(*event.details.find("number")->as_integer());
+    for (auto const& event : file.events)
+        numbers.insert(*event.details.find("number")->as_integer());
     EXPECT_EQ(numbers.size(), file.events.size());
     auto const types = event_types("A");
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1);
@@ -106,7 +117,8 @@ TEST_F(Poll, JobThatEndsWhileTheStateIsLostIsSeenToEnd)
         slurm_["A"].jobs.at(0).word = "CANCELLED";
     }
     once(20, {50});
-    EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted", "job-started", "job-ended", "job-failed"));
+    EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted",
+                                              "job-started", "job-ended", "job-failed"));
 }
 
 TEST_F(Poll, LiveWatchThatIsKilledFallsBackByNoMoreThanASample)
@@ -120,7 +132,8 @@ TEST_F(Poll, LiveWatchThatIsKilledFallsBackByNoMoreThanASample)
     EXPECT_FALSE(site.evaluate(at(301)).good) << "nothing has changed";
     EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301))));
     EXPECT_FALSE(site.evaluate(at(302)).good);
-    EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301)))) << "not at each look";
+    EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301))))
+        << "not at each look";
 }
 
 TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)
@@ -131,7 +144,8 @@ TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)
     auto const answer = poll_once(std::move(world), true);
     ASSERT_TRUE(answer);
     auto const text = explain(answer->sites, true);
-    EXPECT_THAT(text, HasSubstr("A (" + format_time(at(400)) + ")\n  signal  not asked for\n  window  open since"));
+    EXPECT_THAT(text, HasSubstr("A (" + format_time(at(400)) +
+                                ")\n  signal  not asked for\n  window  open since"));
     EXPECT_THAT(text, HasSubstr("job     1 RUNNING\n  would   wait: job 1 is running"));
 }
 
@@ -148,7 +162,8 @@ TEST_F(Poll, DryRunSaysWhatTheWindowWantsThoughSlurmIsSilent)
 {
     slurm_["A"].answers = false;
     EXPECT_THAT(explain(once(0, {50}, true).sites, true),
-                HasSubstr("would   wait: nothing is done about jobs until they can be listed; the window is open since"));
+                HasSubstr("would   wait: nothing is done about jobs until they can be listed; the "
+                          "window is open since"));
 }
 
 TEST_F(Poll, DryRunChangesNothing)
@@ -175,7 +190,9 @@ TEST_F(Poll, JobThatCannotStartIsShownWithItsReasonAndAWarning)
     }
     auto const answer = once(60, {50});
     auto const text = explain(answer.sites, false);
-    EXPECT_THAT(text, HasSubstr("  job     1 PENDING (JobHeldUser)\n  trouble job 1 waits for JobHeldUser\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("  job     1 PENDING (JobHeldUser)\n  trouble job 1 waits for JobHeldUser\n"));
     auto const json = json::to_string(to_json(answer.sites));
     EXPECT_THAT(json, HasSubstr(R"("reason":"JobHeldUser")"));
     EXPECT_THAT(json, HasSubstr(R"("trouble":["job 1 waits for JobHeldUser"])"));
@@ -202,7 +219,8 @@ TEST_F(Poll, ReplayEndsByItselfWithNothingLeft)
     }
     auto const types = event_types("A");
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-open"), 2);
-    EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1) << "the end of a trace closes no window";
+    EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1)
+        << "the end of a trace closes no window";
     EXPECT_EQ(std::count(types.begin(), types.end(), "job-ended"), 2);
 }
 
@@ -237,8 +255,11 @@ TEST_F(Poll, LivePollerThatIsStoppedLeavesJobsAlone)
     Result<Answer> answer = Answer{};
     slurm_["A"], slurm_["B"];
     {
-        std::jthread const poller([&] { answer = watch(make_world(std::make_shared<FixedClock>(at(0)), {50}), options, stop); });
-        ASSERT_TRUE(test::eventually([&] { return !slurm_["A"].called().empty() && !slurm_["B"].called().empty(); }));
+        std::jthread const poller([&] {
+            answer = watch(make_world(std::make_shared<FixedClock>(at(0)), {50}), options, stop);
+        });
+        ASSERT_TRUE(test::eventually(
+            [&] { return !slurm_["A"].called().empty() && !slurm_["B"].called().empty(); }));
         stop.raise();
     }
     ASSERT_TRUE(answer) << answer.error().message();

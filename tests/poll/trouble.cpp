@@ -20,14 +20,18 @@ TEST_F(Trouble, SiteThatDoesNotAnswerDoesNotKeepTheOthers)
 {
     slurm_["A"].answers = false;
     bool in_time = false;
-    slurm_["A"].before_list = [&] { in_time = test::eventually([&] { return !slurm_["B"].called().empty(); }); };
+    slurm_["A"].before_list = [&] {
+        in_time = test::eventually([&] { return !slurm_["B"].called().empty(); });
+    };
     slurm_["B"];
     auto const answer = once(0, {50});
     EXPECT_TRUE(in_time) << "B is looked after while A is waited for";
     EXPECT_THAT(slurm_["B"].called(), ElementsAre("submit"));
-    EXPECT_THAT(explain(answer.sites, false), HasSubstr("trouble cannot list jobs: Unable to contact slurm controller"));
+    EXPECT_THAT(explain(answer.sites, false),
+                HasSubstr("trouble cannot list jobs: Unable to contact slurm controller"));
     EXPECT_EQ(answer.trouble()->code, ExitCode::temporary);
-    EXPECT_EQ(answer.trouble()->message(), "not all went well at A: cannot list jobs: Unable to contact slurm controller");
+    EXPECT_EQ(answer.trouble()->message(),
+              "not all went well at A: cannot list jobs: Unable to contact slurm controller");
 }
 
 TEST_F(Trouble, RefusedSubmissionShowsInTheAnswerBeforeWhatPassesByItself)
@@ -37,7 +41,8 @@ TEST_F(Trouble, RefusedSubmissionShowsInTheAnswerBeforeWhatPassesByItself)
     auto const trouble = once(0, {50}).trouble();
     ASSERT_TRUE(trouble);
     EXPECT_EQ(trouble->code, ExitCode::unavailable);
-    EXPECT_EQ(trouble->message(), "not all went well at A, B: cannot submit: Invalid partition name specified");
+    EXPECT_EQ(trouble->message(),
+              "not all went well at A, B: cannot submit: Invalid partition name specified");
     slurm_["A"].answers = true;
     slurm_["B"].refuses = false;
     auto const waiting = once(60, {50}).trouble();
@@ -65,10 +70,14 @@ TEST_F(Trouble, JobThatFailsIsSaidAndAWindowThatWaitsForItsNextTryIsTrouble)
         said.emplace_back(text);
     });
     auto const answer = poll_once(std::move(world), false).value();
-    EXPECT_THAT(said, testing::Contains("A: job 1 failed (FAILED, exit code 3); next try in 10.0 s (failure 1 in a row)"));
+    EXPECT_THAT(
+        said,
+        testing::Contains(
+            "A: job 1 failed (FAILED, exit code 3); next try in 10.0 s (failure 1 in a row)"));
     ASSERT_TRUE(answer.trouble());
     EXPECT_EQ(answer.trouble()->code, ExitCode::unavailable);
-    EXPECT_THAT(answer.trouble()->message(), HasSubstr("not all went well at A: job 1 ended at once (FAILED, exit code 3)"));
+    EXPECT_THAT(answer.trouble()->message(),
+                HasSubstr("not all went well at A: job 1 ended at once (FAILED, exit code 3)"));
     auto const closed = once(900, {50, 500, 500, 500});
     EXPECT_FALSE(closed.trouble()) << "no job is wanted";
 }
@@ -97,12 +106,15 @@ TEST_F(Trouble, FullDiskStopsNoDrainAndStartsNoJob)
     slurm_["A"].jobs[0].started = SystemClock{}.now() - Seconds(60);
     {
         FullDisk const full;
-        auto const answer = poll_once(make_world(std::make_shared<FixedClock>(at(900)), {50, 500, 500, 500}), false);
+        auto const answer = poll_once(
+            make_world(std::make_shared<FixedClock>(at(900)), {50, 500, 500, 500}), false);
         ASSERT_FALSE(answer);
         EXPECT_EQ(answer.error().code, ExitCode::io);
         EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
-        EXPECT_FALSE(poll_once(make_world(std::make_shared<FixedClock>(at(1200)), {50, 500, 500, 500, 50}), false));
-        EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1")) << "nobody would remember it";
+        EXPECT_FALSE(poll_once(
+            make_world(std::make_shared<FixedClock>(at(1200)), {50, 500, 500, 500, 50}), false));
+        EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"))
+            << "nobody would remember it";
     }
     once(1200, {50, 500, 500, 500, 50});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1", "submit"));
@@ -118,7 +130,8 @@ TEST_F(Trouble, FullDiskStopsNoDrainOfAWatch)
     slurm_["A"], slurm_["B"];
     auto world = make_world(std::make_shared<FixedClock>(at(0)), {50});
     std::jthread poller([&] { answer = watch(std::move(world), options, stop); });
-    ASSERT_TRUE(test::eventually([&] { return slurm_["A"].called().size() == 1 && slurm_["B"].called().size() == 1; }));
+    ASSERT_TRUE(test::eventually(
+        [&] { return slurm_["A"].called().size() == 1 && slurm_["B"].called().size() == 1; }));
     {
         FullDisk const full;
         stop.raise();
@@ -153,7 +166,8 @@ TEST_F(Trouble, SiteThatIsTakenOutWithItsJobIsNotForgottenSilently)
     ASSERT_TRUE(answer.trouble());
     EXPECT_EQ(answer.trouble()->code, ExitCode::config);
     EXPECT_EQ(answer.trouble()->message(),
-              "site B is no longer in run demo: nobody looks after its job 1; put it back into `sites` until its job has ended");
+              "site B is no longer in run demo: nobody looks after its job 1; put it back into "
+              "`sites` until its job has ended");
 }
 
 TEST_F(Trouble, JobThatNoDrainReachesIsCancelledBeforeTheEndOfAReplayGivesUp)

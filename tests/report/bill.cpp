@@ -19,7 +19,8 @@ using test::small_run;
 using testing::HasSubstr;
 using testing::Not;
 
-// Power: 0.4 kW held, 2 kW training. Intensity in g/kWh at 0:00, 1:00, 2:00, 3:00:  E 50, 50, 150, 350;  W 200, 40, 40, 120.
+// Power: 0.4 kW held, 2 kW training. Intensity in g/kWh at 0:00, 1:00, 2:00, 3:00:  E 50, 50, 150,
+// 350;  W 200, 40, 40, 120.
 //
 // EAST, in E          kW    h    mean g/kWh              kWh     g   below 100 g/kWh, kWh
 //   starting  0:00   0.4  0.5    50                      0.2    10   0.2
@@ -33,7 +34,8 @@ using testing::Not;
 //   training  2:30   2    0.5    80 to 120: 100          1.0   100   0.5   (until 2:45)
 //                                                        3.2   192   2.7
 //
-// Always on: alone a step of 900 tokens took 900 s, so 7200 tokens take 2 h from 0:00 at 2 kW, 4 kWh:
+// Always on: alone a step of 900 tokens took 900 s, so 7200 tokens take 2 h from 0:00 at 2 kW, 4
+// kWh:
 //   E  2 x 50 + 2 x 100 = 300 g      W  2 x 120 + 2 x 40 = 320 g      N  4 x 500 = 2000 g
 TEST(Bill, OfTheSitesIsWhatAHandComputes)
 {
@@ -61,8 +63,10 @@ TEST(Bill, OfAlwaysOnIsWhatAHandComputes)
     double const grams[] = {300, 320, 2000};
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_NEAR(account.always_on[i].range[0].energy.value, 4000, 1e-9);
-        EXPECT_NEAR(account.always_on[i].range[0].carbon.value, grams[i], 1e-9) << account.always_on[i].region;
-        EXPECT_NEAR(*carbon_ratio(account.total(), account.always_on[i].range[0]), 492 / grams[i], 1e-12);
+        EXPECT_NEAR(account.always_on[i].range[0].carbon.value, grams[i], 1e-9)
+            << account.always_on[i].region;
+        EXPECT_NEAR(*carbon_ratio(account.total(), account.always_on[i].range[0]), 492 / grams[i],
+                    1e-12);
     }
 }
 
@@ -70,9 +74,12 @@ TEST(Bill, IsWhatTheTableAndTheDocumentShow)
 {
     auto const account = account_of(small_run());
     auto const text = summary_text(account);
-    EXPECT_THAT(text, testing::ContainsRegex("EAST +3.400 +94.1 +64.7 +300.0 +100.00 +93.75 +15.00"));
-    EXPECT_THAT(text, testing::ContainsRegex("WEST +3.200 +100.0 +84.4 +192.0 +64.00 +60.00 +9.60"));
-    EXPECT_THAT(text, testing::ContainsRegex("all sites +6.600 +97.0 +74.2 +492.0 +164.00 +153.75 +24.60"));
+    EXPECT_THAT(text,
+                testing::ContainsRegex("EAST +3.400 +94.1 +64.7 +300.0 +100.00 +93.75 +15.00"));
+    EXPECT_THAT(text,
+                testing::ContainsRegex("WEST +3.200 +100.0 +84.4 +192.0 +64.00 +60.00 +9.60"));
+    EXPECT_THAT(
+        text, testing::ContainsRegex("all sites +6.600 +97.0 +74.2 +492.0 +164.00 +153.75 +24.60"));
     auto const doc = document(account, std::nullopt);
     EXPECT_NEAR(*doc.find("headline")->as_object()->find("co2_kg")->as_number(), 0.492, 1e-12);
     auto const* grams = doc.find("energy")->as_object()->find("total_g")->as_object();
@@ -87,7 +94,8 @@ TEST(Bill, APercentageIsLeftOutWhereOnlyThatRegionHasGaps)
     auto const account = account_of(files);
     EXPECT_TRUE(carbon_ratio(account.total(), account.always_on[0].range[0]));
     EXPECT_FALSE(carbon_ratio(account.total(), account.always_on[2].range[0]));
-    EXPECT_THAT(summary_text(account), HasSubstr("N: 4.000 of 4.000 kWh lie where there is no sample"));
+    EXPECT_THAT(summary_text(account),
+                HasSubstr("N: 4.000 of 4.000 kWh lie where there is no sample"));
     std::vector<std::string> titles;
     for (auto const& [title, note] : account.notes) titles.push_back(title);
     EXPECT_THAT(titles, testing::Contains("Always on, N"));
@@ -103,11 +111,13 @@ TEST(Bill, WithPartOfTheSignalMissingIsALeastValue)
     EXPECT_FALSE(account.total().whole());
     EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +68.8 +>260.0"))
         << "2.2 kWh of 3.2 whose intensity is known";
-    EXPECT_THAT(summary_text(account), HasSubstr("0.200 kWh were drawn while the signal was unknown"));
+    EXPECT_THAT(summary_text(account),
+                HasSubstr("0.200 kWh were drawn while the signal was unknown"));
 }
 
 // 21600 tokens take 6 h, of which the trace knows four:
-//   E  2 x (50 + 100 + 250 + 200) + 2 h of 50, 2 x 100 = 1400 g      W  2 x (120 + 40 + 80 + 260) + 2 h of 400, 2 x 800 = 2600 g
+//   E  2 x (50 + 100 + 250 + 200) + 2 h of 50, 2 x 100 = 1400 g      W  2 x (120 + 40 + 80 + 260) +
+//   2 h of 400, 2 x 800 = 2600 g
 TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndSaysSo)
 {
     auto files = small_run();
@@ -116,9 +126,14 @@ TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndSaysSo)
     auto const total = account.total();
     EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1400, 1e-9);
     EXPECT_NEAR(account.always_on[1].range[0].carbon.value, 2600, 1e-9);
-    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 492.0 / 1400, 1e-12);
-    EXPECT_THAT(summary_text(account), HasSubstr("  E, W, N: the last 7200 s (4.000 of 12.000 kWh) lie after the signal's last sample"));
-    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end", HasSubstr("7200 s"))));
+    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 492.0 / 1400,
+                1e-12);
+    EXPECT_THAT(
+        summary_text(account),
+        HasSubstr(
+            "  E, W, N: the last 7200 s (4.000 of 12.000 kWh) lie after the signal's last sample"));
+    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end",
+                                                               HasSubstr("7200 s"))));
     auto const doc = document(account, std::nullopt);
     auto const always_on = *entry(doc, {"headline", "always_on"})->as_array()->front().as_object();
     EXPECT_NEAR(number(always_on, {"held_s"}), 7200, 1e-9);
@@ -158,7 +173,9 @@ TEST(Bill, OfAlwaysOnBeginsWithItsTraceAndDrawsAsItsSiteDoes)
     files.run.sites[1].power.training = Watts{1000};
     files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
     auto const doc = document(account_of(files), std::nullopt);
-    auto const of = [&](char const* key, char const* region) { return entry(doc, {"energy", "cumulative", "always_on", key, region}); };
+    auto const of = [&](char const* key, char const* region) {
+        return entry(doc, {"energy", "cumulative", "always_on", key, region});
+    };
     EXPECT_EQ(of("start_s", "E"), json::Value(-86'400.0));
     EXPECT_EQ(of("start_s", "W"), json::Value(0.0));
     ASSERT_TRUE(of("wh", "E") && of("wh", "W"));
@@ -183,14 +200,18 @@ TEST(Bill, AFigureThatIsNotKnownIsNullAndNever0)
 {
     auto files = small_run();
     auto const doc = document(account_of(files), std::nullopt);
-    EXPECT_EQ(entry(doc, {"round_summary", "merge_s"}), json::Value()) << "no site told when it contributed";
+    EXPECT_EQ(entry(doc, {"round_summary", "merge_s"}), json::Value())
+        << "no site told when it contributed";
     files.sites[0].metrics.resize(1);
     files.sites[1].metrics.clear();
     auto const one_step = document(account_of(files), std::nullopt);
-    EXPECT_EQ(entry(*entry(one_step, {"loss", "final"})->as_array()->front().as_object(), {"tail_se"}), json::Value());
+    EXPECT_EQ(
+        entry(*entry(one_step, {"loss", "final"})->as_array()->front().as_object(), {"tail_se"}),
+        json::Value());
     files.sites[0].metrics.clear();
     auto const no_step = document(account_of(files), std::nullopt);
-    EXPECT_EQ(entry(*entry(no_step, {"comparison"})->as_array()->front().as_object(), {"wall_s"}), json::Value());
+    EXPECT_EQ(entry(*entry(no_step, {"comparison"})->as_array()->front().as_object(), {"wall_s"}),
+              json::Value());
 }
 
 TEST(Loss, OfSitesAtTheSameStepIsTheirMean)
@@ -233,7 +254,9 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
     std::string lines;
     for (auto const& region : small_run().trace)
         for (auto const& p : region.points)
-            if (region.region.value != "N") lines += line(region.region.value, seconds_between(at(0), p.time) / 3600, p.intensity->value);
+            if (region.region.value != "N")
+                lines += line(region.region.value, seconds_between(at(0), p.time) / 3600,
+                              p.intensity->value);
     auto files = small_run();
     files.trace = read(lines).regions;
     files.whole_trace = false;
@@ -245,9 +268,10 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
 
 TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
 {
-    auto const file = read(line("E", 0, 50) + line("E", 0.25, nullptr) + "{\"region\":\"E\"\n" + line("E", 0.5, 60) + line("E", 0.5, 70) +
-                               line("E", 0.75, 80) + line("E", 2, 90),
-                           std::chrono::minutes(15));
+    auto const file =
+        read(line("E", 0, 50) + line("E", 0.25, nullptr) + "{\"region\":\"E\"\n" +
+                 line("E", 0.5, 60) + line("E", 0.5, 70) + line("E", 0.75, 80) + line("E", 2, 90),
+             std::chrono::minutes(15));
     EXPECT_EQ(file.broken_lines, 1);
     ASSERT_EQ(file.regions.size(), 1U);
     energy::IntensitySeries const series{file.regions[0].points};
@@ -259,14 +283,18 @@ TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
     EXPECT_EQ(series.at(at(2)), GramsPerKwh{90});
 }
 
-TEST_F(Samples, ThatAreNotThereAreNone) { EXPECT_TRUE(read_samples(folder_ / "none.jsonl", {})->regions.empty()); }
+TEST_F(Samples, ThatAreNotThereAreNone)
+{
+    EXPECT_TRUE(read_samples(folder_ / "none.jsonl", {})->regions.empty());
+}
 
 TEST(Metrics, AStepWhoseLossWasNotFiniteIsInAllFiguresButTheCurves)
 {
     curtail::test::TemporaryFolder const folder;
     auto const row = [](char const* loss) {
-        return std::string(R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,"progress_tokens":0,"loss":)") + loss +
-               R"(,"lr_scale":1,"step_s":2})" + "\n";
+        return std::string(
+                   R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,"progress_tokens":0,"loss":)") +
+               loss + R"(,"lr_scale":1,"step_s":2})" + "\n";
     };
     ASSERT_TRUE(write_file(folder / "metrics.jsonl", row("4.5") + row("null") + row("\"big\"")));
     auto const file = read_metrics(folder / "metrics.jsonl");

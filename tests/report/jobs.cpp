@@ -1,4 +1,5 @@
-// When a site holds devices and what it does with them, from the trainer's, the poller's and the launcher's words; and a run's status.
+// When a site holds devices and what it does with them, from the trainer's, the poller's and the
+// launcher's words; and a run's status.
 #include <gmock/gmock.h>
 
 #include "report/small_run.hpp"
@@ -20,8 +21,8 @@ StateInterval held(State what, double from, double to) { return {what, {at(from)
 
 std::string text(double hours) { return format_time(at(hours)); }
 
-std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Event> const& poller, std::vector<MetricsRow> const& rows = {},
-                                  double run_end = 9)
+std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Event> const& poller,
+                                  std::vector<MetricsRow> const& rows = {}, double run_end = 9)
 {
     std::vector<StateInterval> out;
     for (auto const& job : jobs_of(own, poller, {"EAST"}))
@@ -39,59 +40,73 @@ std::vector<Event> with_exit(double hours)
 
 TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLauncherTookItsDevices)
 {
-    std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
+    std::vector<Event> const poller{
+        event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
     EXPECT_THAT(states(trained, poller, {step(2.5, 1, 60), step(3, 1, 60)}),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3), held(State::idle, 3, 4)));
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
+                            held(State::idle, 3, 4)));
 }
 
 TEST(Jobs, AKilledTrainerOfWhichOnlyThePollerKnowsIsIdleUntilItSawTheEnd)
 {
     std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}})};
     EXPECT_THAT(states(trained, poller, {step(3, 1, 60)}),
-                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3), held(State::idle, 3, 5)));
-    EXPECT_THAT(states(trained, poller), ElementsAre(held(State::starting, 1, 2), held(State::idle, 2, 5))) << "no step was made";
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
+                            held(State::idle, 3, 5)));
+    EXPECT_THAT(states(trained, poller),
+                ElementsAre(held(State::starting, 1, 2), held(State::idle, 2, 5)))
+        << "no step was made";
 }
 
 TEST(Jobs, DevicesAreHeldFromTheLaunchersStartToItsEnd)
 {
-    std::vector<Event> const poller{event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
-                                    event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.5)}}),
-                                    event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(3.5)}})};
+    std::vector<Event> const poller{
+        event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
+        event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.5)}}),
+        event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(3.5)}})};
     EXPECT_THAT(states(with_exit(3), poller),
-                ElementsAre(held(State::starting, 0.5, 2), held(State::training, 2, 3), held(State::draining, 3, 3.5)));
+                ElementsAre(held(State::starting, 0.5, 2), held(State::training, 2, 3),
+                            held(State::draining, 3, 3.5)));
 }
 
 TEST(Jobs, ALaunchersWholeSecondsAreHeldAgainstWhatIsKnown)
 {
-    std::vector<Event> const poller{event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
-                                    event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.2)}}),
-                                    event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(2.9)}})};
-    EXPECT_THAT(states(with_exit(3), poller), ElementsAre(held(State::starting, 0.25, 2), held(State::training, 2, 3)))
+    std::vector<Event> const poller{
+        event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
+        event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.2)}}),
+        event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(2.9)}})};
+    EXPECT_THAT(states(with_exit(3), poller),
+                ElementsAre(held(State::starting, 0.25, 2), held(State::training, 2, 3)))
         << "no job begins before it is submitted, and none ends before its trainer's last word";
 }
 
 TEST(Jobs, WithoutTheLaunchersTimesThePollerAndTheTrainerCount)
 {
-    std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "1"}}), event(4, "job-ended", "EAST", {{"job", "1"}})};
-    EXPECT_THAT(states(with_exit(3), poller), ElementsAre(held(State::starting, 0.75, 2), held(State::training, 2, 3)));
+    std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "1"}}),
+                                    event(4, "job-ended", "EAST", {{"job", "1"}})};
+    EXPECT_THAT(states(with_exit(3), poller),
+                ElementsAre(held(State::starting, 0.75, 2), held(State::training, 2, 3)));
 }
 
 TEST(Jobs, AStartThatThePollerSawAfterTheTrainersExitIsNoSecondJob)
 {
-    std::vector<Event> const poller{event(3.5, "job-started", "EAST", {{"job", "1"}}), event(3.6, "job-ended", "EAST", {{"job", "1"}})};
+    std::vector<Event> const poller{event(3.5, "job-started", "EAST", {{"job", "1"}}),
+                                    event(3.6, "job-ended", "EAST", {{"job", "1"}})};
     EXPECT_EQ(jobs_of(with_exit(3), poller, {"EAST"}).size(), 1U);
 }
 
 TEST(Jobs, AJobThatDiedBeforeItsTrainerSpokeHeldDevicesToo)
 {
-    std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "7"}, {"started", text(0.5)}}),
-                                    event(2, "job-failed", "EAST", {{"job", "7"}, {"ended", text(1.5)}})};
+    std::vector<Event> const poller{
+        event(0.75, "job-started", "EAST", {{"job", "7"}, {"started", text(0.5)}}),
+        event(2, "job-failed", "EAST", {{"job", "7"}, {"ended", text(1.5)}})};
     EXPECT_THAT(states({}, poller), ElementsAre(held(State::starting, 0.5, 1.5)));
 }
 
 TEST(Jobs, ARunningOneGoesOnToTheEndOfTheRecord)
 {
-    EXPECT_THAT(states(trained, {}, {step(3, 1, 60)}, 3), ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
+    EXPECT_THAT(states(trained, {}, {step(3, 1, 60)}, 3),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
 }
 
 TEST(Edges, AreToldApartByWhetherAnotherSiteWasInItsRounds)
@@ -111,11 +126,15 @@ TEST(Edges, AreToldApartByWhetherAnotherSiteWasInItsRounds)
 
 class Windows : public testing::Test {
   protected:
-    static Event open(double hours, char const* id) { return event(hours, "window-open", "EAST", {{"window", id}}); }
+    static Event open(double hours, char const* id)
+    {
+        return event(hours, "window-open", "EAST", {{"window", id}});
+    }
     void forget_the_closing()
     {
         files.poller.erase(files.poller.begin() + 2);
-        for (auto const& e : files.poller) ASSERT_FALSE(e.type == "window-close" && e.site == "EAST");
+        for (auto const& e : files.poller)
+            ASSERT_FALSE(e.type == "window-close" && e.site == "EAST");
     }
     std::vector<Span> of_east() const
     {
@@ -146,7 +165,9 @@ TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheNextOpening)
 TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
 {
     forget_the_closing();
-    files.poller.push_back(event(1.5, "decision", "EAST", {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
+    files.poller.push_back(
+        event(1.5, "decision", "EAST",
+              {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
 }
 
@@ -169,15 +190,20 @@ TEST_F(Doubts, AreSaidWhereAClockWasSetBack)
 {
     files.sites[0].metrics.push_back(step(1.9, 900, 60));
     files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
-    EXPECT_THAT(texts(), ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
-                                     testing::HasSubstr("clock of EAST was set back by 360.0 s")));
+    EXPECT_THAT(texts(),
+                ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
+                            testing::HasSubstr("clock of EAST was set back by 360.0 s")));
     EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("doubtful: the clock of EAST"));
 }
 
 TEST_F(Doubts, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
 {
-    files.sites[0].events.insert(files.sites[0].events.begin() + 2, event(1.5, "state", "EAST", {{"state", "training"}, {"job", "2"}}));
-    EXPECT_THAT(texts(), ElementsAre(testing::HasSubstr("two jobs of EAST held devices at once for 3600.0 real s")));
+    files.sites[0].events.insert(
+        files.sites[0].events.begin() + 2,
+        event(1.5, "state", "EAST", {{"state", "training"}, {"job", "2"}}));
+    EXPECT_THAT(
+        texts(),
+        ElementsAre(testing::HasSubstr("two jobs of EAST held devices at once for 3600.0 real s")));
 }
 
 class Status : public testing::Test {
@@ -202,7 +228,8 @@ TEST_F(Status, IsWaitingForDevicesWhereAWindowIsOpenWithoutAJob)
 TEST_F(Status, IsStoppedWhereAJobWasStoppedInAnOpenWindow)
 {
     leave_west_open();
-    files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}, {"why", "asked to stop"}}));
+    files.poller.push_back(event(3.0, "job-drained", "WEST",
+                                 {{"window", "w"}, {"job", "1"}, {"why", "asked to stop"}}));
     EXPECT_EQ(word(), "stopped");
     files.poller.push_back(event(3.2, "job-submitted", "WEST", {{"window", "w"}, {"job", "2"}}));
     EXPECT_EQ(word(), "waiting for devices");
@@ -250,7 +277,8 @@ TEST_F(Evaluation, OfAnOlderCommitSaysSo)
     auto const stale = account(1, 0);
     ASSERT_TRUE(stale.held_out);
     EXPECT_EQ(stale.held_out->newer, 2);
-    EXPECT_THAT(stale.notes, testing::Contains(testing::Pair("Held-out loss", testing::HasSubstr("commit 2 by now"))));
+    EXPECT_THAT(stale.notes, testing::Contains(testing::Pair(
+                                 "Held-out loss", testing::HasSubstr("commit 2 by now"))));
 }
 
 TEST_F(Evaluation, OfAnotherRunIsNotShown)

@@ -41,9 +41,13 @@ TEST(Page, PolicyAllowsNothingButTheTwoScriptsInside)
     auto const html = page_of(account_named("demo"), "var x = \"</script>\";");
     auto const policy = html.substr(html.find("Content-Security-Policy"), 400);
     EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
-    auto const script_sources = policy.substr(policy.find("script-src"), policy.find("style-src") - policy.find("script-src"));
+    auto const script_sources = policy.substr(policy.find("script-src"),
+                                              policy.find("style-src") - policy.find("script-src"));
     EXPECT_THAT(script_sources, Not(HasSubstr("unsafe")));
-    EXPECT_THAT(script_sources, HasSubstr("'sha256-" + base64(sha256(std::string_view("var x = \"<\\/script>\";")).bytes) + "'"));
+    EXPECT_THAT(
+        script_sources,
+        HasSubstr("'sha256-" + base64(sha256(std::string_view("var x = \"<\\/script>\";")).bytes) +
+                  "'"));
     EXPECT_THAT(html, Not(HasSubstr("{{")));
 }
 

@@ -18,7 +18,8 @@ class Program : public testing::Test {
     /// Answers the exit code; `printed` holds all that it said.
     int report(std::vector<std::string> const& more)
     {
-        std::vector<std::string> words{std::string(CURTAIL_BIN_DIR) + "/curtail-report", (folder_ / "run.json").string(), "--trace",
+        std::vector<std::string> words{std::string(CURTAIL_BIN_DIR) + "/curtail-report",
+                                       (folder_ / "run.json").string(), "--trace",
                                        (folder_ / "trace.csv").string(), "--quiet"};
         words.insert(words.end(), more.begin(), more.end());
         auto outcome = curtail::test::run_program(std::move(words));
@@ -41,7 +42,8 @@ TEST_F(Program, NeverWritesOverAnInput)
     EXPECT_EQ(read_file(folder_ / "run.json").value(), run);
     EXPECT_EQ(read_file(folder_ / "trace.csv").value(), trace);
     EXPECT_EQ(read_file(folder_ / "clock.json").value(), clock);
-    EXPECT_FALSE(std::filesystem::exists(folder_ / "other.json") || std::filesystem::exists(folder_ / "run.html"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "other.json") ||
+                 std::filesystem::exists(folder_ / "run.html"));
 }
 
 TEST_F(Program, PrintsItsTablesAndWritesTheDocumentAlsoWhereThePageCannotBeMade)
@@ -59,7 +61,8 @@ TEST_F(Program, SaysOnWhichSideOfTheUnigramEntropyTheModelIs)
     EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.875 below"));
     auto value = json::parse_file(folder_ / "evaluation.json").value();
     auto object = *value.as_object();
-    ASSERT_TRUE(write_file(folder_ / "evaluation.json", json::to_string(object.set("held_out_loss_nats", 8.0))));
+    ASSERT_TRUE(write_file(folder_ / "evaluation.json",
+                           json::to_string(object.set("held_out_loss_nats", 8.0))));
     report(nowhere);
     EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.250 above"));
 }

@@ -37,7 +37,10 @@ struct Window {
     double dirty;
     double close;
 };
-std::vector<Window> const windows{{0, 300, 7500, 8100}, {0, 8400, 23100, 23700}, {2, 16800, 54600, 55200}, {1, 36300, 61500, 62100}};
+std::vector<Window> const windows{{0, 300, 7500, 8100},
+                                  {0, 8400, 23100, 23700},
+                                  {2, 16800, 54600, 55200},
+                                  {1, 36300, 61500, 62100}};
 
 /// Not atomic and not durable, so that making a run takes no time.
 void put(fs::path const& path, std::string const& content)
@@ -57,53 +60,66 @@ class Maker {
         json::Array sites;
         for (auto const& name : names) {
             auto const file = "sites-in/" + name + ".json";
-            put(folder_ / file, json::to_pretty(json::Object{{"site", name},
-                                                             {"region", region(name)},
-                                                             {"label", "private cluster" + how_.region_suffix},
-                                                             {"devices", "2 CPU ranks" + how_.region_suffix},
-                                                             {"ranks", 2},
-                                                             {"launcher", json::Object{{"kind", "local"}, {"script", "none.sh"}}}}));
+            put(folder_ / file,
+                json::to_pretty(json::Object{
+                    {"site", name},
+                    {"region", region(name)},
+                    {"label", "private cluster" + how_.region_suffix},
+                    {"devices", "2 CPU ranks" + how_.region_suffix},
+                    {"ranks", 2},
+                    {"launcher", json::Object{{"kind", "local"}, {"script", "none.sh"}}}}));
             sites.emplace_back(file);
         }
-        put(folder_ / "model.json", R"({"name": "demo", "depth": 2, "sequence": 256, "vocabulary": 2048})");
-        put(folder_ / "run.json", json::to_pretty(json::Object{{"run", "demo"},
-                                                               {"folder", "."},
-                                                               {"store", "file:store"},
-                                                               {"model", "model.json"},
-                                                               {"data", json::Object{{"folder", "data"}}},
-                                                               {"training", json::Object{{"batch_tokens", step_tokens}}},
-                                                               {"rounds", json::Object{{"block_tokens", step_tokens}}},
-                                                               {"sites", sites}}));
+        put(folder_ / "model.json",
+            R"({"name": "demo", "depth": 2, "sequence": 256, "vocabulary": 2048})");
+        put(folder_ / "run.json",
+            json::to_pretty(json::Object{{"run", "demo"},
+                                         {"folder", "."},
+                                         {"store", "file:store"},
+                                         {"model", "model.json"},
+                                         {"data", json::Object{{"folder", "data"}}},
+                                         {"training", json::Object{{"batch_tokens", step_tokens}}},
+                                         {"rounds", json::Object{{"block_tokens", step_tokens}}},
+                                         {"sites", sites}}));
         write_trace();
     }
 
     void happen()
     {
         put(folder_ / "clock.json",
-            json::to_string(json::Object{
-                {"origin", format_time(clock_.origin)}, {"real_origin", format_time(clock_.real_origin)}, {"factor", factor}}));
+            json::to_string(json::Object{{"origin", format_time(clock_.origin)},
+                                         {"real_origin", format_time(clock_.real_origin)},
+                                         {"factor", factor}}));
         commit(rounds::Commit::Kind::genesis, real(300) + Millis{900}, {});
         for (auto const& w : windows) schedule(w);
         for (int i = 0; i < how_.chatter; ++i)
             events_[0].push_back(
-                {real(9000) + Millis{i}, "cut", names[0], {{"member", names[0] + ".00000002.2"}, {"seq", i}, {"tokens", 2048}}});
+                {real(9000) + Millis{i},
+                 "cut",
+                 names[0],
+                 {{"member", names[0] + ".00000002.2"}, {"seq", i}, {"tokens", 2048}}});
         train();
-        std::stable_sort(poller_.begin(), poller_.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
+        std::stable_sort(poller_.begin(), poller_.end(),
+                         [](auto const& a, auto const& b) { return a.time < b.time; });
         write_events(folder_ / "poller/events.jsonl", poller_);
         for (std::size_t s = 0; s < names.size(); ++s) {
             auto& events = events_[s];
-            std::stable_sort(events.begin(), events.end(), [](auto const& a, auto const& b) { return a.time < b.time; });
+            std::stable_sort(events.begin(), events.end(),
+                             [](auto const& a, auto const& b) { return a.time < b.time; });
             write_events(folder_ / "sites" / names[s] / "events.jsonl", events);
             put(folder_ / "sites" / names[s] / "metrics.jsonl", metrics_[s]);
         }
         auto const until = signal_text(std::min(how_.stop_at, end_of_trace));
         json::Array sites;
-        for (auto const& name : names) sites.emplace_back(json::Object{{"site", name}, {"evaluated_until", until}});
+        for (auto const& name : names)
+            sites.emplace_back(json::Object{{"site", name}, {"evaluated_until", until}});
         put(folder_ / "poller/state.json", json::to_string(json::Object{{"sites", sites}}));
         if (how_.evaluated)
             put(folder_ / "evaluation.json",
-                json::to_string(
-                    json::Object{{"commit", number_}, {"held_out_loss_nats", 4.875}, {"unigram_entropy_nats", 6.75}, {"tokens", 40'960}}));
+                json::to_string(json::Object{{"commit", number_},
+                                             {"held_out_loss_nats", 4.875},
+                                             {"unigram_entropy_nats", 6.75},
+                                             {"tokens", 40'960}}));
     }
 
   private:
@@ -115,10 +131,14 @@ class Maker {
         std::int64_t seq{0};
     };
 
-    [[nodiscard]] std::string region(std::string const& name) const { return name == names[0] ? name + how_.region_suffix : name; }
+    [[nodiscard]] std::string region(std::string const& name) const
+    {
+        return name == names[0] ? name + how_.region_suffix : name;
+    }
     [[nodiscard]] Time real(double trace_s) const
     {
-        return clock_.to_real(clock_.origin + std::chrono::round<Millis>(FractionalSeconds(trace_s)));
+        return clock_.to_real(clock_.origin +
+                              std::chrono::round<Millis>(FractionalSeconds(trace_s)));
     }
     [[nodiscard]] std::string signal_text(double trace_s) const
     {
@@ -128,7 +148,8 @@ class Maker {
 
     void write_trace() const
     {
-        auto content = read_file(fs::path(CURTAIL_SOURCE_DIR) / "signals/mci_2026-01-11.csv").value();
+        auto content =
+            read_file(fs::path(CURTAIL_SOURCE_DIR) / "signals/mci_2026-01-11.csv").value();
         std::string out;
         int row = 0;
         for (auto const line : split(content, '\n')) {
@@ -150,19 +171,22 @@ class Maker {
         std::string lines;
         for (auto const& event : events) {
             if (!recorded(event.time)) continue;
-            json::Object line{{"time", format_time(event.time)}, {"type", event.type}, {"site", event.site}};
+            json::Object line{
+                {"time", format_time(event.time)}, {"type", event.type}, {"site", event.site}};
             for (auto const& [key, value] : event.details.members()) line.set(key, value);
             lines += json::to_string(line) + "\n";
         }
         put(path, lines);
     }
 
-    void poll(double trace_s, double late_s, std::string type, std::size_t site, json::Object details)
+    void poll(double trace_s, double late_s, std::string type, std::size_t site,
+              json::Object details)
     {
-        poller_.push_back(
-            {real(trace_s) + std::chrono::round<Millis>(FractionalSeconds(late_s)), std::move(type), names[site], std::move(details)});
+        poller_.push_back({real(trace_s) + std::chrono::round<Millis>(FractionalSeconds(late_s)),
+                           std::move(type), names[site], std::move(details)});
     }
-    void decide(double at, std::size_t site, char const* from, char const* to, std::string const& reason, double intensity)
+    void decide(double at, std::size_t site, char const* from, char const* to,
+                std::string const& reason, double intensity)
     {
         poll(at, 0.05, "decision", site,
              {{"signal_time", signal_text(at)},
@@ -182,24 +206,34 @@ class Maker {
         poll(w.open, 1.1, "job-started", w.site, {{"window", window}, {"job", job}});
         decide(w.dirty, w.site, "open", "closing", "turned_dirty", 458);
         decide(w.close, w.site, "closing", "closed", "delay_over", 458);
-        poll(w.close, 0.06, "window-close", w.site, {{"window", window}, {"signal_time", signal_text(w.close)}});
-        poll(w.close, 0.1, "job-drained", w.site, {{"window", window}, {"job", job}, {"why", "window closed"}});
-        poll(w.close, 1.3, "job-ended", w.site, {{"window", window}, {"job", job}, {"state", "COMPLETED"}, {"exit_code", 0}});
+        poll(w.close, 0.06, "window-close", w.site,
+             {{"window", window}, {"signal_time", signal_text(w.close)}});
+        poll(w.close, 0.1, "job-drained", w.site,
+             {{"window", window}, {"job", job}, {"why", "window closed"}});
+        poll(w.close, 1.3, "job-ended", w.site,
+             {{"window", window}, {"job", job}, {"state", "COMPLETED"}, {"exit_code", 0}});
         Time const open = real(w.open);
         Time const stop = real(w.close) + Millis{250};
         auto& events = events_[w.site];
         auto const member = names[w.site] + ".0000000" + job + "." + job;
-        events.push_back({open + Millis{500}, "state", names[w.site], {{"state", "starting"}, {"job", job}}});
         events.push_back(
-            {open + Millis{510},
-             "trainer-start",
-             names[w.site],
-             {{"job", job}, {"ranks", 2}, {"commit", number_}, {"build", json::Object{{"version", "0.1.0"}, {"commit", "abc"}}}}});
-        events.push_back({open + Millis{1400}, "joined", names[w.site], {{"member", member}, {"commit", number_}}});
+            {open + Millis{500}, "state", names[w.site], {{"state", "starting"}, {"job", job}}});
+        events.push_back({open + Millis{510},
+                          "trainer-start",
+                          names[w.site],
+                          {{"job", job},
+                           {"ranks", 2},
+                           {"commit", number_},
+                           {"build", json::Object{{"version", "0.1.0"}, {"commit", "abc"}}}}});
+        events.push_back({open + Millis{1400},
+                          "joined",
+                          names[w.site],
+                          {{"member", member}, {"commit", number_}}});
         events.push_back({stop, "stop-requested", names[w.site], {}});
         events.push_back({stop, "state", names[w.site], {{"state", "draining"}, {"job", job}}});
         events.push_back({stop + Millis{700}, "left", names[w.site], {{"seq", 9}}});
-        events.push_back({stop + Millis{800}, "state", names[w.site], {{"state", "ended"}, {"job", job}}});
+        events.push_back(
+            {stop + Millis{800}, "state", names[w.site], {{"state", "ended"}, {"job", job}}});
         events.push_back({stop + Millis{810}, "trainer-exit", names[w.site], {{"code", 0}}});
         jobs_.push_back({w.site, open + Millis{2000}, stop, member});
     }
@@ -208,17 +242,19 @@ class Maker {
     void step(std::size_t site, Time end, std::int64_t number, std::int64_t own, Millis took)
     {
         auto const progress = totals_.tokens + own * step_tokens;
-        double const loss = 4.6 + 3.0 * std::exp(-static_cast<double>(progress) / 2.5e5) + noise_(random_);
+        double const loss =
+            4.6 + 3.0 * std::exp(-static_cast<double>(progress) / 2.5e5) + noise_(random_);
         if (!recorded(end)) return;
-        metrics_[site] += json::to_string(json::Object{{"time", format_time(end)},
-                                                       {"step", number},
-                                                       {"round", round_},
-                                                       {"tokens", step_tokens},
-                                                       {"progress_tokens", progress},
-                                                       {"loss", loss},
-                                                       {"lr_scale", 1.0},
-                                                       {"step_s", FractionalSeconds(took).count()}}) +
-                          "\n";
+        metrics_[site] +=
+            json::to_string(json::Object{{"time", format_time(end)},
+                                         {"step", number},
+                                         {"round", round_},
+                                         {"tokens", step_tokens},
+                                         {"progress_tokens", progress},
+                                         {"loss", loss},
+                                         {"lr_scale", 1.0},
+                                         {"step_s", FractionalSeconds(took).count()}}) +
+            "\n";
     }
 
     /// Rounds one after the other: all sites that are ready train, then exchange.
@@ -241,20 +277,27 @@ class Maker {
                 auto& mine = steps[job->member];
                 auto const before = mine;
                 std::string const job_number(1, job->member[names[job->site].size() + 8]);
-                events_[job->site].push_back({t, "state", names[job->site], {{"state", "training"}, {"job", job_number}}});
+                events_[job->site].push_back(
+                    {t, "state", names[job->site], {{"state", "training"}, {"job", job_number}}});
                 for (Time at = t + pace; at <= end; at += pace) {
-                    if (mine == 0) events_[job->site].push_back({at, "first-step", names[job->site], {{"round", round_}}});
+                    if (mine == 0)
+                        events_[job->site].push_back(
+                            {at, "first-step", names[job->site], {{"round", round_}}});
                     step(job->site, at, mine + 1, mine - before, pace);
                     ++mine;
                 }
                 ++job->seq;
                 auto const made = mine - before;
                 if (end < job->stop)
-                    events_[job->site].push_back({end, "state", names[job->site], {{"state", "exchange"}, {"job", job_number}}});
-                events_[job->site].push_back({end + Millis{100},
-                                              "contributed",
-                                              names[job->site],
-                                              {{"member", job->member}, {"seq", job->seq}, {"tokens", made * step_tokens}}});
+                    events_[job->site].push_back({end,
+                                                  "state",
+                                                  names[job->site],
+                                                  {{"state", "exchange"}, {"job", job_number}}});
+                events_[job->site].push_back(
+                    {end + Millis{100},
+                     "contributed",
+                     names[job->site],
+                     {{"member", job->member}, {"seq", job->seq}, {"tokens", made * step_tokens}}});
                 rounds::Decided d;
                 d.member = {job->member};
                 d.seq = {job->seq};
@@ -268,8 +311,10 @@ class Maker {
                 if (made > 0) decided.push_back(d);
             }
             Time const merged = end + Millis{static_cast<int>(exchange_s * 1000)};
-            std::sort(decided.begin(), decided.end(), [](auto const& a, auto const& b) { return a.member < b.member; });
-            if (recorded(merged) && !decided.empty()) commit(rounds::Commit::Kind::merge, merged, decided);
+            std::sort(decided.begin(), decided.end(),
+                      [](auto const& a, auto const& b) { return a.member < b.member; });
+            if (recorded(merged) && !decided.empty())
+                commit(rounds::Commit::Kind::merge, merged, decided);
             t = merged;
         }
     }
@@ -293,7 +338,9 @@ class Maker {
         for (auto& d : decided) d.scale = d.inlined ? 0 : scale;
         c.decided = decided;
         c.by = {decided.empty() ? MemberId{"CAISO_NORTH.00000001.0"} : decided.front().member, 1};
-        c.model = {{round_}, {{"w0", rounds::model_name({round_}, c.by.member, 1, "w0"), 4'000'000, sha256(std::to_string(round_))}}};
+        c.model = {{round_},
+                   {{"w0", rounds::model_name({round_}, c.by.member, 1, "w0"), 4'000'000,
+                     sha256(std::to_string(round_))}}};
         recent_.push_back({{round_}, c.number});
         if (recent_.size() > 4) recent_.erase(recent_.begin());
         c.recent = recent_;
@@ -305,7 +352,8 @@ class Maker {
 
     fs::path folder_;
     Synthetic how_;
-    TimeScale clock_{parse_time("2026-01-11T17:00Z").value(), parse_time("2026-11-21T09:00:00.500Z").value(), factor};
+    TimeScale clock_{parse_time("2026-01-11T17:00Z").value(),
+                     parse_time("2026-11-21T09:00:00.500Z").value(), factor};
     std::vector<Event> poller_;
     std::map<std::size_t, std::vector<Event>> events_;
     std::map<std::size_t, std::string> metrics_;

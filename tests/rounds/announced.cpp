@@ -1,4 +1,5 @@
-// Work that a site has announced, or believes to have announced: none of it is thrown away or replaced unseen.
+// Work that a site has announced, or believes to have announced: none of it is thrown away or
+// replaced unseen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,8 @@ using testing::HasSubstr;
 
 MemberId const member_a{"A.00000011.2"};
 
-/// A header that the store refuses to read, of a dead member with the only block of the run; a site that starts beside it.
+/// A header that the store refuses to read, of a dead member with the only block of the run; a site
+/// that starts beside it.
 class Refused : public ByHand {
   protected:
     Refused() : ByHand(small_run(1)) {}
@@ -30,7 +32,8 @@ class Refused : public ByHand {
     {
         if (!left_behind) return std::nullopt;
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
-        if (auto const* note = std::get_if<Note>(&output)) notes.push_back(note->type + json::to_string(note->details));
+        if (auto const* note = std::get_if<Note>(&output))
+            notes.push_back(note->type + json::to_string(note->details));
         auto const* train = std::get_if<Train>(&output);
         if (train == nullptr || train->held.empty()) return std::nullopt;
         trains_since = now;
@@ -44,8 +47,9 @@ class Refused : public ByHand {
         Intents intents;
         intents.admit = Admission{{{"B"}, 0x22}, 1'000'000};
         intents.remove = {{member_a, Removal::silent}};
-        auto const joined = next(run, *decode_commit(second, "commits/00000002.json"), sha256(second), {dead, 1},
-                                 from_unix_ms(1'600'000'000'000), {}, intents);
+        auto const joined =
+            next(run, *decode_commit(second, "commits/00000002.json"), sha256(second), {dead, 1},
+                 from_unix_ms(1'600'000'000'000), {}, intents);
         objects["commits/00000003.json"] = encode(*joined).bytes;
         site = Site({{{"A"}, 0x33}, run, 0});
         left_behind = true;
@@ -73,14 +77,17 @@ TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
         leave_behind();
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::ok) << error.message();
-        auto const fourth = *decode_commit(objects.at("commits/00000004.json"), "commits/00000004.json");
-        EXPECT_NE(fourth.find(dead), nullptr) << "a starter removes nobody whose work it could not look for";
+        auto const fourth =
+            *decode_commit(objects.at("commits/00000004.json"), "commits/00000004.json");
+        EXPECT_NE(fourth.find(dead), nullptr)
+            << "a starter removes nobody whose work it could not look for";
         ASSERT_TRUE(trains_since) << "the block was never free";
         EXPECT_EQ(site.tip()->find(dead), nullptr);
         auto const longest = run.params.drop_after + run.params.skew;
         EXPECT_GE(*trains_since - *refused_since, longest);
         EXPECT_LE(*trains_since - *refused_since, 3 * longest);
-        EXPECT_THAT(notes, testing::Contains(AllOf(HasSubstr("header-unreadable"), HasSubstr(name), HasSubstr("Input/output error"))));
+        EXPECT_THAT(notes, testing::Contains(AllOf(HasSubstr("header-unreadable"), HasSubstr(name),
+                                                   HasSubstr("Input/output error"))));
     }
 }
 
@@ -95,7 +102,8 @@ TEST_F(Refused, ByAStoreThatMayOnlyBeAwayTheirMemberStays)
     EXPECT_NE(site.tip()->find(dead), nullptr);
 }
 
-/// A store that now and then does not answer for headers, and a process that is asked to leave with work to announce.
+/// A store that now and then does not answer for headers, and a process that is asked to leave with
+/// work to announce.
 class Headers : public ByHand {
   protected:
     Input got(Get const& get) override
@@ -104,14 +112,16 @@ class Headers : public ByHand {
         if (header && unanswered > 0 && unanswered-- > 0) return Unknown{get.op, "time-out"};
         auto answer = ByHand::got(get);
         auto* read = std::get_if<Got>(&answer);
-        if (header && read != nullptr && read_badly > 0 && read_badly-- > 0) read->bytes.back() ^= 1;
+        if (header && read != nullptr && read_badly > 0 && read_badly-- > 0)
+            read->bytes.back() ^= 1;
         return answer;
     }
     Input created(Create const& create) override
     {
         auto answer = ByHand::created(create);
         bool const header = create.name.rfind("contrib/", 0) == 0;
-        if (header && replies_lost > 0 && replies_lost-- > 0) return Unknown{create.op, "reply lost"};
+        if (header && replies_lost > 0 && replies_lost-- > 0)
+            return Unknown{create.op, "reply lost"};
         return answer;
     }
     std::optional<Input> work(Output const& output) override

@@ -14,8 +14,12 @@ namespace curtail::rounds::test {
 /// One machine, driven by hand against a store of names.
 class ByHand : public testing::Test {
   protected:
-    explicit ByHand(RunSpec spec = small_run()) : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0}) {}
-    /// Answers questions to the store until the machine asks something else, waits for long or exits; answers its last outputs.
+    explicit ByHand(RunSpec spec = small_run())
+        : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0})
+    {
+    }
+    /// Answers questions to the store until the machine asks something else, waits for long or
+    /// exits; answers its last outputs.
     std::vector<Output> serve(Input input)
     {
         for (int i = 0;; ++i) {
@@ -31,8 +35,9 @@ class ByHand : public testing::Test {
                 if (auto const worked = work(output)) answer = worked;
             }
             if (!answer) {
-                bool const asks =
-                    std::any_of(outputs.begin(), outputs.end(), [](Output const& o) { return std::holds_alternative<LoadModel>(o); });
+                bool const asks = std::any_of(outputs.begin(), outputs.end(), [](Output const& o) {
+                    return std::holds_alternative<LoadModel>(o);
+                });
                 if (asks || !site.wake() || i > 10'000) return outputs;
                 now = std::max(now, *site.wake());
                 answer = Tick{};
@@ -56,7 +61,8 @@ class ByHand : public testing::Test {
     static Error exit_error(std::vector<Output> const& outputs)
     {
         auto const* exit = outputs.empty() ? nullptr : std::get_if<Exit>(&outputs.back());
-        return exit != nullptr && exit->error ? *exit->error : Error{ExitCode::ok, "no error", "", ""};
+        return exit != nullptr && exit->error ? *exit->error
+                                              : Error{ExitCode::ok, "no error", "", ""};
     }
     RunSpec run;
     MonoTime now{Seconds{1}};

@@ -4,7 +4,8 @@
 namespace curtail::rounds::test {
 
 /// A small run with times of seconds.
-inline RunSpec small_run(std::int64_t blocks = 40, std::vector<SiteId> sites = {{"A"}, {"B"}, {"C"}})
+inline RunSpec small_run(std::int64_t blocks = 40,
+                         std::vector<SiteId> sites = {{"A"}, {"B"}, {"C"}})
 {
     RunSpec run;
     run.run = {"test"};
@@ -27,7 +28,8 @@ inline RunSpec small_run(std::int64_t blocks = 40, std::vector<SiteId> sites = {
     return run;
 }
 
-inline MemberId member(std::string const& site, std::int64_t admitted, std::uint32_t nonce = 0xabcdef01)
+inline MemberId member(std::string const& site, std::int64_t admitted,
+                       std::uint32_t nonce = 0xabcdef01)
 {
     char hex[9];
     std::snprintf(hex, sizeof hex, "%08x", nonce);
@@ -36,7 +38,8 @@ inline MemberId member(std::string const& site, std::int64_t admitted, std::uint
 
 inline PartRef part(std::string part_name, std::string name, std::string const& content = "content")
 {
-    return {std::move(part_name), std::move(name), static_cast<std::int64_t>(content.size()), sha256(content)};
+    return {std::move(part_name), std::move(name), static_cast<std::int64_t>(content.size()),
+            sha256(content)};
 }
 
 }  // namespace curtail::rounds::test

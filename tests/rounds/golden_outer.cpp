@@ -14,12 +14,19 @@ class GoldenOuter : public testing::Test {
   protected:
     GoldenOuter()
     {
-        auto opened = tensors::TensorReader::open(test::golden_folder() / "outer.h5", {.compressed = true});
+        auto opened =
+            tensors::TensorReader::open(test::golden_folder() / "outer.h5", {.compressed = true});
         if (!opened) throw std::runtime_error(opened.error().message());
         file.emplace(std::move(*opened));
     }
-    std::vector<float> values(std::string const& name) const { return file->read<float>(name).value(); }
-    float setting(char const* name) const { return static_cast<float>(file->attributes().find(name)->as_number().value()); }
+    std::vector<float> values(std::string const& name) const
+    {
+        return file->read<float>(name).value();
+    }
+    float setting(char const* name) const
+    {
+        return static_cast<float>(file->attributes().find(name)->as_number().value());
+    }
     bool has(std::string const& name) const { return file->find(name) != nullptr; }
 
     /// g of one round: what its sites learned from `base`, weighted by their tokens.
@@ -35,14 +42,17 @@ class GoldenOuter : public testing::Test {
             deltas.push_back(std::move(d));
         }
         std::vector<float> g(base.size());
-        weighted_sum(std::vector<std::span<float const>>(deltas.begin(), deltas.end()), scales(weighed, 250), g);
+        weighted_sum(std::vector<std::span<float const>>(deltas.begin(), deltas.end()),
+                     scales(weighed, 250), g);
         return g;
     }
-    static void expect_near(std::vector<float> const& found, std::vector<float> const& wanted, std::string const& what)
+    static void expect_near(std::vector<float> const& found, std::vector<float> const& wanted,
+                            std::string const& what)
     {
         ASSERT_EQ(found.size(), wanted.size()) << what;
         for (std::size_t i = 0; i < found.size(); ++i)
-            ASSERT_NEAR(found[i], wanted[i], 1e-6 * std::max(1.0F, std::abs(wanted[i]))) << what << " " << i;
+            ASSERT_NEAR(found[i], wanted[i], 1e-6 * std::max(1.0F, std::abs(wanted[i])))
+                << what << " " << i;
     }
     std::optional<tensors::TensorReader> file;
 };
@@ -52,7 +62,8 @@ TEST_F(GoldenOuter, AveragesAndNesterovStepsAreTheReferences)
     auto base = values("base_0");
     std::vector<float> momentum(base.size(), 0);
     int rounds = 0;
-    for (std::string round = "round_0/"; has(round + "tokens"); round = "round_" + std::to_string(++rounds) + "/") {
+    for (std::string round = "round_0/"; has(round + "tokens");
+         round = "round_" + std::to_string(++rounds) + "/") {
         auto const g = average(round, base);
         auto averaged = base;
         average_step(averaged, g);

@@ -1,4 +1,5 @@
-// What a site has prepared does not fit any more when others were faster: it builds anew, or makes way.
+// What a site has prepared does not fit any more when others were faster: it builds anew, or makes
+// way.
 #include <gtest/gtest.h>
 
 #include "by_hand.hpp"
@@ -10,8 +11,9 @@ using test::ByHand;
 using test::part;
 using test::small_run;
 
-/// Site A with a trainer that makes as many steps as it is allowed. Merges and storing weights are the test's business where it says
-/// so, and fail before. B is a member that was last seen years ago.
+/// Site A with a trainer that makes as many steps as it is allowed. Merges and storing weights are
+/// the test's business where it says so, and fail before. B is a member that was last seen years
+/// ago.
 class Interrupted : public ByHand {
   protected:
     explicit Interrupted() : ByHand(quantum_of_four()) {}
@@ -26,9 +28,12 @@ class Interrupted : public ByHand {
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
         if (auto const* adopt = std::get_if<Adopt>(&output)) return Adopted{adopt->op};
         if (auto const* train = std::get_if<Train>(&output)) return step(train->held);
-        if (auto const* cut = std::get_if<Cut>(&output)) return CutReady{cut->op, std::exchange(since, {}), 1, {1.0}, {0}};
-        if (auto const* delta = std::get_if<StoreDelta>(&output)) return Stored{delta->op, {part("d0", delta->parts[0].name)}};
-        if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges) return Unavailable{merge->op, "not now"};
+        if (auto const* cut = std::get_if<Cut>(&output))
+            return CutReady{cut->op, std::exchange(since, {}), 1, {1.0}, {0}};
+        if (auto const* delta = std::get_if<StoreDelta>(&output))
+            return Stored{delta->op, {part("d0", delta->parts[0].name)}};
+        if (auto const* merge = std::get_if<Merge>(&output); merge != nullptr && !merges)
+            return Unavailable{merge->op, "not now"};
         return std::nullopt;
     }
     std::optional<Input> step(Ranges const& held)
@@ -41,7 +46,10 @@ class Interrupted : public ByHand {
         return Stepped{blocks, FractionalSeconds{1}};
     }
 
-    [[nodiscard]] Commit commit(CommitNumber number) const { return *decode_commit(objects.at(commit_name(number)), commit_name(number)); }
+    [[nodiscard]] Commit commit(CommitNumber number) const
+    {
+        return *decode_commit(objects.at(commit_name(number)), commit_name(number));
+    }
     [[nodiscard]] Commit newest() const
     {
         CommitNumber n{1};
@@ -49,12 +57,15 @@ class Interrupted : public ByHand {
         return commit(n);
     }
     /// Another writer's commit on top of the newest.
-    Commit append(std::vector<Found> const& found, Intents const& intents, Time at = from_unix_ms(1'600'000'000'000))
+    Commit append(std::vector<Found> const& found, Intents const& intents,
+                  Time at = from_unix_ms(1'600'000'000'000))
     {
         auto const parent = newest();
         Writer const by{test::member("C", 0), parent.number.value};
         auto made = *next(run, parent, encode(parent).sha256, by, at, found, intents);
-        if (made.kind == Commit::Kind::merge) made.model = {made.round, {part("w0", model_name(made.round, by.member, by.attempt, "w0"))}};
+        if (made.kind == Commit::Kind::merge)
+            made.model = {made.round,
+                          {part("w0", model_name(made.round, by.member, by.attempt, "w0"))}};
         objects[commit_name(made.number)] = encode(made).bytes;
         return made;
     }
@@ -107,14 +118,17 @@ TEST_F(Interrupted, LoneWeightsAreNotCommittedWhenWorkInThemWasRefusedMeanwhile)
     append({}, remove);
     steps = 1;
     auto outputs = serve(Tick{});
-    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back())) << "alone now";
+    ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back()))
+        << "alone now";
     auto const store = std::get<StoreModel>(outputs.back());
-    auto const refusing = append({{*decode_header(objects.at(name), name), sha256(objects.at(name)), Refusal::digest}}, {});
+    auto const refusing = append(
+        {{*decode_header(objects.at(name), name), sha256(objects.at(name)), Refusal::digest}}, {});
     ASSERT_EQ(refusing.kind, Commit::Kind::roster);
     ASSERT_EQ(refusing.find(a)->seq, Seq{1});
 
     (void)serve(Stored{store.op, {part("w0", store.parts[0].name)}});
-    EXPECT_EQ(newest().round, refusing.round) << "weights with refused work in them are the model now";
+    EXPECT_EQ(newest().round, refusing.round)
+        << "weights with refused work in them are the model now";
     EXPECT_TRUE(objects.contains(header_name(a, {2})));
 }
 

@@ -35,9 +35,12 @@ class Chain : public testing::Test {
         now += Seconds{1};
         auto c = next(run, tip, encode(tip).sha256, {test::member("A", 2), 1}, now, found, intents);
         if (c && c->kind == Commit::Kind::merge) {
-            c->model = {c->round, {test::part("w0", model_name(c->round, test::member("A", 2), 1, "w0"))}};
+            c->model = {c->round,
+                        {test::part("w0", model_name(c->round, test::member("A", 2), 1, "w0"))}};
             if (c->outer_step)
-                c->outer = OuterRef{Outer::Kind::nesterov, {test::part("m0", model_name(c->round, test::member("A", 2), 1, "m0"))}};
+                c->outer = OuterRef{
+                    Outer::Kind::nesterov,
+                    {test::part("m0", model_name(c->round, test::member("A", 2), 1, "m0"))}};
         }
         return c;
     }
@@ -55,7 +58,8 @@ class Chain : public testing::Test {
         intents.admit = Admission{{{site}, nonce}, rate};
         go({}, intents);
     }
-    Found contribution(MemberId const& id, std::int64_t seq, std::int64_t base, Ranges ranges, bool leaving = false) const
+    Found contribution(MemberId const& id, std::int64_t seq, std::int64_t base, Ranges ranges,
+                       bool leaving = false) const
     {
         Found f;
         auto& h = f.header;
@@ -67,16 +71,19 @@ class Chain : public testing::Test {
         h.leaving = leaving;
         h.tokens = h.ranges.count() * run.params.block_tokens;
         h.steps = h.ranges.count();
-        if (!h.ranges.empty()) h.parts = {{test::part("d0", delta_name({base}, id, {seq}, "d0")), 1.0, 0}};
+        if (!h.ranges.empty())
+            h.parts = {{test::part("d0", delta_name({base}, id, {seq}, "d0")), 1.0, 0}};
         f.sha256 = encode(h).sha256;
         return f;
     }
     Member const& at(MemberId const& id) const { return *tip.find(id); }
     std::string line() const
     {
-        std::string text = "r" + std::to_string(tip.round.value) + " done " + tip.done.to_string() + " |";
+        std::string text =
+            "r" + std::to_string(tip.round.value) + " done " + tip.done.to_string() + " |";
         for (auto const& m : tip.members)
-            text += " " + m.site.value + " " + std::to_string(m.seq.value) + " " + m.held.to_string() +
+            text += " " + m.site.value + " " + std::to_string(m.seq.value) + " " +
+                    m.held.to_string() +
                     (m.missed > 0 ? " missed " + std::to_string(m.missed) : "");
         return text;
     }
@@ -88,7 +95,8 @@ class Chain : public testing::Test {
 
 TEST_F(Chain, FollowsTheWorkedExample)
 {
-    auto const a = test::member("A", 2), b = test::member("B", 3), c = test::member("C", 5), c2 = test::member("C", 7, 0xabcdef02);
+    auto const a = test::member("A", 2), b = test::member("B", 3), c = test::member("C", 5),
+               c2 = test::member("C", 7, 0xabcdef02);
     admit("A");
     EXPECT_EQ(line(), "r1 done - | A 0 [0,8)");
     admit("B");
@@ -108,9 +116,11 @@ TEST_F(Chain, FollowsTheWorkedExample)
     go({}, join);
     EXPECT_EQ(line(), "r3 done [0,8) | A 2 [16,20)+[28,32) B 0 [8,16) missed 1 C 0 [20,28)");
     ASSERT_NE(tip.find(c2), nullptr);
-    go({contribution(a, 3, 3, {{16, 19}}), contribution(b, 1, 2, {{8, 11}}), contribution(b, 2, 3, {{11, 14}}),
-        contribution(c2, 1, 3, {{20, 22}})});
-    EXPECT_EQ(line(), "r4 done [0,14)+[16,19)+[20,22) | A 3 [19,20)+[28,34) B 2 [14,16)+[34,39) C 1 [22,28)+[39,40)");
+    go({contribution(a, 3, 3, {{16, 19}}), contribution(b, 1, 2, {{8, 11}}),
+        contribution(b, 2, 3, {{11, 14}}), contribution(c2, 1, 3, {{20, 22}})});
+    EXPECT_EQ(line(),
+              "r4 done [0,14)+[16,19)+[20,22) | A 3 [19,20)+[28,34) B 2 [14,16)+[34,39) C 1 "
+              "[22,28)+[39,40)");
     EXPECT_FLOAT_EQ(tip.decided[0].scale, 3.0F / 11);
     EXPECT_FLOAT_EQ(tip.decided[1].scale, 3.0F / (1.25F * 11));
     EXPECT_EQ(tip.decided[1].staleness, 1);
@@ -175,10 +185,14 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
     auto other_name = contribution(a, 1, 1, {{0, 1}});
     other_name.header.parts[0].payload.name = "models/1/x/w0.h5";
     auto const not_held = contribution(a, 1, 1, {{8, 9}});
-    std::vector<std::pair<Found, Refusal>> const cases{
-        {wrong_run, Refusal::wrong_run},  {bad_tokens, Refusal::bad_tokens}, {nan, Refusal::nan},
-        {digest, Refusal::digest},        {future, Refusal::wrong_run},      {encoding, Refusal::wrong_run},
-        {other_name, Refusal::wrong_run}, {not_held, Refusal::not_held}};
+    std::vector<std::pair<Found, Refusal>> const cases{{wrong_run, Refusal::wrong_run},
+                                                       {bad_tokens, Refusal::bad_tokens},
+                                                       {nan, Refusal::nan},
+                                                       {digest, Refusal::digest},
+                                                       {future, Refusal::wrong_run},
+                                                       {encoding, Refusal::wrong_run},
+                                                       {other_name, Refusal::wrong_run},
+                                                       {not_held, Refusal::not_held}};
     for (auto const& [found, reason] : cases) {
         auto const c = try_next({found});
         ASSERT_TRUE(c);
@@ -198,7 +212,8 @@ TEST_F(Chain, TooStaleWorkIsRefusedNotSkipped)
     auto const a = test::member("A", 2), b = test::member("B", 3);
     admit("A");
     admit("B");
-    for (std::int64_t round = 1; round <= 3; ++round) go({contribution(a, round, round, {{round - 1, round}})});
+    for (std::int64_t round = 1; round <= 3; ++round)
+        go({contribution(a, round, round, {{round - 1, round}})});
     auto const c = try_next({contribution(b, 1, 1, {{8, 9}})});
     ASSERT_TRUE(c);
     EXPECT_EQ(c->decided[0].refused, Refusal::stale);
@@ -290,13 +305,19 @@ TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)
     admit("A");
     admit("B");
     EXPECT_FALSE(try_next({contribution(a, 1, 1, {{0, 4}})})->outer_step) << "one site";
-    EXPECT_TRUE(try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step) << "2 of 8 possible blocks";
+    EXPECT_TRUE(
+        try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step)
+        << "2 of 8 possible blocks";
     run.params.outer_min_permille = 260;
-    EXPECT_FALSE(try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step);
-    EXPECT_TRUE(try_next({contribution(a, 1, 1, {{0, 2}}), contribution(b, 1, 1, {{8, 9}})})->outer_step);
+    EXPECT_FALSE(
+        try_next({contribution(a, 1, 1, {{0, 1}}), contribution(b, 1, 1, {{8, 9}})})->outer_step);
+    EXPECT_TRUE(
+        try_next({contribution(a, 1, 1, {{0, 2}}), contribution(b, 1, 1, {{8, 9}})})->outer_step);
     go({contribution(a, 1, 1, {{0, 4}}), contribution(b, 1, 1, {{8, 12}})});
     EXPECT_TRUE(tip.outer.has_value());
-    EXPECT_FALSE(try_next({contribution(a, 2, 1, {{4, 8}}), contribution(b, 2, 2, {{12, 16}})})->outer_step) << "one of them is stale";
+    EXPECT_FALSE(
+        try_next({contribution(a, 2, 1, {{4, 8}}), contribution(b, 2, 2, {{12, 16}})})->outer_step)
+        << "one of them is stale";
 }
 
 TEST_F(Chain, AnyChangeOfARecordBreaksARule)
@@ -334,8 +355,12 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
         c.members.erase(c.members.begin());
         c.removed.push_back({a, Removal::silent});
     });
-    caught("unknown removed", [](Commit& c) { c.removed.push_back({test::member("Z", 2), Removal::silent}); });
-    caught("member from nowhere", [](Commit& c) { c.members.push_back({test::member("Z", 3), {"Z"}, {}, {}, 0, {2}, 0, c.time}); });
+    caught("unknown removed", [](Commit& c) {
+        c.removed.push_back({test::member("Z", 2), Removal::silent});
+    });
+    caught("member from nowhere", [](Commit& c) {
+        c.members.push_back({test::member("Z", 3), {"Z"}, {}, {}, 0, {2}, 0, c.time});
+    });
     caught("decided out of order", [](Commit& c) { std::swap(c.decided[0], c.decided[1]); });
     caught("decided twice", [](Commit& c) { c.decided.push_back(c.decided[1]); });
     caught("seq skipped", [](Commit& c) { ++c.decided[0].seq.value; });
@@ -350,7 +375,8 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("outer", [](Commit& c) { c.outer = OuterRef{}; });
     caught("model of another round", [](Commit& c) { c.model.round = {1}; });
     caught("model without parts", [](Commit& c) { c.model.parts.clear(); });
-    caught("model under a foreign name", [](Commit& c) { c.model.parts[0].name = "models/2/x/w0.h5"; });
+    caught("model under a foreign name",
+           [](Commit& c) { c.model.parts[0].name = "models/2/x/w0.h5"; });
     caught("complete", [](Commit& c) { c.complete = true; });
     caught("another run", [](Commit& c) { c.run = {"other"}; });
 }
@@ -362,7 +388,8 @@ TEST_F(Chain, ARosterCommitRepeatsTheModel)
     admit("B");
     auto changed = tip;
     changed.model.parts[0].sha256 = sha256("x");
-    EXPECT_THAT(check(run, parent, encode(parent).sha256, changed)->message(), HasSubstr("repeat the model"));
+    EXPECT_THAT(check(run, parent, encode(parent).sha256, changed)->message(),
+                HasSubstr("repeat the model"));
 }
 
 }  // namespace

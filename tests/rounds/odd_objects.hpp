@@ -22,9 +22,13 @@ inline std::string odd_header(RunSpec const& run, Commit const& tip, Member cons
     h.ranges = member.held;
     h.tokens = member.held.count() * run.params.block_tokens;
     if (kind == 1) h.steps = (std::int64_t{1} << 53) - 1;
-    if (kind == 2) h.parts = {{{"d0", delta_name(tip.round, member.id, h.seq, "d0"), 1, sha256("")}, std::nan(""), 0}};
+    if (kind == 2)
+        h.parts = {{{"d0", delta_name(tip.round, member.id, h.seq, "d0"), 1, sha256("")},
+                    std::nan(""),
+                    0}};
     if (kind == 3)
-        for (std::int64_t i = 0; i < 300; ++i) h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
+        for (std::int64_t i = 0; i < 300; ++i)
+            h.ranges += Ranges::between(1'000'000'000'000 + 2 * i, 1'000'000'000'001 + 2 * i);
     auto const bytes = encode(h).bytes;
     return kind == 0 ? "{}" : kind == 4 ? bytes.substr(0, bytes.size() / 2) : bytes;
 }
@@ -32,7 +36,8 @@ inline std::string odd_header(RunSpec const& run, Commit const& tip, Member cons
 /// A lease of this `k`: two that cannot be read, one of a stranger that never ends.
 inline std::string odd_lease(std::int64_t k, int kind)
 {
-    Lease const endless{member_id({{"stranger"}, 7}, {1}), k, Millis{1'000'000'000'000}, from_unix_ms(9'000'000'000'000)};
+    Lease const endless{member_id({{"stranger"}, 7}, {1}), k, Millis{1'000'000'000'000},
+                        from_unix_ms(9'000'000'000'000)};
     return kind == 0 ? "x" : kind == 1 ? "{}" : encode(endless).bytes;
 }
 

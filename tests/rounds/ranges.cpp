@@ -53,18 +53,22 @@ TEST(Ranges, AreSetsOfBlocksInOneForm)
         auto const three = a.lowest(3);
         ASSERT_EQ(three.count(), std::min<std::int64_t>(3, a.count())) << i;
         ASSERT_TRUE(a.contains(three)) << i;
-        bool const lowest = a.count() <= 3 || *blocks_of(three).rbegin() < *blocks_of(a - three).begin();
+        bool const lowest =
+            a.count() <= 3 || *blocks_of(three).rbegin() < *blocks_of(a - three).begin();
         ASSERT_TRUE(lowest) << i;
     }
 }
 
 TEST(Ranges, ReadOnlyTheirOneForm)
 {
-    auto const good = [](char const* text) { return ranges_from_json(*json::parse(text, "t"), "t").has_value(); };
+    auto const good = [](char const* text) {
+        return ranges_from_json(*json::parse(text, "t"), "t").has_value();
+    };
     EXPECT_TRUE(good("[]"));
     EXPECT_TRUE(good("[[0,512],[600,640]]"));
-    for (auto const* bad : {"{}", "[[0]]", "[[0,1,2]]", "[[1,1]]", "[[2,1]]", "[[-1,4]]", "[[0,4],[4,5]]", "[[5,6],[0,1]]", "[[0,4],[2,6]]",
-                            "[[0,9007199254740993]]", "[[\"0\",1]]", "[[0,1.5]]"})
+    for (auto const* bad :
+         {"{}", "[[0]]", "[[0,1,2]]", "[[1,1]]", "[[2,1]]", "[[-1,4]]", "[[0,4],[4,5]]",
+          "[[5,6],[0,1]]", "[[0,4],[2,6]]", "[[0,9007199254740993]]", "[[\"0\",1]]", "[[0,1.5]]"})
         EXPECT_FALSE(good(bad)) << bad;
 }
 
@@ -72,9 +76,11 @@ TEST(Ranges, AsLongAsTheLimitAreRead)
 {
     json::Array list;
     for (std::size_t i = 0; i < ranges_limit; ++i)
-        list.emplace_back(json::Array{static_cast<std::int64_t>(3 * i), static_cast<std::int64_t>(3 * i + 1)});
+        list.emplace_back(
+            json::Array{static_cast<std::int64_t>(3 * i), static_cast<std::int64_t>(3 * i + 1)});
     EXPECT_TRUE(ranges_from_json(list, "t"));
-    list.emplace_back(json::Array{3 * std::int64_t{ranges_limit}, 3 * std::int64_t{ranges_limit} + 1});
+    list.emplace_back(
+        json::Array{3 * std::int64_t{ranges_limit}, 3 * std::int64_t{ranges_limit} + 1});
     EXPECT_FALSE(ranges_from_json(list, "t"));
 }
 
@@ -84,8 +90,8 @@ TEST(Names, AreReadStrictly)
     EXPECT_EQ(id.value, "NEM_SA.0000001f.12");
     EXPECT_EQ(member_parts(id).process.nonce, 0x1fU);
     EXPECT_EQ(member_parts(id).admitted, CommitNumber{12});
-    for (auto const* bad : {"", "A", "A.0000001f", "A.0000001F.1", "A.1f.1", "A.0000001f.01", "A.0000001f.-1", "A.0000001f.1.2",
-                            "../A.0000001f.1", "A .0000001f.1"})
+    for (auto const* bad : {"", "A", "A.0000001f", "A.0000001F.1", "A.1f.1", "A.0000001f.01",
+                            "A.0000001f.-1", "A.0000001f.1.2", "../A.0000001f.1", "A .0000001f.1"})
         EXPECT_FALSE(parse_member_id(bad)) << bad;
     EXPECT_EQ(commit_name({7}), "commits/00000007.json");
     EXPECT_EQ(header_name(id, {3}), "contrib/NEM_SA.0000001f.12/3.json");

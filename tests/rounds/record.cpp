@@ -21,13 +21,32 @@ Commit a_commit()
     c.kind = Commit::Kind::merge;
     c.round = {4};
     c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
-    c.outer = OuterRef{Outer::Kind::nesterov, {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
+    c.outer = OuterRef{Outer::Kind::nesterov,
+                       {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
     c.totals = {128, 16};
     c.done = {{0, 14}, {16, 18}};
-    c.members = {{test::member("A", 2), {"A"}, {3}, {{19, 20}, {28, 34}}, 2'500'000, {1}, 1, from_unix_ms(1'700'000'000'123)}};
-    c.decided = {{test::member("A", 2), {3}, {}, sha256("h"), {{16, 18}}, 16, 2, 1, 0.123F, 0.5, false},
-                 {test::member("B", 3), {1}, Refusal::stale, sha256("i"), {{8, 11}}, 24, 3, 3, 0, 1.5, false},
-                 {test::member("B", 3), {2}, {}, {}, {{11, 14}}, 24, 3, 0, 0.25F, 0.25, true}};
+    c.members = {{test::member("A", 2),
+                  {"A"},
+                  {3},
+                  {{19, 20}, {28, 34}},
+                  2'500'000,
+                  {1},
+                  1,
+                  from_unix_ms(1'700'000'000'123)}};
+    c.decided = {
+        {test::member("A", 2), {3}, {}, sha256("h"), {{16, 18}}, 16, 2, 1, 0.123F, 0.5, false},
+        {test::member("B", 3),
+         {1},
+         Refusal::stale,
+         sha256("i"),
+         {{8, 11}},
+         24,
+         3,
+         3,
+         0,
+         1.5,
+         false},
+        {test::member("B", 3), {2}, {}, {}, {{11, 14}}, 24, 3, 0, 0.25F, 0.25, true}};
     c.removed = {{test::member("C", 5), Removal::silent}};
     c.outer_step = true;
     c.norms = {0.5, 0.25};
@@ -79,8 +98,11 @@ TEST(Record, AnyFlippedBitIsNoticed)
 {
     std::vector<std::pair<std::string, std::function<bool(std::string const&)>>> const records{
         {encode(small_run()).bytes, [](std::string const& b) { return decode_run(b).has_value(); }},
-        {encode(a_commit()).bytes, [](std::string const& b) { return decode_commit(b, commit_name({8})).has_value(); }},
-        {encode(a_header()).bytes, [](std::string const& b) { return decode_header(b, header_name(a_header().member, {3})).has_value(); }}};
+        {encode(a_commit()).bytes,
+         [](std::string const& b) { return decode_commit(b, commit_name({8})).has_value(); }},
+        {encode(a_header()).bytes, [](std::string const& b) {
+             return decode_header(b, header_name(a_header().member, {3})).has_value();
+         }}};
     for (auto const& [bytes, good] : records) {
         ASSERT_TRUE(good(bytes));
         for (std::size_t i = 0; i < bytes.size(); ++i)
@@ -121,7 +143,8 @@ TEST(Record, OfAnotherFormatIsRefusedEvenIfItsDigestIsRight)
 TEST(Record, LongerThanTheLimitIsRefused)
 {
     std::string const long_text(record_bytes_limit + 1, ' ');
-    EXPECT_THAT(decode_commit(long_text, commit_name({1})).error().message(), HasSubstr("longer than"));
+    EXPECT_THAT(decode_commit(long_text, commit_name({1})).error().message(),
+                HasSubstr("longer than"));
 }
 
 TEST(Record, ExactNumbersKeepTheirBits)

@@ -29,8 +29,10 @@ struct SimProcess {
     std::optional<std::pair<Adopt, Tickets>> adopt;
     std::deque<Input> inbox;  ///< while frozen
     std::optional<MonoTime> wake;
-    std::map<std::string, bool> told_absent;      ///< by name: whether the last answer to a get was that there is no such object
-    std::map<std::string, Millis> refused_since;  ///< gets of this name, and none was answered since
+    std::map<std::string, bool> told_absent;  ///< by name: whether the last answer to a get was
+                                              ///< that there is no such object
+    std::map<std::string, Millis>
+        refused_since;  ///< gets of this name, and none was answered since
 
     /// Machine and trainer count the same work (I5).
     void agree() const
@@ -40,18 +42,22 @@ struct SimProcess {
         trainer->check();
         auto const status = machine->status();
         if (status.base.value == 0) return;
-        bool const member = std::find(status.members.begin(), status.members.end(), status.member) != status.members.end();
+        bool const member = std::find(status.members.begin(), status.members.end(),
+                                      status.member) != status.members.end();
         if (!member) return;
-        hold(status.since == trainer->since(), "I5: machine and trainer differ about work since the cut");
-        if (status.state == State::run) hold(status.undecided == trainer->undecided(), "I5: refused or decided work stays in the weights");
+        hold(status.since == trainer->since(),
+             "I5: machine and trainer differ about work since the cut");
+        if (status.state == State::run)
+            hold(status.undecided == trainer->undecided(),
+                 "I5: refused or decided work stays in the weights");
         auto all = status.since;
         for (auto const& own : status.undecided) all += own;
         hold(status.held.contains(all), "I5: own work outside what the member holds");
         hold(!machine->tip()->done.overlaps(all), "I5: own work is done already");
     }
 
-    /// A commit that it sends removes only members whose next contribution it asked for by name and was told is not there. An old answer
-    /// counts: nobody can know better.
+    /// A commit that it sends removes only members whose next contribution it asked for by name and
+    /// was told is not there. An old answer counts: nobody can know better.
     void keeps_what_is_announced(Create const& create, Millis long_ago) const
     {
         if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
@@ -70,7 +76,8 @@ struct SimProcess {
         }
     }
 
-    /// A merge is on top of the newest record that the process has read: its model and its momentum.
+    /// A merge is on top of the newest record that the process has read: its model and its
+    /// momentum.
     void builds_on_the_tip(Merge const& merge) const
     {
         hold(merge.model == machine->tip()->model, "a merge on another model than the tip's");

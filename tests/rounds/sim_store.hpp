@@ -49,10 +49,14 @@ inline std::string bytes_of(Tickets const& t)
     return s;
 }
 
-/// The store of the simulation. Creating if absent is linearizable; each new record is held against the invariants.
+/// The store of the simulation. Creating if absent is linearizable; each new record is held against
+/// the invariants.
 class SimStore {
   public:
-    SimStore(RunSpec run) : run_(std::move(run)), blocks_(static_cast<std::size_t>(run_.stream_blocks())) {}
+    SimStore(RunSpec run)
+        : run_(std::move(run)), blocks_(static_cast<std::size_t>(run_.stream_blocks()))
+    {
+    }
 
     /// True if it was created.
     bool create(std::string const& name, std::string const& bytes)
@@ -81,7 +85,8 @@ class SimStore {
         payloads_.at(name)[0] += 100;
         spoiled_.insert(name);
     }
-    /// Makes spoiled payloads good again: one that was refused for another reason first was never read, and a verifier tells.
+    /// Makes spoiled payloads good again: one that was refused for another reason first was never
+    /// read, and a verifier tells.
     void heal()
     {
         for (auto const& name : spoiled_)
@@ -97,7 +102,8 @@ class SimStore {
     [[nodiscard]] Tickets const* payload(PartRef const& ref) const
     {
         auto const it = payloads_.find(ref.name);
-        return it != payloads_.end() && sha256(bytes_of(it->second)) == ref.sha256 ? &it->second : nullptr;
+        return it != payloads_.end() && sha256(bytes_of(it->second)) == ref.sha256 ? &it->second
+                                                                                   : nullptr;
     }
     [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
     [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
@@ -107,7 +113,9 @@ class SimStore {
 
     [[nodiscard]] VerifySource source() const
     {
-        return {[this](std::string const& name) -> Result<std::optional<std::string>> { return get(name); },
+        return {[this](std::string const& name) -> Result<std::optional<std::string>> {
+                    return get(name);
+                },
                 [this](std::string const& name) -> Result<std::optional<PayloadFacts>> {
                     auto const it = payloads_.find(name);
                     if (it == payloads_.end()) return std::nullopt;
@@ -121,18 +129,23 @@ class SimStore {
     {
         auto const commit = decode_commit(bytes, name);
         hold(commit.has_value(), commit ? "" : "unreadable commit: " + commit.error().message());
-        hold(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1, "a commit beyond the end of the chain");
-        auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
-                                          : check(run_, chain_.back(), digests_.back(), *commit);
+        hold(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1,
+             "a commit beyond the end of the chain");
+        auto const error = chain_.empty()
+                               ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
+                               : check(run_, chain_.back(), digests_.back(), *commit);
         hold(!error, error ? "I1-I3: " + error->message() : "");
         auto const* model = payload(commit->model.parts.at(0));
-        hold(model != nullptr, "I8: the model of commit " + std::to_string(commit->number.value) + " is not in the store");
-        hold(*model == tickets_of(commit->done, blocks_), "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
-                                                              bytes_of(*model) + "but ledger " + commit->done.to_string());
+        hold(model != nullptr, "I8: the model of commit " + std::to_string(commit->number.value) +
+                                   " is not in the store");
+        hold(*model == tickets_of(commit->done, blocks_),
+             "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
+                 bytes_of(*model) + "but ledger " + commit->done.to_string());
         for (auto const& d : commit->decided) {
             if (!d.header) continue;
             auto const header = get(header_name(d.member, d.seq));
-            hold(header && sha256(*header) == *d.header, "decided contribution whose header is not in the store");
+            hold(header && sha256(*header) == *d.header,
+                 "decided contribution whose header is not in the store");
         }
         for (auto const& d : commit->decided) last_[d.member] = d.seq;
         for (auto const& r : commit->removed)
@@ -141,7 +154,9 @@ class SimStore {
                      "S3: " + r.member.value + " left with an undecided contribution");
         for (auto const& m : commit->members) {
             bool const fresh = member_parts(m.id).admitted == commit->number;
-            if (fresh) hold(ever_.insert({m.id, commit->number}).second, "I3: id admitted twice: " + m.id.value);
+            if (fresh)
+                hold(ever_.insert({m.id, commit->number}).second,
+                     "I3: id admitted twice: " + m.id.value);
         }
         chain_.push_back(*commit);
         digests_.push_back(sha256(bytes));
@@ -157,7 +172,8 @@ class SimStore {
         pending();
     }
 
-    /// I4 and I8: what is pending can be included, and its delta is there and is what the header says.
+    /// I4 and I8: what is pending can be included, and its delta is there and is what the header
+    /// says.
     void pending() const
     {
         if (chain_.empty()) return;
@@ -166,13 +182,15 @@ class SimStore {
             for (Seq seq = m.seq.next(); headers_.contains({m.id, seq}); seq = seq.next()) {
                 auto const& h = headers_.at({m.id, seq});
                 auto const which = m.id.value + "." + std::to_string(seq.value);
-                hold(held.contains(h.ranges), "I4: pending contribution " + which + " is not inside what its member holds");
+                hold(held.contains(h.ranges),
+                     "I4: pending contribution " + which + " is not inside what its member holds");
                 held -= h.ranges;
                 for (auto const& part : h.parts) {
                     auto const it = payloads_.find(part.payload.name);
                     hold(it != payloads_.end(), "I8: delta of pending " + which + " is gone");
                     auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
-                    hold(payload(part.payload) == nullptr || it->second == right, "S2: " + which + " contains other work than it says");
+                    hold(payload(part.payload) == nullptr || it->second == right,
+                         "S2: " + which + " contains other work than it says");
                 }
             }
         }
@@ -185,7 +203,8 @@ class SimStore {
         auto const newest = chain_.back().round.value;
         for (auto const& c : chain_)
             if (c.kind != Commit::Kind::roster && c.round.value > newest - run_.params.keep_models)
-                hold(payload(c.model.parts.at(0)) != nullptr, "I8: model of round " + std::to_string(c.round.value) + " was deleted");
+                hold(payload(c.model.parts.at(0)) != nullptr,
+                     "I8: model of round " + std::to_string(c.round.value) + " was deleted");
     }
 
     RunSpec run_;

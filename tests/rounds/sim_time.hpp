@@ -18,14 +18,21 @@ class SimTime {
     [[nodiscard]] std::int64_t events() const { return events_; }
 
   protected:
-    double uniform(double from, double to) { return from + (to - from) * static_cast<double>(random_() >> 11) * 0x1p-53; }
+    double uniform(double from, double to)
+    {
+        return from + (to - from) * static_cast<double>(random_() >> 11) * 0x1p-53;
+    }
     bool chance(double p) { return p > 0 && uniform(0, 1) < p; }
     std::int64_t pick(std::int64_t from, std::int64_t to)
     {
-        return from + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(to - from + 1));
+        return from +
+               static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(to - from + 1));
     }
     std::uint32_t nonce() { return static_cast<std::uint32_t>(random_()); }
-    void later(Millis delay, std::function<void()> act) { queue_.push({now_ + delay, order_++, std::move(act)}); }
+    void later(Millis delay, std::function<void()> act)
+    {
+        queue_.push({now_ + delay, order_++, std::move(act)});
+    }
     /// Lets the next thing happen unless it is later than `end`; false: it is, or nothing will.
     bool happen(Millis end)
     {
@@ -44,7 +51,10 @@ class SimTime {
         Millis at;
         std::int64_t order;
         std::function<void()> act;
-        friend bool operator<(Event const& a, Event const& b) { return std::tie(a.at, a.order) > std::tie(b.at, b.order); }
+        friend bool operator<(Event const& a, Event const& b)
+        {
+            return std::tie(a.at, a.order) > std::tie(b.at, b.order);
+        }
     };
     std::mt19937_64 random_;
     std::priority_queue<Event> queue_;

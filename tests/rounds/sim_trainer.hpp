@@ -9,7 +9,8 @@
 
 namespace curtail::rounds::test {
 
-/// The trainer of the simulation: the arithmetic of docs/rounds.md on tickets. A step takes time, during which orders come.
+/// The trainer of the simulation: the arithmetic of docs/rounds.md on tickets. A step takes time,
+/// during which orders come.
 class SimTrainer {
   public:
     explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
@@ -95,9 +96,12 @@ class SimTrainer {
             all += own.ranges;
             work = work + tickets_of(own.ranges, blocks_);
         }
-        hold(x_ == theta_ + work, "I5: weights are " + bytes_of(x_) + "but accounting says " + bytes_of(theta_ + work));
-        hold(a_ == x_ - tickets_of(since_, blocks_), "I5: the anchor is not the weights at the last cut");
-        for (int const count : x_) hold(count == 0 || count == 1, "S2: a block is twice in a site's weights");
+        hold(x_ == theta_ + work,
+             "I5: weights are " + bytes_of(x_) + "but accounting says " + bytes_of(theta_ + work));
+        hold(a_ == x_ - tickets_of(since_, blocks_),
+             "I5: the anchor is not the weights at the last cut");
+        for (int const count : x_)
+            hold(count == 0 || count == 1, "S2: a block is twice in a site's weights");
     }
 
     [[nodiscard]] Ranges const& since() const { return since_; }

@@ -27,7 +27,8 @@ Plan plan_of(std::uint64_t seed)
 {
     std::mt19937_64 random(seed * 7919);
     auto const pick = [&](std::int64_t from, std::int64_t to) {
-        return from + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(to - from + 1));
+        return from +
+               static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(to - from + 1));
     };
     std::vector<SiteId> const names{{"A"}, {"B"}, {"C"}, {"D"}, {"E"}};
     Plan plan;
@@ -41,15 +42,18 @@ Plan plan_of(std::uint64_t seed)
     p.local_steps = pick(0, 3) == 0 ? 5 : 0;
     p.outer_min_permille = 0;
     plan.run.outer.kind = pick(0, 1) == 1 ? Outer::Kind::nesterov : Outer::Kind::average;
-    auto const share = [&](int most) { return static_cast<double>(pick(0, 1) * pick(0, most)) / 1000; };
-    plan.chaos = {share(100), share(60), share(60), share(60), share(60), share(60), share(60), static_cast<double>(pick(0, 20)) / 20,
+    auto const share = [&](int most) {
+        return static_cast<double>(pick(0, 1) * pick(0, most)) / 1000;
+    };
+    plan.chaos = {share(100), share(60), share(60), share(60),
+                  share(60),  share(60), share(60), static_cast<double>(pick(0, 20)) / 20,
                   share(60)};
     plan.end = static_cast<int>(pick(0, 2));
     return plan;
 }
 
-/// In calm some site makes a commit at least this often: the last freeze of the chaos, then a lease that died with its holder, a member
-/// to be missed, a pause between tries that had grown.
+/// In calm some site makes a commit at least this often: the last freeze of the chaos, then a lease
+/// that died with its holder, a member to be missed, a pause between tries that had grown.
 constexpr Seconds longest_wait{40 + 40};
 
 /// One whole run: chaos, then calm, then completion. Throws Violation.
@@ -66,16 +70,20 @@ void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
     for (int tries = 0; tries < 100 && !s.complete(); ++tries) {
         if (s.living_count() == 0) s.start(seed % sites);
         auto const before = s.store().chain().size();
-        bool const changed = s.run_until(s.now() + longest_wait, [&] { return s.complete() || s.living_count() == 0; });
-        test::hold(changed || s.store().chain().size() > before, "L1: somebody lives, but no commit was made for too long");
+        bool const changed = s.run_until(s.now() + longest_wait,
+                                         [&] { return s.complete() || s.living_count() == 0; });
+        test::hold(changed || s.store().chain().size() > before,
+                   "L1: somebody lives, but no commit was made for too long");
     }
     test::hold(s.complete(), "L1: not complete");
     auto const summary = verify(s.store().source());
-    test::hold(summary.has_value(), summary ? "" : "the chain does not verify: " + summary.error().message());
+    test::hold(summary.has_value(),
+               summary ? "" : "the chain does not verify: " + summary.error().message());
     auto const tokens = plan.run.stream_blocks() * plan.run.params.block_tokens;
     test::hold(summary->tip.totals.tokens == tokens, "tokens are not those of the stream");
     auto const* model = s.store().payload(summary->tip.model.parts.at(0));
-    test::hold(model != nullptr && *model == test::Tickets(s.store().blocks(), 1), "a block is not in the model exactly once");
+    test::hold(model != nullptr && *model == test::Tickets(s.store().blocks(), 1),
+               "a block is not in the model exactly once");
 }
 
 std::int64_t count_from_environment(char const* name, std::int64_t fallback)
@@ -105,18 +113,20 @@ TEST(RoundsSimulation, NothingIsLostOrCountedTwiceWhateverHappens)
             failure = e.what();
         }
         for (auto const& line : s.log()) std::printf("%s\n", line.c_str());
-        ASSERT_EQ(failure, "") << "at " << s.now().count() << " ms; replay with CURTAIL_SEED=" << seed;
+        ASSERT_EQ(failure, "") << "at " << s.now().count()
+                               << " ms; replay with CURTAIL_SEED=" << seed;
         events += s.events();
         commits += static_cast<std::int64_t>(s.store().chain().size());
         for (auto const& [state, n] : s.states()) states[state] += n;
     }
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
-    std::printf("%lld seeds, %lld events, %lld commits in %.1f s\n", static_cast<long long>(seeds), static_cast<long long>(events),
-                static_cast<long long>(commits), took.count());
+    std::printf("%lld seeds, %lld events, %lld commits in %.1f s\n", static_cast<long long>(seeds),
+                static_cast<long long>(events), static_cast<long long>(commits), took.count());
     for (auto const& [state, n] : states) std::printf("  %s %d\n", state.c_str(), n);
     if (seeds < 100) return;
-    for (auto const* state : {"probe", "find", "genesis", "fold", "join", "base", "run", "cut", "publish", "lease", "wait", "gather",
-                              "merge", "lone", "commit", "adopt", "exited"})
+    for (auto const* state :
+         {"probe", "find", "genesis", "fold", "join", "base", "run", "cut", "publish", "lease",
+          "wait", "gather", "merge", "lone", "commit", "adopt", "exited"})
         EXPECT_GT(states[state], 0) << "never in state " << state;
 }
 

@@ -15,22 +15,25 @@ namespace curtail::rounds::test {
 struct Chaos {
     double lost_reply{0};    ///< of a create: applied, but nobody knows
     double lost_request{0};  ///< of a create: not applied, and nobody knows
-    double delayed{0};       ///< of a create: lands at any later time, also after its writer's death
-    double stale_404{0};     ///< of a get, of a delta in a merge, of a model to be loaded
-    double no_answer{0};     ///< of gets, loads, payload stores, merges
-    double spoiled{0};       ///< of stored deltas
-    double refused{0};       ///< of merges: one contribution is refused though it is good
-    double mishaps_per_s{
-        0};  ///< crashes, starts, zombies, freezes, stops, outages of writes and of headers, odd objects, per second of simulated time
-    double nan{0};  ///< of cuts: values that are not finite
+    double delayed{0};    ///< of a create: lands at any later time, also after its writer's death
+    double stale_404{0};  ///< of a get, of a delta in a merge, of a model to be loaded
+    double no_answer{0};  ///< of gets, loads, payload stores, merges
+    double spoiled{0};    ///< of stored deltas
+    double refused{0};    ///< of merges: one contribution is refused though it is good
+    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, outages of writes and
+                              ///< of headers, odd objects, per second of simulated time
+    double nan{0};            ///< of cuts: values that are not finite
 };
 
-/// Several sites, a store and an adversary in one thread and simulated time. Every choice comes from one seed.
+/// Several sites, a store and an adversary in one thread and simulated time. Every choice comes
+/// from one seed.
 class Simulator : public SimTime {
   public:
-    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos) : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos)
+    Simulator(RunSpec run, std::uint64_t seed, Chaos chaos)
+        : SimTime(seed), run_(run), store_(std::move(run)), chaos_(chaos)
     {
-        for (std::size_t i = 0; i < run_.sites.size(); ++i) speed_.push_back(std::exp(uniform(-1.2, 1.2)));
+        for (std::size_t i = 0; i < run_.sites.size(); ++i)
+            speed_.push_back(std::exp(uniform(-1.2, 1.2)));
     }
 
     void start(std::size_t site)
@@ -60,8 +63,8 @@ class Simulator : public SimTime {
     /// From now on nothing can be written; reads go on.
     void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
-    /// Objects that no program of ours writes, under names that one will ask for: the next header of a member, living or
-    /// dead, the next lease.
+    /// Objects that no program of ours writes, under names that one will ask for: the next header
+    /// of a member, living or dead, the next lease.
     void litter(int kind);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
@@ -76,7 +79,9 @@ class Simulator : public SimTime {
     [[nodiscard]] std::shared_ptr<void> any_living()
     {
         auto const list = living();
-        return list.empty() ? nullptr : list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
+        return list.empty() ? nullptr
+                            : list[static_cast<std::size_t>(
+                                  pick(0, static_cast<std::int64_t>(list.size()) - 1))];
     }
     [[nodiscard]] std::size_t living_count() const { return living().size(); }
     /// Living process of a site with the highest id, if any.
@@ -96,7 +101,10 @@ class Simulator : public SimTime {
     }
     /// How processes ended by themselves, in order.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
-    [[nodiscard]] bool complete() const { return !store_.chain().empty() && store_.chain().back().complete; }
+    [[nodiscard]] bool complete() const
+    {
+        return !store_.chain().empty() && store_.chain().back().complete;
+    }
     [[nodiscard]] SimStore& store() { return store_; }
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
@@ -117,12 +125,14 @@ class Simulator : public SimTime {
     {
         if (!keep_log_) return;
         std::string line =
-            std::to_string(now().count()) + " " + p->machine->status().member.value_or(MemberId{run_.sites[p->site_index].value}).value;
+            std::to_string(now().count()) + " " +
+            p->machine->status().member.value_or(MemberId{run_.sites[p->site_index].value}).value;
         ((line += std::string(" ") + text), ...);
         log_.push_back(line);
     }
 
-    /// Hands one input to a process, in order, now or when it thaws, and carries out what comes back.
+    /// Hands one input to a process, in order, now or when it thaws, and carries out what comes
+    /// back.
     void give(P const& p, Input const& input)
     {
         if (p->dead) return;
@@ -137,16 +147,18 @@ class Simulator : public SimTime {
         p->told_to_stop = p->told_to_stop || std::holds_alternative<StopRequested>(input);
         auto const outputs = p->machine->on(MonoTime{now() + p->clock_offset}, input);
         ++states_[to_text(p->machine->status().state)];
-        for (auto const& output : outputs) std::visit([&](auto const& o) { execute(p, o); }, output);
+        for (auto const& output : outputs)
+            std::visit([&](auto const& o) { execute(p, o); }, output);
         p->agree();
         auto const wake = p->machine->wake();
         if (!wake || wake == p->wake) return;
         p->wake = wake;
-        later(std::max(Millis{1}, wake->time_since_epoch() - p->clock_offset - now()), [this, p, wake] {
-            if (p->wake != wake) return;
-            p->wake.reset();
-            give(p, Tick{});
-        });
+        later(std::max(Millis{1}, wake->time_since_epoch() - p->clock_offset - now()),
+              [this, p, wake] {
+                  if (p->wake != wake) return;
+                  p->wake.reset();
+                  give(p, Tick{});
+              });
     }
 
     void reply(P const& p, Input input)
@@ -172,7 +184,8 @@ class Simulator : public SimTime {
     }
     void execute(P const& p, Create const& o)
     {
-        hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0, "a site that is to leave takes the lease");
+        hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0,
+             "a site that is to leave takes the lease");
         p->keeps_what_is_announced(o, now() - run_.params.drop_after - run_.params.skew);
         later(Millis{pick(1, 60)}, [this, p, o] {
             if (now() < full_until_) {
@@ -191,7 +204,8 @@ class Simulator : public SimTime {
             else reply(p, Exists{o.op});
         });
     }
-    void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content, bool may_spoil)
+    void put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content,
+             bool may_spoil)
     {
         later(Millis{pick(20, 400)}, [=, this] {
             if (now() < full_until_) return reply(p, Unavailable{op, "full"});
@@ -205,29 +219,45 @@ class Simulator : public SimTime {
             else reply(p, stored);
         });
     }
-    void execute(P const& p, StoreDelta const& o) { put(p, o.op, o.parts, p->trainer->delta(o.seq), true); }
-    void execute(P const& p, StoreModel const& o) { put(p, o.op, o.parts, p->trainer->anchor(), false); }
-    void execute(P const& p, MakeInitial const& o) { put(p, o.op, o.parts, Tickets(store_.blocks(), 0), false); }
+    void execute(P const& p, StoreDelta const& o)
+    {
+        put(p, o.op, o.parts, p->trainer->delta(o.seq), true);
+    }
+    void execute(P const& p, StoreModel const& o)
+    {
+        put(p, o.op, o.parts, p->trainer->anchor(), false);
+    }
+    void execute(P const& p, MakeInitial const& o)
+    {
+        put(p, o.op, o.parts, Tickets(store_.blocks(), 0), false);
+    }
 
     void execute(P const& p, Merge const& o)
     {
         hold(!p->told_to_stop, "a site that is to leave begins a merge");
         p->builds_on_the_tip(o);
         later(Millis{pick(50, 800)}, [this, p, o] {
-            if (chance(chaos_.no_answer) || now() < full_until_) return reply(p, Unavailable{o.op, "no answer"});
+            if (chance(chaos_.no_answer) || now() < full_until_)
+                return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
-            if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            if (theta == nullptr)
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             Merged merged{o.op, {}, {}, {}};
             auto result = *theta;
             for (auto const& c : o.include) {
                 auto const* d = store_.payload(c.parts.at(0).payload);
-                if (chance(chaos_.stale_404)) merged.bad.push_back({c.member, c.seq, Refusal::digest, true});
-                else if (d == nullptr || chance(chaos_.refused)) merged.bad.push_back({c.member, c.seq, Refusal::digest});
+                if (chance(chaos_.stale_404))
+                    merged.bad.push_back({c.member, c.seq, Refusal::digest, true});
+                else if (d == nullptr || chance(chaos_.refused))
+                    merged.bad.push_back({c.member, c.seq, Refusal::digest});
                 else result = result - *d;
             }
             if (merged.bad.empty()) {
-                merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
-                if (o.outer_step) merged.momentum.push_back(store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
+                merged.model.push_back(
+                    store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
+                if (o.outer_step)
+                    merged.momentum.push_back(
+                        store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
             }
             reply(p, merged);
         });
@@ -238,7 +268,8 @@ class Simulator : public SimTime {
             if (p->dead) return;
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
-            if (theta == nullptr || chance(chaos_.stale_404)) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            if (theta == nullptr || chance(chaos_.stale_404))
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->trainer->load(*theta);
             give(p, Loaded{o.op});
         });
@@ -249,7 +280,8 @@ class Simulator : public SimTime {
             if (p->dead) return;
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
-            if (theta == nullptr || chance(chaos_.stale_404)) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+            if (theta == nullptr || chance(chaos_.stale_404))
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->adopt = {o, *theta};
             if (!p->trainer->stepping()) boundary(p);
         });
@@ -279,10 +311,13 @@ class Simulator : public SimTime {
     {
         exits_.push_back(o);
         bool const sick = o.code == ExitCode::data && p->nan_cuts >= 3;
-        bool const robbed = o.code == ExitCode::protocol && std::any_of(littered_.begin(), littered_.end(), [&](std::string const& name) {
-                                return o.error->message().find(name) != std::string::npos;
-                            });
-        bool const fine = o.code == ExitCode::ok || sick || robbed || (p->stopping && o.code == ExitCode::unavailable);
+        bool const robbed =
+            o.code == ExitCode::protocol &&
+            std::any_of(littered_.begin(), littered_.end(), [&](std::string const& name) {
+                return o.error->message().find(name) != std::string::npos;
+            });
+        bool const fine = o.code == ExitCode::ok || sick || robbed ||
+                          (p->stopping && o.code == ExitCode::unavailable);
         hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
         say(p, "exit");
         p->dead = true;
@@ -308,13 +343,15 @@ class Simulator : public SimTime {
     void step(P const& p)
     {
         if (p->cut || p->adopt || !p->trainer->begin_step(pick(1, 2))) return;
-        auto const takes = Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
+        auto const takes =
+            Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
         later(takes, [this, p, takes, life = p->trainer->life()] { end_step(p, takes, life); });
     }
     void end_step(P const& p, Millis takes, int life)
     {
         if (p->dead || life != p->trainer->life()) return;
-        if (p->frozen_until > now()) return later(p->frozen_until - now(), [=, this] { end_step(p, takes, life); });
+        if (p->frozen_until > now())
+            return later(p->frozen_until - now(), [=, this] { end_step(p, takes, life); });
         Stepped const stepped{p->trainer->end_step(), takes};
         give(p, stepped);
         boundary(p);
@@ -338,9 +375,13 @@ class Simulator : public SimTime {
             headers_dark_until_ = now() + Millis{pick(1'000, 20'000)};
             return;
         }
-        if (kind > 10) return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
-        if (list.empty() || kind <= 2) return start(static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
-        auto const& p = list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
+        if (kind > 10)
+            return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
+        if (list.empty() || kind <= 2)
+            return start(static_cast<std::size_t>(
+                pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
+        auto const& p =
+            list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
         if (kind <= 5) {
             say(p, "is killed");
             p->dead = true;
@@ -391,7 +432,8 @@ inline void Simulator::litter(int kind)
     for (auto const& m : tip.members)
         if (!store_.get(header_name(m.id, m.seq.next()))) open.push_back(m);
     if (open.empty()) return;
-    auto const& m = open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
+    auto const& m =
+        open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
     auto const name = header_name(m.id, m.seq.next());
     littered_.insert(name);
     store_.litter(name, odd_header(run_, tip, m, kind));

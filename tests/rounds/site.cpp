@@ -27,7 +27,8 @@ TEST(Site, AloneCommitsItsOwnWeightsWithoutLeaseAndHeaders)
     EXPECT_EQ(v->lone, v->merges);
     EXPECT_GE(v->merges, 3);
     for (auto const& entry : s.store().small())
-        EXPECT_FALSE(entry.first.rfind("merge/", 0) == 0 || entry.first.rfind("contrib/", 0) == 0) << entry.first;
+        EXPECT_FALSE(entry.first.rfind("merge/", 0) == 0 || entry.first.rfind("contrib/", 0) == 0)
+            << entry.first;
 }
 
 TEST(Site, SeveralAverageInEveryRound)
@@ -59,7 +60,9 @@ TEST(Site, AJoinerBesideALoneSiteBeginsFromItsNextCommit)
     s.run_until(Seconds{10}, [] { return false; });
     s.start(1);
     auto const began = s.now();
-    auto const trains = [&] { return s.site_of(1) != nullptr && s.site_of(1)->status().state == State::run; };
+    auto const trains = [&] {
+        return s.site_of(1) != nullptr && s.site_of(1)->status().state == State::run;
+    };
     ASSERT_TRUE(s.run_until(Seconds{60}, trains));
     EXPECT_LT(s.now() - began, Seconds{4});
     EXPECT_EQ(s.site_of(1)->status().base, s.store().chain().back().round);
@@ -78,7 +81,8 @@ TEST(Site, AskedToStopItContributesAndExits)
     s.run_until(s.now() + Seconds{10}, [] { return false; });
     bool left = false;
     for (auto const& c : s.store().chain())
-        for (auto const& r : c.removed) left = left || (r.member == id && r.reason == Removal::left);
+        for (auto const& r : c.removed)
+            left = left || (r.member == id && r.reason == Removal::left);
     EXPECT_TRUE(left);
     EXPECT_EQ(summary_of(s)->refused, 0);
 }
@@ -102,13 +106,16 @@ TEST(Site, AfterAllHaveLeftAStarterFoldsTheirWorkBeforeItTrains)
     ASSERT_EQ(before.members.size(), 2U) << "their contributions are pending";
     s.run_until(s.now() + std::chrono::hours{48}, [] { return false; });
     s.start(1);
-    auto const joined = [&] { return s.store().chain().size() >= static_cast<std::size_t>(before.number.value) + 2; };
+    auto const joined = [&] {
+        return s.store().chain().size() >= static_cast<std::size_t>(before.number.value) + 2;
+    };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{10}, joined));
     auto const& fold = s.store().chain().at(static_cast<std::size_t>(before.number.value));
     EXPECT_EQ(fold.kind, Commit::Kind::merge);
     EXPECT_EQ(fold.decided.size(), 2U);
     EXPECT_TRUE(fold.members.empty());
-    EXPECT_EQ(member_parts(fold.by.member).admitted, CommitNumber{0}) << "by a process that is no member";
+    EXPECT_EQ(member_parts(fold.by.member).admitted, CommitNumber{0})
+        << "by a process that is no member";
     EXPECT_EQ(s.store().chain().back().members.size(), 1U);
 }
 
@@ -134,11 +141,14 @@ TEST(Site, ANewLifeTakesThePlaceOfTheOldAtOnce)
     s.run_until(Seconds{20}, [] { return false; });
     auto const old = *s.site_of(0)->status().member;
     s.start(0);
-    ASSERT_TRUE(s.run_until(s.now() + Seconds{30}, [&] { return s.living_count() == 2; })) << "the older life exits";
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{30}, [&] { return s.living_count() == 2; }))
+        << "the older life exits";
     auto const succeeded = [&] {
         for (auto const& c : s.store().chain())
             for (auto const& r : c.removed)
-                if (r.member == old && (r.reason == Removal::succeeded || r.reason == Removal::left)) return true;
+                if (r.member == old &&
+                    (r.reason == Removal::succeeded || r.reason == Removal::left))
+                    return true;
         return false;
     };
     EXPECT_TRUE(s.run_until(s.now() + Seconds{30}, succeeded));
@@ -209,7 +219,8 @@ TEST_F(ByHand, AnAnswerToNothingIsADefect)
     EXPECT_THROW((void)site.on(now, Missing{7}), std::logic_error);
     auto const outputs = site.on(now, Tick{});
     auto const op = std::get<Create>(outputs.back()).op;
-    EXPECT_THROW((void)site.on(now, Missing{op}), std::logic_error) << "a create is not answered so";
+    EXPECT_THROW((void)site.on(now, Missing{op}), std::logic_error)
+        << "a create is not answered so";
 }
 
 TEST_F(ByHand, StoppedBeforeItJoinedItJustExits)
@@ -230,7 +241,8 @@ TEST_F(ByHand, WorkThatIsNotFiniteIsAnnouncedWithoutPayloadAndRefused)
     outputs = site.on(now, StopRequested{now + Seconds{60}});
     auto const cut = std::get<Cut>(outputs.back());
     EXPECT_TRUE(cut.leaving);
-    EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty()) << "the step in progress is finished first";
+    EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())
+        << "the step in progress is finished first";
     outputs = serve(CutReady{cut.op, held, 1, {1.0}, {3}});
     ASSERT_TRUE(site.exited());
     auto const name = header_name(MemberId{"A.00000011.2"}, {1});
@@ -241,7 +253,8 @@ TEST_F(ByHand, WorkThatIsNotFiniteIsAnnouncedWithoutPayloadAndRefused)
     auto const parent_name = commit_name(site.tip()->number);
     auto const digest = sha256(objects.at(parent_name));
     Found const found{header, sha256(objects.at(name)), {}};
-    auto const decided = next(run, *site.tip(), digest, {header.member, 1}, from_unix_ms(1'700'000'100'000), std::vector<Found>{found}, {});
+    auto const decided = next(run, *site.tip(), digest, {header.member, 1},
+                              from_unix_ms(1'700'000'100'000), std::vector<Found>{found}, {});
     ASSERT_TRUE(decided);
     EXPECT_EQ(decided->decided.at(0).refused, Refusal::nan);
 }

@@ -1,4 +1,5 @@
-// A store that is full, forbidden or has lost something, records that no program of ours writes, work that is worth nothing.
+// A store that is full, forbidden or has lost something, records that no program of ours writes,
+// work that is worth nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,13 +22,18 @@ TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
-    // A lease has been made and its holder can do nothing with it: longer than any lease is believed.
-    auto const waits = [&] { return s.site_of(0)->status().state == State::wait || s.site_of(1)->status().state == State::wait; };
+    // A lease has been made and its holder can do nothing with it: longer than any lease is
+    // believed.
+    auto const waits = [&] {
+        return s.site_of(0)->status().state == State::wait ||
+               s.site_of(1)->status().state == State::wait;
+    };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
     auto const before = s.store().chain().size();
     s.fill_store(Seconds{120});
     s.run_until(s.now() + Seconds{120}, [] { return false; });
-    EXPECT_LE(s.creates_refused(), 480) << "two sites, two minutes: less than two creates a second each";
+    EXPECT_LE(s.creates_refused(), 480)
+        << "two sites, two minutes: less than two creates a second each";
     EXPECT_GE(s.creates_refused(), 10);
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
@@ -41,7 +47,10 @@ TEST(StoreTrouble, ALeaverWhoseWorkIsAnnouncedExitsWithSuccessThoughItCannotSayG
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
-    auto const waits = [&] { return s.site_of(0)->status().state == State::wait || s.site_of(0)->status().state == State::gather; };
+    auto const waits = [&] {
+        return s.site_of(0)->status().state == State::wait ||
+               s.site_of(0)->status().state == State::gather;
+    };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, waits));
     s.fill_store(Seconds{60});
     s.stop(0, Seconds{2});
@@ -55,14 +64,17 @@ TEST(StoreTrouble, WorkThatTheStoreDidNotTakeIsNamedByTheLeaver)
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
-    auto const worked = [&] { return !s.site_of(0)->status().since.empty() && s.site_of(0)->status().undecided.empty(); };
+    auto const worked = [&] {
+        return !s.site_of(0)->status().since.empty() && s.site_of(0)->status().undecided.empty();
+    };
     ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, worked));
     s.fill_store(Seconds{60});
     s.stop(0, Seconds{2});
     ASSERT_TRUE(s.run_until(s.now() + Seconds{3}, [&] { return s.living_count() == 1; }));
     ASSERT_TRUE(s.exits().back().error);
     EXPECT_EQ(s.exits().back().code, ExitCode::unavailable);
-    EXPECT_THAT(s.exits().back().error->message(), HasSubstr("tokens neither as a commit nor as a contribution"));
+    EXPECT_THAT(s.exits().back().error->message(),
+                HasSubstr("tokens neither as a commit nor as a contribution"));
 }
 
 TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
@@ -74,14 +86,16 @@ TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
     for (int window = 0; window < 6; ++window) {
         s.start(0);
         auto const rounds = s.store().chain().empty() ? 0 : s.store().chain().back().round.value;
-        ASSERT_TRUE(s.run_until(s.now() + Seconds{60},
-                                [&] { return !s.store().chain().empty() && s.store().chain().back().round.value > rounds + 1; }));
+        ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] {
+            return !s.store().chain().empty() && s.store().chain().back().round.value > rounds + 1;
+        }));
         auto const trains = [&] { return !s.site_of(0)->status().since.empty(); };
         ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
         if (window == 3) {
             // Killed with its merge commit made and nothing deleted yet: left to the next writer.
             auto const round = s.store().chain().back().round;
-            ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, [&] { return s.store().chain().back().round > round; }));
+            ASSERT_TRUE(s.run_until(s.now() + Seconds{60},
+                                    [&] { return s.store().chain().back().round > round; }));
             s.kill(0);
         } else {
             s.stop(0, Seconds{20});
@@ -106,20 +120,25 @@ TEST(Drains, ARoundOfManyRosterCommitsLeavesNoModelBehind)
     run.params.milestone_every = 0;
     Simulator s(run, 17, {});
     s.start(0);
-    ASSERT_TRUE(s.run_until(Seconds{60}, [&] { return !s.store().chain().empty() && s.store().chain().back().round.value >= 5; }));
+    ASSERT_TRUE(s.run_until(Seconds{60}, [&] {
+        return !s.store().chain().empty() && s.store().chain().back().round.value >= 5;
+    }));
     for (int i = 1; i <= 120; ++i) {
         auto const tip = s.store().chain().back();
         auto const bytes = *s.store().get(commit_name(tip.number));
         Intents intents;
         intents.rate = {tip.members.at(0).id, 1'000'000 + i};
-        auto const roster = next(run, tip, sha256(bytes), {tip.members.at(0).id, 1000 + i}, tip.time, {}, intents);
+        auto const roster =
+            next(run, tip, sha256(bytes), {tip.members.at(0).id, 1000 + i}, tip.time, {}, intents);
         ASSERT_TRUE(s.store().create(commit_name(roster->number), encode(*roster).bytes));
     }
     auto const round = s.store().chain().back().round.value;
-    ASSERT_TRUE(s.run_until(s.now() + Seconds{120}, [&] { return s.store().chain().back().round.value >= round + 5; }));
+    ASSERT_TRUE(s.run_until(s.now() + Seconds{120},
+                            [&] { return s.store().chain().back().round.value >= round + 5; }));
     s.run_until(s.now() + Seconds{10}, [] { return false; });
     auto const newest = s.store().chain().back().round.value;
-    for (auto const& [name, content] : s.store().payloads()) EXPECT_GT(std::stoll(name.substr(name.find('/') + 1)), newest - 4) << name;
+    for (auto const& [name, content] : s.store().payloads())
+        EXPECT_GT(std::stoll(name.substr(name.find('/') + 1)), newest - 4) << name;
 }
 
 TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
@@ -133,7 +152,9 @@ TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
         auto const newest = s.store().chain().back().round.value;
         ASSERT_GT(newest, 8);
         for (auto const& [name, content] : s.store().payloads())
-            EXPECT_GE(std::stoll(name.substr(name.find('/') + 1)), newest - run.params.keep_models - 2) << name << ", seed " << seed;
+            EXPECT_GE(std::stoll(name.substr(name.find('/') + 1)),
+                      newest - run.params.keep_models - 2)
+                << name << ", seed " << seed;
     }
 }
 
@@ -159,7 +180,9 @@ TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
         s.set_chaos({});
         s.run_until(s.now() + Seconds{60}, [] { return false; });
         auto const& chain = s.store().chain();
-        auto const refused_all = [](Commit const& c) { return c.kind == Commit::Kind::roster && !c.decided.empty(); };
+        auto const refused_all = [](Commit const& c) {
+            return c.kind == Commit::Kind::roster && !c.decided.empty();
+        };
         ASSERT_TRUE(std::any_of(chain.begin(), chain.end(), refused_all)) << seed;
         expect_no_old_deltas(s, "seed " + std::to_string(seed));
     }
@@ -176,7 +199,8 @@ TEST(Deltas, OfAMemberThatDiedBeforeItCouldAnnounceThemAreDeletedInTheirTurn)
         auto const stored_only = [&] {
             auto const id = s.site_of(0)->status().member->value;
             for (auto const& [name, content] : s.store().payloads()) {
-                if (name.rfind("deltas/", 0) != 0 || name.find("/" + id + "/") == std::string::npos) continue;
+                if (name.rfind("deltas/", 0) != 0 || name.find("/" + id + "/") == std::string::npos)
+                    continue;
                 auto const from = name.find(id);
                 header = "contrib/" + name.substr(from, name.rfind('/') - from) + ".json";
                 if (!s.store().get(header)) return true;
@@ -213,7 +237,8 @@ class Forbidden : public ByHand {
     Input created(Create const& create) override
     {
         ++creates;
-        return Unknown{create.op, "cannot write " + create.name + ": Read-only file system", ExitCode::permission};
+        return Unknown{create.op, "cannot write " + create.name + ": Read-only file system",
+                       ExitCode::permission};
     }
     int creates{0};
 };
@@ -245,7 +270,8 @@ TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
             if (auto const* get = std::get_if<Get>(&output)) {
                 bool const again = std::count(asked.begin(), asked.end(), get->name) > 0;
                 asked.push_back(get->name);
-                answer = get->name == "commits/00000001.json" && again ? Input(Missing{get->op}) : got(*get);
+                answer = get->name == "commits/00000001.json" && again ? Input(Missing{get->op})
+                                                                       : got(*get);
             }
         }
         if (std::holds_alternative<Tick>(answer) && site.wake()) now = std::max(now, *site.wake());
@@ -253,7 +279,8 @@ TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
     }
     auto const error = exit_error(outputs);
     EXPECT_EQ(error.code, ExitCode::protocol);
-    EXPECT_THAT(error.message(), HasSubstr("commits/00000001.json is missing, but commits/00000002.json is there"));
+    EXPECT_THAT(error.message(),
+                HasSubstr("commits/00000001.json is missing, but commits/00000002.json is there"));
 }
 
 /// A run in which B has left a pending header of a sort that B would not write.
@@ -270,14 +297,15 @@ class OddHeaders : public ByHand {
     void leave_behind(std::vector<Header> const& headers)
     {
         (void)serve(Tick{});
-        auto const parent = *decode_commit(objects.at("commits/00000002.json"), "commits/00000002.json");
+        auto const parent =
+            *decode_commit(objects.at("commits/00000002.json"), "commits/00000002.json");
         Process const other{{"B"}, 0x22};
         Intents intents;
         intents.admit = Admission{other, 1'000'000};
         intents.remove = {{MemberId{"A.00000011.2"}, Removal::silent}};
         auto const id = member_id(other, {3});
-        auto const joined =
-            next(run, parent, sha256(objects.at("commits/00000002.json")), {id, 1}, from_unix_ms(1'600'000'000'000), {}, intents);
+        auto const joined = next(run, parent, sha256(objects.at("commits/00000002.json")), {id, 1},
+                                 from_unix_ms(1'600'000'000'000), {}, intents);
         objects["commits/00000003.json"] = encode(*joined).bytes;
         for (auto header : headers) {
             header.run = run.run;
@@ -291,7 +319,8 @@ class OddHeaders : public ByHand {
     std::vector<Decided> decided()
     {
         auto const outputs = serve(Tick{});
-        EXPECT_TRUE(!outputs.empty() && std::holds_alternative<LoadModel>(outputs.back())) << exit_error(outputs).message();
+        EXPECT_TRUE(!outputs.empty() && std::holds_alternative<LoadModel>(outputs.back()))
+            << exit_error(outputs).message();
         std::vector<Decided> all;
         for (auto const& [name, bytes] : objects) {
             if (name.rfind("commits/", 0) != 0) continue;
@@ -324,7 +353,8 @@ TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
 TEST_F(OddHeaders, ManyThatCannotBeReadShareNoGrowingPause)
 {
     std::vector<Header> headers(40);
-    for (std::size_t i = 0; i < headers.size(); ++i) headers[i].seq = {static_cast<std::int64_t>(i) + 1};
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        headers[i].seq = {static_cast<std::int64_t>(i) + 1};
     leave_behind(headers);
     for (auto& [name, bytes] : objects)
         if (name.rfind("contrib/", 0) == 0) bytes = "{}";
@@ -340,14 +370,16 @@ TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
         Header h;
         h.seq = {seq};
         constexpr std::int64_t far = 9'000'000'000'000'000;
-        for (std::int64_t i = 0; i < 256; ++i) h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
+        for (std::int64_t i = 0; i < 256; ++i)
+            h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
         headers.push_back(h);
     }
     leave_behind(headers);
     auto const all = decided();
     EXPECT_EQ(all.size(), 60U);
     auto const count = [&](Refusal reason) {
-        return std::count_if(all.begin(), all.end(), [&](auto const& d) { return d.refused == reason; });
+        return std::count_if(all.begin(), all.end(),
+                             [&](auto const& d) { return d.refused == reason; });
     };
     EXPECT_GT(count(Refusal::digest), 0);
     EXPECT_EQ(count(Refusal::digest) + count(Refusal::wrong_run), 60);

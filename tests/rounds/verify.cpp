@@ -58,7 +58,9 @@ TEST_F(FinishedRun, OldModelsAndDeltasAreGone)
     for (auto const& [name, content] : s->store().payloads()) {
         if (name.rfind("models/", 0) == 0) ++models;
         for (auto const* folder : {"models/", "deltas/"})
-            if (name.rfind(folder, 0) == 0) { EXPECT_GE(std::stoll(name.substr(7)), newest - 3) << name; }
+            if (name.rfind(folder, 0) == 0) {
+                EXPECT_GE(std::stoll(name.substr(7)), newest - 3) << name;
+            }
     }
     EXPECT_LE(models, 3) << "the two that are kept and one whose turn comes with the next merge";
 }
@@ -94,8 +96,10 @@ TEST_F(FinishedRun, AnyOtherPayloadFailsIt)
     EXPECT_TRUE(verify(s->store().source()));
 }
 
-/// Changes the header of the first included contribution, and everything above it so that all digests are right again; its name.
-std::string forge(std::map<std::string, std::string>& small, std::function<void(Header&)> const& change)
+/// Changes the header of the first included contribution, and everything above it so that all
+/// digests are right again; its name.
+std::string forge(std::map<std::string, std::string>& small,
+                  std::function<void(Header&)> const& change)
 {
     std::string forged;
     Digest parent;
@@ -147,16 +151,22 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFailsIt)
 TEST_F(FinishedRun, MissingModelOrHeaderFailsIt)
 {
     auto& small = s->store().small();
-    auto const header = std::find_if(small.begin(), small.end(), [](auto const& e) { return e.first.rfind("contrib/", 0) == 0; });
+    auto const header = std::find_if(small.begin(), small.end(), [](auto const& e) {
+        return e.first.rfind("contrib/", 0) == 0;
+    });
     ASSERT_NE(header, small.end());
     auto const kept = *header;
     small.erase(header);
     EXPECT_THAT(verify(s->store().source()).error().message(), HasSubstr(kept.first));
     small.insert(kept);
     auto source = s->store().source();
-    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> { return std::nullopt; };
+    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> {
+        return std::nullopt;
+    };
     EXPECT_THAT(verify(source).error().message(), HasSubstr("is not there"));
-    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> { return fail(ExitCode::io, "cannot read", "disk"); };
+    source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> {
+        return fail(ExitCode::io, "cannot read", "disk");
+    };
     EXPECT_EQ(verify(source).error().code, ExitCode::io);
 }
 

@@ -111,9 +111,12 @@ TEST_F(Credentials, FileThatIsTooLargeIsRefused)
 TEST_F(Credentials, WrongContentIsNamedButNeverShown)
 {
     for (auto const* content :
-         {R"({"username": "alice", "password": "hunter2")", R"({"username": "alice", "pasword": "hunter2"})",
-          R"({"username": "alice", "password": ["hunter2"]})", R"({"username": "alice", "password": "hunter2", "more": "hunter2"})",
-          R"({"username": "", "password": "hunter2"})", R"({"username": "a:b", "password": "hunter2"})",
+         {R"({"username": "alice", "password": "hunter2")",
+          R"({"username": "alice", "pasword": "hunter2"})",
+          R"({"username": "alice", "password": ["hunter2"]})",
+          R"({"username": "alice", "password": "hunter2", "more": "hunter2"})",
+          R"({"username": "", "password": "hunter2"})",
+          R"({"username": "a:b", "password": "hunter2"})",
           R"({"username": "alice", "password": ""})", R"("hunter2")", "hunter2"}) {
         auto const error = refusal(write(content));
         EXPECT_EQ(error.code, ExitCode::config) << content;
@@ -125,7 +128,8 @@ TEST(GuardMemory, LeavesNoCoreAndNoReader)
 {
     auto const guard = [] {
         rlimit limit{};
-        bool const good = guard_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 && prctl(PR_GET_DUMPABLE) == 0;
+        bool const good = guard_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 &&
+                          limit.rlim_max == 0 && prctl(PR_GET_DUMPABLE) == 0;
         std::_Exit(good ? 0 : 1);
     };
     EXPECT_EXIT(guard(), testing::ExitedWithCode(0), "");

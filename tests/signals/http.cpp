@@ -61,9 +61,11 @@ TEST_P(RefusedUrls, AreNeverAsked)
 }
 
 INSTANTIATE_TEST_SUITE_P(Urls, RefusedUrls,
-                         testing::Values("http://api.watttime.org/login", "http://127.0.0.1.example.org/", "http://10.0.0.1/?key=secret",
-                                         "ftp://127.0.0.1/", "file:///etc/passwd", "https://alice@127.0.0.1/", "http://0.0.0.0/", "",
-                                         "::"));
+                         testing::Values("http://api.watttime.org/login",
+                                         "http://127.0.0.1.example.org/",
+                                         "http://10.0.0.1/?key=secret", "ftp://127.0.0.1/",
+                                         "file:///etc/passwd", "https://alice@127.0.0.1/",
+                                         "http://0.0.0.0/", "", "::"));
 
 class Http : public testing::Test {
   protected:

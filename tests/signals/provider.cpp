@@ -18,7 +18,10 @@ using testing::Not;
 using testing::SizeIs;
 
 RegionId const caiso{"CAISO_NORTH"};
-Time at(char const* clock_time) { return parse_time(std::string("2026-01-11T") + clock_time + "Z").value(); }
+Time at(char const* clock_time)
+{
+    return parse_time(std::string("2026-01-11T") + clock_time + "Z").value();
+}
 
 class ManualClock final : public Clock {
   public:
@@ -40,8 +43,11 @@ class Live : public testing::Test {
         options.credentials_file = folder_ / "account.json";
         options.pause = [](Millis) {};
         options.writes = writes_;
-        options.log = Log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; }, Level::debug);
-        return WattTimeProvider(watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
+        options.log =
+            Log([this](Level, std::string_view text) { log_ += std::string(text) + "\n"; },
+                Level::debug);
+        return WattTimeProvider(
+            watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
     }
     /// Server and machine agree on the time.
     void set_time(char const* clock_time)
@@ -49,7 +55,10 @@ class Live : public testing::Test {
         clock_.time = at(clock_time);
         server_.control("now=" + format_time(clock_.time));
     }
-    Answer ask(WattTimeProvider& provider) { return provider.samples(caiso, clock_.time - Seconds{3600}, clock_.time); }
+    Answer ask(WattTimeProvider& provider)
+    {
+        return provider.samples(caiso, clock_.time - Seconds{3600}, clock_.time);
+    }
     std::size_t questions() { return server_.requests("/v3/").size(); }
 
     static inline std::unique_ptr<WattTimeServer> shared_server;
@@ -179,7 +188,8 @@ TEST_F(Live, ServerThatStandsStillIsTrouble)
     auto const answer = ask(one);
     ASSERT_TRUE(answer.trouble);
     EXPECT_EQ(answer.trouble->code, ExitCode::temporary);
-    EXPECT_THAT(answer.trouble->message(), HasSubstr("its newest value is of 2026-01-11T12:00:00Z"));
+    EXPECT_THAT(answer.trouble->message(),
+                HasSubstr("its newest value is of 2026-01-11T12:00:00Z"));
     EXPECT_THAT(answer.samples, SizeIs(1)) << "it ages by itself";
     set_time("12:11:30");
     EXPECT_FALSE(ask(one).trouble);
@@ -206,7 +216,9 @@ TEST_F(Live, RefusedAccountIsAskedForAgainWhenItsFileChanges)
     auto again = provider("wrong");
     ASSERT_EQ(ask(again).trouble->code, ExitCode::permission);
     EXPECT_EQ(server_.requests("/login").size(), asked) << "nobody has changed it";
-    auto const later = std::filesystem::last_write_time(folder_ / "state/watttime-CAISO_NORTH.json") + std::chrono::seconds(1);
+    auto const later =
+        std::filesystem::last_write_time(folder_ / "state/watttime-CAISO_NORTH.json") +
+        std::chrono::seconds(1);
     std::filesystem::last_write_time(folder_ / "account.json", later);
     auto corrected = provider();
     EXPECT_FALSE(ask(corrected).trouble);
@@ -257,8 +269,11 @@ TEST_F(Live, DamagedMemoryIsForgottenAloud)
     auto first = provider();
     ASSERT_THAT(ask(first).samples, SizeIs(1));
     auto const file = folder_ / "state/watttime-CAISO_NORTH.json";
-    for (auto const* text : {"{\"samples\":[", "{\"samples\":[{\"time\":\"noon\",\"g_per_kwh\":1,\"generated_at\":null}]}",
-                             "{\"samples\":[{\"time\":\"2026-01-11T12:00:00Z\",\"g_per_kwh\":99999,\"generated_at\":null}]}"}) {
+    for (auto const* text :
+         {"{\"samples\":[",
+          "{\"samples\":[{\"time\":\"noon\",\"g_per_kwh\":1,\"generated_at\":null}]}",
+          "{\"samples\":[{\"time\":\"2026-01-11T12:00:00Z\",\"g_per_kwh\":99999,\"generated_at\":"
+          "null}]}"}) {
         ASSERT_TRUE(write_file(file, text, 0600));
         auto const before = questions();
         auto next = provider();
@@ -296,7 +311,8 @@ TEST_F(Live, NoSecretShowsInArgumentsLogsErrorsOrOutput)
     testing::internal::CaptureStderr();
     set_time("12:02");
     std::string said;
-    for (auto const* fault : {"", "status503", "html", "truncated", "percentile", "oversize", "redirect", "status403", "cut_off"}) {
+    for (auto const* fault : {"", "status503", "html", "truncated", "percentile", "oversize",
+                              "redirect", "status403", "cut_off"}) {
         server_.control(std::string("no_faults&forget_tokens&times=99&fault=") + fault);
         std::filesystem::remove(folder_ / "state/watttime-CAISO_NORTH.json");
         auto one = provider();
@@ -304,12 +320,15 @@ TEST_F(Live, NoSecretShowsInArgumentsLogsErrorsOrOutput)
         auto with_wrong_password = provider("correct-horse-battery");
         std::filesystem::remove(folder_ / "state/watttime-token.json");
         std::filesystem::remove(folder_ / "state/watttime-CAISO_NORTH.json");
-        if (auto const answer = ask(with_wrong_password); answer.trouble) said += answer.trouble->message() + "\n";
+        if (auto const answer = ask(with_wrong_password); answer.trouble)
+            said += answer.trouble->message() + "\n";
     }
     said += testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr() + log_;
-    for (auto const* file : {"cmdline", "environ"}) said += read_file(std::filesystem::path("/proc/self") / file).value();
+    for (auto const* file : {"cmdline", "environ"})
+        said += read_file(std::filesystem::path("/proc/self") / file).value();
     EXPECT_THAT(said, HasSubstr("cannot"));
-    for (auto const* secret : {WattTimeServer::password, "correct-horse-battery", "header.payload", "Bearer", "Basic "})
+    for (auto const* secret :
+         {WattTimeServer::password, "correct-horse-battery", "header.payload", "Bearer", "Basic "})
         EXPECT_THAT(said, Not(HasSubstr(secret)));
 }
 
@@ -319,7 +338,8 @@ TEST_F(Live, PasswordIsNeverWrittenToTheStateFolder)
     auto one = provider();
     ASSERT_THAT(ask(one).samples, SizeIs(1));
     for (auto const& entry : std::filesystem::directory_iterator(folder_ / "state"))
-        EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(WattTimeServer::password))) << entry.path();
+        EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(WattTimeServer::password)))
+            << entry.path();
 }
 
 }  // namespace

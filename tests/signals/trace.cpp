@@ -13,7 +13,10 @@ using testing::HasSubstr;
 
 TEST(Trace, EmptyCellIsNoSignal)
 {
-    auto const trace = parse_trace("point_time,A,B\n2026-01-11 17:00:00+00:00,1.5,\n2026-01-11T17:05Z,,-20\r\n", "t.csv").value();
+    auto const trace =
+        parse_trace("point_time,A,B\n2026-01-11 17:00:00+00:00,1.5,\n2026-01-11T17:05Z,,-20\r\n",
+                    "t.csv")
+            .value();
     ASSERT_EQ(trace.regions(), (std::vector<RegionId>{{"A"}, {"B"}}));
     auto const b = trace.samples({"B"}).value();
     ASSERT_EQ(b.size(), 2U);
@@ -32,7 +35,8 @@ TEST(Trace, TimesWithAnOffsetAreUtcInside)
 
 TEST(Trace, RealDayIsReadToTheLastDigit)
 {
-    auto const trace = read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv").value();
+    auto const trace =
+        read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv").value();
     EXPECT_EQ(trace.rows().size(), 217U);
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, GramsPerKwh{68.945984});
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, from_lbs_per_mwh(152));
@@ -55,49 +59,72 @@ TEST_P(BadTraces, NameFileLineAndRemedy)
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadTraces,
-    testing::Values(
-        BadTrace{"Empty", "", "cannot read trace signals/t.csv, line 1: the file is empty; its first line must be point_time,REGION,..."},
-        BadTrace{"WrongHeader", "time,A\n",
-                 "cannot read trace signals/t.csv, line 1: wrong header \"time,A\"; it must be point_time,REGION,..."},
-        BadTrace{"NoRegion", "point_time\n",
-                 "cannot read trace signals/t.csv, line 1: wrong header \"point_time\"; it must be point_time,REGION,..."},
-        BadTrace{"RegionTwice", "point_time,A,A\n",
-                 "cannot read trace signals/t.csv, line 1: region A stands twice; keep one column per region"},
-        BadTrace{"RegionName", "point_time,A/B\n",
-                 "cannot read trace signals/t.csv, line 1: bad region name \"A/B\"; use 1 to 32 letters, digits, '_' or '-'"},
-        BadTrace{"NoRow", "point_time,A\n",
-                 "cannot read trace signals/t.csv, line 2: there is no row below the header; a trace has at least one time"},
-        BadTrace{"NoZone", "point_time,A\n2026-01-11 14:20,1\n",
-                 "cannot read trace signals/t.csv, line 2: bad time \"2026-01-11 14:20\": it has no time zone; add Z or an offset such as "
-                 "+00:00"},
-        BadTrace{"NoTime", "point_time,A\nnoon,1\n",
-                 "cannot read trace signals/t.csv, line 2: bad time \"noon\": not an ISO 8601 time; write it like 2026-01-11T14:20:00Z"},
-        BadTrace{"NotANumber", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,12g\n",
-                 "cannot read trace signals/t.csv, line 3: A is not a number: \"12g\"; write g/kWh such as 463.6, or leave the cell empty "
-                 "for no signal"},
-        BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
-                 "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside -2000 to 5000; check the unit: a trace is in g/kWh"},
-        BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
-                 "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside -2000 to 5000; check the unit: a trace is in g/kWh"},
-        BadTrace{"TooClean", "point_time,A\n2026-01-11T14:20Z,-2000.1\n",
-                 "cannot read trace signals/t.csv, line 2: A is -2000.1 g/kWh, outside -2000 to 5000; check the unit: a trace is in g/kWh"},
-        BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
-                 "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; write every cell; an empty one means no signal"},
-        BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
-                 "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; write every cell; an empty one means no signal"},
-        BadTrace{"TimeTwice", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
-                 "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z does not come after 2026-01-11T14:20:00Z; sort the "
-                 "rows and keep one per time"},
-        BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
-                 "cannot read trace signals/t.csv, line 2: not UTF-8 at byte 19; convert the file, for example with iconv -t UTF-8"}),
+    testing::Values(BadTrace{"Empty", "",
+                             "cannot read trace signals/t.csv, line 1: the file is empty; its "
+                             "first line must be point_time,REGION,..."},
+                    BadTrace{"WrongHeader", "time,A\n",
+                             "cannot read trace signals/t.csv, line 1: wrong header \"time,A\"; it "
+                             "must be point_time,REGION,..."},
+                    BadTrace{"NoRegion", "point_time\n",
+                             "cannot read trace signals/t.csv, line 1: wrong header "
+                             "\"point_time\"; it must be point_time,REGION,..."},
+                    BadTrace{"RegionTwice", "point_time,A,A\n",
+                             "cannot read trace signals/t.csv, line 1: region A stands twice; keep "
+                             "one column per region"},
+                    BadTrace{"RegionName", "point_time,A/B\n",
+                             "cannot read trace signals/t.csv, line 1: bad region name \"A/B\"; "
+                             "use 1 to 32 letters, digits, '_' or '-'"},
+                    BadTrace{"NoRow", "point_time,A\n",
+                             "cannot read trace signals/t.csv, line 2: there is no row below the "
+                             "header; a trace has at least one time"},
+                    BadTrace{"NoZone", "point_time,A\n2026-01-11 14:20,1\n",
+                             "cannot read trace signals/t.csv, line 2: bad time \"2026-01-11 "
+                             "14:20\": it has no time zone; add Z or an offset such as "
+                             "+00:00"},
+                    BadTrace{"NoTime", "point_time,A\nnoon,1\n",
+                             "cannot read trace signals/t.csv, line 2: bad time \"noon\": not an "
+                             "ISO 8601 time; write it like 2026-01-11T14:20:00Z"},
+                    BadTrace{"NotANumber",
+                             "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,12g\n",
+                             "cannot read trace signals/t.csv, line 3: A is not a number: \"12g\"; "
+                             "write g/kWh such as 463.6, or leave the cell empty "
+                             "for no signal"},
+                    BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
+                             "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside "
+                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                    BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
+                             "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside "
+                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                    BadTrace{"TooClean", "point_time,A\n2026-01-11T14:20Z,-2000.1\n",
+                             "cannot read trace signals/t.csv, line 2: A is -2000.1 g/kWh, outside "
+                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                    BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
+                             "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; "
+                             "write every cell; an empty one means no signal"},
+                    BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
+                             "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
+                             "write every cell; an empty one means no signal"},
+                    BadTrace{"TimeTwice",
+                             "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
+                             "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z "
+                             "does not come after 2026-01-11T14:20:00Z; sort the "
+                             "rows and keep one per time"},
+                    BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
+                             "cannot read trace signals/t.csv, line 2: not UTF-8 at byte 19; "
+                             "convert the file, for example with iconv -t UTF-8"}),
     [](auto const& tested) { return tested.param.name; });
 
-TEST(Trace, LimitsOfIntensityAreAllowed) { EXPECT_TRUE(parse_trace("point_time,A,B\n2026-01-11T14:20Z,5000,-2000\n", "t.csv")); }
+TEST(Trace, LimitsOfIntensityAreAllowed)
+{
+    EXPECT_TRUE(parse_trace("point_time,A,B\n2026-01-11T14:20Z,5000,-2000\n", "t.csv"));
+}
 
 TEST(Trace, LongestLineIsReadAndALongerOneRefused)
 {
     std::string const row = "2026-01-11T14:20Z,";
-    auto const text = [&](std::size_t length) { return "point_time,A\n" + row + std::string(length - row.size() - 1, ' ') + "1\n"; };
+    auto const text = [&](std::size_t length) {
+        return "point_time,A\n" + row + std::string(length - row.size() - 1, ' ') + "1\n";
+    };
     EXPECT_TRUE(parse_trace(text(trace_line_limit), "t.csv"));
     auto const longer = parse_trace(text(trace_line_limit + 1), "t.csv");
     ASSERT_FALSE(longer);
@@ -122,30 +149,37 @@ TEST(Trace, MissingFileIsNoInput)
 
 TEST(TraceProvider, AnswersBothEndsOfTheInterval)
 {
-    TraceProvider provider(parse_trace("point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,2\n2026-01-11T14:30Z,3\n", "t.csv").value());
+    TraceProvider provider(
+        parse_trace("point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,2\n2026-01-11T14:30Z,3\n",
+                    "t.csv")
+            .value());
     auto const at = [](char const* text) { return parse_time(text).value(); };
     auto const answer = provider.samples({"A"}, at("2026-01-11T14:25Z"), at("2026-01-11T14:30Z"));
     EXPECT_FALSE(answer.trouble);
     ASSERT_EQ(answer.samples.size(), 2U);
     EXPECT_EQ(answer.samples.front().intensity, GramsPerKwh{2});
-    EXPECT_TRUE(provider.samples({"A"}, at("2026-01-11T14:31Z"), at("2026-01-11T15:00Z")).samples.empty());
+    EXPECT_TRUE(
+        provider.samples({"A"}, at("2026-01-11T14:31Z"), at("2026-01-11T15:00Z")).samples.empty());
 }
 
 TEST(TraceProvider, UnknownRegionNamesTheNearest)
 {
-    TraceProvider provider(parse_trace("point_time,CAISO_NORTH,DE\n2026-01-11T14:20Z,1,2\n", "t.csv").value());
+    TraceProvider provider(
+        parse_trace("point_time,CAISO_NORTH,DE\n2026-01-11T14:20Z,1,2\n", "t.csv").value());
     auto const answer = provider.samples({"CAISO_NORD"}, Time::min(), Time::max());
     ASSERT_TRUE(answer.trouble);
     EXPECT_EQ(answer.trouble->code, ExitCode::config);
-    EXPECT_EQ(answer.trouble->message(), "trace t.csv: it has no region \"CAISO_NORD\"; did you mean \"CAISO_NORTH\"?");
+    EXPECT_EQ(answer.trouble->message(),
+              "trace t.csv: it has no region \"CAISO_NORD\"; did you mean \"CAISO_NORTH\"?");
 }
 
 class Fresh : public testing::Test {
   protected:
     Time const t0_ = parse_time("2026-01-11T14:20Z").value();
-    std::vector<Sample> const samples_{{t0_, GramsPerKwh{50}, "trace", Kind::marginal, {}, {}},
-                                       {t0_ + Seconds{300}, {}, "trace", Kind::marginal, {}, {}},
-                                       {t0_ + Seconds{600}, GramsPerKwh{70}, "x", Kind::average, {}, {}}};
+    std::vector<Sample> const samples_{
+        {t0_, GramsPerKwh{50}, "trace", Kind::marginal, {}, {}},
+        {t0_ + Seconds{300}, {}, "trace", Kind::marginal, {}, {}},
+        {t0_ + Seconds{600}, GramsPerKwh{70}, "x", Kind::average, {}, {}}};
 };
 
 TEST_F(Fresh, CountsFromItsTimeUntilItIsTooOld)
@@ -157,12 +191,17 @@ TEST_F(Fresh, CountsFromItsTimeUntilItIsTooOld)
     EXPECT_FALSE(fresh(first, t0_ + Seconds{600}, {}));
 }
 
-TEST_F(Fresh, EmptySampleHidesTheOneBefore) { EXPECT_FALSE(fresh(samples_, t0_ + Seconds{301}, {})); }
+TEST_F(Fresh, EmptySampleHidesTheOneBefore)
+{
+    EXPECT_FALSE(fresh(samples_, t0_ + Seconds{301}, {}));
+}
 
 TEST_F(Fresh, AverageSignalNeverPassesForAMarginalOne)
 {
-    EXPECT_FALSE(fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::marginal, .max_age = Seconds{600}}));
-    EXPECT_TRUE(fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::average, .max_age = Seconds{600}}));
+    EXPECT_FALSE(
+        fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::marginal, .max_age = Seconds{600}}));
+    EXPECT_TRUE(
+        fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::average, .max_age = Seconds{600}}));
 }
 
 }  // namespace

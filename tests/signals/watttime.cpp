@@ -241,12 +241,17 @@ TEST_P(WattTimeBadAnswers, AreRefusedWhole)
 
 INSTANTIATE_TEST_SUITE_P(
     All, WattTimeBadAnswers,
-    testing::Values(BadAnswer{"percentile", "its units are \"percentile\", not lbs_co2_per_mwh: that is no intensity"},
-                    BadAnswer{"kilograms", "its units are \"kg_co2_per_mwh\""}, BadAnswer{"other_region", "it is about \"SPP_TX\""},
-                    BadAnswer{"other_signal", "its signal is \"health_damage\""}, BadAnswer{"text_value", "is text, not a number"},
-                    BadAnswer{"absurd_value", "is 394625 g/kWh, outside -2000 to 5000"}, BadAnswer{"no_zone", "it has no time zone"},
-                    BadAnswer{"empty", "the forecast is empty"}, BadAnswer{"no_meta", "the answer has no meta"},
-                    BadAnswer{"oversize", "larger than 8388608 bytes"}, BadAnswer{"redirect", "HTTP 302"}),
+    testing::Values(
+        BadAnswer{"percentile",
+                  "its units are \"percentile\", not lbs_co2_per_mwh: that is no intensity"},
+        BadAnswer{"kilograms", "its units are \"kg_co2_per_mwh\""},
+        BadAnswer{"other_region", "it is about \"SPP_TX\""},
+        BadAnswer{"other_signal", "its signal is \"health_damage\""},
+        BadAnswer{"text_value", "is text, not a number"},
+        BadAnswer{"absurd_value", "is 394625 g/kWh, outside -2000 to 5000"},
+        BadAnswer{"no_zone", "it has no time zone"}, BadAnswer{"empty", "the forecast is empty"},
+        BadAnswer{"no_meta", "the answer has no meta"},
+        BadAnswer{"oversize", "larger than 8388608 bytes"}, BadAnswer{"redirect", "HTTP 302"}),
     [](auto const& tested) { return std::string(tested.param.fault); });
 
 TEST_F(WattTime, NullValueIsASampleWithoutIntensity)
@@ -260,7 +265,8 @@ TEST_F(WattTime, NullValueIsASampleWithoutIntensity)
 TEST_F(WattTime, WarningsArriveInPrintableWords)
 {
     server_.control("fault=warnings&endpoint=forecast");
-    EXPECT_EQ(client().live(caiso).value().warnings, std::vector<std::string>{R"(EXAMPLE_WARNING: the model\x1b is old)"});
+    EXPECT_EQ(client().live(caiso).value().warnings,
+              std::vector<std::string>{R"(EXAMPLE_WARNING: the model\x1b is old)"});
 }
 
 TEST_F(WattTime, HistoryHasEveryPointOnceAndTellsWhatWasImputed)
@@ -290,7 +296,8 @@ TEST_F(WattTime, HistoryThatFailsHalfWayIsAFailure)
     auto one = client();
     server_.control("fault=status500&times=99&endpoint=historical");
     auto const from = parse_time("2025-10-01T00:00Z").value();
-    EXPECT_EQ(refusal(one.history(caiso, from, from + std::chrono::days{70})).code, ExitCode::temporary);
+    EXPECT_EQ(refusal(one.history(caiso, from, from + std::chrono::days{70})).code,
+              ExitCode::temporary);
 }
 
 }  // namespace

@@ -24,7 +24,9 @@ class StatusProgram : public testing::Test {
         auto const inputs = fs::path(CURTAIL_SOURCE_DIR) / "inputs";
         auto const stated = json::parse_file(inputs / "runs/demo.json").value();
         auto run = *stated.as_object();
-        run.set("run", "small").set("folder", folder_.path().string()).set("store", "file:" + (folder_ / "store").string());
+        run.set("run", "small")
+            .set("folder", folder_.path().string())
+            .set("store", "file:" + (folder_ / "store").string());
         run.set("model", (inputs / "models/demo.json").string());
         run.set("sites", json::Array{(inputs / "sites/caiso_north.json").string()});
         auto data = *run.find("data")->as_object();
@@ -39,7 +41,8 @@ class StatusProgram : public testing::Test {
     }
     curtail::test::Outcome ask(std::vector<std::string> options)
     {
-        options.insert(options.begin(), {CURTAIL_BIN_DIR "/curtail-status", (folder_ / "run.json").string()});
+        options.insert(options.begin(),
+                       {CURTAIL_BIN_DIR "/curtail-status", (folder_ / "run.json").string()});
         return curtail::test::run_program(std::move(options));
     }
     curtail::test::TemporaryFolder folder_;
@@ -64,7 +67,8 @@ TEST_F(StatusProgram, ShowsAndVerifiesARun)
     auto const verified = ask({"--verify"});
     EXPECT_EQ(verified.code, 0) << verified.output;
     EXPECT_THAT(verified.output, HasSubstr("is sound"));
-    for (std::vector<std::string> const& options : {std::vector<std::string>{"--json"}, {"--verify", "--json"}}) {
+    for (std::vector<std::string> const& options :
+         {std::vector<std::string>{"--json"}, {"--verify", "--json"}}) {
         auto const answer = ask(options);
         EXPECT_EQ(answer.code, 0);
         auto const document = json::parse(answer.output, "answer");
@@ -79,7 +83,8 @@ TEST_F(StatusProgram, TellsScriptsWhereARunLiesAndLooksAtNothing)
     auto const [code, text] = ask({"--paths"});
     EXPECT_EQ(code, 0) << text;
     auto const folder = folder_.path().string();
-    EXPECT_EQ(text, "run     small\nfolder  " + folder + "\ndata    " + folder + "/data\nstore   file://" + folder + "/store\n");
+    EXPECT_EQ(text, "run     small\nfolder  " + folder + "\ndata    " + folder +
+                        "/data\nstore   file://" + folder + "/store\n");
     auto const document = json::parse(ask({"--paths", "--json"}).output, "answer").value();
     EXPECT_EQ(*document.as_object()->find("folder"), json::Value(folder));
 }

@@ -19,12 +19,14 @@ inline std::string hdf5_image(std::vector<float> const& values)
     hid_t const file = H5Fcreate("image", H5F_ACC_TRUNC, H5P_DEFAULT, access);
     hsize_t const size = values.size();
     hid_t const space = H5Screate_simple(1, &size, nullptr);
-    hid_t const set = H5Dcreate2(file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t const set =
+        H5Dcreate2(file, "w", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
     H5Dclose(set);
     H5Sclose(space);
     H5Fflush(file, H5F_SCOPE_LOCAL);
-    std::string image(static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_file_image(file, nullptr, 0))), '\0');
+    std::string image(
+        static_cast<std::size_t>(std::max<ssize_t>(0, H5Fget_file_image(file, nullptr, 0))), '\0');
     H5Fget_file_image(file, image.data(), image.size());
     H5Fclose(file);
     H5Pclose(access);
@@ -32,8 +34,8 @@ inline std::string hdf5_image(std::vector<float> const& values)
     return image;
 }
 
-/// A small run in a store, made by the protocol's own functions: a lone phase, outer steps with momentum by two sites, a refused
-/// contribution, a leaver, and old payloads deleted.
+/// A small run in a store, made by the protocol's own functions: a lone phase, outer steps with
+/// momentum by two sites, a refused contribution, a leaver, and old payloads deleted.
 class SmallRun {
   public:
     explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}) : objects_(objects)
@@ -70,8 +72,10 @@ class SmallRun {
         merge({contribute(a_, 4), spoiled});
         commit({contribute(b_, 4, true)}, {});
         (void)contribute(a_, 5);
-        put(rounds::lease_name(tip().round, 1), rounds::encode(rounds::Lease{a_, 1, spec_.params.lease, now_}).bytes);
-        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2}, "d0")}) remove(old);
+        put(rounds::lease_name(tip().round, 1),
+            rounds::encode(rounds::Lease{a_, 1, spec_.params.lease, now_}).bytes);
+        for (auto const& old : {model_of(1), model_of(2), rounds::delta_name({2}, a_, {2}, "d0")})
+            remove(old);
     }
 
     [[nodiscard]] rounds::RunSpec const& spec() const { return spec_; }
@@ -87,7 +91,8 @@ class SmallRun {
         std::vector<std::string> names{rounds::run_name};
         auto const add = [&](std::string const& name) {
             auto const there = objects_.stat(*object_of(spec_.run, name));
-            if (there.value() && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+            if (there.value() && std::find(names.begin(), names.end(), name) == names.end())
+                names.push_back(name);
         };
         for (auto const& c : chain_) {
             add(rounds::commit_name(c.number));
@@ -97,7 +102,8 @@ class SmallRun {
             for (auto const& d : c.decided) {
                 if (d.inlined) continue;
                 add(rounds::header_name(d.member, d.seq));
-                if (d.refused != rounds::Refusal::digest && !d.ranges.empty()) add(deltas_.at({d.member, d.seq}));
+                if (d.refused != rounds::Refusal::digest && !d.ranges.empty())
+                    add(deltas_.at({d.member, d.seq}));
             }
         }
         return names;
@@ -106,11 +112,13 @@ class SmallRun {
   private:
     void put(std::string const& name, std::string const& bytes)
     {
-        if (!objects_.put(*object_of(spec_.run, name), store::bytes_of(bytes))) throw std::runtime_error("cannot put " + name);
+        if (!objects_.put(*object_of(spec_.run, name), store::bytes_of(bytes)))
+            throw std::runtime_error("cannot put " + name);
     }
     void remove(std::string const& name)
     {
-        if (!objects_.remove(*object_of(spec_.run, name))) throw std::runtime_error("cannot remove " + name);
+        if (!objects_.remove(*object_of(spec_.run, name)))
+            throw std::runtime_error("cannot remove " + name);
     }
     rounds::PartRef payload(std::string part, std::string const& name)
     {
@@ -137,7 +145,8 @@ class SmallRun {
         auto const run = rounds::encode(spec_);
         put(rounds::run_name, run.bytes);
         MemberId const nobody{"A.00000001.0"};
-        append(rounds::genesis(spec_, run.sha256, {nobody, 1}, now_, {payload("w0", rounds::model_name({1}, nobody, 1, "w0"))}));
+        append(rounds::genesis(spec_, run.sha256, {nobody, 1}, now_,
+                               {payload("w0", rounds::model_name({1}, nobody, 1, "w0"))}));
     }
     MemberId join(std::string const& site, std::uint32_t nonce)
     {
@@ -163,11 +172,13 @@ class SmallRun {
         found.sha256 = encoded.sha256;
         return found;
     }
-    /// The same of a lone member: inside the weights that it commits, with no header and no delta in the store.
+    /// The same of a lone member: inside the weights that it commits, with no header and no delta
+    /// in the store.
     rounds::Found lone(MemberId const& member, std::int64_t seq)
     {
         auto found = work(member, seq);
-        auto const name = rounds::delta_name(found.header.base_round, member, found.header.seq, "d0");
+        auto const name =
+            rounds::delta_name(found.header.base_round, member, found.header.seq, "d0");
         found.header.parts = {{{"d0", name, 1, sha256("")}, 4.0, 0}};
         return found;
     }
@@ -187,17 +198,20 @@ class SmallRun {
     }
 
     void merge(std::vector<rounds::Found> const& found) { commit(found, {}); }
-    void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents, std::optional<MemberId> writer = {})
+    void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents,
+                std::optional<MemberId> writer = {})
     {
         now_ += Seconds{1};
         rounds::Writer const by{writer.value_or(a_), ++attempt_};
         auto c = rounds::next(spec_, tip(), sha256_, by, now_, found, intents);
         if (!c) throw std::logic_error("the commit would change nothing");
         if (c->kind == rounds::Commit::Kind::merge)
-            c->model = {c->round, {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
+            c->model = {c->round,
+                        {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
         if (c->outer_step)
-            c->outer =
-                rounds::OuterRef{rounds::Outer::Kind::nesterov, {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"))}};
+            c->outer = rounds::OuterRef{
+                rounds::Outer::Kind::nesterov,
+                {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"))}};
         append(std::move(*c));
     }
 

@@ -21,8 +21,9 @@ struct Verify : testing::Test {
 
     std::string content(std::string const& name) const
     {
-        return std::string(
-            store::text_of(*const_cast<store::MemoryStore&>(objects).get(*object_of(run.spec().run, name), {1 << 20}).value()));
+        return std::string(store::text_of(*const_cast<store::MemoryStore&>(objects)
+                                               .get(*object_of(run.spec().run, name), {1 << 20})
+                                               .value()));
     }
     void put(std::string const& name, std::string const& bytes)
     {
@@ -50,7 +51,8 @@ TEST_F(Verify, ASoundRunIsSummedUp)
     EXPECT_EQ(summary->refused, 1);
     EXPECT_EQ(summary->headers, 7);
     EXPECT_EQ(summary->tip.totals.tokens, 7 * 2 * 8);
-    EXPECT_EQ(summary->sites.at({"A"}).tokens + summary->sites.at({"B"}).tokens, summary->tip.totals.tokens);
+    EXPECT_EQ(summary->sites.at({"A"}).tokens + summary->sites.at({"B"}).tokens,
+              summary->tip.totals.tokens);
 }
 
 TEST_F(Verify, OneFlippedByteAnywhereIsFoundAndFlippingItBackHeals)
@@ -59,18 +61,21 @@ TEST_F(Verify, OneFlippedByteAnywhereIsFoundAndFlippingItBackHeals)
     std::mt19937 random(seed);
     auto const names = run.kept();
     ASSERT_GE(names.size(), 20U);
-    ASSERT_TRUE(std::any_of(names.begin(), names.end(), [](auto const& name) { return name.ends_with("/m0.h5"); }));
+    ASSERT_TRUE(std::any_of(names.begin(), names.end(),
+                            [](auto const& name) { return name.ends_with("/m0.h5"); }));
     for (auto const& name : names) {
         auto const good = content(name);
         std::vector<std::size_t> places{0, good.size() / 2, good.size() - 1};
         for (int i = 0; i < 12; ++i) places.push_back(random() % good.size());
         bool const payload = name.ends_with(".h5");
-        for (int i = 0; i < 12 && payload; ++i) places.push_back(random() % 96);  // HDF5's superblock
+        for (int i = 0; i < 12 && payload; ++i)
+            places.push_back(random() % 96);  // HDF5's superblock
         for (auto const place : places) {
             auto bad = good;
             bad[place] = static_cast<char>(bad[place] ^ (1 << (random() % 8)));
             put(name, bad);
-            EXPECT_THAT(finding(), HasSubstr(name)) << "seed " << seed << ", byte " << place << " of " << name;
+            EXPECT_THAT(finding(), HasSubstr(name))
+                << "seed " << seed << ", byte " << place << " of " << name;
         }
         put(name, good);
         ASSERT_EQ(finding(), "") << name;
@@ -81,10 +86,12 @@ TEST_F(Verify, TruncatedAndLengthenedObjectsAreFound)
 {
     for (auto const& name : run.kept()) {
         auto const good = content(name);
-        for (auto const& bad : {std::string(), good.substr(0, 1), good.substr(0, good.size() / 2), good.substr(0, good.size() - 1),
-                                good + "\n", good + good, std::string(300'000, 'x')}) {
+        for (auto const& bad : {std::string(), good.substr(0, 1), good.substr(0, good.size() / 2),
+                                good.substr(0, good.size() - 1), good + "\n", good + good,
+                                std::string(300'000, 'x')}) {
             put(name, bad);
-            EXPECT_NE(finding(), "") << name << " with " << bad.size() << " instead of " << good.size() << " bytes";
+            EXPECT_NE(finding(), "")
+                << name << " with " << bad.size() << " instead of " << good.size() << " bytes";
         }
         put(name, good);
     }
@@ -94,12 +101,13 @@ TEST_F(Verify, TruncatedAndLengthenedObjectsAreFound)
 TEST_F(Verify, AMissingObjectIsFound)
 {
     auto const oldest_kept = run.tip().round.value - run.spec().params.keep_models + 1;
-    // The newest commit is what the chain ends with; payloads of rounds before the kept ones may be deleted at any time. A delta
-    // belongs to the round after its base.
+    // The newest commit is what the chain ends with; payloads of rounds before the kept ones may be
+    // deleted at any time. A delta belongs to the round after its base.
     auto const must_stay = [&](std::string const& name) {
         if (!name.ends_with(".h5")) return name != rounds::commit_name(run.tip().number);
         if (name.ends_with("/m0.h5")) return name == run.tip().outer->parts.at(0).name;
-        auto const round = std::stoll(name.substr(name.find('/') + 1)) + (name.starts_with("deltas/") ? 1 : 0);
+        auto const round =
+            std::stoll(name.substr(name.find('/') + 1)) + (name.starts_with("deltas/") ? 1 : 0);
         return round >= oldest_kept;
     };
     int found = 0;
@@ -134,19 +142,32 @@ TEST_F(Verify, SwappedObjectsAreFound)
 TEST_F(Verify, AGapInTheChainIsNamed)
 {
     ASSERT_TRUE(objects.remove(*object_of(run.spec().run, "commits/00000003.json")));
-    EXPECT_THAT(finding(), HasSubstr("commits/00000003.json: there is no such object, but commits/00000004.json is there"));
+    EXPECT_THAT(
+        finding(),
+        HasSubstr(
+            "commits/00000003.json: there is no such object, but commits/00000004.json is there"));
 }
 
 /// A store whose first answers about some objects are old ones: not there.
 class LateStore final : public store::ObjectStore {
   public:
-    LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late) : inner_(inner), late_(std::move(late)) {}
-    Result<store::CreateOutcome> create(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late)
+        : inner_(inner), late_(std::move(late))
+    {
+    }
+    Result<store::CreateOutcome> create(store::ObjectName const& name,
+                                        std::span<std::byte const> bytes) override
     {
         return inner_.create(name, bytes);
     }
-    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override { return inner_.put(name, bytes); }
-    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override { return inner_.read(name, limit, sink); }
+    Result<void> put(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    {
+        return inner_.put(name, bytes);
+    }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override
+    {
+        return inner_.read(name, limit, sink);
+    }
     Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override
     {
         if (late_.erase(name) > 0) return std::nullopt;
@@ -162,7 +183,8 @@ class LateStore final : public store::ObjectStore {
 TEST_F(Verify, CommitsThatShowLateInARunThatGoesOnAreNoGap)
 {
     std::set<store::ObjectName> late;
-    for (auto const number : {3, 4, 6}) late.insert(*object_of(run.spec().run, rounds::commit_name({number})));
+    for (auto const number : {3, 4, 6})
+        late.insert(*object_of(run.spec().run, rounds::commit_name({number})));
     LateStore store(objects, late);
     auto const summary = verify_run(store, run.spec().run);
     ASSERT_TRUE(summary) << summary.error().message();

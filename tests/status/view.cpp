@@ -44,7 +44,8 @@ TEST_F(View, ShowsTheNewestCommitItsMembersAndWhatIsPending)
 TEST_F(View, ADamagedTipIsRefusedNotShown)
 {
     run.make();
-    ASSERT_TRUE(objects.put(*object_of(run.spec().run, rounds::commit_name(run.tip().number)), store::bytes_of("{}")));
+    ASSERT_TRUE(objects.put(*object_of(run.spec().run, rounds::commit_name(run.tip().number)),
+                            store::bytes_of("{}")));
     EXPECT_EQ(read_chain_view(objects, run.spec().run).error().code, ExitCode::protocol);
 }
 
@@ -63,8 +64,10 @@ TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndHidesNothingElse)
     EXPECT_EQ((*view)->members.at(0).pending.size(), 1U);
     ASSERT_TRUE((*view)->lease);
     EXPECT_EQ((*view)->lease->k, 1);
-    EXPECT_THAT((*view)->notes, ElementsAre(HasSubstr("/6.json"), HasSubstr("/7.json"), HasSubstr("merge/")));
-    EXPECT_THAT(overview_text({id, "file:///x", run.now(), *view, {}}), HasSubstr("note: unreadable: refused record contrib/"));
+    EXPECT_THAT((*view)->notes,
+                ElementsAre(HasSubstr("/6.json"), HasSubstr("/7.json"), HasSubstr("merge/")));
+    EXPECT_THAT(overview_text({id, "file:///x", run.now(), *view, {}}),
+                HasSubstr("note: unreadable: refused record contrib/"));
 }
 
 TEST_F(View, SaysWhoWaitsForWhat)
@@ -72,15 +75,19 @@ TEST_F(View, SaysWhoWaitsForWhat)
     run.make();
     auto view = *read_chain_view(objects, run.spec().run).value();
     auto const a = run.a().value;
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}), ElementsAre(Waiting{a, "merges round 6; its lease ends in 3.0 s"},
-                                                                     Waiting{a, "waits for a merge that takes 1 contribution (2 blocks)"}));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what, HasSubstr("its lease ended 2.0 s ago"));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}),
+                ElementsAre(Waiting{a, "merges round 6; its lease ends in 3.0 s"},
+                            Waiting{a, "waits for a merge that takes 1 contribution (2 blocks)"}));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what,
+                HasSubstr("its lease ended 2.0 s ago"));
 
     view.lease.reset();
     view.members[0].pending.clear();
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}), ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2.0 s"}));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}),
+                ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2.0 s"}));
     EXPECT_THAT(who_waits(view, run.now() + Seconds{5})[0].what, HasSubstr("2.0 s overdue"));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{30})[0].what, HasSubstr("the next writer removes it and frees"));
+    EXPECT_THAT(who_waits(view, run.now() + Seconds{30})[0].what,
+                HasSubstr("the next writer removes it and frees"));
 
     view.members[0].row.held = {};
     EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("nothing left to train"));
@@ -93,7 +100,11 @@ TEST_F(View, SaysWhoWaitsForWhat)
 TEST_F(View, TextAndDocumentHoldTheSameFacts)
 {
     run.make();
-    Overview const overview{run.spec().run, "file:///x", run.now(), read_chain_view(objects, run.spec().run).value(), {}};
+    Overview const overview{run.spec().run,
+                            "file:///x",
+                            run.now(),
+                            read_chain_view(objects, run.spec().run).value(),
+                            {}};
     auto const text = overview_text(overview);
     EXPECT_THAT(text, HasSubstr("commit    8 (merge, "));
     EXPECT_THAT(text, HasSubstr("tokens    112 of 320 (35.0 %) in 14 steps"));
@@ -112,7 +123,13 @@ TEST_F(View, ARateThatIsNotKnownIsNull)
     auto view = *read_chain_view(objects, run.spec().run).value();
     auto const rate = [&] {
         auto const document = overview_json({run.spec().run, "file:///x", run.now(), view, {}});
-        return *document.find("chain")->as_object()->find("members")->as_array()->front().as_object()->find("blocks_per_s");
+        return *document.find("chain")
+                    ->as_object()
+                    ->find("members")
+                    ->as_array()
+                    ->front()
+                    .as_object()
+                    ->find("blocks_per_s");
     };
     EXPECT_EQ(rate(), json::Value(1.0));
     view.members[0].row.rate = 0;
@@ -136,20 +153,26 @@ TEST(Sites, ThePollersAndTrainersLastWordsAreShown)
     auto const run = run_in(folder.path());
     ASSERT_TRUE(make_folder(run.poller_folder()));
     ASSERT_TRUE(make_folder(run.site_folder({"A"})));
-    ASSERT_TRUE(write_file(run.poller_folder() / "state.json", R"({"format":1,"sites":[{"site":"A","window":{"phase":"closing",
+    ASSERT_TRUE(write_file(run.poller_folder() / "state.json",
+                           R"({"format":1,"sites":[{"site":"A","window":{"phase":"closing",
         "closing_since":"2026-01-11T19:05:00Z"},"evaluated_until":"2026-01-11T19:06:00Z","jobs":{"jobs":[
         {"id":"12","running_since":"2026-11-21T10:00:00Z","asked_since":"2026-11-21T10:01:00Z"},{"id":"13","running_since":null}],
         "failures":2,"retry_at":"2026-11-21T10:05:00Z","failure":"no \u001bnode"}},{"site":"unknown"},7]})"));
     EventLog const events(run.site_folder({"A"}) / "events.jsonl");
-    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:01Z"), "state", "A", {{"state", "starting"}}}));
-    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:05Z"), "state", "A", {{"state", "training"}}}));
-    ASSERT_TRUE(events.append({*parse_time("2026-11-21T10:00:06Z"), "merged", "A", {{"round", 3}}}));
+    ASSERT_TRUE(events.append(
+        {*parse_time("2026-11-21T10:00:01Z"), "state", "A", {{"state", "starting"}}}));
+    ASSERT_TRUE(events.append(
+        {*parse_time("2026-11-21T10:00:05Z"), "state", "A", {{"state", "training"}}}));
+    ASSERT_TRUE(
+        events.append({*parse_time("2026-11-21T10:00:06Z"), "merged", "A", {{"round", 3}}}));
 
     auto const view = read_sites(run);
     ASSERT_EQ(view.sites.size(), 2U);
     auto const& a = view.sites[0];
     EXPECT_EQ(a.window, "closing");
-    EXPECT_EQ(a.jobs, (std::vector<JobView>{{"12", parse_time("2026-11-21T10:00:00Z").value(), true}, {"13", {}, false}}));
+    EXPECT_EQ(a.jobs,
+              (std::vector<JobView>{{"12", parse_time("2026-11-21T10:00:00Z").value(), true},
+                                    {"13", {}, false}}));
     EXPECT_EQ(a.failures, 2);
     EXPECT_EQ(a.failure, "no \\x1bnode");
     EXPECT_EQ(a.trainer, "training");
@@ -174,7 +197,8 @@ TEST(Sites, WhatIsAbsentOrDamagedIsANoteNotAFailure)
     auto const view = read_sites(run);
     EXPECT_THAT(view.notes, ElementsAre(HasSubstr("state.json")));
     EXPECT_EQ(view.sites.size(), 2U);
-    for (auto const* odd : {"[]", "7", "{\"sites\":{}}", "{\"sites\":[{\"site\":\"A\",\"window\":3,\"jobs\":[]}]}"}) {
+    for (auto const* odd :
+         {"[]", "7", "{\"sites\":{}}", "{\"sites\":[{\"site\":\"A\",\"window\":3,\"jobs\":[]}]}"}) {
         ASSERT_TRUE(write_file(run.poller_folder() / "state.json", odd));
         EXPECT_EQ(read_sites(run).sites[0].window, "") << odd;
     }

@@ -29,7 +29,10 @@ struct Kind {
 
 void make_memory(World& w) { w.store = std::make_unique<MemoryStore>(); }
 void make_posix(World& w) { w.store = *PosixStore::open(w.folder.path(), Missing::refuse); }
-void make_stepwise(World& w) { w.store = *PosixStore::open(w.folder.path(), Missing::refuse, Lookup::stepwise); }
+void make_stepwise(World& w)
+{
+    w.store = *PosixStore::open(w.folder.path(), Missing::refuse, Lookup::stepwise);
+}
 void make_faultless(World& w)
 {
     w.inner = std::make_unique<MemoryStore>();
@@ -52,7 +55,10 @@ class Store : public testing::TestWithParam<Kind> {
     World world_;
 };
 
-ObjectName commit(int number) { return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json"); }
+ObjectName commit(int number)
+{
+    return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json");
+}
 ObjectName const payload = *ObjectName::parse("runs/r/models/1/A.0123abcd.1-1/w.h5");
 
 Content random_content(std::size_t size, unsigned seed)
@@ -84,7 +90,8 @@ TEST_P(Store, OfManyThreadsExactlyOneCreatesAndItsBytesAreThere)
         all.emplace_back([&, t] {
             for (++ready; ready < threads;) std::this_thread::yield();
             for (int n = 0; n < objects; ++n) {
-                auto const outcome = store().create(commit(n), bytes_of("writer " + std::to_string(t)));
+                auto const outcome =
+                    store().create(commit(n), bytes_of("writer " + std::to_string(t)));
                 if (!outcome || *outcome != CreateOutcome::created) continue;
                 std::lock_guard const guard(mutex);
                 winners[static_cast<std::size_t>(n)].push_back(t);
@@ -108,7 +115,8 @@ TEST_P(Store, PutReplacesAndMayFollowACreate)
 
 TEST_P(Store, KeepsEveryByteOfAnySize)
 {
-    for (std::size_t const size : {0UL, 1UL, 4096UL, (1UL << 20) - 1, 1UL << 20, (1UL << 20) + 1, 3'600'000UL}) {
+    for (std::size_t const size :
+         {0UL, 1UL, 4096UL, (1UL << 20) - 1, 1UL << 20, (1UL << 20) + 1, 3'600'000UL}) {
         auto const content = random_content(size, static_cast<unsigned>(size));
         ASSERT_TRUE(store().put(payload, content));
         auto const back = store().get(payload, {1 << 23});
@@ -140,7 +148,8 @@ TEST_P(Store, RemovedIsAbsentAndRemovingTheAbsentIsFine)
 
 TEST_P(Store, ModificationTimeIsTheStoresClock)
 {
-    auto const before = SystemClock{}.now() - Millis{20};  // a file system's clock is as coarse as the kernel's tick
+    auto const before = SystemClock{}.now() -
+                        Millis{20};  // a file system's clock is as coarse as the kernel's tick
     ASSERT_EQ(*store().create(commit(1), bytes_of("x")), CreateOutcome::created);
     auto const info = *store().stat(commit(1));
     ASSERT_TRUE(info);
@@ -157,14 +166,19 @@ TEST_P(Store, VerifiedReadTellsGoodFromCorruptFromMissing)
     ASSERT_TRUE(good) << good.error().error.message();
     EXPECT_TRUE(*good == content);
 
-    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other"), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content), Millis{0}).error().kind, ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256(""), Millis{0}).error().kind, ReadFailure::Kind::missing);
+    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other"), Millis{0}).error().kind,
+              ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content), Millis{0}).error().kind,
+              ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content), Millis{0}).error().kind,
+              ReadFailure::Kind::corrupt);
+    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256(""), Millis{0}).error().kind,
+              ReadFailure::Kind::missing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Store,
-                         testing::Values(Kind{"Memory", make_memory}, Kind{"Posix", make_posix}, Kind{"PosixStepwise", make_stepwise},
+                         testing::Values(Kind{"Memory", make_memory}, Kind{"Posix", make_posix},
+                                         Kind{"PosixStepwise", make_stepwise},
                                          Kind{"FaultyWithoutFaults", make_faultless}),
                          [](auto const& made) { return std::string(made.param.name); });
 

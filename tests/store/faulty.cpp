@@ -8,7 +8,10 @@
 namespace curtail::store {
 namespace {
 
-ObjectName commit(int number) { return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json"); }
+ObjectName commit(int number)
+{
+    return *ObjectName::parse("runs/r/commits/" + std::to_string(10'000'000 + number) + ".json");
+}
 
 struct Faulty : testing::Test {
     MemoryStore inner;
@@ -59,7 +62,9 @@ TEST_F(Faulty, StaleAnswersAndRefusalsLieOnlyAboutTheMoment)
 TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
 {
     Content const content(5000, std::byte{1});
-    auto const read = [&] { return read_verified(faulty, commit(1), {5000}, sha256(content), Millis{0}); };
+    auto const read = [&] {
+        return read_verified(faulty, commit(1), {5000}, sha256(content), Millis{0});
+    };
     ASSERT_TRUE(inner.put(commit(1), content));
     for (auto const& always : {Faults{.short_read = 1}, Faults{.corrupt_read = 1}}) {
         faulty.set_faults(always);
@@ -83,7 +88,10 @@ TEST(FaultySeeds, TheSameSeedGivesTheSameFaults)
 {
     auto const outcomes = [](std::uint64_t seed) {
         MemoryStore inner;
-        FaultyStore faulty(inner, {.lost_request = 0.2, .lost_reply = 0.2, .delayed_create = 0.2, .unavailable = 0.2}, seed);
+        FaultyStore faulty(
+            inner,
+            {.lost_request = 0.2, .lost_reply = 0.2, .delayed_create = 0.2, .unavailable = 0.2},
+            seed);
         std::vector<int> seen;
         for (int i = 0; i < 200; ++i) {
             auto const outcome = faulty.create(commit(i % 20), bytes_of("x"));

@@ -1,4 +1,5 @@
-// A writer that is killed before or after any of its system calls leaves an object that is absent or whole.
+// A writer that is killed before or after any of its system calls leaves an object that is absent
+// or whole.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -19,8 +20,8 @@ using Act = void (*)(ObjectStore&);
 void create_it(ObjectStore& store) { (void)store.create(record, content_of_it); }
 void put_it(ObjectStore& store) { (void)store.put(record, content_of_it); }
 
-/// Runs `act` on the store at `root` in a child that dies at its `stops`-th stop; a system call stops twice, on its way in and out.
-/// True if the child had ended by itself before.
+/// Runs `act` on the store at `root` in a child that dies at its `stops`-th stop; a system call
+/// stops twice, on its way in and out. True if the child had ended by itself before.
 bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
 {
     pid_t const child = fork();
@@ -35,7 +36,8 @@ bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
     for (int stop = 0; stop <= stops; ++stop) {
         if (waitpid(child, &status, 0) != child) throw std::runtime_error("lost the child");
         if (WIFEXITED(status)) return true;
-        if (stop < stops && ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0) throw std::runtime_error("cannot trace the child");
+        if (stop < stops && ptrace(PTRACE_SYSCALL, child, nullptr, nullptr) != 0)
+            throw std::runtime_error("cannot trace the child");
     }
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
@@ -67,7 +69,8 @@ void kill_everywhere(Act act)
         // Whatever the dead one left behind, the next one finds a store that works.
         auto const outcome = store->create(record, content_of_it);
         ASSERT_TRUE(outcome) << outcome.error().message();
-        EXPECT_EQ(*outcome, seen == Seen::absent ? CreateOutcome::created : CreateOutcome::exists) << "killed at stop " << stop;
+        EXPECT_EQ(*outcome, seen == Seen::absent ? CreateOutcome::created : CreateOutcome::exists)
+            << "killed at stop " << stop;
         EXPECT_EQ(look(*store), Seen::whole);
         if (finished) break;
     }
@@ -87,7 +90,8 @@ TEST(KilledWriter, LeavesTheOldObjectOrTheNewOne)
         bool const finished = kill_at_stop(folder.path(), put_it, stop);
         auto const content = store->get(record, {1 << 20}).value();
         ASSERT_TRUE(content) << "killed at stop " << stop;
-        EXPECT_TRUE(*content == content_of_it || text_of(*content) == "old") << "killed at stop " << stop;
+        EXPECT_TRUE(*content == content_of_it || text_of(*content) == "old")
+            << "killed at stop " << stop;
         if (finished) break;
     }
 }

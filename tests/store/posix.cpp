@@ -74,15 +74,18 @@ TEST(PosixStore, OfManyProcessesExactlyOneCreates)
             auto const store = open_at(folder.path());
             close(gate[1]);
             char go = 0;
-            if (read(gate[0], &go, 1) != 0) return 255;  // the gate opens for all at once, when the parent closes it
+            if (read(gate[0], &go, 1) != 0)
+                return 255;  // the gate opens for all at once, when the parent closes it
             int won = 0;
             for (int n = 1; n <= objects; ++n) {
-                auto const name = *ObjectName::parse("runs/r/merge/" + std::to_string(n) + "/1.json");
+                auto const name =
+                    *ObjectName::parse("runs/r/merge/" + std::to_string(n) + "/1.json");
                 auto const outcome = store->create(name, bytes_of("writer " + std::to_string(w)));
                 if (!outcome || *outcome == CreateOutcome::unknown) return 255;
                 if (*outcome != CreateOutcome::created) continue;
                 ++won;
-                if (text_of(*store->get(name, {100}).value()) != "writer " + std::to_string(w)) return 254;
+                if (text_of(*store->get(name, {100}).value()) != "writer " + std::to_string(w))
+                    return 254;
             }
             return won;
         }));
@@ -114,7 +117,8 @@ TEST(PosixStore, AMissingRootIsAnErrorUnlessARunBegins)
 TEST(PosixStore, AWrongAddressIsAConfigurationError)
 {
     using namespace std::string_literals;
-    for (auto const& bad : {""s, "file:"s, "file://"s, "file:///"s, "file://relative"s, "/folder"s, "s3://bucket"s, "file:///a\0b"s})
+    for (auto const& bad : {""s, "file:"s, "file://"s, "file:///"s, "file://relative"s, "/folder"s,
+                            "s3://bucket"s, "file:///a\0b"s})
         EXPECT_EQ(code_of(open_store(bad)), ExitCode::config) << bad;
 }
 
@@ -150,7 +154,8 @@ TEST(PosixStore, NeverFollowsASymbolicLink)
 
         fs::remove(folder / "root/runs/r");
         fs::create_directories(folder / "root/runs/r/commits");
-        fs::create_symlink(folder / "outside/commits/00000001.json", folder / "root/runs/r/commits/00000001.json");
+        fs::create_symlink(folder / "outside/commits/00000001.json",
+                           folder / "root/runs/r/commits/00000001.json");
         EXPECT_NE(code_of(store->get(record, {100})), ExitCode::ok);
         EXPECT_NE(code_of(store->stat(record)), ExitCode::ok);
         EXPECT_EQ(*store->create(record, bytes_of("x")), CreateOutcome::exists);
@@ -196,7 +201,8 @@ TEST(PosixStore, AWriterKilledWhileItMakesAFolderShutsNobodyOut)
             umask(077);
             auto const store = open_at(folder.path());
             for (int n = 1;; ++n)
-                (void)store->put(*ObjectName::parse("runs/r/models/" + round + "/A.0123abcd.1-" + std::to_string(n) + "/w.h5"),
+                (void)store->put(*ObjectName::parse("runs/r/models/" + round + "/A.0123abcd.1-" +
+                                                    std::to_string(n) + "/w.h5"),
                                  bytes_of("x"));
             return 0;
         });
@@ -219,7 +225,8 @@ TEST(PosixStore, FoldersOfDeletedPayloadsGoAndWritersBesideThemSucceed)
     test::TemporaryFolder const folder;
     auto const store = open_at(folder.path());
     auto const of = [](int writer, int n) {
-        return *ObjectName::parse("runs/r/models/7/A.0123abcd.1-" + std::to_string(writer * 1000 + n) + "/w.h5");
+        return *ObjectName::parse("runs/r/models/7/A.0123abcd.1-" +
+                                  std::to_string(writer * 1000 + n) + "/w.h5");
     };
     std::vector<pid_t> writers;
     for (int w = 1; w <= 3; ++w)
@@ -264,7 +271,8 @@ TEST(PosixStore, AFileThatMayNotGrowLeavesNothingBehind)
               static_cast<int>(ExitCode::io));
 }
 
-/// A file system of 64 KiB at `folder`, seen by this process only. False where the kernel allows neither root nor users to do so.
+/// A file system of 64 KiB at `folder`, seen by this process only. False where the kernel allows
+/// neither root nor users to do so.
 bool mount_small(fs::path const& folder)
 {
     int const flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS;
@@ -275,9 +283,11 @@ bool mount_small(fs::path const& folder)
 TEST(PosixStore, AFullDiskLeavesNothingBehindAndWorksAgainWithSpace)
 {
     test::TemporaryFolder const folder;
-    int const code = exit_code_of(start([&] { return mount_small(folder.path()) ? write_failure(folder.path(), 200'000) : 250; }));
+    int const code = exit_code_of(start(
+        [&] { return mount_small(folder.path()) ? write_failure(folder.path(), 200'000) : 250; }));
     if (code == 250) {
-        // No file system of one's own: the next best device without space, straight at the writing step.
+        // No file system of one's own: the next best device without space, straight at the writing
+        // step.
         Fd const full(open("/dev/full", O_WRONLY | O_CLOEXEC));
         EXPECT_EQ(write_all(full.get(), "x"), ENOSPC);
         return;
@@ -306,7 +316,8 @@ TEST(PosixStore, ATemporaryOfADeadProcessDoesNoHarm)
     test::TemporaryFolder const folder;
     auto const store = open_at(folder.path());
     fs::create_directories(folder / "runs/r/commits");
-    std::ofstream(folder / "runs/r/commits/.00000001.json.host.0123456789abcdef.1.0.tmp") << "half a rec";
+    std::ofstream(folder / "runs/r/commits/.00000001.json.host.0123456789abcdef.1.0.tmp")
+        << "half a rec";
     EXPECT_EQ(*store->get(record, {100}), std::nullopt);
     EXPECT_EQ(*store->create(record, bytes_of("whole")), CreateOutcome::created);
     EXPECT_EQ(text_of(*store->get(record, {100}).value()), "whole");

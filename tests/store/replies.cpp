@@ -1,5 +1,5 @@
-// A network file system may lose the reply to a request that it carried out. Here link and fsync of this process stand between the
-// store and the kernel and lie on command.
+// A network file system may lose the reply to a request that it carried out. Here link and fsync of
+// this process stand between the store and the kernel and lie on command.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,7 +17,8 @@ int failing_sync = 0;  ///< the so-manieth fsync from now fails; 0: none
 
 }  // namespace
 
-extern "C" int linkat(int from_folder, char const* from, int to_folder, char const* to, int flags) noexcept
+extern "C" int linkat(int from_folder, char const* from, int to_folder, char const* to,
+                      int flags) noexcept
 {
     auto const fail_with = [](int error) {
         errno = error;
@@ -25,7 +26,8 @@ extern "C" int linkat(int from_folder, char const* from, int to_folder, char con
     };
     if (link_mode == Link::never_sent) return fail_with(ETIMEDOUT);
     if (link_mode == Link::not_supported) return fail_with(EOPNOTSUPP);
-    auto const done = static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+    auto const done =
+        static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
     if (done == 0 && link_mode == Link::reply_lost) return fail_with(ETIMEDOUT);
     if (done == 0 && link_mode == Link::heard_twice) return fail_with(EEXIST);
     return done;
@@ -48,7 +50,10 @@ ObjectName const neighbour = *ObjectName::parse("runs/r/commits/00000002.json");
 
 class LostReplies : public testing::Test {
   protected:
-    LostReplies() : store_(*PosixStore::open(folder_.path(), Missing::refuse)) { EXPECT_TRUE(store_->create(neighbour, bytes_of("n"))); }
+    LostReplies() : store_(*PosixStore::open(folder_.path(), Missing::refuse))
+    {
+        EXPECT_TRUE(store_->create(neighbour, bytes_of("n")));
+    }
     ~LostReplies() override
     {
         link_mode = Link::honest;

@@ -76,7 +76,8 @@ struct Outcome {
 };
 
 /// Runs a program to its end, without a shell; throws if it has not ended by then.
-inline Outcome run_program(std::vector<std::string> words, std::chrono::milliseconds limit = std::chrono::seconds{30})
+inline Outcome run_program(std::vector<std::string> words,
+                           std::chrono::milliseconds limit = std::chrono::seconds{30})
 {
     TemporaryFolder const folder;
     auto const log = folder / "output";

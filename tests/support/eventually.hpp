@@ -4,9 +4,11 @@
 
 namespace curtail::test {
 
-/// Looks again and again until `condition` holds; false after `limit`. For what another process does.
+/// Looks again and again until `condition` holds; false after `limit`. For what another process
+/// does.
 template <class Condition>
-[[nodiscard]] bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(10))
+[[nodiscard]] bool eventually(Condition condition,
+                              std::chrono::milliseconds limit = std::chrono::seconds(10))
 {
     auto const end = std::chrono::steady_clock::now() + limit;
     while (!condition()) {

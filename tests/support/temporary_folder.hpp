@@ -14,7 +14,8 @@ class TemporaryFolder {
     TemporaryFolder()
     {
         auto pattern = (std::filesystem::temp_directory_path() / "curtail-test-XXXXXX").string();
-        if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+        if (mkdtemp(pattern.data()) == nullptr)
+            throw std::runtime_error("cannot make a temporary folder");
         path_ = pattern;
     }
     ~TemporaryFolder()
@@ -25,7 +26,10 @@ class TemporaryFolder {
     TemporaryFolder(TemporaryFolder const&) = delete;
     TemporaryFolder& operator=(TemporaryFolder const&) = delete;
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
-    [[nodiscard]] std::filesystem::path operator/(std::string const& name) const { return path_ / name; }
+    [[nodiscard]] std::filesystem::path operator/(std::string const& name) const
+    {
+        return path_ / name;
+    }
 
   private:
     std::filesystem::path path_;

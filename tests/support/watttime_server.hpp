@@ -20,21 +20,24 @@
 
 namespace curtail::test {
 
-/// tests/support/watttime_server.py as a child process on a loopback port, for as long as this lives. User `alice`, password as below.
+/// tests/support/watttime_server.py as a child process on a loopback port, for as long as this
+/// lives. User `alice`, password as below.
 class WattTimeServer {
   public:
     static constexpr char const* password = "tr0ub4dor-and-3";
 
-    /// `tls_name`: serve https with a certificate for that name, e.g. `IP:127.0.0.1`, that expires after `tls_days`;
-    /// empty: http.
+    /// `tls_name`: serve https with a certificate for that name, e.g. `IP:127.0.0.1`, that expires
+    /// after `tls_days`; empty: http.
     explicit WattTimeServer(std::string const& tls_name = {}, int tls_days = 2)
     {
         std::ofstream(folder_ / "password") << password;
-        std::vector<std::string> arguments{"python3", CURTAIL_SOURCE_DIR "/tests/support/watttime_server.py", "--password-file",
-                                           (folder_ / "password").string()};
+        std::vector<std::string> arguments{"python3",
+                                           CURTAIL_SOURCE_DIR "/tests/support/watttime_server.py",
+                                           "--password-file", (folder_ / "password").string()};
         if (!tls_name.empty())
             arguments.insert(arguments.end(),
-                             {"--tls-folder", folder_.path().string(), "--tls-name", tls_name, "--tls-days", std::to_string(tls_days)});
+                             {"--tls-folder", folder_.path().string(), "--tls-name", tls_name,
+                              "--tls-days", std::to_string(tls_days)});
         start(arguments);
         url_ = (tls_name.empty() ? "http://127.0.0.1:" : "https://127.0.0.1:") + read_port();
     }
@@ -49,7 +52,8 @@ class WattTimeServer {
 
     [[nodiscard]] std::string const& url() const { return url_; }
     [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
-    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, `reset` (as if just started), ...
+    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, `reset`
+    /// (as if just started), ...
     void control(std::string const& query) { (void)get("/_control?" + query); }
     /// Paths with query of all requests so far, in order; with `only`, those that begin with it.
     [[nodiscard]] std::vector<std::string> requests(std::string const& only = "")
@@ -68,7 +72,8 @@ class WattTimeServer {
     {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
-        if (pipe2(in.data(), O_CLOEXEC) != 0 || pipe2(out.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+        if (pipe2(in.data(), O_CLOEXEC) != 0 || pipe2(out.data(), O_CLOEXEC) != 0)
+            throw std::runtime_error("no pipe");
         Fd const child_in(in[0]);
         Fd const child_out(out[1]);
         stdin_ = Fd(in[1]);
@@ -93,9 +98,11 @@ class WattTimeServer {
     }
     std::string get(std::string const& path)
     {
-        signals::HttpClient client(url_.starts_with("https") ? certificate() : std::filesystem::path());
+        signals::HttpClient client(url_.starts_with("https") ? certificate()
+                                                             : std::filesystem::path());
         auto const response = client.get({.url = url_ + path, .username = {}});
-        if (!response || response->status != 200) throw std::runtime_error("the stand-in server does not answer " + path);
+        if (!response || response->status != 200)
+            throw std::runtime_error("the stand-in server does not answer " + path);
         return response->body;
     }
 

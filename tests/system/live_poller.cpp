@@ -1,4 +1,5 @@
-// curtail-poll with WattTime's stand-in and jobs as local processes: what cron does on a machine without Slurm.
+// curtail-poll with WattTime's stand-in and jobs as local processes: what cron does on a machine
+// without Slurm.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,30 +32,40 @@ class LivePoller : public testing::Test {
     {
         server_.control("lbs=100");
         ASSERT_TRUE(write_file(folder_ / "job.sh", obedient, 0755));
-        ASSERT_TRUE(write_file(folder_ / "site.json", R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", "script": "job.sh"}})"));
-        ASSERT_TRUE(write_file(folder_ / "run.json", fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",
+        ASSERT_TRUE(write_file(
+            folder_ / "site.json",
+            R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", "script": "job.sh"}})"));
+        ASSERT_TRUE(
+            write_file(folder_ / "run.json",
+                       fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",
             "model": "{}/inputs/models/demo.json", "data": {{"folder": "d"}}, "training": {{"batch_tokens": 65536}}, "sites": ["site.json"]}})",
-                                                                 CURTAIL_SOURCE_DIR)));
+                                   CURTAIL_SOURCE_DIR)));
         ASSERT_TRUE(write_file(folder_ / "account.json",
-                               fmt::format(R"({{"username": "alice", "password": "{}"}})", test::WattTimeServer::password), 0600));
+                               fmt::format(R"({{"username": "alice", "password": "{}"}})",
+                                           test::WattTimeServer::password),
+                               0600));
     }
     /// Whatever a test started ends.
     void TearDown() override
     {
         ASSERT_TRUE(make_folder(folder_ / "out"));
         ASSERT_TRUE(write_file(folder_ / "out/complete.json", "{}"));
-        EXPECT_TRUE(test::eventually([&] { return poll({"--json"}).output.find("\"jobs\": []") != std::string::npos; }));
+        EXPECT_TRUE(test::eventually(
+            [&] { return poll({"--json"}).output.find("\"jobs\": []") != std::string::npos; }));
     }
     launch::Finished poll(std::vector<std::string> more)
     {
-        more.insert(more.end(), {"--watttime", "--credentials", (folder_ / "account.json").string(), "--watttime-url", server_.url()});
+        more.insert(more.end(), {"--watttime", "--credentials", (folder_ / "account.json").string(),
+                                 "--watttime-url", server_.url()});
         return run(std::move(more));
     }
     launch::Finished run(std::vector<std::string> more)
     {
-        std::vector<std::string> arguments{CURTAIL_BIN_DIR "/curtail-poll", (folder_ / "run.json").string()};
+        std::vector<std::string> arguments{CURTAIL_BIN_DIR "/curtail-poll",
+                                           (folder_ / "run.json").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        auto const done = launch::run_command({std::move(arguments), launch::plain_environment(), Millis(20'000)});
+        auto const done = launch::run_command(
+            {std::move(arguments), launch::plain_environment(), Millis(20'000)});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
         return done.value_or(launch::Finished{-1, "", ""});
     }
@@ -70,13 +81,16 @@ TEST_F(LivePoller, CleanSignalStartsAJobThatKnowsNoSecretAndPollsAskSeldom)
     EXPECT_THAT(first.output, HasSubstr("45.4 gCO2/kWh"));
     EXPECT_THAT(first.output, HasSubstr("action  submit: the window is open since"));
     EXPECT_EQ(poll({}).exit_code, 0);
-    EXPECT_THAT(poll({"--explain", "--dry-run"}).output, HasSubstr("RUNNING\n  would   wait: job i"));
-    EXPECT_LE(server_.requests("/v3/forecast").size(), 2U) << "once in five minutes, which may just have passed";
+    EXPECT_THAT(poll({"--explain", "--dry-run"}).output,
+                HasSubstr("RUNNING\n  would   wait: job i"));
+    EXPECT_LE(server_.requests("/v3/forecast").size(), 2U)
+        << "once in five minutes, which may just have passed";
     EXPECT_EQ(server_.requests("/login").size(), 1U);
     // The account is in no file, log or environment but its own.
     for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_ / "out")) {
         if (!entry.is_regular_file()) continue;
-        EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(test::WattTimeServer::password))) << entry.path();
+        EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(test::WattTimeServer::password)))
+            << entry.path();
     }
 }
 
@@ -91,7 +105,9 @@ TEST_F(LivePoller, DryRunWritesNothingAndSaysWhatWouldBeDone)
 
 TEST_F(LivePoller, RunBelongsToOneClock)
 {
-    ASSERT_TRUE(write_file(folder_ / "trace.csv", "point_time,CAISO_NORTH\n2026-01-11T17:00Z,500\n2026-01-11T23:00Z,500\n"));
+    ASSERT_TRUE(
+        write_file(folder_ / "trace.csv",
+                   "point_time,CAISO_NORTH\n2026-01-11T17:00Z,500\n2026-01-11T23:00Z,500\n"));
     std::vector<std::string> const replay{"--trace", (folder_ / "trace.csv").string()};
     EXPECT_EQ(poll({}).exit_code, 0);
     auto const late_replay = run(replay);
@@ -116,10 +132,13 @@ TEST_F(LivePoller, WhatCronMustSeeIsAnExitCode)
     EXPECT_THAT(unreachable.errors, HasSubstr("not all went well at CAISO_NORTH: "));
     std::filesystem::remove_all(folder_ / "out/poller");
     server_.control("no_faults");
-    ASSERT_TRUE(write_file(folder_ / "account.json", R"({"username": "alice", "password": "wrong"})", 0600));
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(poll({}).exit_code, 77) << "also while nobody asks again";
     ASSERT_TRUE(write_file(folder_ / "account.json",
-                           fmt::format(R"({{"username": "alice", "password": "{}"}})", test::WattTimeServer::password), 0600));
+                           R"({"username": "alice", "password": "wrong"})", 0600));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(poll({}).exit_code, 77) << "also while nobody asks again";
+    ASSERT_TRUE(write_file(
+        folder_ / "account.json",
+        fmt::format(R"({{"username": "alice", "password": "{}"}})", test::WattTimeServer::password),
+        0600));
     EXPECT_EQ(poll({}).exit_code, 0) << "a corrected password counts at once";
 }
 
@@ -134,10 +153,12 @@ TEST_F(LivePoller, SiteThatIsNamedTwiceIsWatchedOnce)
 TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
 {
     EXPECT_EQ(poll({}).exit_code, 0);
-    std::filesystem::copy(folder_ / "out", folder_ / "copy", std::filesystem::copy_options::recursive);
+    std::filesystem::copy(folder_ / "out", folder_ / "copy",
+                          std::filesystem::copy_options::recursive);
     auto const text = read_file(folder_ / "run.json").value();
     auto const at = text.find("\"out\"");
-    ASSERT_TRUE(write_file(folder_ / "run.json", text.substr(0, at) + "\"copy\"" + text.substr(at + 5)));
+    ASSERT_TRUE(
+        write_file(folder_ / "run.json", text.substr(0, at) + "\"copy\"" + text.substr(at + 5)));
     auto const copied = poll({});
     EXPECT_EQ(copied.exit_code, 78);
     EXPECT_THAT(copied.errors, HasSubstr("/copy is a copy of a run's folder"));
@@ -148,11 +169,13 @@ TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
 TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
 {
     EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1\n");
-    ASSERT_TRUE(
-        write_file(folder_ / "other.json", R"({"site": "Caiso_North", "ranks": 3, "launcher": {"kind": "local", "script": "job.sh"}})"));
+    ASSERT_TRUE(write_file(
+        folder_ / "other.json",
+        R"({"site": "Caiso_North", "ranks": 3, "launcher": {"kind": "local", "script": "job.sh"}})"));
     auto const text = read_file(folder_ / "run.json").value();
     auto const end = text.find("\"site.json\"");
-    ASSERT_TRUE(write_file(folder_ / "run.json", text.substr(0, end) + "\"other.json\", " + text.substr(end)));
+    ASSERT_TRUE(write_file(folder_ / "run.json",
+                           text.substr(0, end) + "\"other.json\", " + text.substr(end)));
     EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).output, "CAISO_NORTH 1\n");
     EXPECT_EQ(run({"--job-line", "Caiso_North"}).output, "Caiso_North 3\n");
     ASSERT_TRUE(write_file(folder_ / "run.json", text));
@@ -160,7 +183,8 @@ TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
 
 TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
 {
-    EXPECT_THAT(run({"--dry-run"}).output, HasSubstr("window  closed: it was never evaluated\n  job     none"));
+    EXPECT_THAT(run({"--dry-run"}).output,
+                HasSubstr("window  closed: it was never evaluated\n  job     none"));
     EXPECT_EQ(poll({}).exit_code, 0);
     auto const left = run({"--explain"});
     EXPECT_EQ(left.exit_code, 0) << left.errors;
@@ -173,20 +197,26 @@ TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
 
 TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
 {
-    auto const command = CURTAIL_BIN_DIR "/curtail-poll " + (folder_ / "run.json").string() + " --watch --watttime --credentials " +
+    auto const command = CURTAIL_BIN_DIR "/curtail-poll " + (folder_ / "run.json").string() +
+                         " --watch --watttime --credentials " +
                          (folder_ / "account.json").string() + " --watttime-url " + server_.url();
-    auto const is_watching = [&] { return read_file(folder_ / "log").value_or("").find("submit job") != std::string::npos; };
+    auto const is_watching = [&] {
+        return read_file(folder_ / "log").value_or("").find("submit job") != std::string::npos;
+    };
     {
         test::ChildProcess poller({"/bin/bash", "-c", "exec " + command}, folder_ / "log");
         ASSERT_TRUE(test::eventually(is_watching)) << read_file(folder_ / "log").value_or("");
-        auto const limits = read_file("/proc/" + std::to_string(poller.pid()) + "/limits").value_or("");
+        auto const limits =
+            read_file("/proc/" + std::to_string(poller.pid()) + "/limits").value_or("");
         EXPECT_THAT(limits, testing::ContainsRegex("Max core file size +0 +0"));
         poller.kill(SIGHUP);
         EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
     }
-    test::ChildProcess poller({"/bin/bash", "-c", "trap '' HUP; exec " + command}, folder_ / "second");
+    test::ChildProcess poller({"/bin/bash", "-c", "trap '' HUP; exec " + command},
+                              folder_ / "second");
     auto const holder = std::to_string(poller.pid()) + " on ";
-    ASSERT_TRUE(test::eventually([&] { return read_file(folder_ / "out/poller/lock").value_or("").starts_with(holder); }));
+    ASSERT_TRUE(test::eventually(
+        [&] { return read_file(folder_ / "out/poller/lock").value_or("").starts_with(holder); }));
     poller.kill(SIGHUP);
     EXPECT_FALSE(poller.wait(std::chrono::milliseconds(500)));
     poller.kill(SIGTERM);

@@ -1,4 +1,5 @@
-// curtail-poll on real Slurm clusters of this machine, with a script in place of training. The clusters are private to this test.
+// curtail-poll on real Slurm clusters of this machine, with a script in place of training. The
+// clusters are private to this test.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,7 +55,8 @@ class Poller : public testing::Test {
     {
         auto environment = launch::plain_environment();
         environment.emplace_back("CURTAIL_CLUSTERS", clusters_.path().string());
-        auto const done = launch::run_command({std::move(arguments), std::move(environment), deadline});
+        auto const done =
+            launch::run_command({std::move(arguments), std::move(environment), deadline});
         EXPECT_TRUE(done) << (done ? "" : done.error().message());
         return done.value_or(launch::Finished{-1, "", ""});
     }
@@ -65,7 +67,8 @@ class Poller : public testing::Test {
     }
 
     /// A run of these sites whose jobs are `script`; answers its file.
-    std::filesystem::path make_run(std::string const& name, std::string const& script, std::vector<std::string> const& sites,
+    std::filesystem::path make_run(std::string const& name, std::string const& script,
+                                   std::vector<std::string> const& sites,
                                    std::string const& launcher = "")
     {
         auto const base = folder_ / name;
@@ -125,24 +128,28 @@ class Poller : public testing::Test {
     {
         std::map<std::string, int> count;
         for (auto const& event : events(name)) {
-            if (event.type == "window-open") count.try_emplace(event.site + " " + text_of(event, "window"));
+            if (event.type == "window-open")
+                count.try_emplace(event.site + " " + text_of(event, "window"));
             if (event.type == "job-submitted") ++count[event.site + " " + text_of(event, "window")];
         }
         return count;
     }
-    /// What the jobs themselves noted: one after the other, each until it was asked to stop. Answers how many ran.
+    /// What the jobs themselves noted: one after the other, each until it was asked to stop.
+    /// Answers how many ran.
     int expect_one_after_the_other(std::string const& name)
     {
         int ran = 0;
         for (auto const& site : all_sites) {
-            auto const log = read_file_if_there(out(name) / "sites" / site / "ran.log").value().value_or("");
+            auto const log =
+                read_file_if_there(out(name) / "sites" / site / "ran.log").value().value_or("");
             std::string running;
             for (auto const line : split(log, '\n')) {
                 if (line.empty()) continue;
                 auto const space = line.find(' ');
                 std::string const job(line.substr(space + 1));
                 if (line.substr(0, space) == "start") {
-                    EXPECT_EQ(running, "") << site << ": two jobs at once in run " << name << "\n" << log;
+                    EXPECT_EQ(running, "") << site << ": two jobs at once in run " << name << "\n"
+                                           << log;
                     running = job;
                     ++ran;
                 } else {
@@ -150,7 +157,9 @@ class Poller : public testing::Test {
                     running.clear();
                 }
             }
-            EXPECT_EQ(running, "") << site << ": a job of run " << name << " was never asked to stop\n" << log;
+            EXPECT_EQ(running, "")
+                << site << ": a job of run " << name << " was never asked to stop\n"
+                << log;
         }
         return ran;
     }
@@ -159,15 +168,17 @@ class Poller : public testing::Test {
     {
         std::vector<long> openings;
         std::vector<long> closings;
-        for (auto const& [site, at, type] : decisions(name)) (type == "window-open" ? openings : closings).push_back(at);
+        for (auto const& [site, at, type] : decisions(name))
+            (type == "window-open" ? openings : closings).push_back(at);
         std::sort(openings.begin(), openings.end());
         std::sort(closings.begin(), closings.end());
         EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
         EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
     }
-    /// Starts a command again and again, killed after a random while each time, until it ends by itself. Answers how many were killed;
-    /// `after_kill` hears how many so far.
-    static int kill_until_its_end(std::vector<std::string> const& command, std::filesystem::path const& log, std::mt19937_64& random,
+    /// Starts a command again and again, killed after a random while each time, until it ends by
+    /// itself. Answers how many were killed; `after_kill` hears how many so far.
+    static int kill_until_its_end(std::vector<std::string> const& command,
+                                  std::filesystem::path const& log, std::mt19937_64& random,
                                   std::function<void(int)> const& after_kill)
     {
         int kills = 0;
@@ -185,13 +196,15 @@ class Poller : public testing::Test {
     }
     std::string slurm(std::string const& site, std::vector<std::string> const& command)
     {
-        std::vector<std::string> arguments{"env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string()};
+        std::vector<std::string> arguments{
+            "env", "SLURM_CONF=" + (clusters_ / site / "slurm.conf").string()};
         arguments.insert(arguments.end(), command.begin(), command.end());
         return run(std::move(arguments)).output;
     }
     void expect_nothing_left()
     {
-        for (auto const& site : all_sites) EXPECT_EQ(slurm(site, {"squeue", "-h", "-o", "%i %j %T"}), "");
+        for (auto const& site : all_sites)
+            EXPECT_EQ(slurm(site, {"squeue", "-h", "-o", "%i %j %T"}), "");
     }
 
     void kill_controller(std::string const& site)
@@ -199,7 +212,8 @@ class Poller : public testing::Test {
         auto const processes = read_file(clusters_ / "processes").value();
         pid_t controller = 0;
         for (auto const line : split(processes, '\n'))
-            if (auto const words = split(line, ' '); words[0] == "slurmctld-" + site) controller = std::stoi(std::string(words[1]));
+            if (auto const words = split(line, ' '); words[0] == "slurmctld-" + site)
+                controller = std::stoi(std::string(words[1]));
         ASSERT_GT(controller, 1);
         kill(controller, SIGKILL);
         ASSERT_TRUE(test::eventually([&] {
@@ -219,14 +233,16 @@ TEST_F(Poller, ClustersThatAreUpAreNotStartedAgain)
     EXPECT_THAT(again.errors, HasSubstr("already up"));
     EXPECT_EQ(clusters({"up", "--if-needed"}).exit_code, 0);
     EXPECT_EQ(clusters({"up", "OTHER"}).exit_code, 75);
-    EXPECT_EQ(clusters({"env", "NEM_SA"}).output, "export SLURM_CONF=" + (clusters_ / "NEM_SA/slurm.conf").string() + "\n");
+    EXPECT_EQ(clusters({"env", "NEM_SA"}).output,
+              "export SLURM_CONF=" + (clusters_ / "NEM_SA/slurm.conf").string() + "\n");
 }
 
 TEST_F(Poller, OneLookAtThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
 {
     auto const libraries = run({"ldd", poller}).output;
     EXPECT_THAT(libraries, HasSubstr("libc.so"));
-    for (auto const* heavy : {"torch", "libmpi", "libhdf5"}) EXPECT_THAT(libraries, testing::Not(HasSubstr(heavy)));
+    for (auto const* heavy : {"torch", "libmpi", "libhdf5"})
+        EXPECT_THAT(libraries, testing::Not(HasSubstr(heavy)));
     auto const file = make_run("once", obedient, all_sites);
     std::vector<double> took;
     for (int i = 0; i < 5; ++i) {
@@ -241,8 +257,9 @@ TEST_F(Poller, OneLookAtThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
     RecordProperty("median_ms", static_cast<int>(1000 * took[2]));
 }
 
-/// The recorded day at 2500 times real speed, once in peace and once with a poller that is killed again and again; beside them a
-/// run whose jobs fail at once. All on the same clusters at the same time.
+/// The recorded day at 2500 times real speed, once in peace and once with a poller that is killed
+/// again and again; beside them a run whose jobs fail at once. All on the same clusters at the same
+/// time.
 TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePoller)
 {
     char const* given = std::getenv("CURTAIL_SEED");
@@ -250,14 +267,18 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     SCOPED_TRACE("replay with CURTAIL_SEED=" + std::to_string(seed));
     auto const trace = source + "/signals/mci_2026-01-11.csv";
     auto const command = [&](std::string const& name) {
-        return std::vector<std::string>{poller, (folder_ / name / "run.json").string(), "--watch", "--trace", trace, "--speed", "2500"};
+        return std::vector<std::string>{
+            poller, (folder_ / name / "run.json").string(), "--watch", "--trace", trace, "--speed",
+            "2500"};
     };
     auto const log = [&](std::string const& name) { return folder_ / (name + ".log"); };
     make_run("steady", obedient, all_sites);
     make_run("killed", obedient, all_sites);
     auto const failing = make_run("failing", "#!/bin/bash\nexit 3\n", {"SPP_TX"});
     test::ChildProcess steady(command("steady"), log("steady"));
-    test::ChildProcess failer({poller, failing.string(), "--watch", "--trace", flat_trace(50, 24), "--speed", "1"}, log("failing"));
+    test::ChildProcess failer(
+        {poller, failing.string(), "--watch", "--trace", flat_trace(50, 24), "--speed", "1"},
+        log("failing"));
 
     bool second_was_turned_away = false;
     std::mt19937_64 random(seed);
@@ -274,12 +295,14 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     EXPECT_TRUE(second_was_turned_away);
 
     expect_the_days_decisions("steady");
-    EXPECT_EQ(decisions("killed"), decisions("steady")) << "none lost and none twice, however often the poller died";
+    EXPECT_EQ(decisions("killed"), decisions("steady"))
+        << "none lost and none twice, however often the poller died";
 
     for (auto const& [window, jobs] : submissions_by_window("steady")) EXPECT_EQ(jobs, 1) << window;
     auto const by_window = submissions_by_window("killed");
     for (auto const& [window, jobs] : by_window) EXPECT_LE(jobs, 1) << window;
-    // 15 s and 10 s of real time: longer than a submission stays in doubt, however often its poller dies.
+    // 15 s and 10 s of real time: longer than a submission stays in doubt, however often its poller
+    // dies.
     EXPECT_EQ(by_window.at("NEM_SA 2026-01-11T21:40:00Z"), 1);
     EXPECT_EQ(by_window.at("SPP_TX 2026-01-12T03:05:00Z"), 1);
     EXPECT_GE(expect_one_after_the_other("steady"), 3);
@@ -288,7 +311,8 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
 
     std::vector<double> pauses;
     for (auto const& event : events("failing"))
-        if (event.type == "job-failed") pauses.push_back(event.details.find("retry_after_s")->as_number().value());
+        if (event.type == "job-failed")
+            pauses.push_back(event.details.find("retry_after_s")->as_number().value());
     EXPECT_THAT(pauses, testing::ElementsAre(10, 20)) << "24 seconds are two tries, not a loop";
 }
 
@@ -300,7 +324,8 @@ TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
     auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
     EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
     EXPECT_EQ(done.exit_code, 75);
-    EXPECT_THAT(done.errors, HasSubstr("not all went well at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
+    EXPECT_THAT(done.errors,
+                HasSubstr("not all went well at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
     std::set<std::string> submitted;
     for (auto const& event : events("down"))
         if (event.type == "job-submitted") submitted.insert(event.site);
@@ -318,7 +343,8 @@ TEST_F(Poller, JobsOfAnotherFolderAreLeftAlone)
     auto const states = [&] { return slurm("SPP_TX", {"squeue", "-h", "-o", "%T"}); };
     EXPECT_EQ(run({poller, ours.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
     ASSERT_TRUE(test::eventually([&] { return states() == "RUNNING\n"; }));
-    auto const seen = run({poller, (base / "run.json").string(), "--trace", flat_trace(500, 3600), "--explain"});
+    auto const seen =
+        run({poller, (base / "run.json").string(), "--trace", flat_trace(500, 3600), "--explain"});
     EXPECT_THAT(seen.output, HasSubstr("job     none")) << seen.errors;
     EXPECT_THAT(seen.output, HasSubstr("wait: the window is closed"));
     EXPECT_EQ(states(), "RUNNING\n");
@@ -326,21 +352,32 @@ TEST_F(Poller, JobsOfAnotherFolderAreLeftAlone)
 
 TEST_F(Poller, JobThatWaitsSaysWhy)
 {
-    auto const file = make_run("late", obedient, {"SPP_TX"}, R"(, "sbatch_options": ["--begin=now+1hour", "--nice=5"])");
+    auto const file = make_run("late", obedient, {"SPP_TX"},
+                               R"(, "sbatch_options": ["--begin=now+1hour", "--nice=5"])");
     EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
-    auto const look = [&] { return run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain", "--dry-run"}); };
+    auto const look = [&] {
+        return run(
+            {poller, file.string(), "--trace", flat_trace(50, 3600), "--explain", "--dry-run"});
+    };
     auto answer = look();
-    ASSERT_TRUE(test::eventually([&] { return (answer = look()).output.find("PENDING (BeginTime)") != std::string::npos; }))
-        << answer.output;
+    ASSERT_TRUE(test::eventually([&] {
+        return (answer = look()).output.find("PENDING (BeginTime)") != std::string::npos;
+    })) << answer.output;
     EXPECT_THAT(answer.errors, testing::Not(HasSubstr("waits for")));
     // A comment with a line break, which squeue prints as it is, must not hide ours.
     auto const id = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%i"})));
     auto const name = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%j"})));
-    slurm("SPP_TX", {"sbatch", "--begin=now+1hour", "--job-name=" + name, "--comment=by\nhand", "--output=/dev/null", "--wrap=true"});
+    slurm("SPP_TX", {"sbatch", "--begin=now+1hour", "--job-name=" + name, "--comment=by\nhand",
+                     "--output=/dev/null", "--wrap=true"});
     slurm("SPP_TX", {"scontrol", "hold", id});
-    ASSERT_TRUE(test::eventually([&] { return (answer = look()).output.find("JobHeld") != std::string::npos; })) << answer.output;
-    EXPECT_THAT(answer.output, testing::ContainsRegex("job " + id + " waits for JobHeld[A-Za-z]*, which may not pass by itself"));
-    EXPECT_THAT(answer.output, HasSubstr("is called like a job of this site, but its comment does not say so: it is left alone"));
+    ASSERT_TRUE(test::eventually([&] {
+        return (answer = look()).output.find("JobHeld") != std::string::npos;
+    })) << answer.output;
+    EXPECT_THAT(answer.output,
+                testing::ContainsRegex(
+                    "job " + id + " waits for JobHeld[A-Za-z]*, which may not pass by itself"));
+    EXPECT_THAT(answer.output, HasSubstr("is called like a job of this site, but its comment does "
+                                         "not say so: it is left alone"));
     EXPECT_THAT(answer.output, HasSubstr("would   wait: job " + id + " is in the queue (JobHeld"));
 }
 
@@ -349,7 +386,9 @@ TEST_F(Poller, DownLeavesNothingRunning)
     auto const file = make_run("left", obedient, all_sites);
     EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
     for (auto const& site : all_sites)
-        ASSERT_TRUE(test::eventually([&] { return std::filesystem::exists(out("left") / "sites" / site / "ran.log"); })) << site;
+        ASSERT_TRUE(test::eventually([&] {
+            return std::filesystem::exists(out("left") / "sites" / site / "ran.log");
+        })) << site;
     kill_controller("NEM_SA");
     ASSERT_EQ(clusters({"down"}).exit_code, 0);
     EXPECT_EQ(clusters({"status"}).exit_code, 69);
@@ -359,7 +398,9 @@ TEST_F(Poller, DownLeavesNothingRunning)
         auto const command = read_file(entry.path() / "cmdline").value_or("");
         EXPECT_THAT(command, testing::Not(HasSubstr(clusters_.path().string()))) << entry.path();
         std::error_code error;
-        EXPECT_THAT(std::filesystem::read_symlink(entry.path() / "cwd", error).string(), testing::Not(HasSubstr(here))) << command;
+        EXPECT_THAT(std::filesystem::read_symlink(entry.path() / "cwd", error).string(),
+                    testing::Not(HasSubstr(here)))
+            << command;
     }
 }
 

@@ -1,4 +1,5 @@
-// slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that takes its time to load.
+// slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that takes its time to
+// load.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +21,8 @@ using testing::HasSubstr;
 std::string const script = CURTAIL_SOURCE_DIR "/slurm/site_train.sh";
 std::string const demo = CURTAIL_SOURCE_DIR "/inputs/runs/demo.json";
 
-/// Says `loading`, loads for a while, and only then can listen, as a program with large libraries does.
+/// Says `loading`, loads for a while, and only then can listen, as a program with large libraries
+/// does.
 char const* const slow_trainer = R"(#!/usr/bin/env python3
 import os, signal, sys, time
 def stop(*_):
@@ -38,11 +40,13 @@ class SiteTrain : public testing::Test {
     void SetUp() override
     {
         ASSERT_TRUE(make_folder(folder_ / "bin"));
-        std::filesystem::create_symlink(CURTAIL_BIN_DIR "/curtail-poll", folder_ / "bin/curtail-poll");
+        std::filesystem::create_symlink(CURTAIL_BIN_DIR "/curtail-poll",
+                                        folder_ / "bin/curtail-poll");
         ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
         setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
-        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR", "SLURM_CPUS_ON_NODE",
-                                 "SLURM_JOB_NUM_NODES", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS", "CURTAIL_PROLOGUE"})
+        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID",
+                                 "SLURM_SUBMIT_DIR", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NUM_NODES",
+                                 "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS", "CURTAIL_PROLOGUE"})
             unsetenv(name);
     }
     [[nodiscard]] std::string log() const { return read_file(folder_ / "log").value_or(""); }
@@ -50,7 +54,8 @@ class SiteTrain : public testing::Test {
     {
         auto const text = log();
         auto const lines = split(text, '\n');
-        return std::count_if(lines.begin(), lines.end(), [&](auto line) { return line.substr(0, word.size()) == word; });
+        return std::count_if(lines.begin(), lines.end(),
+                             [&](auto line) { return line.substr(0, word.size()) == word; });
     }
     int run(std::vector<std::string> arguments)
     {
@@ -62,8 +67,11 @@ class SiteTrain : public testing::Test {
     void replace_mpirun() const
     {
         ASSERT_TRUE(make_folder(folder_ / "module"));
-        ASSERT_TRUE(write_file(folder_ / "module/mpirun", "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n", 0755));
-        ASSERT_TRUE(write_file(folder_ / "module.sh", "PATH=" + (folder_ / "module").string() + ":$PATH\n"));
+        ASSERT_TRUE(write_file(folder_ / "module/mpirun",
+                               "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n",
+                               0755));
+        ASSERT_TRUE(write_file(folder_ / "module.sh",
+                               "PATH=" + (folder_ / "module").string() + ":$PATH\n"));
         setenv("CURTAIL_PROLOGUE", (folder_ / "module.sh").c_str(), 1);
     }
     test::TemporaryFolder folder_;
@@ -89,7 +97,8 @@ TEST_F(SiteTrain, DrainAtAnyEarlierMomentEndsItToo)
         test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
         (void)job.wait(milliseconds(wait));
         job.kill(SIGUSR1);
-        // A signal may meet a process that just becomes another one; the poller repeats it, and so does this test.
+        // A signal may meet a process that just becomes another one; the poller repeats it, and so
+        // does this test.
         bool const ended = test::eventually(
             [&] {
                 if (job.wait(milliseconds(1500))) return true;
@@ -124,7 +133,8 @@ TEST_F(SiteTrain, RanksThatShareACpuAreSaid)
     EXPECT_THAT(log(), testing::Not(HasSubstr("share the")));
     unsetenv("SLURM_JOB_NUM_NODES");
     EXPECT_EQ(run({demo, "SPP_TX"}), 0);
-    EXPECT_THAT(log(), HasSubstr("2 ranks share the 1 CPU(s) of this job and wait for each other; ask for more: sbatch -n 2\n"));
+    EXPECT_THAT(log(), HasSubstr("2 ranks share the 1 CPU(s) of this job and wait for each other; "
+                                 "ask for more: sbatch -n 2\n"));
     EXPECT_EQ(count("mpirun -n 2 "), 3) << log();
     unsetenv("SLURM_CPUS_ON_NODE");
 }
@@ -145,7 +155,8 @@ TEST_F(SiteTrain, TmpdirOfAnotherMachineIsNotUsed)
 {
     replace_mpirun();
     auto const run_with = [&](std::filesystem::path const& temporary) {
-        test::ChildProcess child({"env", "TMPDIR=" + temporary.string(), script, demo, "SPP_TX"}, folder_ / "log");
+        test::ChildProcess child({"env", "TMPDIR=" + temporary.string(), script, demo, "SPP_TX"},
+                                 folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
     };
     EXPECT_EQ(run_with(folder_.path()), 0);
@@ -159,9 +170,12 @@ TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
 {
     // As an environment module would: a function that is not written for `set -eu`.
     auto const prologue = folder_ / "prologue.sh";
-    ASSERT_TRUE(write_file(prologue, "false\n: $NOT_SET\nPATH=" + (folder_ / "module").string() + ":$PATH\nexport MODULE_SAYS=hello\n"));
+    ASSERT_TRUE(write_file(prologue, "false\n: $NOT_SET\nPATH=" + (folder_ / "module").string() +
+                                         ":$PATH\nexport MODULE_SAYS=hello\n"));
     ASSERT_TRUE(make_folder(folder_ / "module"));
-    ASSERT_TRUE(write_file(folder_ / "module/mpirun", "#!/bin/bash\necho \"the module's mpirun says $MODULE_SAYS: $*\"\n", 0755));
+    ASSERT_TRUE(write_file(folder_ / "module/mpirun",
+                           "#!/bin/bash\necho \"the module's mpirun says $MODULE_SAYS: $*\"\n",
+                           0755));
     setenv("CURTAIL_PROLOGUE", prologue.c_str(), 1);
     EXPECT_EQ(run({demo, "SPP_TX"}), 0) << log();
     EXPECT_THAT(log(), HasSubstr("the module's mpirun says hello: -n 2"));

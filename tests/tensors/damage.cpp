@@ -14,7 +14,8 @@
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
 
-/// HDF5 1.10 loses some memory of its own whenever it refuses a file; that is not what a leak check should find here.
+/// HDF5 1.10 loses some memory of its own whenever it refuses a file; that is not what a leak check
+/// should find here.
 extern "C" char const* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace curtail::tensors {
@@ -91,7 +92,8 @@ TEST(DamagedTensorFile, RandomDamageNeverCrashes)
     for (unsigned round = 0; round < 2'000; ++round) {
         std::mt19937 random(seed + round);
         auto damaged = whole;
-        for (auto n = 1 + random() % 40; n > 0; --n) damaged[random() % damaged.size()] = static_cast<char>(random());
+        for (auto n = 1 + random() % 40; n > 0; --n)
+            damaged[random() % damaged.size()] = static_cast<char>(random());
         SCOPED_TRACE("seed " + std::to_string(seed + round));
         (void)content_of(TensorReader::from_bytes(damaged, "damaged"));
     }
@@ -120,7 +122,8 @@ std::string refusal_of(std::function<void(hid_t)> const& fill, ReadLimits const&
     return reader ? "accepted" : reader.error().message();
 }
 
-hid_t dataset(hid_t file, char const* name, hid_t type, std::vector<hsize_t> const& extent, hid_t properties = H5P_DEFAULT)
+hid_t dataset(hid_t file, char const* name, hid_t type, std::vector<hsize_t> const& extent,
+              hid_t properties = H5P_DEFAULT)
 {
     hid_t const space = H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr);
     hid_t const made = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
@@ -137,9 +140,12 @@ void put_floats(hid_t made, std::size_t n)
 
 TEST(HostileTensorFile, OnlyHardLinksToOwnObjects)
 {
-    EXPECT_THAT(refusal_of([](hid_t f) { H5Lcreate_soft("/x", f, "soft", H5P_DEFAULT, H5P_DEFAULT); }),
-                HasSubstr("external link \"soft\""));
-    EXPECT_THAT(refusal_of([](hid_t f) { H5Lcreate_external("/etc/passwd", "/", f, "out", H5P_DEFAULT, H5P_DEFAULT); }),
+    EXPECT_THAT(
+        refusal_of([](hid_t f) { H5Lcreate_soft("/x", f, "soft", H5P_DEFAULT, H5P_DEFAULT); }),
+        HasSubstr("external link \"soft\""));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    H5Lcreate_external("/etc/passwd", "/", f, "out", H5P_DEFAULT, H5P_DEFAULT);
+                }),
                 HasSubstr("external link \"out\""));
     EXPECT_THAT(refusal_of([](hid_t f) {
                     put_floats(dataset(f, "a", H5T_IEEE_F32LE, {2}), 2);
@@ -162,9 +168,15 @@ TEST(HostileTensorFile, OnlyPlainElementTypes)
                     H5Tclose(text);
                 }),
                 HasSubstr("element type"));
-    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "reference", H5T_STD_REF_OBJ, {1})); }), HasSubstr("element type"));
-    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "big", H5T_IEEE_F32BE, {1})); }), HasSubstr("element type"));
-    EXPECT_THAT(refusal_of([](hid_t f) { put_floats(dataset(f, "five", H5T_IEEE_F32LE, {1, 1, 1, 1, 2}), 2); }), HasSubstr("dimensions"));
+    EXPECT_THAT(
+        refusal_of([](hid_t f) { H5Dclose(dataset(f, "reference", H5T_STD_REF_OBJ, {1})); }),
+        HasSubstr("element type"));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "big", H5T_IEEE_F32BE, {1})); }),
+                HasSubstr("element type"));
+    EXPECT_THAT(refusal_of([](hid_t f) {
+                    put_floats(dataset(f, "five", H5T_IEEE_F32LE, {1, 1, 1, 1, 2}), 2);
+                }),
+                HasSubstr("dimensions"));
     EXPECT_THAT(refusal_of([](hid_t f) {
                     hid_t const type = H5Tcopy(H5T_NATIVE_INT);
                     H5Tcommit2(f, "type", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -193,10 +205,12 @@ TEST(HostileTensorFile, StorageIsInsideTheFileAndWhole)
                     H5Dclose(dataset(f, "bomb", H5T_IEEE_F32LE, {1ULL << 40, 1ULL << 20}));
                 }),
                 testing::Not(HasSubstr("accepted")));
-    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "unwritten", H5T_IEEE_F32LE, {4})); }), HasSubstr("0 bytes in the file"));
+    EXPECT_THAT(refusal_of([](hid_t f) { H5Dclose(dataset(f, "unwritten", H5T_IEEE_F32LE, {4})); }),
+                HasSubstr("0 bytes in the file"));
 }
 
-/// A dataset whose values lie in the dataset `/data` of another file, of a size that only that file knows.
+/// A dataset whose values lie in the dataset `/data` of another file, of a size that only that file
+/// knows.
 void make_virtual(hid_t file, std::string const& source)
 {
     hsize_t const size = 4;
@@ -205,10 +219,12 @@ void make_virtual(hid_t file, std::string const& source)
     hsize_t const one = 1;
     hid_t const space = H5Screate_simple(1, &size, &unlimited);
     hid_t const from = H5Scopy(space);
-    for (hid_t const selected : {space, from}) H5Sselect_hyperslab(selected, H5S_SELECT_SET, &start, &one, &unlimited, &one);
+    for (hid_t const selected : {space, from})
+        H5Sselect_hyperslab(selected, H5S_SELECT_SET, &start, &one, &unlimited, &one);
     hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_virtual(properties, space, source.c_str(), "/data", from);
-    H5Dclose(H5Dcreate2(file, "virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    H5Dclose(
+        H5Dcreate2(file, "virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT));
     H5Pclose(properties);
     H5Sclose(from);
     H5Sclose(space);
@@ -217,8 +233,10 @@ void make_virtual(hid_t file, std::string const& source)
 TEST(HostileTensorFile, AVirtualDatasetIsRefusedBeforeItsSourceIsOpened)
 {
     test::TemporaryFolder const folder;
-    EXPECT_THAT(refusal_of([&](hid_t f) { make_virtual(f, (folder / "absent.h5").string()); }), HasSubstr("virtual"));
-    // Whoever opens a FIFO without a writer waits for ever: this test would run into its time limit.
+    EXPECT_THAT(refusal_of([&](hid_t f) { make_virtual(f, (folder / "absent.h5").string()); }),
+                HasSubstr("virtual"));
+    // Whoever opens a FIFO without a writer waits for ever: this test would run into its time
+    // limit.
     ASSERT_EQ(mkfifo((folder / "fifo.h5").c_str(), 0600), 0);
     auto const path = folder / "hostile.h5";
     hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -244,7 +262,8 @@ TEST(HostileTensorFile, CompressionOnlyWhereItIsAllowed)
     };
     EXPECT_THAT(refusal_of(fill), HasSubstr("filter (number 2)"));
     EXPECT_EQ(refusal_of(fill, {.compressed = true}), "accepted");
-    EXPECT_THAT(refusal_of(fill, {.bytes = 399'999, .compressed = true}), HasSubstr("more than 399999 bytes"));
+    EXPECT_THAT(refusal_of(fill, {.bytes = 399'999, .compressed = true}),
+                HasSubstr("more than 399999 bytes"));
     EXPECT_EQ(refusal_of(fill, {.bytes = 400'000, .compressed = true}), "accepted");
 }
 
@@ -263,14 +282,15 @@ TEST(HostileTensorFile, OtherFiltersAreRefused)
 
 TEST(HostileTensorFile, NestingIsBounded)
 {
-    EXPECT_THAT(refusal_of([](hid_t f) {
-                    std::string path;
-                    for (int i = 0; i < 20; ++i) {
-                        path += "/g";
-                        H5Gclose(H5Gcreate2(f, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
-                    }
-                }),
-                HasSubstr("deeper than 16"));
+    EXPECT_THAT(
+        refusal_of([](hid_t f) {
+            std::string path;
+            for (int i = 0; i < 20; ++i) {
+                path += "/g";
+                H5Gclose(H5Gcreate2(f, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+            }
+        }),
+        HasSubstr("deeper than 16"));
 }
 
 }  // namespace

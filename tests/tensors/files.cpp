@@ -180,10 +180,13 @@ TEST(TensorFile, ManyTensorsInOneGroup)
 TEST(TensorFile, NothingIsConvertedAndMissingNamesGetTheNearest)
 {
     auto const reader = *TensorReader::from_bytes(*Sample{}.writer().encode(), "sample");
-    EXPECT_THAT(reader.read<double>("tokens").error().message(), HasSubstr("tokens holds uint16, wanted is float64"));
-    EXPECT_THAT(reader.read<float>("token").error().message(), HasSubstr("did you mean \"tokens\"?"));
+    EXPECT_THAT(reader.read<double>("tokens").error().message(),
+                HasSubstr("tokens holds uint16, wanted is float64"));
+    EXPECT_THAT(reader.read<float>("token").error().message(),
+                HasSubstr("did you mean \"tokens\"?"));
     std::array<std::byte, 3> small{};
-    EXPECT_THAT(reader.read_into("tokens", Dtype::uint16, small).error().message(), HasSubstr("tokens has 10 bytes, wanted are 3"));
+    EXPECT_THAT(reader.read_into("tokens", Dtype::uint16, small).error().message(),
+                HasSubstr("tokens has 10 bytes, wanted are 3"));
 }
 
 TEST(TensorFile, ABrokenContractThrows)

@@ -9,7 +9,10 @@ namespace {
 
 using rounds::Ranges;
 
-Values values(std::vector<float> v) { return std::make_shared<std::vector<float> const>(std::move(v)); }
+Values values(std::vector<float> v)
+{
+    return std::make_shared<std::vector<float> const>(std::move(v));
+}
 
 TEST(LocalWork, TrainsTheLowestFreeBlocksOnce)
 {

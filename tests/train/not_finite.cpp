@@ -22,7 +22,9 @@ class SpoiledTraining : public test::SmallTraining {
     void begin()
     {
         auto stream = data::TokenStream::open(run_.data.folder, data::Part::train);
-        loader_.emplace(data::Loader::create(std::move(*stream), run_.rounds.block_tokens, run_.model.sequence).value());
+        loader_.emplace(
+            data::Loader::create(std::move(*stream), run_.rounds.block_tokens, run_.model.sequence)
+                .value());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         crew_.emplace(*engine_, *ranks_, stop_);
         recorder_.emplace(site_folder(), "A", "1", log());
@@ -31,7 +33,8 @@ class SpoiledTraining : public test::SmallTraining {
     {
         return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(owner)};
     }
-    /// As a step with a bad gradient leaves it: the next step is made on good weights and spoils them.
+    /// As a step with a bad gradient leaves it: the next step is made on good weights and spoils
+    /// them.
     void spoil_optimizer()
     {
         auto state = engine_->optimizer().state();
@@ -41,7 +44,8 @@ class SpoiledTraining : public test::SmallTraining {
     [[nodiscard]] std::vector<bool> finite_losses() const
     {
         std::vector<bool> finite;
-        for (auto const& row : metrics()) finite.push_back(row.find("loss")->as_number().has_value());
+        for (auto const& row : metrics())
+            finite.push_back(row.find("loss")->as_number().has_value());
         return finite;
     }
 
@@ -89,7 +93,8 @@ TEST_F(SpoiledTraining, AMemberOfARunLosesWorkAndOptimizerAndTrainsOn)
     begin();
     spoil_optimizer();
     store::MemoryStore objects;
-    auto const spec = make_run_spec(run_, data::manifest_digest(run_.data.folder).value(), loader_->blocks_per_epoch(), {"w"});
+    auto const spec = make_run_spec(run_, data::manifest_digest(run_.data.folder).value(),
+                                    loader_->blocks_per_epoch(), {"w"});
     auto const complete = train_in_run(*crew_, context({}), spec, objects);
     ASSERT_TRUE(complete) << complete.error().message();
     EXPECT_TRUE(*complete) << "every block of the stream was trained at last";
@@ -114,7 +119,8 @@ TEST_F(SpoiledTraining, ASnapshotWithSuchValuesIsRefusedByName)
     for (auto const& info : reader->list()) kept.push_back(reader->read<float>(info.name).value());
     kept.back().back() = nan;
     for (std::size_t i = 0; i < kept.size(); ++i)
-        writer.add(reader->list()[i].name, reader->list()[i].shape, std::span<float const>(kept[i]));
+        writer.add(reader->list()[i].name, reader->list()[i].shape,
+                   std::span<float const>(kept[i]));
     ASSERT_TRUE(writer.write(snapshot()));
     auto const refused = train(true);
     ASSERT_FALSE(refused);

@@ -14,7 +14,10 @@ namespace fs = std::filesystem;
 
 class Resume : public test::SmallTraining {
   protected:
-    [[nodiscard]] Snapshot kept() const { return load_snapshot(snapshot(), run_.run, run_.model).value().value(); }
+    [[nodiscard]] Snapshot kept() const
+    {
+        return load_snapshot(snapshot(), run_.run, run_.model).value().value();
+    }
 };
 
 TEST_F(Resume, AMemberGoesOnWithItsOptimizerAndItsMeasuredRate)
@@ -25,7 +28,8 @@ TEST_F(Resume, AMemberGoesOnWithItsOptimizerAndItsMeasuredRate)
     auto const first = kept().optimizer.steps;
     EXPECT_EQ(first, static_cast<std::int64_t>(metrics().size()));
     ASSERT_TRUE(train_until(metrics().size() + 4)) << said_;
-    EXPECT_THAT(said_, HasSubstr("goes on from " + snapshot().string() + ", " + std::to_string(first) + " steps"));
+    EXPECT_THAT(said_, HasSubstr("goes on from " + snapshot().string() + ", " +
+                                 std::to_string(first) + " steps"));
     EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size()));
 }
 
@@ -93,7 +97,8 @@ TEST_F(Resume, TwoTrainersOfOneSiteDoNotShareItsFolder)
     auto const refused = train(true);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::temporary);
-    EXPECT_THAT(refused.error().message(), HasSubstr("cannot lock " + (site_folder() / "lock").string()));
+    EXPECT_THAT(refused.error().message(),
+                HasSubstr("cannot lock " + (site_folder() / "lock").string()));
     EXPECT_TRUE(metrics().empty());
 }
 
@@ -101,11 +106,13 @@ TEST_F(Resume, WhatAKilledTrainerLeftHalfWrittenIsRemoved)
 {
     configure(1, 1);
     ASSERT_TRUE(make_folder(site_folder()));
-    for (auto const* name : {".snapshot.h5.4711.3.tmp", ".status.json.4711.9.tmp", ".notes.tmp", "snapshot.h5.tmp"})
+    for (auto const* name :
+         {".snapshot.h5.4711.3.tmp", ".status.json.4711.9.tmp", ".notes.tmp", "snapshot.h5.tmp"})
         ASSERT_TRUE(write_file(site_folder() / name, "half"));
     ASSERT_TRUE(train(true)) << said_;
     std::vector<std::string> left;
-    for (auto const& entry : fs::directory_iterator(site_folder())) left.push_back(entry.path().filename());
+    for (auto const& entry : fs::directory_iterator(site_folder()))
+        left.push_back(entry.path().filename());
     EXPECT_THAT(left, testing::IsSupersetOf({".notes.tmp", "snapshot.h5.tmp", "snapshot.h5"}));
     EXPECT_THAT(left, Not(testing::Contains(HasSubstr("4711"))));
 }

@@ -13,19 +13,23 @@ namespace {
 
 class Executor : public testing::Test {
   protected:
-    rounds::PartRef put(std::string const& part, std::string const& name, std::vector<float> const& values)
+    rounds::PartRef put(std::string const& part, std::string const& name,
+                        std::vector<float> const& values)
     {
         auto const bytes = encode_payload(layout, part, values).value();
-        EXPECT_TRUE(objects.put(*store::ObjectName::parse("runs/test/" + name), store::bytes_of(bytes)));
+        EXPECT_TRUE(
+            objects.put(*store::ObjectName::parse("runs/test/" + name), store::bytes_of(bytes)));
         return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
     }
     std::vector<float> values_of(rounds::PartRef const& ref)
     {
-        auto const content = objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
+        auto const content =
+            objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
         return *decode_payload(layout, ref.part, store::text_of(*content), ref.name).value();
     }
     /// An outer step of one delta on top of a model and, if any, its momentum.
-    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model, std::optional<rounds::PartRef> const& momentum,
+    rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
+                              std::optional<rounds::PartRef> const& momentum,
                               std::vector<float> const& delta)
     {
         Round const round{static_cast<std::int64_t>(op)};
@@ -35,7 +39,11 @@ class Executor : public testing::Test {
         merge.op = op;
         merge.model = {round, {model}};
         if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Kind::nesterov, {*momentum}};
-        merge.include = {{member, seq, 1.0F, {{put("d0", rounds::delta_name(round, member, seq, "d0"), delta), 1.0, 0}}}};
+        merge.include = {
+            {member,
+             seq,
+             1.0F,
+             {{put("d0", rounds::delta_name(round, member, seq, "d0"), delta), 1.0, 0}}}};
         merge.outer_step = true;
         merge.eta = 0.5;
         merge.mu = 0.5;
@@ -51,7 +59,8 @@ class Executor : public testing::Test {
     PayloadLayout layout{{"test"}, places};
     test::TemporaryFolder folder;
     Recorder recorder{folder.path(), "A", "", {}};
-    RoundExecutor executor{{objects, layout, {}, {}, recorder, Log([](Level, std::string_view) {})}};
+    RoundExecutor executor{
+        {objects, layout, {}, {}, recorder, Log([](Level, std::string_view) {})}};
 };
 
 TEST_F(Executor, ASecondOuterStepGoesOnWithTheMomentumOfTheFirst)
@@ -59,10 +68,12 @@ TEST_F(Executor, ASecondOuterStepGoesOnWithTheMomentumOfTheFirst)
     auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16, 8});
     auto const first = outer_step(1, theta, std::nullopt, {4, -8});
     EXPECT_EQ(values_of(first.momentum.at(0)), (std::vector<float>{4, -8})) << "m = g";
-    EXPECT_EQ(values_of(first.model.at(0)), (std::vector<float>{13, 14})) << "theta - 0.5 (g + 0.5 m)";
+    EXPECT_EQ(values_of(first.model.at(0)), (std::vector<float>{13, 14}))
+        << "theta - 0.5 (g + 0.5 m)";
     auto const second = outer_step(2, first.model.at(0), first.momentum.at(0), {2, 4});
     EXPECT_EQ(values_of(second.momentum.at(0)), (std::vector<float>{4, 0})) << "m' = 0.5 m + g";
-    EXPECT_EQ(values_of(second.model.at(0)), (std::vector<float>{11, 12})) << "theta - 0.5 (g + 0.5 m')";
+    EXPECT_EQ(values_of(second.model.at(0)), (std::vector<float>{11, 12}))
+        << "theta - 0.5 (g + 0.5 m')";
 }
 
 }  // namespace

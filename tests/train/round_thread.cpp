@@ -1,4 +1,5 @@
-// The background thread, its executor and the protocol against stores that fail, with a trainer that only counts.
+// The background thread, its executor and the protocol against stores that fail, with a trainer
+// that only counts.
 #include "train/round_thread.hpp"
 
 #include <gmock/gmock.h>
@@ -43,7 +44,8 @@ rounds::RunSpec fast_run(std::int64_t blocks)
 class FullStore final : public store::ObjectStore {
   public:
     explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
-    Result<store::CreateOutcome> create(store::ObjectName const& name, std::span<std::byte const> bytes) override
+    Result<store::CreateOutcome> create(store::ObjectName const& name,
+                                        std::span<std::byte const> bytes) override
     {
         if (full) return refuse(name);
         return inner_.create(name, bytes);
@@ -53,8 +55,14 @@ class FullStore final : public store::ObjectStore {
         if (full) return refuse(name);
         return inner_.put(name, bytes);
     }
-    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override { return inner_.read(name, limit, sink); }
-    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override { return inner_.stat(name); }
+    Result<bool> read(store::ObjectName const& name, Bytes limit, Sink const& sink) override
+    {
+        return inner_.read(name, limit, sink);
+    }
+    Result<std::optional<store::ObjectInfo>> stat(store::ObjectName const& name) override
+    {
+        return inner_.stat(name);
+    }
     Result<void> remove(store::ObjectName const& name) override { return inner_.remove(name); }
 
     std::atomic<bool> full{false};
@@ -64,7 +72,8 @@ class FullStore final : public store::ObjectStore {
     tl::unexpected<Error> refuse(store::ObjectName const& name)
     {
         ++refused;
-        return fail(ExitCode::io, "cannot write " + name.text(), "No space left on device", "free some space");
+        return fail(ExitCode::io, "cannot write " + name.text(), "No space left on device",
+                    "free some space");
     }
     store::ObjectStore& inner_;
 };
@@ -74,14 +83,15 @@ class CountingSite {
   public:
     CountingSite(std::string const& name, rounds::RunSpec const& run, store::ObjectStore& objects)
         : recorder_(folder_.path(), name, "", {}),
-          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
-                  {objects,
-                   {run.run, places_},
-                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
-                   {},
-                   recorder_,
-                   Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })},
-                  {})
+          thread_(
+              rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+              {objects,
+               {run.run, places_},
+               [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+               {},
+               recorder_,
+               Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })},
+              {})
     {
         trainer_ = std::jthread([this] { train(); });
     }
@@ -90,7 +100,8 @@ class CountingSite {
     /// How it left; nothing if it did not in time.
     std::optional<Leave> left()
     {
-        if (!curtail::test::eventually([&] { return done_.load(); }, long_enough)) return std::nullopt;
+        if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
+            return std::nullopt;
         trainer_.join();
         (void)thread_.join();
         return leave_;
@@ -168,10 +179,13 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
     auto const run = fast_run(1'000'000);
     CountingSite a("A", run, gate);
     CountingSite b("B", run, gate);
-    auto const merged = [&] { return objects.stat(*status::object_of(run.run, "merge/4/1.json")).value().has_value(); };
+    auto const merged = [&] {
+        return objects.stat(*status::object_of(run.run, "merge/4/1.json")).value().has_value();
+    };
     auto const leased = [&] {
         for (int round = 2; round < 50; ++round)
-            if (objects.stat(*status::object_of(run.run, rounds::lease_name({round}, 1))).value()) return true;
+            if (objects.stat(*status::object_of(run.run, rounds::lease_name({round}, 1))).value())
+                return true;
         return merged();
     };
     ASSERT_TRUE(curtail::test::eventually(leased, long_enough));
@@ -186,14 +200,17 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
     a.give_up();
     b.give_up();
     ASSERT_TRUE(left_a && left_b) << "deaf";
-    for (auto const& left : {*left_a, *left_b}) EXPECT_TRUE(left.code == ExitCode::ok || left.code == ExitCode::unavailable);
+    for (auto const& left : {*left_a, *left_b})
+        EXPECT_TRUE(left.code == ExitCode::ok || left.code == ExitCode::unavailable);
     EXPECT_LT(gate.refused - before, 200);
     auto const count = [](std::string const& text) {
         int n = 0;
-        for (auto at = text.find("No space"); at != text.npos; at = text.find("No space", at + 1)) ++n;
+        for (auto at = text.find("No space"); at != text.npos; at = text.find("No space", at + 1))
+            ++n;
         return n;
     };
-    EXPECT_LE(count(a.said()), 1) << "the same trouble is said once, whatever the object:\n" << a.said();
+    EXPECT_LE(count(a.said()), 1) << "the same trouble is said once, whatever the object:\n"
+                                  << a.said();
 }
 
 TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
@@ -212,8 +229,10 @@ TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
 /// A thread whose training loop does not come back from its step.
 class DeafLoop {
   public:
-    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace, std::string_view run_json = {})
-        : begun_(run_json.empty() || objects_.create(*status::object_of({"test"}, "run.json"), std::as_bytes(std::span(run_json)))),
+    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace,
+                      std::string_view run_json = {})
+        : begun_(run_json.empty() || objects_.create(*status::object_of({"test"}, "run.json"),
+                                                     std::as_bytes(std::span(run_json)))),
           thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
                   {objects_,
                    {{"test"}, places_},
@@ -221,7 +240,8 @@ class DeafLoop {
                    {},
                    recorder_,
                    {}},
-                  {std::move(stop_asked), grace, [this](Error const& error) { ended_ = static_cast<int>(error.code); }})
+                  {std::move(stop_asked), grace,
+                   [this](Error const& error) { ended_ = static_cast<int>(error.code); }})
     {
     }
     [[nodiscard]] RoundThread& thread() { return thread_; }
@@ -265,7 +285,8 @@ TEST(RoundThread, ALongStepIsWaitedForWhenNobodyAskedToLeave)
 TEST(RoundThread, WhatEndedTheProtocolIsSaidAlsoToALoopThatDoesNotListen)
 {
     DeafLoop deaf([] { return std::nullopt; }, Millis{100}, "no record");
-    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 76; }, long_enough)) << deaf.ended();
+    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 76; }, long_enough))
+        << deaf.ended();
 }
 
 TEST(RoundThread, ALoopThatLeavesIsNotEnded)
@@ -296,7 +317,8 @@ TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
         b.give_up();
         ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.said() << b.said();
         for (auto const& left : {*left_a, *left_b})
-            EXPECT_EQ(left.code, ExitCode::ok) << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
+            EXPECT_EQ(left.code, ExitCode::ok)
+                << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
         auto const sound = status::verify_run(objects, run.run);
         ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
         EXPECT_TRUE(sound->tip.complete);

@@ -34,20 +34,25 @@ class SmallTraining : public testing::Test {
         auto const prepared = data::prepare(options, {});
         ASSERT_TRUE(prepared) << prepared.error().message();
         ASSERT_TRUE(make_folder(folder_ / "store"));
-        ASSERT_TRUE(write_file(folder_ / "model.json", R"({"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})"));
         ASSERT_TRUE(
-            write_file(folder_ / "site.json",
-                       R"({"site": "A", "region": "A", "ranks": 1, "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
+            write_file(folder_ / "model.json",
+                       R"({"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})"));
+        ASSERT_TRUE(write_file(
+            folder_ / "site.json",
+            R"({"site": "A", "region": "A", "ranks": 1, "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
         configure(1, 0);
     }
 
     /// Writes the run's file; `steps` are those without a store.
     void configure(int seed, int steps, int epochs = 1)
     {
-        auto const text = R"({"run": "small", "folder": "out", "store": "file:store", "model": "model.json", "seed": )" +
-                          std::to_string(seed) + R"(, "data": {"folder": "data", "epochs": )" + std::to_string(epochs) +
-                          R"(}, "training": {"batch_tokens": 512, "device_batch_rows": 16, "steps": )" + std::to_string(steps) +
-                          R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1}, "rounds": {"block_tokens": 128,
+        auto const text =
+            R"({"run": "small", "folder": "out", "store": "file:store", "model": "model.json", "seed": )" +
+            std::to_string(seed) + R"(, "data": {"folder": "data", "epochs": )" +
+            std::to_string(epochs) +
+            R"(}, "training": {"batch_tokens": 512, "device_batch_rows": 16, "steps": )" +
+            std::to_string(steps) +
+            R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1}, "rounds": {"block_tokens": 128,
         "grant_quantum_blocks": 4, "round_time_s": 0.2, "checkpoint_interval_s": 0.2, "poll_run_s": 0.02, "poll_run_lone_s": 0.02,
         "poll_run_starved_s": 0.02, "poll_wait_s": 0.02, "gather_time_s": 0.2, "lease_s": 1, "first_base_wait_s": 0.2, "skew_s": 1},
         "sites": ["site.json"]})";
@@ -69,7 +74,9 @@ class SmallTraining : public testing::Test {
     Result<void> train_until(std::size_t steps)
     {
         std::jthread const other([this, steps](std::stop_token const& given_up) {
-            (void)curtail::test::eventually([&] { return given_up.stop_requested() || metrics().size() >= steps; }, Seconds{40});
+            (void)curtail::test::eventually(
+                [&] { return given_up.stop_requested() || metrics().size() >= steps; },
+                Seconds{40});
             ::kill(getpid(), SIGUSR1);
         });
         return train(false);

@@ -10,7 +10,10 @@ namespace {
 
 Time const start = parse_time("2026-01-11T17:00Z").value();
 Time at(std::int64_t seconds) { return start + Seconds{seconds}; }
-Reading reading(std::int64_t seconds, std::optional<double> g) { return {at(seconds), g ? std::optional(GramsPerKwh{*g}) : std::nullopt}; }
+Reading reading(std::int64_t seconds, std::optional<double> g)
+{
+    return {at(seconds), g ? std::optional(GramsPerKwh{*g}) : std::nullopt};
+}
 Rule const defaults{};
 
 /// Time, from and to of a change, as text: mismatches print readably.
@@ -19,17 +22,21 @@ std::vector<std::string> brief(std::vector<Change> const& changes)
     std::vector<std::string> lines;
     lines.reserve(changes.size());
     for (auto const& c : changes)
-        lines.push_back(std::to_string((c.time - start) / Seconds{1}) + " " + std::string(to_string(c.from)) + "-" +
-                        std::string(to_string(c.to)) + " " + std::string(to_string(c.reason)));
+        lines.push_back(std::to_string((c.time - start) / Seconds{1}) + " " +
+                        std::string(to_string(c.from)) + "-" + std::string(to_string(c.to)) + " " +
+                        std::string(to_string(c.reason)));
     return lines;
 }
 using Lines = std::vector<std::string>;
 
 TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
 {
-    std::vector<Reading> const readings{reading(0, 400), reading(300, 50), reading(600, 400), reading(900, 60), reading(1200, 70)};
+    std::vector<Reading> const readings{reading(0, 400), reading(300, 50), reading(600, 400),
+                                        reading(900, 60), reading(1200, 70)};
     auto const result = replay({}, at(0), readings, defaults, at(1250));
-    EXPECT_EQ(brief(result.changes), (Lines{"300 closed-open clean", "600 open-closing turned-dirty", "900 closing-open recovered"}));
+    EXPECT_EQ(brief(result.changes),
+              (Lines{"300 closed-open clean", "600 open-closing turned-dirty",
+                     "900 closing-open recovered"}));
     EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
     EXPECT_EQ(result.until, at(1250));
     EXPECT_EQ(result.intensity, GramsPerKwh{70});
@@ -40,38 +47,50 @@ TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
 TEST(Replay, SignalThatStopsTurnsStaleAndThenCloses)
 {
     std::vector<Reading> const readings{reading(0, 50)};
-    auto const result = replay({}, at(0), readings, {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
-    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "700 open-closing no-signal", "1300 closing-closed delay-over"}));
+    auto const result =
+        replay({}, at(0), readings, {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
+    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "700 open-closing no-signal",
+                                            "1300 closing-closed delay-over"}));
 }
 
 TEST(Replay, EmptyReadingIsNoSignalAtOnce)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, {}), reading(600, 50)};
     auto const result = replay({}, at(0), readings, defaults, at(600));
-    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "300 open-closing no-signal", "600 closing-open recovered"}));
+    EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "300 open-closing no-signal",
+                                            "600 closing-open recovered"}));
 }
 
 TEST(Replay, DelayEndsBetweenReadings)
 {
-    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400), reading(900, 400)};
-    Rule const rule{.max_age = Seconds{600}, .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{450}}};
-    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(749)).changes), (Lines{"0 closed-open clean", "300 open-closing turned-dirty"}));
+    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400),
+                                        reading(900, 400)};
+    Rule const rule{
+        .max_age = Seconds{600},
+        .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{450}}};
+    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(749)).changes),
+              (Lines{"0 closed-open clean", "300 open-closing turned-dirty"}));
     EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(750)).changes),
-              (Lines{"0 closed-open clean", "300 open-closing turned-dirty", "750 closing-closed delay-over"}));
+              (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
+                     "750 closing-closed delay-over"}));
 }
 
 TEST(Replay, CleanReadingAtTheVeryEndOfTheDelayRecovers)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(900, 50)};
-    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(900)).changes).back(), "900 closing-open recovered");
+    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(900)).changes).back(),
+              "900 closing-open recovered");
 }
 
 TEST(Replay, WithoutDelayAWindowClosesWhenItTurnsDirty)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400)};
-    Rule const rule{.max_age = Seconds{600}, .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{0}}};
+    Rule const rule{
+        .max_age = Seconds{600},
+        .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{0}}};
     EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(300)).changes),
-              (Lines{"0 closed-open clean", "300 open-closing turned-dirty", "300 closing-closed delay-over"}));
+              (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
+                     "300 closing-closed delay-over"}));
 }
 
 TEST(Replay, ReadingsOfTheFutureAreNotLookedAt)
@@ -83,7 +102,8 @@ TEST(Replay, ReadingsOfTheFutureAreNotLookedAt)
 TEST(Replay, ReadingThatArrivesLateCountsFromTheLastEvaluationOn)
 {
     auto const first = replay({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
-    auto const second = replay(first.state, first.until, std::vector{reading(0, 400), reading(300, 50)}, defaults, at(370));
+    auto const second = replay(first.state, first.until,
+                               std::vector{reading(0, 400), reading(300, 50)}, defaults, at(370));
     EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
 }
 
@@ -99,7 +119,8 @@ TEST(Replay, ClockThatRanBackwardsChangesNothing)
 TEST(Replay, LaterOfTwoReadingsOfOneTimeCounts)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(0, 50)};
-    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(0)).changes), (Lines{"0 closed-open clean"}));
+    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(0)).changes),
+              (Lines{"0 closed-open clean"}));
 }
 
 TEST(Replay, WithoutReadingsThereIsNoSignal)
@@ -116,7 +137,8 @@ TEST(Replay, BrokenContractsAreRefused)
     Rule reversed;
     reversed.thresholds.open_below = {200};
     EXPECT_THROW((void)replay({}, at(0), {}, reversed, at(0)), std::invalid_argument);
-    EXPECT_THROW((void)replay({}, at(0), {}, {.max_age = Seconds{0}, .thresholds = {}}, at(0)), std::invalid_argument);
+    EXPECT_THROW((void)replay({}, at(0), {}, {.max_age = Seconds{0}, .thresholds = {}}, at(0)),
+                 std::invalid_argument);
 }
 
 /// A random day: gaps, empty readings, values around the thresholds, and a rule.
@@ -128,15 +150,19 @@ struct Day {
 
 Day random_day(std::mt19937_64& random)
 {
-    auto const pick = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+    auto const pick = [&](std::int64_t low, std::int64_t high) {
+        return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+    };
     Day day;
     day.length_s = pick(1, 4000);
     day.rule.max_age = Seconds{pick(1, 500)};
     day.rule.thresholds.open_below = {static_cast<double>(pick(80, 120))};
-    day.rule.thresholds.close_above = {day.rule.thresholds.open_below.value + static_cast<double>(pick(0, 1) * pick(0, 40))};
+    day.rule.thresholds.close_above = {day.rule.thresholds.open_below.value +
+                                       static_cast<double>(pick(0, 1) * pick(0, 40))};
     day.rule.thresholds.close_delay = Seconds{pick(0, 400)};
     for (std::int64_t t = pick(-300, 300); t <= day.length_s; t += pick(1, 300))
-        day.readings.push_back(reading(t, pick(0, 9) == 0 ? std::optional<double>{} : static_cast<double>(pick(60, 180))));
+        day.readings.push_back(reading(
+            t, pick(0, 9) == 0 ? std::optional<double>{} : static_cast<double>(pick(60, 180))));
     return day;
 }
 
@@ -148,10 +174,14 @@ std::vector<std::string> second_by_second(Day const& day)
     for (std::int64_t t = 0; t <= day.length_s; ++t) {
         std::optional<GramsPerKwh> intensity;
         for (auto const& r : day.readings)
-            if (r.time <= at(t)) intensity = at(t) - r.time < day.rule.max_age ? r.intensity : std::nullopt;
-        for (int twice = 0; twice < 2; ++twice) {  // a delay of zero ends in the second in which it began
+            if (r.time <= at(t))
+                intensity = at(t) - r.time < day.rule.max_age ? r.intensity : std::nullopt;
+        for (int twice = 0; twice < 2;
+             ++twice) {  // a delay of zero ends in the second in which it began
             auto const decision = advance(state, intensity, at(t), day.rule.thresholds);
-            if (decision.state.phase != state.phase) changes.push_back({at(t), state.phase, decision.state.phase, decision.reason, {}, {}});
+            if (decision.state.phase != state.phase)
+                changes.push_back(
+                    {at(t), state.phase, decision.state.phase, decision.reason, {}, {}});
             state = decision.state;
         }
     }
@@ -173,14 +203,18 @@ TEST_P(ReplayOfRandomDays, GivesTheSameHoweverItIsCalled)
         Time until = at(0);
         std::vector<Change> changes;
         std::vector<std::int64_t> nows{day.length_s};
-        for (int i = 0; i < 1000; ++i) nows.push_back(std::uniform_int_distribution<std::int64_t>(0, day.length_s * 1000)(random) / 1000);
+        for (int i = 0; i < 1000; ++i)
+            nows.push_back(
+                std::uniform_int_distribution<std::int64_t>(0, day.length_s * 1000)(random) / 1000);
         std::sort(nows.begin(), nows.end());
-        for (std::size_t i = 1; i < nows.size(); i += 7) std::swap(nows[i - 1], nows[i]);  // clocks step back a little
+        for (std::size_t i = 1; i < nows.size(); i += 7)
+            std::swap(nows[i - 1], nows[i]);  // clocks step back a little
         nows.push_back(day.length_s);
         for (auto now : nows) {
             // A poller hands over only what can still matter.
-            auto const first = std::lower_bound(day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
-                                                [](auto const& a, auto const& b) { return a.time < b.time; });
+            auto const first = std::lower_bound(
+                day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
+                [](auto const& a, auto const& b) { return a.time < b.time; });
             auto const part = replay(state, until, {first, day.readings.end()}, day.rule, at(now));
             state = part.state;
             until = part.until;

@@ -14,7 +14,8 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
     std::vector<Reading> readings;
     auto const samples = trace.samples(region).value();
     readings.reserve(samples.size());
-    for (auto const& sample : samples) readings.push_back({sample.time, accepted(sample, signals::Kind::marginal)});
+    for (auto const& sample : samples)
+        readings.push_back({sample.time, accepted(sample, signals::Kind::marginal)});
     return readings;
 }
 
@@ -22,18 +23,22 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.rows().front().time;
-    auto const result = replay({}, start, readings_of(trace, region), {}, trace.rows().back().time + Seconds{86'400});
+    auto const result = replay({}, start, readings_of(trace, region), {},
+                               trace.rows().back().time + Seconds{86'400});
     std::vector<std::string> lines;
     for (auto const& change : result.changes) {
         if (change.from == Phase::closed || change.to == Phase::closed)
-            lines.push_back(std::to_string((change.time - start) / Seconds{1}) + " " + std::string(to_string(change.to)));
+            lines.push_back(std::to_string((change.time - start) / Seconds{1}) + " " +
+                            std::string(to_string(change.to)));
     }
     return lines;
 }
 
 TEST(RealDay, HasItsEightDecisionsAndNoOther)
 {
-    auto const trace = signals::read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv").value();
+    auto const trace =
+        signals::read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv")
+            .value();
     std::map<std::string, std::vector<std::string>> found;
     for (auto const& region : trace.regions()) found[region.value] = decisions(trace, region);
     std::map<std::string, std::vector<std::string>> const expected{

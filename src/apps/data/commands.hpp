@@ -15,7 +15,8 @@ namespace curtail::apps::data {
 [[nodiscard]] curtail::data::StageReport progress_of_stages();
 /// Of a vocabulary of which nobody says more.
 constexpr std::int64_t default_vocabulary = 2048;
-/// Declares `--vocabulary`, shared by what trains a tokenizer. Without a default: absent means `default_vocabulary`.
+/// Declares `--vocabulary`, shared by what trains a tokenizer. Without a default: absent means
+/// `default_vocabulary`.
 [[nodiscard]] Option vocabulary_option();
 
 }  // namespace curtail::apps::data

@@ -22,8 +22,9 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 
 Command inspect_command()
 {
-    return {"inspect", "Say what a prepared folder or one shard holds", {}, {{"PATH", "Folder made by prepare, or a .h5 file"}}, inspect,
-            true};
+    return {"inspect", "Say what a prepared folder or one shard holds",
+            {},        {{"PATH", "Folder made by prepare, or a .h5 file"}},
+            inspect,   true};
 }
 
 }  // namespace curtail::apps::data

@@ -13,7 +13,10 @@ namespace {
 using curtail::data::Token;
 using curtail::data::Tokenizer;
 
-Option tokenizer_option() { return {"tokenizer", Kind::text, "PATH", "", "Rank file, or a folder made by prepare", true}; }
+Option tokenizer_option()
+{
+    return {"tokenizer", Kind::text, "PATH", "", "Rank file, or a folder made by prepare", true};
+}
 
 Result<Tokenizer> open_tokenizer(Arguments const& arguments)
 {
@@ -35,9 +38,12 @@ Result<void> encode(Arguments const& arguments, Console const& console)
     if (!tokenizer) return tl::unexpected(tokenizer.error());
     auto const text = input_of(arguments, "TEXT");
     if (!text) return tl::unexpected(text.error());
-    return curtail::data::Encoder(*tokenizer).encode(*text).map([&](std::vector<Token> const& tokens) {
-        console.print(console.json ? fmt::format("[{}]\n", fmt::join(tokens, ",")) : fmt::format("{}\n", fmt::join(tokens, " ")));
-    });
+    return curtail::data::Encoder(*tokenizer)
+        .encode(*text)
+        .map([&](std::vector<Token> const& tokens) {
+            console.print(console.json ? fmt::format("[{}]\n", fmt::join(tokens, ","))
+                                       : fmt::format("{}\n", fmt::join(tokens, " ")));
+        });
 }
 
 Result<std::vector<Token>> parse_tokens(std::string text)
@@ -50,8 +56,8 @@ Result<std::vector<Token>> parse_tokens(std::string text)
         Token token{};
         auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
         if (error != std::errc{} || end != word.data() + word.size())
-            return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"", "it is no token",
-                        "tokens are numbers from 0 to 65535");
+            return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"",
+                        "it is no token", "tokens are numbers from 0 to 65535");
         tokens.push_back(token);
     }
     return tokens;
@@ -71,14 +77,21 @@ Result<void> decode(Arguments const& arguments, Console const& console)
 
 Command encode_command()
 {
-    return {"encode", "Text -> tokens", {tokenizer_option()}, {{"TEXT", "Words; standard input if there are none", false, true}}, encode,
+    return {"encode",
+            "Text -> tokens",
+            {tokenizer_option()},
+            {{"TEXT", "Words; standard input if there are none", false, true}},
+            encode,
             true};
 }
 
 Command decode_command()
 {
-    return {
-        "decode", "Tokens -> text", {tokenizer_option()}, {{"TOKEN", "Numbers; standard input if there are none", false, true}}, decode};
+    return {"decode",
+            "Tokens -> text",
+            {tokenizer_option()},
+            {{"TOKEN", "Numbers; standard input if there are none", false, true}},
+            decode};
 }
 
 }  // namespace curtail::apps::data

@@ -16,12 +16,18 @@ Result<void> learn(Arguments const& arguments, Console const& console)
     auto const corpus = curtail::data::read_corpus(sources);
     if (!corpus) return tl::unexpected(corpus.error());
     Progress progress("training the tokenizer", "merges");
-    auto const vocabulary = arguments.has("vocabulary") ? arguments.integer("vocabulary") : default_vocabulary;
-    return curtail::data::train_tokenizer(corpus->documents, vocabulary, [&](double done, double whole) { progress.at(done, whole); })
-        .and_then([&](curtail::data::Tokenizer const& tokenizer) { return write_file(out, tokenizer.to_tiktoken()); })
+    auto const vocabulary =
+        arguments.has("vocabulary") ? arguments.integer("vocabulary") : default_vocabulary;
+    return curtail::data::train_tokenizer(
+               corpus->documents, vocabulary,
+               [&](double done, double whole) { progress.at(done, whole); })
+        .and_then([&](curtail::data::Tokenizer const& tokenizer) {
+            return write_file(out, tokenizer.to_tiktoken());
+        })
         .map([&] {
             console.log.info("wrote " + out);
-            if (console.json) console.print_json(json::Object{}.set("file", out).set("vocabulary", vocabulary));
+            if (console.json)
+                console.print_json(json::Object{}.set("file", out).set("vocabulary", vocabulary));
         });
 }
 

@@ -7,30 +7,38 @@
 namespace curtail::apps::data {
 namespace {
 
-void print(curtail::data::Verification const& found, std::string const& folder, Console const& console)
+void print(curtail::data::Verification const& found, std::string const& folder,
+           Console const& console)
 {
-    auto const shards = static_cast<std::int64_t>(found.manifest.train.shards.size() + found.manifest.held_out.shards.size());
+    auto const shards = static_cast<std::int64_t>(found.manifest.train.shards.size() +
+                                                  found.manifest.held_out.shards.size());
     auto const tokens = found.manifest.train.tokens + found.manifest.held_out.tokens;
     if (console.json) {
         json::Array bad;
-        for (auto const& file : found.bad) bad.push_back(json::Object{{"file", file.file}, {"why", file.why}});
-        return console.print_json(json::Object{{"folder", folder}, {"shards", shards}, {"tokens", tokens}, {"bad", std::move(bad)}});
+        for (auto const& file : found.bad)
+            bad.push_back(json::Object{{"file", file.file}, {"why", file.why}});
+        return console.print_json(json::Object{
+            {"folder", folder}, {"shards", shards}, {"tokens", tokens}, {"bad", std::move(bad)}});
     }
-    for (auto const& file : found.bad) console.print(fmt::format("{}: {}\n", file.file, printable(file.why)));
+    for (auto const& file : found.bad)
+        console.print(fmt::format("{}: {}\n", file.file, printable(file.why)));
     if (found.good())
         console.print(
-            fmt::format("{}: tokenizer and {} shards are what the manifest names, {} tokens\n", printable(folder), shards, tokens));
+            fmt::format("{}: tokenizer and {} shards are what the manifest names, {} tokens\n",
+                        printable(folder), shards, tokens));
 }
 
 Result<void> verify(Arguments const& arguments, Console const& console)
 {
     Progress progress("verifying", "shards");
     auto const folder = arguments.text("FOLDER");
-    auto const found = curtail::data::verify(folder, [&](double done, double whole) { progress.at(done, whole); });
+    auto const found =
+        curtail::data::verify(folder, [&](double done, double whole) { progress.at(done, whole); });
     if (!found) return tl::unexpected(found.error());
     print(*found, folder, console);
     if (found->good()) return {};
-    return fail(ExitCode::data, folder + " is damaged", fmt::format("files that are not what the manifest names: {}", found->bad.size()),
+    return fail(ExitCode::data, folder + " is damaged",
+                fmt::format("files that are not what the manifest names: {}", found->bad.size()),
                 "put them back, or prepare the text again with --replace");
 }
 
@@ -38,7 +46,9 @@ Result<void> verify(Arguments const& arguments, Console const& console)
 
 Command verify_command()
 {
-    return {"verify", "Compare all files of a prepared folder with its manifest", {}, {{"FOLDER", "Folder made by prepare"}}, verify, true};
+    return {"verify", "Compare all files of a prepared folder with its manifest",
+            {},       {{"FOLDER", "Folder made by prepare"}},
+            verify,   true};
 }
 
 }  // namespace curtail::apps::data

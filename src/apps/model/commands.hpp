@@ -12,7 +12,8 @@ namespace curtail::apps::model {
 /// `--commit N`, shared by what loads a model from a run's store.
 [[nodiscard]] Option commit_option();
 
-/// `--threads N`, shared by what computes. More than one pays for large models on an idle machine only.
+/// `--threads N`, shared by what computes. More than one pays for large models on an idle machine
+/// only.
 [[nodiscard]] Option threads_option();
 /// Lets LibTorch use so many threads as `--threads` says; `usage` if that is not positive.
 [[nodiscard]] Result<void> set_threads(Arguments const& arguments);

@@ -10,7 +10,9 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
     auto const description =
         file.extension() == ".h5"
             ? evaluate::describe_file(file)
-            : open_model(file.string(), arguments).map([](Opened const& opened) { return evaluate::describe_commit(opened.model); });
+            : open_model(file.string(), arguments).map([](Opened const& opened) {
+                  return evaluate::describe_commit(opened.model);
+              });
     if (!description) return tl::unexpected(description.error());
     if (console.json) console.print_json(*description);
     else console.print(evaluate::contents_text(*description));

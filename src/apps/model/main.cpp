@@ -4,9 +4,10 @@
 int main(int argc, char** argv)
 {
     using namespace curtail::apps;
-    Program const program{"curtail-model",
-                          "Evaluate the model of a run, let it write, look into checkpoints",
-                          {model::evaluate_command(), model::sample_command(), model::inspect_command()},
-                          "\nExample: curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100\n"};
+    Program const program{
+        "curtail-model",
+        "Evaluate the model of a run, let it write, look into checkpoints",
+        {model::evaluate_command(), model::sample_command(), model::inspect_command()},
+        "\nExample: curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100\n"};
     return run(program, argc, argv);
 }

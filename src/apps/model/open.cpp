@@ -4,14 +4,18 @@
 
 namespace curtail::apps::model {
 
-Option commit_option() { return {"commit", Kind::integer, "N", "", "Commit whose model is taken; default: the newest"}; }
+Option commit_option()
+{
+    return {"commit", Kind::integer, "N", "", "Commit whose model is taken; default: the newest"};
+}
 
 Option threads_option() { return {"threads", Kind::integer, "N", "1", "CPU threads"}; }
 
 Result<void> set_threads(Arguments const& arguments)
 {
     auto const threads = arguments.integer("threads");
-    if (threads < 1 || threads > 4096) return fail(ExitCode::usage, "--threads", "must be 1 to 4096");
+    if (threads < 1 || threads > 4096)
+        return fail(ExitCode::usage, "--threads", "must be 1 to 4096");
     at::set_num_threads(static_cast<int>(threads));
     return {};
 }
