@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The front door. `make help` lists what it offers.
 PRESET ?= release
 JOBS ?= $(shell nproc)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Everything that is not ours, as imported targets. Debian 12 packages, and LibTorch from the pinned wheel (scripts/setup.sh).
 set(OMPI_CXX_SKIP TRUE)
 set(MPI_CXX_SKIP_MPICXX TRUE)

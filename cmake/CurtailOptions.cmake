@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How everything of ours is compiled. Nothing here depends on the machine that builds: no -march=native.
 option(CURTAIL_TESTS "Build the tests" ON)
 option(CURTAIL_WERROR "Treat warnings as errors" ON)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Three calls build the house: a room, a program, a test.
 
 # curtail_library(NAME DEPENDS room... USES external...)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # LibTorch as imported targets. find_package(Torch) of a CUDA wheel fails where no CUDA toolkit is found, so the libraries are named one by one.
 set(CURTAIL_TORCH_VERSION 2.11.0)
 if(NOT EXISTS ${CURTAIL_TORCH_ROOT}/lib/libtorch_cpu.so)

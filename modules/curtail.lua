@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- Environment module of Curtail (Lmod). Copy or link it as <modulepath>/curtail/<version>.lua and set `root` to the checkout.
 help([[Curtail trains a language model only while renewable power is being curtailed.
 Programs: curtail-poll, curtail-train, curtail-data, curtail-model, curtail-status, curtail-report.]])

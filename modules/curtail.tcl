@@ -1,4 +1,5 @@
 #%Module1.0
+# SPDX-License-Identifier: Apache-2.0
 # Environment module of Curtail (Tcl form). Copy or link it as <modulepath>/curtail/<version> and set CURTAIL_ROOT to the checkout, or edit `root`.
 proc ModulesHelp { } {
     puts stderr "Curtail trains a language model only while renewable power is being curtailed."

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures whole commands and prints ratios of two things measured in the same run, since absolute times of a shared machine mean little.
 Writes results/bench/<time>-<commit>.json with what produced it. Needs a demo's data (results/demo/data); makes it if it is not there."""
 import argparse

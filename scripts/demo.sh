@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # demo.sh [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
 # Replays a recorded day on three private Slurm clusters of this machine and trains a small model in its windows.
 # Ends with a table, report.html in the run's folder and a sample of text. Ctrl-C, TERM or a closed terminal: jobs are drained,
@@ -18,7 +19,7 @@ speed=300
 text=
 while [ $# -gt 0 ]; do
     case $1 in
-        -h | --help) sed -n '2,5s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        -h | --help) sed -n '3,6s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
         --run | --trace | --speed | --text) [ -n "${2-}" ] || usage "$1 wants a value" ;;
         *) usage "unknown option $1" ;;
     esac

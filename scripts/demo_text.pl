@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # demo_text.pl FOLDER OUT < list of pod files: writes the prose of each page's sections to OUT/<page>-<section>.txt.
 use strict;
 use warnings;

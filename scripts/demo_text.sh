@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # demo_text.sh OUT
 # Makes a folder of English prose from Debian's perl-doc: the text the demo trains on. Each section of each manual page is a file.
 # Code, tables and markup are left out, and so is every paragraph that stood somewhere before. The same packages give the same bytes.
@@ -6,7 +7,7 @@ set -euo pipefail
 export LC_ALL=C
 
 case ${1-} in
-    -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,5s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     -*) echo "demo_text.sh: unknown option $1; see demo_text.sh --help" >&2; exit 64 ;;
 esac
 if [ $# -ne 1 ] || [ -z "$1" ]; then echo "usage: demo_text.sh OUT" >&2; exit 64; fi

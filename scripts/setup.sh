@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # setup.sh [--dry-run]   Installs what Curtail needs to build and run on Debian 12: the packages of scripts/setup-packages.txt
 # that are missing, and the pinned wheels of scripts/wheels.txt into .deps/site. May be run as often as you like.
 # Without root (or sudo) it changes no packages, prints what each is for and the command that would, and ends with 69 or 77 when the
@@ -14,7 +15,7 @@ dry_run=no
 for word in "$@"; do
     case $word in
         --dry-run) dry_run=yes ;;
-        -h | --help) sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        -h | --help) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
         *) echo "setup.sh: unknown option $word; did you mean --dry-run?" >&2; exit 64 ;;
     esac
 done

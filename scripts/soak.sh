@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
 # Long repetitions of the tests: the kill test at twenty seeds, the round protocol's simulator at many, unit tests under sanitizers. Goes on in
 # the background; started again on the same commit it goes on where it was. Results: results/soak/<commit>/, one log and one line each.
@@ -33,7 +34,7 @@ case ${1:-} in
     --status)
         [ -e "$out/summary.jsonl" ] || { echo "soak: nothing has ended on commit $commit"; exit 0; }
         cat "$out/summary.jsonl"; exit 0 ;;
-    -h | --help) sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,5s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) echo "soak.sh: unknown option $1; see soak.sh --help" >&2; exit 64 ;;
 esac
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Private Slurm clusters on this machine, one per site: each a slurmctld and a slurmd on loopback ports, all behind one munged.
 # For root or an ordinary user; nothing outside one folder is written, and no system service is touched. See docs/slurm.md.
 set -euo pipefail

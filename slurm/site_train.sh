@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 #SBATCH --job-name=curtail-train
 #SBATCH --signal=B:USR1@120
 #SBATCH --open-mode=append

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-report: what a run cost, gained and spared.
 #include "apps/program.hpp"
 #include "apps/target.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-status: who is in a run, how far it is and who waits for what; and whether its store is
 // sound.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # build_info.cpp is written at build time, so that a new commit shows without a new configure.
 string(REGEX REPLACE "^.*\\(Open MPI\\) ([0-9.]+).*$" "\\1" _mpi "${MPI_CXX_LIBRARY_VERSION_STRING}")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE _mpiexec ERROR_QUIET)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/slurm.hpp"
 
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "launch/command.hpp"
 #include "launch/launcher.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "optim/adamw.hpp"
 
 #include <ATen/ops/_fused_adamw.h>

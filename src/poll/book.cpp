@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "poll/book.hpp"
 
 #include "signals/private_file.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "poll/signal_record.hpp"
 
 #include <fcntl.h>

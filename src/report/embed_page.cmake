@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUT: the page's parts of FOLDER as string literals. The scripts share one scope, in this order.
 set(scripts document words elements charts cursor headline windows timeline_chart timeline loss_chart loss hours energy_chart energy compare rounds events facts finish)
 file(READ ${FOLDER}/page.html html)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rounds/record_fields.hpp"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "rounds/site.hpp"
 
 /// What each phase is called, does and waits for.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "signals/private_file.hpp"
 
 #include <fcntl.h>

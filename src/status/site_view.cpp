@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "status/site_view.hpp"
 
 #include "core/events.hpp"

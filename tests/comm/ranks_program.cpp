@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that end in the way the first argument says. Prints "rank R: ..." to stdout.
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How several ranks end, seen from outside: each case is an mpirun of curtail_test_ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

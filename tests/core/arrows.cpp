@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rooms of the house may include only what lies below them: every #include of src/ against the
 // arrows that CMake states.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tokenizer against vectors made with the reference's own (rustbpe and tiktoken).
 #include <gtest/gtest.h>
 

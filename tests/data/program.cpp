@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-data as a person meets it: exit codes, messages, pipes, and a kill in the middle.
 #include <fcntl.h>
 #include <gmock/gmock.h>

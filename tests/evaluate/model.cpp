@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run's model from its store, its held-out loss, what it writes, what its files hold.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/golden.hpp"
 
 #include <ATen/ops/empty.h>

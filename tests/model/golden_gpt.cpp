@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model against vectors of the reference's own Python; tests/golden/README.md says where
 // tolerances come from.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Behaviour of the model that golden vectors do not show: locality, sums, derivatives against
 // finite differences, initial weights.
 #include "model/gpt.hpp"

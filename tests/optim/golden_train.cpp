@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Twenty steps of the reference's own training: losses, schedules, weights and optimizer state.
 #include <ATen/Version.h>
 #include <gtest/gtest.h>

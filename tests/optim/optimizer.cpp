@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Schedules, and what golden vectors do not show of the optimizer: state that resumes to the bit.
 #include "optim/optimizer.hpp"
 

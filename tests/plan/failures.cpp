@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What counts as a failure, what ends a series of them, and how long the next job waits.
 #include "plan/fixture.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random histories: windows open and close, polls crash between intent, act and outcome, answers
 // get lost, signals get lost, jobs fail. CURTAIL_SEED=N replays one history.
 #include <gtest/gtest.h>

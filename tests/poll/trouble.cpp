@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes wrong around a poll: launchers, disks, clocks and people.
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The carbon bill of a small run, worked out by hand.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a site holds devices and what it does with them, from the trainer's, the poller's and the
 // launcher's words; and a run's status.
 #include <gmock/gmock.h>

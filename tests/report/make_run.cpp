@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // make_run KIND FOLDER: writes a synthetic run for the test of the page.
 #include <cstdio>
 #include <exception>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Opens reports of synthetic runs in headless Chromium, by its DevTools protocol over a pipe, and looks at what a reader gets.
 
 page_test.py BUILD_FOLDER [--keep FOLDER]     exit 77 (skipped) where there is no Chromium or no plotly.js

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-report as a person calls it: where it writes, and what it never writes over.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every published figure from the published logs, to the digits that are published.
 #include <gtest/gtest.h>
 

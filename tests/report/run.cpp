@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The account of a synthetic run, and what becomes of runs that are cut short.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that a site has announced, or believes to have announced: none of it is thrown away or
 // replaced unseen.
 #include <gmock/gmock.h>

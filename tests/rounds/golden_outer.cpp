@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The outer step against vectors made with the reference's own Python.
 #include <gtest/gtest.h>
 

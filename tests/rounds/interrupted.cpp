@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a site has prepared does not fit any more when others were faster: it builds anew, or makes
 // way.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A store that is full, forbidden or has lost something, records that no program of ours writes,
 // work that is worth nothing.
 #include <gmock/gmock.h>

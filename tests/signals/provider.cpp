@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The live provider: what it remembers, when it asks, and that no secret leaves it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

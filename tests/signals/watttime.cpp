@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The WattTime client against a stand-in server that answers, and fails, as the real one does.
 #include "signals/watttime.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-status as a person runs it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

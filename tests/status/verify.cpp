@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whatever happens to an object that the chain names and still keeps, verification notices it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every store promises, asked of every store.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

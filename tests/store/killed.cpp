@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer that is killed before or after any of its system calls leaves an object that is absent
 // or whole.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only a store of files can get wrong: processes, permissions, links, full disks.
 #include "store/posix_store.hpp"
 

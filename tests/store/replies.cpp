@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A network file system may lose the reply to a request that it carried out. Here link and fsync of
 // this process stand between the store and the kernel and lie on command.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A stand-in for api.watttime.org on a loopback port, for tests: answers as WattTime v3 does, and fails as it is told to.
 
 Prints its port, then serves until its standard input closes. Account: user `alice`, password from the file named by --password-file.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """make and scripts/demo.sh as a person uses them: real scripts, stub programs, a real terminal; the checkout's path has a space."""
 import fcntl
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the end-to-end tests share: a small run in a folder of its own, the programs under test, and processes that are ended by pid."""
 import atexit
 import json

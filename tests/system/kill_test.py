@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kill -9 at seeded random moments: ranks, mpirun, the poller, a merging site. Afterwards the chain verifies and no site ran two jobs at once.
 
     kill_test.py                 three seeds

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-poll with WattTime's stand-in and jobs as local processes: what cron does on a machine
 // without Slurm.
 #include <fmt/format.h>

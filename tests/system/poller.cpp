@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-poll on real Slurm clusters of this machine, with a script in place of training. The
 // clusters are private to this test.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """scripts/setup.sh, soak.sh and bench.py, and slurm/private_clusters.sh against stub programs: real scripts, nothing of the machine is changed."""
 import os
 import signal

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that takes its time to
 // load.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A checkout made of the real scripts and of stub programs, in a folder whose name has a space. Stubs write one line per event to a log."""
 import os
 import pty

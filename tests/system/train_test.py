@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """curtail-train under mpirun: without a store, alone in a run, two sites side by side."""
 import json
 import os

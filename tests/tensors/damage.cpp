@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged and hostile files: an error or the true content, never a crash, never something else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One value that is not finite, wherever it comes from, costs some work and nothing else.
 #include <gmock/gmock.h>
 

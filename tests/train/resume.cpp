@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a site takes from its folder when it starts, and what it leaves there.
 #include <gmock/gmock.h>
 

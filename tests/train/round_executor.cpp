@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the protocol decides, carried out in a store: the arithmetic of merges on real payloads.
 #include "train/round_executor.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The background thread, its executor and the protocol against stores that fail, with a trainer
 // that only counts.
 #include "train/round_thread.hpp"

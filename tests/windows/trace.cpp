@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real day of the technical report, through the detector with its default thresholds.
 #include <gtest/gtest.h>
 

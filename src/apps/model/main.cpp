@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // curtail-model: how good the model of a run is, what it writes, and what its files hold.
 #include "commands.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/sample.hpp"
 #include "commands.hpp"
 #include "data/manifest.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What charts look like, and how one is put on the page. Times are milliseconds since 1970 in UTC, as Date has them.
 
 const charts = [];  // all of the page, as chart() answers them

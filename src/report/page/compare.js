@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel(
     'compare', 5, 'Comparison with baselines', 'What would the same work have cost elsewhere, or without waiting?', whyNoComparison(),
     body => {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all charts of time share: the visible range and the cursor, moved by pointer, keys or buttons, and the values at the cursor.
 
 const view = {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report's document and what all panels read from it. The scripts share one scope, in the order that embed_page.cmake gives.
 
 const D = JSON.parse(document.getElementById('curtail-data').textContent);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page's elements: how one is made, colours, marks of provenance, panels and tables.
 
 const $ = id => document.getElementById(id), root = document.documentElement, main = $('main'), nav = $('nav');

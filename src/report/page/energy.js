@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('energy', 4, 'Where energy and carbon went', 'Which site, which state, which hours?', whyNoEnergy(), (body, ctl) => {
     const left = h('div', {}, h('h3', {}, 'Cumulative energy, kWh')), right = h('div', {}, h('h3', {}, 'Cumulative CO₂, kg'));
     const shown = {alwaysOn: false};

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The charts of cumulative energy and carbon: the sites' shares stacked, always-on as lines.
 
 // What a chart shows: `key` of the series, in thousandths of what is drawn.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('events', 7, 'Events', 'What happened, in order?', whyNoEvents(), body => {
     const filter = {text: '', site: '', types: new Set(), most: 500};
     const list = h('tbody'), count = h('span', {class: 'count', 'aria-live': 'polite'});

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('facts', 8, 'Run facts', 'What exactly ran, so that it can be run again?', whyNoFacts(), (body, ctl) => {
     const all = () => JSON.stringify(Object.fromEntries(D.facts.map(f => [f.title, Object.fromEntries(f.rows)])), null, 2);
     ctl.append(h('button', {class: 'btn', onclick: e => copy(e.currentTarget, all())}, 'Copy all as JSON'));

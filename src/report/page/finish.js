@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What comes after the panels: footer, explanations of figures, theme, drawing of the charts, print.
 
 main.append(footer());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The summary: a sentence, carbon beside always-on, tiles, and where the figures come from.
 
 const NO_BASELINE = ['no baseline was run', ''];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('time', 3, 'Where the time went', 'How much of each site\'s time made tokens?', whyNoHours(), (body, ctl) => {
     const bars = h('div'), show = whole => bars.replaceChildren(hourBars(whole));
     ctl.append(seg('tmode', [['span', 'Share of the run'], ['alloc', 'Share of allocated time']], 'span', mode => show(mode === 'span')));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('loss', 2, 'Loss', 'What was learned, by tokens and by the clock?', whyNoLoss(), (body, ctl) => {
     const shown = {x: 'tokens', y: 'loss', range: 'detail'};
     const left = h('div'), right = h('div');

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chart of loss: single steps and smoothed curves, ticks at commits, and a strip of differences from the first baseline.
 
 const PERPLEXITY_TICKS = [10, 12, 15, 20, 30, 40, 60, 100, 300, 1000, 3000, 10000, 30000, 100000];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('rounds', 6, 'Rounds', 'Who contributed what to each commit, and what did it cost?', whyNoRounds(), body => {
     const noted = D.rounds.filter(k => k.note);
     const mark = k => k.note ? 'abcdefghijklmnopqrstuvwxyz'[noted.indexOf(k) % 26] : '';

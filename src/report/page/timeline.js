@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 panel('timeline', 1, 'Timeline', 'When was power clean, and what did each site do?', whyNoTimeline(), (body, ctl) => {
     add(ctl, zoomStatus(), zoomButtons());
     body.append(laneLegend(), ribbonLegend(), readout());

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chart of the timeline: a bar of rounds, and for each site a lane of intensity above a ribbon of states.
 
 // Heights in pixels, from the top.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The windows and the decisions as tables.
 
 // A window that is still open lasts to the end of the record.

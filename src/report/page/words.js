@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers and moments as text. What is not known is a dash. Times `t` are milliseconds since 1970 in UTC, as Date has them.
 
 // A number with `d` decimals; S: with its sign.
