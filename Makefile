@@ -4,7 +4,6 @@ PRESET ?= release
 JOBS ?= $(shell nproc)
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
-export CCACHE_BASEDIR := $(CURDIR)
 
 .PHONY: help setup build demo test test-asan bench soak format format-check tidy clean cluster-up cluster-down
 .DEFAULT_GOAL := help

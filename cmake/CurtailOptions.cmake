@@ -17,16 +17,19 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 
+# Object files name sources relative to the checkout, so that ccache serves every clone from one cache.
 find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CURTAIL_CCACHE})
-    set(CMAKE_C_COMPILER_LAUNCHER ${CURTAIL_CCACHE})
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CURTAIL_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
+    set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
 endif()
 find_program(CURTAIL_MOLD mold)
 
 add_library(curtail_flags INTERFACE)
 target_compile_options(curtail_flags INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
+    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
     -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 if(CURTAIL_WERROR)
     target_compile_options(curtail_flags INTERFACE -Werror)
