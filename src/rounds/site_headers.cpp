@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "rounds/reading.hpp"
 #include "rounds/site.hpp"
 #include "rounds/site_detail.hpp"
 
@@ -119,8 +120,7 @@ Found const* Site::header_of(MemberId const& id) const
 
 bool Site::suspect(Member const& m) const
 {
-    return m.missed >= run_.params.max_missed ||
-           store_now() - m.seen > run_.params.drop_after + run_.params.skew;
+    return is_suspect(run_.params, m, store_now());
 }
 
 /// Only who was looked for and has left nothing that can be read: removing a member throws away

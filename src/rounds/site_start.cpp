@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "rounds/check.hpp"
+#include "rounds/reading.hpp"
 #include "rounds/site.hpp"
 #include "rounds/site_detail.hpp"
 
@@ -87,12 +88,10 @@ void Site::answered_run(Input const& input)
     go(Phase::find_commit);
 }
 
-/// 1, 2, 4, ... until one is missing, then bisection, then forward.
 CommitNumber Site::number_to_find() const
 {
     if (tip_) return tip_->number.next();
-    if (missing_.value == 0) return {std::max<std::int64_t>(1, found_.value * 2)};
-    return {std::max(found_.value + 1, found_.value + (missing_.value - found_.value) / 2)};
+    return next_to_read(found_, missing_);
 }
 
 bool Site::act_find_commit()
