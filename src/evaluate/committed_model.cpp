@@ -8,7 +8,7 @@
 #include "rounds/verify.hpp"
 #include "status/run_objects.hpp"
 #include "store/verified.hpp"
-#include "train/payload.hpp"
+#include "train/payload_layout.hpp"
 #include "train/run_spec.hpp"
 
 namespace curtail::evaluate {
@@ -89,9 +89,8 @@ Result<CommittedModel> load_committed(config::Run const& run, store::ObjectStore
     if (!name) return tl::unexpected(name.error());
     auto const content = store::read_verified(objects, *name, Bytes{part.bytes}, part.sha256);
     if (!content) return tl::unexpected(payload_error(content.error(), *commit, part));
-    auto const places = model::parameter_places(run.model);
-    auto const values =
-        train::decode_payload({run.run, places}, part.part, store::text_of(*content), part.name);
+    auto const values = payload::decode(train::payload_layout(run.run, run.model), part.part,
+                                        store::text_of(*content), part.name);
     if (!values) return tl::unexpected(values.error());
     model::Parameters weights(run.model);
     std::copy((*values)->begin(), (*values)->end(), weights.values().begin());

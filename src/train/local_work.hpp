@@ -2,18 +2,16 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/ids.hpp"
+#include "payload/payload.hpp"
 #include "rounds/ranges.hpp"
 
 namespace curtail::train {
 
-/// Weights or a delta, flat fp32 in the model's parameter order. Immutable, so that trainer and
-/// background thread may share it.
-using Values = std::shared_ptr<std::vector<float> const>;
+using payload::Values;
 
 /// One cut: what was learned since the cut before.
 struct CutWork {

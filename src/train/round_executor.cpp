@@ -95,7 +95,7 @@ Result<rounds::PartRef> RoundExecutor::put(rounds::Target const& target,
 {
     auto const name = object(target.name);
     if (!name) return tl::unexpected(name.error());
-    auto const bytes = encode_payload(parts_.layout, target.part, values);
+    auto const bytes = payload::encode(parts_.layout, target.part, values);
     if (!bytes) return tl::unexpected(bytes.error());
     if (auto stored = parts_.store.put(*name, store::bytes_of(*bytes)); !stored)
         return tl::unexpected(stored.error());
@@ -132,7 +132,7 @@ tl::expected<Values, store::ReadFailure> RoundExecutor::read_payload(rounds::Par
     if (!name) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, name.error()});
     auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
     if (!content) return tl::unexpected(content.error());
-    auto values = decode_payload(parts_.layout, part.part, store::text_of(*content), part.name);
+    auto values = payload::decode(parts_.layout, part.part, store::text_of(*content), part.name);
     if (!values) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, values.error()});
     return *values;
 }
@@ -246,10 +246,10 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Discard const&)
     return std::nullopt;
 }
 
-RoundExecutor::Answer RoundExecutor::act(rounds::Delete const& payload)
+RoundExecutor::Answer RoundExecutor::act(rounds::Delete const& garbage)
 {
     // Garbage that cannot be deleted now is only garbage for longer.
-    if (auto const name = object(payload.name))
+    if (auto const name = object(garbage.name))
         if (auto removed = parts_.store.remove(*name); !removed)
             parts_.log.debug(removed.error().message());
     return std::nullopt;

@@ -4,11 +4,11 @@
 #include <map>
 #include <optional>
 
+#include "payload/payload.hpp"
 #include "rounds/messages.hpp"
 #include "store/object_store.hpp"
 #include "store/verified.hpp"
 #include "train/orders.hpp"
-#include "train/payload.hpp"
 #include "train/recorder.hpp"
 
 namespace curtail::train {
@@ -19,7 +19,7 @@ class RoundExecutor {
   public:
     struct Parts {
         store::ObjectStore& store;
-        PayloadLayout layout;
+        payload::Layout layout;
         std::function<Values(std::int64_t seed)> initial_weights;
         std::function<void(Order)> order;  ///< hands an order to the training loop
         Recorder& recorder;

@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "model/initialize.hpp"
+#include "train/payload_layout.hpp"
 #include "train/round_thread.hpp"
 #include "train/snapshot_owner.hpp"
 
@@ -201,7 +202,6 @@ class MemberLoop {
 Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunSpec const& spec,
                           store::ObjectStore& store)
 {
-    auto const places = model::parameter_places(context.run.model);
     auto const initial = [&](std::int64_t seed) {
         auto const weights =
             model::initial_parameters(context.run.model, static_cast<std::uint64_t>(seed));
@@ -218,7 +218,12 @@ Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunS
     };
     RoundThread thread(
         std::move(site),
-        {store, {context.run.run, places}, initial, {}, context.recorder, context.log},
+        {store,
+         payload_layout(context.run.run, context.run.model),
+         initial,
+         {},
+         context.recorder,
+         context.log},
         {[&crew] { return crew.stop().raised_at(); }, context.site.launcher.grace, end_here});
     MemberLoop loop(crew, context, thread, store);
     auto const leave = loop.run();

@@ -20,7 +20,7 @@
 #include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
-#include "train/payload.hpp"
+#include "train/payload_layout.hpp"
 #include "train/run_spec.hpp"
 
 namespace curtail::evaluate {
@@ -47,8 +47,9 @@ class StoredRun : public testing::Test {
         put(rounds::run_name, encoded_run.bytes);
         MemberId const writer{"A.00000001.0"};
         payload = rounds::model_name({1}, writer, 1, "w0");
-        auto const bytes =
-            train::encode_payload({run.run, places}, "w0", std::as_const(weights).values()).value();
+        auto const bytes = payload::encode(train::payload_layout(run.run, run.model), "w0",
+                                           std::as_const(weights).values())
+                               .value();
         put(payload, bytes);
         auto const genesis = rounds::genesis(
             spec, encoded_run.sha256, {writer, 1}, from_unix_ms(1'795'270'000'000),

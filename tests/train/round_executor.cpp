@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "model/parameters.hpp"
 #include "rounds/names.hpp"
 #include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
@@ -17,7 +16,7 @@ class Executor : public testing::Test {
     rounds::PartRef put(std::string const& part, std::string const& name,
                         std::vector<float> const& values)
     {
-        auto const bytes = encode_payload(layout, part, values).value();
+        auto const bytes = payload::encode(layout, part, values).value();
         EXPECT_TRUE(
             objects.put(*store::ObjectName::parse("runs/test/" + name), store::bytes_of(bytes)));
         return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
@@ -26,7 +25,7 @@ class Executor : public testing::Test {
     {
         auto const content =
             objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
-        return *decode_payload(layout, ref.part, store::text_of(*content), ref.name).value();
+        return *payload::decode(layout, ref.part, store::text_of(*content), ref.name).value();
     }
     /// An outer step of one delta on top of a model and, if any, its momentum.
     rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
@@ -56,8 +55,7 @@ class Executor : public testing::Test {
     }
 
     store::MemoryStore objects;
-    std::vector<model::ParameterPlace> places{{"w", {2}, 0}};
-    PayloadLayout layout{{"test"}, places};
+    payload::Layout layout{{"test"}, {{"w", {2}}}};
     test::TemporaryFolder folder;
     Recorder recorder{folder.path(), "A", "", {}};
     RoundExecutor executor{

@@ -8,7 +8,6 @@
 
 #include <thread>
 
-#include "model/parameters.hpp"
 #include "rounds/fixtures.hpp"
 #include "rounds/names.hpp"
 #include "status/run_objects.hpp"
@@ -87,7 +86,7 @@ class CountingSite {
           thread_(
               rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
               {objects,
-               {run.run, places_},
+               {run.run, {{"w", {4}}}},
                [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
                {},
                recorder_,
@@ -159,7 +158,6 @@ class CountingSite {
     }
     void obey(Leave const&) {}
 
-    std::vector<model::ParameterPlace> places_{{"w", {4}, 0}};
     test::TemporaryFolder folder_;
     std::string said_;  ///< by the background thread; read it after left()
     Recorder recorder_;
@@ -236,7 +234,7 @@ class DeafLoop {
                                                      std::as_bytes(std::span(run_json)))),
           thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
                   {objects_,
-                   {{"test"}, places_},
+                   {{"test"}, {{"w", {4}}}},
                    [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
                    {},
                    recorder_,
@@ -251,7 +249,6 @@ class DeafLoop {
   private:
     curtail::test::TemporaryFolder folder_;
     Recorder recorder_{folder_.path(), "A", "", {}};
-    std::vector<model::ParameterPlace> const places_{{"w", {4}, 0}};
     store::MemoryStore objects_;
     std::atomic<int> ended_{0};
     bool begun_;  ///< the store holds what the test wants
