@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Starts and stops munged and each cluster's slurmctld and slurmd.
+
+readonly READY_SECONDS=20 # for daemons to become ready
+
+start_munged() {
+    local i
+    mkdir -m 700 "$root/munge"
+    head -c 128 /dev/urandom >"$root/munge/key"
+    # --force: munged expects its socket's folder to be open to all users; this one is private.
+    start munged munged --foreground --force --num-threads=2 --key-file="$root/munge/key" \
+        --socket="$socket" --pid-file="$root/munge/pid" --log-file="$root/munge/log" \
+        --seed-file="$root/munge/seed" || return 1
+    for ((i = 0; i < READY_SECONDS * 50; ++i)); do
+        [[ -S $socket ]] && break
+        sleep 0.02
+    done
+}
+
+start_cluster() { # SITE CTLD_PORT SLURMD_PORT
+    local conf=$root/$1/slurm.conf
+    rm -rf "${root:?}/$1"
+    write_conf "$@"
+    SLURM_CONF=$conf start "slurmctld-$1" slurmctld -D -c || return 1
+    SLURM_CONF=$conf start "slurmd-$1" slurmd -D -N "$host" || return 1
+}
+
+is_ready() { # SITE: whether the node has registered and is idle
+    local shown
+    shown=$(SLURM_CONF=$root/$1/slurm.conf timeout 5 scontrol -o show node "$host" 2>/dev/null) ||
+        return 1
+    [[ $shown == *" State=IDLE "* && $shown == *" SlurmdStartTime=2"* ]]
+}
+
+wait_ready() { # SITE DAEMONS: fails at the time limit, or once fewer daemons are alive
+    local i
+    for ((i = 0; ; ++i)); do
+        is_ready "$1" && return 0
+        if ((i == READY_SECONDS * 20)) || (($(count_alive) < $2)); then return 1; fi
+        sleep 0.05
+    done
+}
+
+start_all() { # SITE...: fails if a daemon is not ready in time, e.g. because its port was taken
+    local site
+    local -a ports
+    rm -rf "$root"/munge "$root"/*.out
+    start_munged || return 1
+    mapfile -t ports < <(free_ports $((2 * $#)))
+    for site in "$@"; do
+        start_cluster "$site" "${ports[0]}" "${ports[1]}" || return 1
+        ports=("${ports[@]:2}")
+    done
+    for site in "$@"; do
+        wait_ready "$site" $((1 + 2 * $#)) || return 1
+    done
+}
+
+stop_all() {
+    local name pid started
+    [[ -f $root/processes ]] || return 0
+    # Controllers save their state, so they stop before the nodes; munged is the last.
+    while read -r name pid started; do
+        stop "$pid" "$started"
+    done < <(sort -k1,1r "$root/processes" | grep -v ^munged)
+    while read -r name pid started; do
+        stop "$pid" "$started"
+    done < <(grep ^munged "$root/processes")
+    rm -f "$root/processes"
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The process table $root/processes, one line "NAME PID STARTED" per daemon. STARTED is field 22 of
+# /proc/PID/stat, so that a reused pid is never mistaken for a daemon.
+
+readonly STOP_SECONDS=5 # from TERM to KILL of a daemon
+
+started_at() { # PID: prints its start time; fails if the process is gone or a zombie
+    local stat
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
+    stat=${stat##*) }
+    local -a field
+    read -ra field <<<"$stat"
+    [[ ${field[0]} != Z ]] && echo "${field[19]}"
+}
+
+is_alive() { # PID STARTED
+    [[ $(started_at "$1" || true) == "$2" ]]
+}
+
+start() { # NAME COMMAND...: runs a daemon in its own session and records it
+    local name=$1 pid started
+    shift
+    setsid "$@" </dev/null >>"$root/$name.out" 2>&1 9>&- &
+    pid=$!
+    disown
+    started=$(started_at $pid) || return 1
+    echo "$name $pid $started" >>"$root/processes"
+}
+
+stop() { # PID STARTED: TERM, then KILL
+    local i
+    is_alive "$1" "$2" || return 0
+    kill "$1" 2>/dev/null || true
+    for ((i = 0; i < STOP_SECONDS * 20; ++i)); do
+        is_alive "$1" "$2" || return 0
+        sleep 0.05
+    done
+    kill -9 "$1" 2>/dev/null || true
+}
+
+count_alive() {
+    local name pid started alive=0
+    [[ -f $root/processes ]] || { echo 0; return; }
+    while read -r name pid started; do
+        if is_alive "$pid" "$started"; then alive=$((alive + 1)); fi
+    done <"$root/processes"
+    echo $alive
+}
+
+is_running() { # NAME
+    local name pid started
+    while read -r name pid started; do
+        if [[ $name == "$1" ]] && is_alive "$pid" "$started"; then return 0; fi
+    done <"$root/processes"
+    return 1
+}
