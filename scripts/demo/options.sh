@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The demo's options and their checks.
+
+# Paths on the command line are relative to the caller's folder; the defaults, to the checkout.
+absolute() { case $1 in /*) echo "$1" ;; *) echo "$caller/$1" ;; esac; }
+
+parse_options() { # sets run, trace, speed and text
+    run=inputs/runs/demo.json
+    trace=signals/mci_2026-01-11.csv
+    speed=300
+    text=
+    while [ $# -gt 0 ]; do
+        case $1 in
+            -h | --help) sed -n '3,7s/^# //p' scripts/demo.sh; exit 0 ;;
+            --run | --trace | --speed | --text) [ -n "${2-}" ] || usage "$1 needs a value" ;;
+            *) usage "unknown option $1" ;;
+        esac
+        case $1 in
+            --run) run=$(absolute "$2") ;;
+            --trace) trace=$(absolute "$2") ;;
+            --speed) speed=$2 ;;
+            --text) text=$(absolute "$2") ;;
+        esac
+        shift 2
+    done
+}
+
+# Programs also read options from the environment; the caller's must not change the demo.
+forget_other_options() {
+    local name
+    for name in "${!CURTAIL_@}"; do
+        case $name in CURTAIL_BUILD | CURTAIL_CLUSTER*) ;; *) unset "$name" ;; esac
+    done
+}
+
+check_inputs() {
+    [ -x "$bin/curtail-poll" ] || die 69 "$bin/curtail-poll is missing; run \`make build\` first"
+    [ -z "$text" ] || [ -e "$text" ] ||
+        die 66 "no text at $text; name a file or folder of UTF-8 text (TEXT=path)"
+    [ -e "$trace" ] || die 66 "no trace at $trace; name a recorded day (--trace FILE)"
+}
