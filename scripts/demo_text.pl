@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# demo_text.pl FOLDER OUT < list of pod files: writes the prose of each page's sections to OUT/<page>-<section>.txt.
+# demo_text.pl FOLDER OUT < list of pod files
+# Writes the prose of each section of each page to OUT/<page>-<section>.txt.
 use strict;
 use warnings;
 
 package Prose;
 use parent 'Pod::Text';
 
-# Verbatim paragraphs are code and tables.
+# Verbatim paragraphs contain code and tables.
 sub cmd_verbatim { return '' }
 
-# Headings are no sentences; a form feed marks where a section begins.
+# Headings are not sentences; a form feed separates sections.
 sub cmd_head1 { return $_[0]->skip_heading("\f\n\n") }
 sub cmd_head2 { return $_[0]->skip_heading("\n\n") }
 sub cmd_head3 { return $_[0]->skip_heading("\n\n") }
@@ -27,7 +28,7 @@ package main;
 my ($folder, $out) = @ARGV;
 my %seen;
 
-# A paragraph of sentences: enough words, nearly all of it letters and spaces, not seen before.
+# Whether a paragraph consists of sentences: enough words, nearly all letters and spaces, no repeat.
 sub is_prose {
     my ($text) = @_;
     return 0 if $text =~ /[^\x20-\x7e]/;
@@ -38,7 +39,8 @@ sub is_prose {
 
 while (my $page = <STDIN>) {
     chomp $page;
-    my $parser = Prose->new(width => 1_000_000, indent => 0, quotes => 'none', nourls => 1, errors => 'none');
+    my $parser = Prose->new(
+        width => 1_000_000, indent => 0, quotes => 'none', nourls => 1, errors => 'none');
     my $text = '';
     $parser->output_string(\$text);
     $parser->parse_file($page);
