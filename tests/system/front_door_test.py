@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""make and scripts/demo.sh as a person uses them: real scripts, stub programs, a real terminal; the checkout's path has a space."""
+"""Uses make and scripts/demo.sh as a person does: real scripts, stub programs, a real terminal, and
+a checkout whose path contains a space."""
 import fcntl
 import os
 import signal
@@ -19,46 +20,58 @@ def demo_checkout():
 
 
 def starts(checkout):
-    """What was started, in order, by name and first word."""
-    names = [line for line in checkout.log() if not line.endswith(" ends") and not line.split()[1].startswith("SIG")]
-    return [" ".join(line.split()[:2]) for line in names]
+    """The programs started, in order, each with its first argument."""
+    lines = [line.split() for line in checkout.log() if not line.endswith(" ends")]
+    return [" ".join(words[:2]) for words in lines if not words[1].startswith("SIG")]
 
 
-def the_demo_takes_its_steps_in_order():
+def demo_runs_its_steps_in_order():
     with demo_checkout() as checkout:
         checkout.run("scripts/demo.sh")
         run = "curtail-{} inputs/runs/demo.json"
-        expect(starts(checkout) == [run.format("status"), "curtail-data prepare", "private_clusters.sh up", run.format("poll"),
-                                    "private_clusters.sh down", "curtail-model evaluate", run.format("status"), run.format("report"),
-                                    "curtail-model sample"], checkout.log())
-        expect(not any("descriptor 9" in line for line in checkout.log()), "a step holds the lock of the demo")
+        expected = [
+            run.format("status"), "curtail-data prepare", "private_clusters.sh up",
+            run.format("poll"), "private_clusters.sh down", "curtail-model evaluate",
+            run.format("status"), run.format("report"), "curtail-model sample",
+        ]
+        expect(starts(checkout) == expected, checkout.log())
+        inherits = any("descriptor 9" in line for line in checkout.log())
+        expect(not inherits, "a step inherited the demo's lock")
 
 
 def with_a_last_run(checkout, clock="clock.json"):
-    """A run that has ended, the one before it, and what tells where each of their files is."""
+    """Writes a finished run and the run before it; returns a function that lists their files."""
     out = checkout.root / "results/demo"
-    for path in (out / "data/shard", out / clock, out / "poller/state.json", out / "store/commit", out.parent / "demo.previous/older"):
+    for path in (out / "data/shard", out / clock, out / "poller/state.json", out / "store/commit",
+                 out.parent / "demo.previous/older"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(path.name)
-    return lambda: sorted(str(path.relative_to(out.parent)) for path in out.parent.rglob("*") if path.is_file() and path.name != ".demo.lock")
+
+    def files():
+        paths = [path for path in out.parent.rglob("*") if path.is_file()]
+        return sorted(str(p.relative_to(out.parent)) for p in paths if p.name != ".demo.lock")
+
+    return files
 
 
-AFTER_ANOTHER = ["demo.previous/clock.json", "demo.previous/poller/state.json", "demo.previous/store/commit", "demo/clock.json", "demo/data/shard"]
+AFTER_ANOTHER = ["demo.previous/clock.json", "demo.previous/poller/state.json",
+                 "demo.previous/store/commit", "demo/clock.json", "demo/data/shard"]
 
 
-def a_last_run_is_kept_beside_the_new_one():
+def last_run_is_kept_next_to_the_new_one():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
         checkout.run("scripts/demo.sh")
         expect(files() == AFTER_ANOTHER, files())
-        expect((checkout.root / "results/demo/clock.json").read_text() == "new", "the clock is the last run's")
-        expect((checkout.root / "results/demo/text").is_dir(), "the text is gone")
+        clock = (checkout.root / "results/demo/clock.json").read_text()
+        expect(clock == "new", "the clock is the last run's")
+        expect((checkout.root / "results/demo/text").is_dir(), "the text is missing")
         checkout.fail("curtail-report", 70)
-        said = checkout.run("scripts/demo.sh", code=70)
-        expect("is kept in" in said and "demo.last" not in said, said)
+        output = checkout.run("scripts/demo.sh", code=70)
+        expect("is kept in" in output and "demo.last" not in output, output)
 
 
-def a_demo_that_cannot_begin_loses_nothing():
+def demo_that_cannot_start_loses_nothing():
     for name, code in (("private_clusters.sh", 75), ("curtail-data", 65), ("curtail-poll", 65)):
         with demo_checkout() as checkout:
             files = with_a_last_run(checkout)
@@ -69,20 +82,21 @@ def a_demo_that_cannot_begin_loses_nothing():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
         before = files()
-        expect("no trace" in checkout.run("scripts/demo.sh", "--trace", "none.csv", code=66) and files() == before, files())
+        output = checkout.run("scripts/demo.sh", "--trace", "none.csv", code=66)
+        expect("no trace" in output and files() == before, files())
 
 
-def a_killed_demo_loses_nothing():
-    for begun in (True, False):
+def killed_demo_loses_nothing():
+    for started in (True, False):
         with demo_checkout() as checkout:
             files = with_a_last_run(checkout)
             before = files()
-            if not begun:
+            if not started:
                 checkout.fail("curtail-poll", 65)
             checkout.hold("curtail-poll")
             demo = checkout.start("scripts/demo.sh")
             checkout.wait_for_line("curtail-poll inputs")
-            if begun:
+            if started:
                 wait_for((checkout.root / "results/demo/clock.json").exists, "the new clock")
             kill(demo.pid)
             demo.wait(15)
@@ -90,53 +104,58 @@ def a_killed_demo_loses_nothing():
             wait_for(lambda: "curtail-poll ends" in checkout.log(), "the end of the poller")
             checkout.fail("curtail-data", 65)
             checkout.run("scripts/demo.sh", code=65)
-            expect(files() == (AFTER_ANOTHER if begun else before), f"begun {begun}: {files()}")
+            expected = AFTER_ANOTHER if started else before
+            expect(files() == expected, f"started {started}: {files()}")
 
 
-def data_and_text_stay_wherever_in_the_folder_they_lie():
+def data_and_text_stay_wherever_they_are_in_the_folder():
     with demo_checkout() as checkout:
         with_a_last_run(checkout)
         out = checkout.root / "results/demo"
-        for path in (out / "my [data]/shards/train", out / "words.txt", out / "words"):
+        shards = out / "my [data]/shards"
+        for path in (shards / "train", out / "words.txt", out / "words"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("x")
-        (checkout.root / "data-folder").write_text(str(out / "my [data]/shards"))
+        (checkout.root / "data-folder").write_text(str(shards))
         checkout.run("scripts/demo.sh", "--text", "inputs/../results/demo/words.txt")
-        expect((out / "my [data]/shards/train").exists() and (out / "words.txt").exists() and (out / "text").is_dir(), "what was prepared is gone")
-        expect(not (out / "words").exists() and (out.parent / "demo.previous/words").exists(), "the last run is not set aside")
+        expect((shards / "train").exists(), "the data is missing")
+        expect((out / "words.txt").exists() and (out / "text").is_dir(), "a text is missing")
+        expect(not (out / "words").exists(), "the last run was not set aside")
+        expect((out.parent / "demo.previous/words").exists(), "the last run was not kept")
 
 
-def a_last_run_that_cannot_be_moved_stays():
+def last_run_that_cannot_be_moved_stays():
     refuses = "#!/bin/sh\ncase $* in *%s*) exit 1 ;; esac\nexec /bin/mv \"$@\"\n"
-    for word in ("demo/clock.json", "demo/store"):
+    for entry in ("demo/clock.json", "demo/store"):
         with demo_checkout() as checkout:
             files = with_a_last_run(checkout)
             before = files()
-            checkout.command("mv", refuses % word)
+            checkout.command("mv", refuses % entry)
             checkout.run("scripts/demo.sh", code=1)
-            expect(files() == before and not (checkout.root / "results/demo.last").exists(), f"{word}: {files()}")
+            aside = checkout.root / "results/demo.last"
+            expect(files() == before and not aside.exists(), f"{entry}: {files()}")
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
         checkout.command("mv", refuses % "-T")
-        said = checkout.run("scripts/demo.sh")
-        expect("is kept" not in said and "the last run is in" in said, said)
+        output = checkout.run("scripts/demo.sh")
+        expect("is kept" not in output and "the last run is in" in output, output)
         (checkout.path / "mv").unlink()
         checkout.fail("curtail-data", 65)
         checkout.run("scripts/demo.sh", code=65)
         expect(files() == AFTER_ANOTHER, files())
 
 
-def a_demo_killed_before_anything_was_moved_loses_nothing():
+def demo_killed_before_the_first_move_loses_nothing():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
         before = files()
         (checkout.root / "results/demo.last").mkdir()
         checkout.fail("curtail-data", 65)
-        said = checkout.run("scripts/demo.sh", code=65)
-        expect(files() == before and "is kept" not in said, f"{files()}: {said}")
+        output = checkout.run("scripts/demo.sh", code=65)
+        expect(files() == before and "is kept" not in output, f"{files()}: {output}")
 
 
-def a_run_in_use_is_not_touched():
+def run_in_use_is_not_changed():
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout)
         with open(checkout.root / "results/demo/poller/lock", "w") as lock:
@@ -144,33 +163,46 @@ def a_run_in_use_is_not_touched():
             lock.flush()
             fcntl.flock(lock, fcntl.LOCK_EX)
             before = files()
-            expect("process 77 on here" in checkout.run("scripts/demo.sh", code=75), "who is at work is not said")
-            expect(files() == before and not any("prepare" in line for line in checkout.log()), checkout.log())
+            output = checkout.run("scripts/demo.sh", code=75)
+            expect("process 77 on here" in output, f"the poller is not named: {output}")
+            prepared = any("prepare" in line for line in checkout.log())
+            expect(files() == before and not prepared, checkout.log())
     with demo_checkout() as checkout:
         files = with_a_last_run(checkout, clock="complete.json")
         before = files()
-        expect("real time" in checkout.run("scripts/demo.sh", code=78), "the reason is not said")
-        expect(files() == before and not any("prepare" in line for line in checkout.log()), checkout.log())
+        output = checkout.run("scripts/demo.sh", code=78)
+        expect("real time" in output, f"the reason is missing: {output}")
+        prepared = any("prepare" in line for line in checkout.log())
+        expect(files() == before and not prepared, checkout.log())
 
 
-def options_in_the_environment_are_not_the_demos():
+def demo_ignores_options_in_the_environment():
     with demo_checkout() as checkout:
         checkout.run("scripts/demo.sh", CURTAIL_JSON="1")
-        expect("curtail-poll ends" in checkout.log() and not any("CURTAIL_JSON" in line for line in checkout.log()), checkout.log())
+        inherits = any("CURTAIL_JSON" in line for line in checkout.log())
+        expect("curtail-poll ends" in checkout.log() and not inherits, checkout.log())
 
 
-def paths_are_those_of_the_caller():
+def paths_are_relative_to_the_caller():
     with demo_checkout() as checkout:
         caller = checkout.folder / "elsewhere"
         caller.mkdir()
         (caller / "my text").write_text("words")
         (caller / "day.csv").touch()
-        checkout.run(checkout.root / "scripts/demo.sh", "--text", "my text", "--trace", "day.csv", "--run", "mine.json", "--speed", "3000", cwd=caller)
-        expect(f"curtail-data prepare {caller}/my text --run {caller}/mine.json --held-out 0.05 --replace" in checkout.log(), checkout.log())
-        expect(f"curtail-poll {caller}/mine.json --watch --trace {caller}/day.csv --speed 3000" in checkout.log(), checkout.log())
+        checkout.run(checkout.root / "scripts/demo.sh", "--text", "my text", "--trace", "day.csv",
+                     "--run", "mine.json", "--speed", "3000", cwd=caller)
+        run = f"{caller}/mine.json"
+        prepare = f"curtail-data prepare {caller}/my text --run {run} --held-out 0.05 --replace"
+        poll = f"curtail-poll {run} --watch --trace {caller}/day.csv --speed 3000"
+        expect(prepare in checkout.log(), checkout.log())
+        expect(poll in checkout.log(), checkout.log())
 
 
-def a_signal_while_the_poller_runs_drains_and_stops_the_clusters():
+DRAINED = ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh down",
+           "private_clusters.sh ends"]
+
+
+def signal_while_the_poller_runs_drains_and_stops_the_clusters():
     for how, code in (("ctrl-c", 130), ("TERM", 143), ("closed terminal", 129)):
         with demo_checkout() as checkout:
             checkout.hold("curtail-poll")
@@ -185,11 +217,10 @@ def a_signal_while_the_poller_runs_drains_and_stops_the_clusters():
             found = exit_code(pid)
             expect(found == code, f"{how}: exit code {found}")
             at = checkout.log().index("curtail-poll SIGTERM")
-            expect(checkout.log()[at:] == ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh down", "private_clusters.sh ends"],
-                   f"{how}: {checkout.log()}")
+            expect(checkout.log()[at:] == DRAINED, f"{how}: {checkout.log()}")
 
 
-def a_second_ctrl_c_reaches_the_poller_but_not_the_clusters():
+def second_ctrl_c_reaches_the_poller_but_not_the_clusters():
     with demo_checkout() as checkout:
         checkout.hold("curtail-poll", 2)
         pid, terminal = checkout.in_terminal("scripts/demo.sh")
@@ -203,11 +234,12 @@ def a_second_ctrl_c_reaches_the_poller_but_not_the_clusters():
         kill(pid, signal.SIGTERM)
         checkout.release("private_clusters.sh")
         expect(exit_code(pid) == 130, "exit code")
-        expect(checkout.log()[-4:] == ["curtail-poll SIGTERM", "curtail-poll ends", "private_clusters.sh down", "private_clusters.sh ends"], checkout.log())
+        expect(checkout.log()[-4:] == DRAINED, checkout.log())
 
 
-def a_signal_ends_the_other_steps_too():
-    for name, last in (("curtail-data", "curtail-data ends"), ("curtail-report", "curtail-report ends")):
+def signal_ends_the_other_steps_too():
+    for name, last in (("curtail-data", "curtail-data ends"),
+                       ("curtail-report", "curtail-report ends")):
         with demo_checkout() as checkout:
             checkout.hold(name)
             demo = checkout.start("scripts/demo.sh")
@@ -218,78 +250,103 @@ def a_signal_ends_the_other_steps_too():
             expect(checkout.log()[-1] == last, checkout.log())
 
 
-def clusters_that_are_coming_up_come_up_and_go_down():
+def interrupted_start_of_the_clusters_completes_and_is_undone():
     with demo_checkout() as checkout:
         checkout.hold("private_clusters.sh")
         demo = checkout.start("scripts/demo.sh")
         checkout.wait_for_line("private_clusters.sh up")
         demo.send_signal(signal.SIGINT)
         checkout.release("private_clusters.sh")
-        said = demo.communicate(timeout=15)[0]
-        expect(demo.returncode == 130, f"exit code {demo.returncode}: {said}")
-        expect(checkout.log()[-4:] == ["private_clusters.sh up", "private_clusters.sh ends", "private_clusters.sh down", "private_clusters.sh ends"],
-               checkout.log())
+        output = demo.communicate(timeout=15)[0]
+        expect(demo.returncode == 130, f"exit code {demo.returncode}: {output}")
+        name = "private_clusters.sh"
+        expected = [f"{name} up", f"{name} ends", f"{name} down", f"{name} ends"]
+        expect(checkout.log()[-4:] == expected, checkout.log())
 
 
-def a_failure_ends_the_demo_with_its_own_code():
+def demo_exits_with_the_code_of_the_step_that_failed():
     for name, code in (("private_clusters.sh", 71), ("curtail-data", 65), ("curtail-status", 66)):
         with demo_checkout() as checkout:
             checkout.fail(name, code)
             checkout.run("scripts/demo.sh", code=code)
-            expect("private_clusters.sh down" not in checkout.log(), "clusters of somebody else went down")
+            stopped = "private_clusters.sh down" in checkout.log()
+            expect(not stopped, "the demo stopped clusters that it had not started")
     with demo_checkout() as checkout:
         (checkout.root / "results/demo/text").rmdir()
         checkout.command("perl", "#!/bin/sh\nexit 2\n")
-        expect("Pod::Text" in checkout.run("scripts/demo.sh", code=69), "the reason is not said")
+        output = checkout.run("scripts/demo.sh", code=69)
+        expect("Pod::Text" in output, f"the reason is missing: {output}")
         expect("curtail-data" not in " ".join(checkout.log()), checkout.log())
 
 
-def two_demos_do_not_meet():
+def second_demo_is_refused():
     with demo_checkout() as checkout:
         checkout.hold("curtail-poll")
         first = checkout.start("scripts/demo.sh")
         checkout.wait_for_line("curtail-poll")
-        expect("another demo" in checkout.run("scripts/demo.sh", code=75), "the reason is not said")
+        output = checkout.run("scripts/demo.sh", code=75)
+        expect("another demo" in output, f"the reason is missing: {output}")
         first.terminate()
         first.communicate(timeout=15)
 
 
-def words_that_nobody_knows_are_refused():
+def unknown_options_are_refused():
     with demo_checkout() as checkout:
-        for words in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""], ["demo_text.sh", "--out"], ["demo_text.sh"], ["setup.sh", "--dry"],
-                      ["soak.sh", "-x"], ["soak.sh", "--status", "x"], ["bench.py", "--rounds"]):
-            checkout.run(f"scripts/{words[0]}", *words[1:], code=64)
+        for command in (["demo.sh", "-x"], ["demo.sh", "--speed"], ["demo.sh", "--text", ""],
+                        ["demo_text.sh", "--out"], ["demo_text.sh"], ["setup.sh", "--dry"],
+                        ["soak.sh", "-x"], ["soak.sh", "--status", "x"], ["bench.py", "--rounds"]):
+            checkout.run(f"scripts/{command[0]}", *command[1:], code=64)
         for script in ("demo.sh", "demo_text.sh", "setup.sh", "soak.sh", "bench.py"):
-            expect(script in checkout.run(f"scripts/{script}", "--help"), f"{script} --help")
+            output = checkout.run(f"scripts/{script}", "--help")
+            expect(script in output, f"{script} --help: {output}")
         expect(checkout.log() == [], checkout.log())
 
 
-def make_builds_where_the_path_has_a_space():
+def make_builds_in_a_path_with_a_space():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
         checkout.command("cmake")
         before = sorted(checkout.folder.iterdir())
         checkout.run("make", "build", "PRESET=debug", "JOBS=1", CURTAIL_TORCH_ROOT="/opt/my torch")
-        expect("cmake --preset debug -DCURTAIL_TORCH_ROOT=/opt/my torch" in checkout.log(), checkout.log())
-        expect((checkout.root / "build/debug/configure.log").exists(), "no log of the configuration")
-        expect(sorted(checkout.folder.iterdir()) == before, "something lies outside the checkout")
+        configured = "cmake --preset debug -DCURTAIL_TORCH_ROOT=/opt/my torch"
+        expect(configured in checkout.log(), checkout.log())
+        log = checkout.root / "build/debug/configure.log"
+        expect(log.exists(), "the configuration has no log")
+        expect(sorted(checkout.folder.iterdir()) == before, "make wrote outside the checkout")
         checkout.fail("cmake", 1)
         checkout.run("make", "build", code=2)
 
 
-def make_hands_preset_and_text_to_the_demo():
+def make_passes_preset_and_text_to_the_demo():
     with demo_checkout() as checkout:
         checkout.stub(checkout.root / "scripts/setup.sh")
-        checkout.stub(checkout.root / "scripts/demo.sh", '#!/bin/sh\necho "uses $CURTAIL_BUILD: $@"\n')
+        checkout.stub(checkout.root / "scripts/demo.sh",
+                      '#!/bin/sh\necho "uses $CURTAIL_BUILD: $@"\n')
         checkout.command("cmake")
-        said = checkout.run("make", "demo", "PRESET=asan+ubsan", "TEXT=/tmp/it's mine")
-        expect(f"uses {checkout.root}/build/asan+ubsan: --text /tmp/it's mine" in said, said)
+        output = checkout.run("make", "demo", "PRESET=asan+ubsan", "TEXT=/tmp/it's mine")
+        expected = f"uses {checkout.root}/build/asan+ubsan: --text /tmp/it's mine"
+        expect(expected in output, output)
 
 
 if __name__ == "__main__":
-    main([the_demo_takes_its_steps_in_order, a_last_run_is_kept_beside_the_new_one, a_demo_that_cannot_begin_loses_nothing,
-          a_killed_demo_loses_nothing, data_and_text_stay_wherever_in_the_folder_they_lie, a_last_run_that_cannot_be_moved_stays,
-          a_demo_killed_before_anything_was_moved_loses_nothing, a_run_in_use_is_not_touched, options_in_the_environment_are_not_the_demos, paths_are_those_of_the_caller,
-          a_signal_while_the_poller_runs_drains_and_stops_the_clusters, a_second_ctrl_c_reaches_the_poller_but_not_the_clusters,
-          a_signal_ends_the_other_steps_too, clusters_that_are_coming_up_come_up_and_go_down, a_failure_ends_the_demo_with_its_own_code,
-          two_demos_do_not_meet, words_that_nobody_knows_are_refused, make_builds_where_the_path_has_a_space, make_hands_preset_and_text_to_the_demo])
+    main([
+        demo_runs_its_steps_in_order,
+        last_run_is_kept_next_to_the_new_one,
+        demo_that_cannot_start_loses_nothing,
+        killed_demo_loses_nothing,
+        data_and_text_stay_wherever_they_are_in_the_folder,
+        last_run_that_cannot_be_moved_stays,
+        demo_killed_before_the_first_move_loses_nothing,
+        run_in_use_is_not_changed,
+        demo_ignores_options_in_the_environment,
+        paths_are_relative_to_the_caller,
+        signal_while_the_poller_runs_drains_and_stops_the_clusters,
+        second_ctrl_c_reaches_the_poller_but_not_the_clusters,
+        signal_ends_the_other_steps_too,
+        interrupted_start_of_the_clusters_completes_and_is_undone,
+        demo_exits_with_the_code_of_the_step_that_failed,
+        second_demo_is_refused,
+        unknown_options_are_refused,
+        make_builds_in_a_path_with_a_space,
+        make_passes_preset_and_text_to_the_demo,
+    ])

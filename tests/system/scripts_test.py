@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/setup.sh, soak.sh and bench.py, and slurm/private_clusters.sh against stub programs: real scripts, nothing of the machine is changed."""
+"""Runs scripts/setup.sh, soak.sh and bench.py, and slurm/private_clusters.sh, with stub programs.
+The scripts are real; nothing on the machine is changed."""
 import os
 import signal
 import subprocess
@@ -7,89 +8,136 @@ import subprocess
 from harness import alive, expect, kill, main, started_at, wait_for
 from stub_checkout import Checkout
 
-WAITS = 'while [ -e "{root}/hold/{name}" ]; do sleep 0.02; done\n'
 # One package of the list is missing until apt-get has installed it.
-APT = '#!/bin/sh\necho "apt-get $1" >> "{root}/log"\n[ "$1" = install ] || exit 0\ncp "{policy}" "{root}/policy-seen"\n' + WAITS + 'touch "{root}/installed"\n'
-DPKG = '#!/bin/sh\n[ "$4" != munge ] || [ -e "{root}/installed" ] || exit 1\nprintf installed\n'
-PYTHON = ('#!/bin/sh\n[ "$3" != --version ] || exit 0\n' 'while [ $# -gt 0 ]; do [ "$1" != --target ] || mkdir -p "$2"; [ "$1" != -r ] || cat "$2" >> "{root}/wheels"; shift; done\n')
+APT = """#!/bin/sh
+echo "apt-get $1" >> "{root}/log"
+[ "$1" = install ] || exit 0
+cp "{policy}" "{root}/policy-seen"
+while [ -e "{root}/hold/{name}" ]; do sleep 0.02; done
+touch "{root}/installed"
+"""
+DPKG = """#!/bin/sh
+[ "$4" != munge ] || [ -e "{root}/installed" ] || exit 1
+printf installed
+"""
+PYTHON = """#!/bin/sh
+[ "$3" != --version ] || exit 0
+while [ $# -gt 0 ]; do
+    [ "$1" != --target ] || mkdir -p "$2"
+    [ "$1" != -r ] || cat "$2" >> "{root}/wheels"
+    shift
+done
+"""
 SYSTEMCTL = '#!/bin/sh\necho "systemctl $*" >> "{root}/log"\n'
 SUDO = '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n'
+PIP_FAILS = "#!/bin/sh\n[ $3 = --version ]\n"
+FAILS = "#!/bin/sh\nexit 1\n"
+ORDINARY_USER = "#!/bin/sh\necho 1000\n"
+OUR_POLICY = """#!/bin/sh
+# made by scripts/setup.sh of Curtail while it installs packages
+exit 101
+"""
 
 
 def setup_checkout(**more):
     checkout = Checkout()
-    words = {"root": checkout.root, "policy": checkout.folder / "policy-rc.d", "name": "apt-get"}
-    for name, text in {"apt-get": APT, "dpkg-query": DPKG, "python3": PYTHON, "sudo": SUDO, "systemctl": SYSTEMCTL, **more}.items():
-        checkout.command(name, text.format(**words))
-    checkout.policy = words["policy"]
+    policy = checkout.folder / "policy-rc.d"
+    values = {"root": checkout.root, "policy": policy, "name": "apt-get"}
+    stubs = {"apt-get": APT, "dpkg-query": DPKG, "python3": PYTHON, "sudo": SUDO,
+             "systemctl": SYSTEMCTL, **more}
+    for name, text in stubs.items():
+        checkout.command(name, text.format(**values))
+    checkout.policy = policy
     return checkout
 
 
-def setup(checkout, *words, **options):
-    return checkout.run("scripts/setup.sh", *words, CURTAIL_POLICY_RC=checkout.policy, **options)
+def setup(checkout, *arguments, **options):
+    return checkout.run("scripts/setup.sh", *arguments, CURTAIL_POLICY_RC=checkout.policy,
+                        **options)
 
 
-def set_up_installs_once_and_no_service_may_start():
+def start_setup(checkout):
+    return checkout.start("scripts/setup.sh", CURTAIL_POLICY_RC=checkout.policy)
+
+
+def wheels(checkout):
+    return (checkout.root / "wheels").read_text()
+
+
+def setup_installs_once_and_starts_no_service():
     with setup_checkout() as checkout:
-        expect("munge" in setup(checkout), "what is installed is not said")
-        expect("exit 101" in (checkout.root / "policy-seen").read_text(), "services may start")
-        expect(not checkout.policy.exists(), "the policy stays")
-        expect([line for line in checkout.log() if line.startswith("systemctl")] == ["systemctl --quiet disable munge"], checkout.log())
-        expect("torch==" in (checkout.root / "wheels").read_text(), "no wheels")
+        output = setup(checkout)
+        expect("munge" in output, f"the installed package is not named: {output}")
+        seen = (checkout.root / "policy-seen").read_text()
+        expect("exit 101" in seen, "the policy permits services to start")
+        expect(not checkout.policy.exists(), "the policy was not removed")
+        disabled = [line for line in checkout.log() if line.startswith("systemctl")]
+        expect(disabled == ["systemctl --quiet disable munge"], checkout.log())
+        expect("torch==" in wheels(checkout), "the wheels are missing")
         log = checkout.log()
-        expect("all Debian packages are there" in setup(checkout) and checkout.log() == log, "it is done twice")
+        output = setup(checkout)
+        expect("all Debian packages are installed" in output, output)
+        expect(checkout.log() == log, "the second set-up installed again")
 
 
-def a_dry_run_changes_nothing():
+def dry_run_changes_nothing():
     with setup_checkout() as checkout:
-        expect("munge" in setup(checkout, "--dry-run"), "what is missing is not said")
-        expect(checkout.log() == [] and not (checkout.root / ".deps").exists() and not checkout.policy.exists(), "something was changed")
+        output = setup(checkout, "--dry-run")
+        expect("munge" in output, f"the missing package is not named: {output}")
+        expect(checkout.log() == [], checkout.log())
+        expect(not (checkout.root / ".deps").exists(), "the dry run created .deps")
+        expect(not checkout.policy.exists(), "the dry run wrote a policy")
 
 
-def an_interrupted_set_up_leaves_no_policy():
+def interrupted_setup_leaves_no_policy():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
         with setup_checkout() as checkout:
             checkout.hold("apt-get")
-            process = checkout.start("scripts/setup.sh", CURTAIL_POLICY_RC=checkout.policy)
+            process = start_setup(checkout)
             checkout.wait_for_line("apt-get install")
             wait_for((checkout.root / "policy-seen").exists, "the policy")
             kill(process.pid, number)
             checkout.release("apt-get")
-            said = process.communicate(timeout=15)[0]
-            expect(process.returncode == code, f"signal {number}: exit code {process.returncode}: {said}")
-            expect(not checkout.policy.exists(), f"signal {number}: the policy stays")
+            output = process.communicate(timeout=15)[0]
+            expect(process.returncode == code,
+                   f"signal {number}: exit code {process.returncode}: {output}")
+            expect(not checkout.policy.exists(), f"signal {number}: the policy was not removed")
 
 
-def a_killed_set_up_is_cleaned_up_by_the_next_and_foreign_policies_stay():
+def next_setup_removes_a_leftover_policy():
     with setup_checkout() as checkout:
         checkout.hold("apt-get")
-        process = checkout.start("scripts/setup.sh", CURTAIL_POLICY_RC=checkout.policy)
+        process = start_setup(checkout)
         wait_for((checkout.root / "policy-seen").exists, "the policy")
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate(timeout=15)
-        expect(checkout.policy.exists(), "the test is void")
+        expect(checkout.policy.exists(), "the killed set-up left no policy: nothing to test")
         left = checkout.policy.read_text()
         checkout.release("apt-get")
         setup(checkout)
-        expect(not checkout.policy.exists(), "the policy stays")
+        expect(not checkout.policy.exists(), "the policy was not removed")
         checkout.policy.write_text(left)
         setup(checkout, "--dry-run")
-        expect(checkout.policy.exists(), "a dry run changed something")
+        expect(checkout.policy.exists(), "the dry run removed the policy")
         setup(checkout)
-        expect(not checkout.policy.exists(), "the policy stays where no package is missing")
+        expect(not checkout.policy.exists(),
+               "the policy was not removed when no package was missing")
+
+
+def policy_of_another_program_stays():
     with setup_checkout() as checkout:
         checkout.policy.write_text("#!/bin/sh\nexit 104\n")
         setup(checkout)
-        expect("exit 104" in checkout.policy.read_text(), "the policy of somebody else is gone")
+        expect("exit 104" in checkout.policy.read_text(), "another program's policy was changed")
 
 
-def a_second_set_up_waits_for_the_first():
+def second_setup_waits_for_the_first():
     with setup_checkout() as checkout:
         checkout.hold("apt-get")
-        first = checkout.start("scripts/setup.sh", CURTAIL_POLICY_RC=checkout.policy)
+        first = start_setup(checkout)
         checkout.wait_for_line("apt-get install")
-        second = checkout.start("scripts/setup.sh", CURTAIL_POLICY_RC=checkout.policy)
-        expect("waiting" in second.stdout.readline(), "the second does not wait")
+        second = start_setup(checkout)
+        expect("waiting" in second.stdout.readline(), "the second set-up does not wait")
         checkout.release("apt-get")
         expect(first.wait(15) == 0 and second.wait(15) == 0, "a set-up failed")
         expect(checkout.log().count("apt-get install") == 1, checkout.log())
@@ -98,47 +146,58 @@ def a_second_set_up_waits_for_the_first():
 def another_libtorch_needs_no_torch_wheels():
     with setup_checkout() as checkout:
         setup(checkout, CURTAIL_TORCH_ROOT="/opt/torch")
-        expect("torch==" not in (checkout.root / "wheels").read_text() and "plotly==" in (checkout.root / "wheels").read_text(), "wheels")
+        expect("torch==" not in wheels(checkout), "the torch wheel was fetched")
+        expect("plotly==" in wheels(checkout), "the plotly wheel is missing")
         setup(checkout)
-        expect("torch==" in (checkout.root / "wheels").read_text(), "the full set is not fetched later")
+        expect("torch==" in wheels(checkout), "the full set was not fetched later")
 
 
-def without_root_the_wheels_come_and_what_is_missing_is_named():
-    nobody = {"id": "#!/bin/sh\necho 1000\n", "sudo": "#!/bin/sh\nexit 1\n"}
-    for package, use, buildable in (("munge", "for the demo: munge", True), ("chromium", "for the tests: chromium", True), ("cmake", "to build and run: cmake", False)):
-        with setup_checkout(**nobody, **{"dpkg-query": f'#!/bin/sh\n[ "$4" != {package} ] || exit 1\nprintf installed\n'}) as checkout:
-            said = setup(checkout, code=77)
-            expect(use in said and f"--no-install-recommends {package}" in said, said)
-            expect(("-DCURTAIL_TESTS=OFF" in said) == buildable, said)
-            expect("torch==" in (checkout.root / "wheels").read_text() and "apt-get" not in " ".join(checkout.log()), checkout.log())
-            expect("the wheels are in" in setup(checkout, code=77), "they are fetched twice")
+def without_root_setup_unpacks_wheels_and_names_missing_packages():
+    user = {"id": ORDINARY_USER, "sudo": FAILS}
+    for package, use, buildable in (("munge", "for the demo: munge", True),
+                                    ("chromium", "for the tests: chromium", True),
+                                    ("cmake", "to build and run: cmake", False)):
+        dpkg = f'#!/bin/sh\n[ "$4" != {package} ] || exit 1\nprintf installed\n'
+        with setup_checkout(**user, **{"dpkg-query": dpkg}) as checkout:
+            output = setup(checkout, code=77)
+            expect(use in output and f"--no-install-recommends {package}" in output, output)
+            expect(("-DCURTAIL_TESTS=OFF" in output) == buildable, output)
+            expect("torch==" in wheels(checkout), "the wheels are missing")
+            expect("apt-get" not in " ".join(checkout.log()), checkout.log())
+            output = setup(checkout, code=77)
+            expect("the wheels are in" in output, f"the wheels were fetched twice: {output}")
 
 
-def what_is_missing_is_named_also_where_the_wheels_fail():
-    with setup_checkout(id="#!/bin/sh\necho 1000\n", sudo="#!/bin/sh\nexit 1\n", python3="#!/bin/sh\n[ $3 = --version ]\n") as checkout:
-        said = setup(checkout, code=69)
-        expect("--no-install-recommends munge" in said and "pip could not" in said, said)
+def missing_packages_are_named_even_if_the_wheels_fail():
+    with setup_checkout(id=ORDINARY_USER, sudo=FAILS, python3=PIP_FAILS) as checkout:
+        output = setup(checkout, code=69)
+        expect("--no-install-recommends munge" in output and "pip could not" in output, output)
 
 
-def a_policy_that_was_left_goes_through_sudo():
+def leftover_policy_is_removed_through_sudo():
     sudo = '#!/bin/sh\n[ "$1" != -n ] || shift\necho "sudo $1" >> "{root}/log"\nexec "$@"\n'
-    for stub, gone in ((sudo, True), ("#!/bin/sh\nexit 1\n", False)):
-        with setup_checkout(id="#!/bin/sh\necho 1000\n", sudo=stub) as checkout:
+    for stub, removed in ((sudo, True), (FAILS, False)):
+        with setup_checkout(id=ORDINARY_USER, sudo=stub) as checkout:
             (checkout.root / "installed").touch()
             setup(checkout)
-            expect(checkout.log() == [], "sudo is asked for nothing")
-            checkout.policy.write_text("#!/bin/sh\n# made by scripts/setup.sh of Curtail while it installs packages\nexit 101\n")
-            said = setup(checkout)
-            expect(checkout.policy.exists() != gone and ("remove it as root" in said) != gone, said)
-            expect(("sudo rm" in checkout.log()) == gone, checkout.log())
+            expect(checkout.log() == [], "set-up used sudo without need")
+            checkout.policy.write_text(OUR_POLICY)
+            output = setup(checkout)
+            expect(checkout.policy.exists() != removed, output)
+            expect(("remove it as root" in output) != removed, output)
+            expect(("sudo rm" in checkout.log()) == removed, checkout.log())
 
 
-def what_is_wrong_is_named():
-    for stub, code, word in (({"df": "#!/bin/sh\necho; echo x 1 1 900 1%\n"}, 73, "900 MB"), ({"uname": "#!/bin/sh\necho sparc\n"}, 69, "sparc"),
-                             ({"apt-get": "#!/bin/sh\nexit 100\n"}, 69, "another apt at work"), ({"python3": "#!/bin/sh\n[ $3 = --version ]\n"}, 69, "no network"),
-                             ({"id": "#!/bin/sh\necho 1000\n", "sudo": "#!/bin/sh\nexit 1\n"}, 77, "administrator")):
+def errors_name_their_cause():
+    for stub, code, cause in (
+            ({"df": "#!/bin/sh\necho; echo x 1 1 900 1%\n"}, 73, "900 MB"),
+            ({"uname": "#!/bin/sh\necho sparc\n"}, 69, "sparc"),
+            ({"apt-get": "#!/bin/sh\nexit 100\n"}, 69, "no other apt is running"),
+            ({"python3": PIP_FAILS}, 69, "no network"),
+            ({"id": ORDINARY_USER, "sudo": FAILS}, 77, "administrator")):
         with setup_checkout(**stub) as checkout:
-            expect(word in setup(checkout, code=code), f"{word}: not said")
+            output = setup(checkout, code=code)
+            expect(cause in output, f"\"{cause}\" is missing: {output}")
 
 
 def soak_checkout():
@@ -150,33 +209,36 @@ def soak_checkout():
     return checkout
 
 
-def soak_runs_in_the_background_from_any_folder_and_only_once():
+def soak_runs_once_in_the_background_from_any_folder():
     with soak_checkout() as checkout:
         checkout.hold("cmake")
-        said = checkout.run("./soak.sh", cwd=checkout.root / "scripts")
-        pid = int(said.split("process ")[1].split(";")[0])
+        output = checkout.run("./soak.sh", cwd=checkout.root / "scripts")
+        pid = int(output.split("process ")[1].split(";")[0])
         checkout.processes.append(pid)
-        expect("already running" in checkout.run("scripts/soak.sh", code=75), "two at once")
+        output = checkout.run("scripts/soak.sh", code=75)
+        expect("already running" in output, f"two run at once: {output}")
         checkout.release("cmake")
-        out = checkout.root / "results/soak/unknown"
-        wait_for(lambda: "soak: done" in (out / "soak.log").read_text(), "the end")
-        expect("everything passed" in (out / "soak.log").read_text(), (out / "soak.log").read_text())
+        log = checkout.root / "results/soak/unknown/soak.log"
+        wait_for(lambda: "soak: done" in log.read_text(), "the end")
+        expect("everything passed" in log.read_text(), log.read_text())
         wait_for(lambda: not alive(pid), "the end of the process")
-        expect(not any("descriptor 9" in line for line in checkout.log()), "an item holds the lock")
+        inherits = any("descriptor 9" in line for line in checkout.log())
+        expect(not inherits, "an item inherited the lock")
 
 
-def each_state_of_a_changed_tree_is_soaked_for_itself():
+def each_state_of_a_modified_tree_has_its_own_results():
     with soak_checkout() as checkout:
         git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
-        for words in (("init", "-q"), ("add", "Makefile"), ("commit", "-qm", "x")):
-            subprocess.run([*git, *words], cwd=checkout.root, check=True)
+        for command in (("init", "-q"), ("add", "Makefile"), ("commit", "-qm", "x")):
+            subprocess.run([*git, *command], cwd=checkout.root, check=True)
         for change in ("one", "two"):
             (checkout.root / "Makefile").write_text(change)
             checkout.run("scripts/soak.sh", "--foreground")
-        expect(len(list((checkout.root / "results/soak").iterdir())) == 2, "two states share a folder")
+        folders = list((checkout.root / "results/soak").iterdir())
+        expect(len(folders) == 2, "two states share a folder")
 
 
-def an_interrupted_benchmark_ends_what_it_started():
+def interrupted_benchmark_ends_its_processes():
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
         with Checkout(("curtail-data", "curtail-train")) as checkout:
             (checkout.root / "results/demo/text").mkdir(parents=True)
@@ -184,13 +246,15 @@ def an_interrupted_benchmark_ends_what_it_started():
             checkout.hold("mpirun")
             bench = checkout.start("scripts/bench.py", CURTAIL_JSON="1")
             checkout.wait_for_line("mpirun")
-            expect(not any("CURTAIL_JSON" in line for line in checkout.log()), "options in the environment are the benchmark's")
+            inherits = any("CURTAIL_JSON" in line for line in checkout.log())
+            expect(not inherits, "the benchmark uses options from the environment")
             kill(bench.pid, number)
-            said = bench.communicate(timeout=15)[0]
-            expect(bench.returncode == code and "mpirun SIGTERM" in checkout.log(), f"signal {number}: exit code {bench.returncode}: {said}")
+            output = bench.communicate(timeout=15)[0]
+            expect(bench.returncode == code and "mpirun SIGTERM" in checkout.log(),
+                   f"signal {number}: exit code {bench.returncode}: {output}")
 
 
-def clusters_go_down_also_when_tmpdir_is_another_one():
+def clusters_stop_under_a_different_tmpdir():
     with Checkout() as checkout:
         place = checkout.folder / "place"
         place.mkdir(mode=0o700)
@@ -202,20 +266,31 @@ def clusters_go_down_also_when_tmpdir_is_another_one():
         link.parent.mkdir()
         link.symlink_to(place)
         script = checkout.root / "slurm/private_clusters.sh"
-        # With a folder of its own it looks neither at the link nor at what that leads to.
+        # With CURTAIL_CLUSTERS, the script ignores the link and its target.
         checkout.run(script, "down", CURTAIL_CLUSTERS=checkout.folder / "other")
-        expect(link.is_symlink() and alive(daemon.pid), "somebody else's clusters went down")
+        expect(link.is_symlink() and alive(daemon.pid), "`down` stopped other clusters")
         checkout.run(script, "down", TMPDIR=checkout.path)
-        expect(daemon.poll() is not None and not place.exists() and not link.is_symlink(), "they are still there")
-        for words in (["down", "now"], ["up", "--now"], ["status", "x"], ["-x"], []):
-            checkout.run(script, *words, code=64)
+        stopped = daemon.poll() is not None and not place.exists() and not link.is_symlink()
+        expect(stopped, "`down` left something")
+        for arguments in (["down", "now"], ["up", "--now"], ["status", "x"], ["-x"], []):
+            checkout.run(script, *arguments, code=64)
 
 
 if __name__ == "__main__":
-    main([set_up_installs_once_and_no_service_may_start, a_dry_run_changes_nothing, an_interrupted_set_up_leaves_no_policy,
-          a_killed_set_up_is_cleaned_up_by_the_next_and_foreign_policies_stay, a_second_set_up_waits_for_the_first,
-          another_libtorch_needs_no_torch_wheels, without_root_the_wheels_come_and_what_is_missing_is_named,
-          what_is_missing_is_named_also_where_the_wheels_fail, a_policy_that_was_left_goes_through_sudo, what_is_wrong_is_named,
-          soak_runs_in_the_background_from_any_folder_and_only_once,
-          each_state_of_a_changed_tree_is_soaked_for_itself, an_interrupted_benchmark_ends_what_it_started,
-          clusters_go_down_also_when_tmpdir_is_another_one])
+    main([
+        setup_installs_once_and_starts_no_service,
+        dry_run_changes_nothing,
+        interrupted_setup_leaves_no_policy,
+        next_setup_removes_a_leftover_policy,
+        policy_of_another_program_stays,
+        second_setup_waits_for_the_first,
+        another_libtorch_needs_no_torch_wheels,
+        without_root_setup_unpacks_wheels_and_names_missing_packages,
+        missing_packages_are_named_even_if_the_wheels_fail,
+        leftover_policy_is_removed_through_sudo,
+        errors_name_their_cause,
+        soak_runs_once_in_the_background_from_any_folder,
+        each_state_of_a_modified_tree_has_its_own_results,
+        interrupted_benchmark_ends_its_processes,
+        clusters_stop_under_a_different_tmpdir,
+    ])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A checkout made of the real scripts and of stub programs, in a folder whose name has a space. Stubs write one line per event to a log."""
+"""A checkout with the real scripts and stub programs, in a folder whose name contains a space.
+Stubs write one line per event to a log."""
 import os
 import pty
 import shutil
@@ -10,13 +11,14 @@ from pathlib import Path
 
 from harness import SOURCE, alive, descendants, kill, wait_for
 
-# Logs its name and words, the descriptors and dispositions it was born with, then each signal. Ends at once, or as HOLD says:
-# the file hold/NAME keeps it until a signal comes (as many as the file says) or the file goes.
+# Logs its name and arguments, what it inherited that it should not have, and then each signal.
+# Exits at once unless the file hold/NAME exists: then it waits for as many signals as that file
+# says, or until the file is removed.
 STUB = r"""#!/usr/bin/python3 -S
 import os, signal, sys, time
 root, name = {root!r}, {name!r}
-def log(*words):
-    with open(root + "/log", "a") as f: f.write(" ".join((name,) + words) + "\n")
+def log(*parts):
+    with open(root + "/log", "a") as f: f.write(" ".join((name,) + parts) + "\n")
 seen = []
 def caught(number, frame):
     log(signal.Signals(number).name)
@@ -29,8 +31,9 @@ log(*sys.argv[1:])
 if os.path.exists("/proc/self/fd/9"): log("has descriptor 9")
 if "CURTAIL_JSON" in os.environ: log("has CURTAIL_JSON")
 if name == "curtail-status" and "--paths" in sys.argv:
-    data = root + "/data-folder"
-    print("folder  " + root + "/results/demo\ndata    " + (open(data).read() if os.path.exists(data) else root + "/results/demo/data"))
+    out, data = root + "/results/demo", root + "/data-folder"
+    data = open(data).read() if os.path.exists(data) else out + "/data"
+    print("folder  " + out + "\ndata    " + data)
 code = root + "/code/" + name
 code = int(open(code).read()) if os.path.exists(code) else 0
 if name == "curtail-poll" and code == 0: open(root + "/results/demo/clock.json", "w").write("new")
@@ -38,6 +41,8 @@ while wanted and len(seen) < wanted and os.path.exists(hold): time.sleep(0.01)
 log("ends")
 sys.exit(130 if seen else code)
 """
+
+PRIVATE_PREFIXES = ("CURTAIL_", "MAKE", "MFLAGS")
 
 
 class Checkout:
@@ -55,14 +60,16 @@ class Checkout:
         self.processes = []
 
     def stub(self, path, text=None):
-        """A stub program at `path`, or one of these words."""
+        """Writes a stub program, or the given program text, to `path`."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        path.write_text(text if text is not None else STUB.format(root=str(self.root), name=path.name))
+        if text is None:
+            text = STUB.format(root=str(self.root), name=path.name)
+        path.write_text(text)
         path.chmod(0o755)
 
     def command(self, name, text=None):
-        """A stub that stands before the machine's program of that name on the PATH."""
+        """Adds a stub that precedes the machine's program of that name on the PATH."""
         self.stub(self.path / name, text)
 
     def hold(self, name, signals=1):
@@ -79,30 +86,39 @@ class Checkout:
         return path.read_text().splitlines() if path.exists() else []
 
     def wait_for_line(self, line):
-        wait_for(lambda: any(entry.startswith(line) for entry in self.log()), f'"{line}" in {self.log()}')
+        found = lambda: any(entry.startswith(line) for entry in self.log())
+        wait_for(found, f'"{line}" in {self.log()}')
 
     def environment(self, **more):
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("CURTAIL_", "MAKE", "MFLAGS")) and k not in ("PRESET", "TEXT")}
-        return {**kept, "PATH": f"{self.path}:{os.environ['PATH']}", **{k: str(v) for k, v in more.items()}}
+        kept = {name: value for name, value in os.environ.items()
+                if not name.startswith(PRIVATE_PREFIXES) and name not in ("PRESET", "TEXT")}
+        kept["PATH"] = f"{self.path}:{os.environ['PATH']}"
+        return {**kept, **{name: str(value) for name, value in more.items()}}
 
-    def run(self, *words, code=0, cwd=None, **environment):
-        done = subprocess.run([str(w) for w in words], cwd=cwd or self.root, env=self.environment(**environment), stdin=subprocess.DEVNULL,
+    def run(self, *command, code=0, cwd=None, **environment):
+        """Runs a command, checks its exit code and returns its output (stdout, then stderr)."""
+        done = subprocess.run([str(part) for part in command], cwd=cwd or self.root,
+                              env=self.environment(**environment), stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=30)
-        assert done.returncode == code, f"{words}: exit code {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
-        return done.stdout + done.stderr
+        output = done.stdout + done.stderr
+        assert done.returncode == code, \
+            f"{command}: exit code {done.returncode}, expected {code}\n{output}"
+        return output
 
-    def start(self, *words, **environment):
-        process = subprocess.Popen([str(w) for w in words], cwd=self.root, env=self.environment(**environment), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    def start(self, *command, **environment):
+        process = subprocess.Popen([str(part) for part in command], cwd=self.root,
+                                   env=self.environment(**environment), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   start_new_session=True)
         self.processes.append(process.pid)
         return process
 
-    def in_terminal(self, *words):
-        """Starts it as the leader of a terminal's session; answers its pid and the terminal's other end."""
+    def in_terminal(self, *command):
+        """Starts a command as session leader of a terminal; returns its pid and the other end."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.root)
-            os.execvpe(str(words[0]), [str(w) for w in words], self.environment())
+            os.execvpe(str(command[0]), [str(part) for part in command], self.environment())
         self.processes.append(pid)
         return pid, terminal
 
@@ -118,7 +134,9 @@ class Checkout:
 
 
 def exit_code(pid, timeout=15):
-    """Waits for a child that `pty.fork` made: its exit code, 128 + n after signal n."""
-    found = wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0:2] if alive(pid) is False else None, f"the end of {pid}", timeout)
-    status = found[1]
-    return os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+    """Waits for a child started by `pty.fork`; returns its exit code, or 128 + n after signal n."""
+    ended = lambda: os.waitpid(pid, os.WNOHANG)[0:2] if alive(pid) is False else None
+    status = wait_for(ended, f"the end of {pid}", timeout)[1]
+    if os.WIFEXITED(status):
+        return os.waitstatus_to_exitcode(status)
+    return 128 + os.WTERMSIG(status)
