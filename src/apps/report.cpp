@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // curtail-report: what a run cost, gained and spared.
+#include "account/account_of.hpp"
+#include "account/trace.hpp"
 #include "apps/program.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "reference/account.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
-#include "report/reference_account.hpp"
-#include "report/run_account.hpp"
 #include "report/tables.hpp"
-#include "report/trace.hpp"
 #include "signals/trace.hpp"
 
 namespace {
@@ -44,7 +44,7 @@ Result<void> check_targets(fs::path const& html)
 }
 
 /// Writes the document, which needs nothing, then the page beside it.
-Result<void> write_report(report::Account const& account, json::Object const& document,
+Result<void> write_report(account::Account const& account, json::Object const& document,
                           fs::path const& html, fs::path const& plotly_file)
 {
     if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
@@ -69,16 +69,15 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
         signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace"))
                                                    : above_program("signals/mci_2026-01-11.csv"));
     if (!trace) return tl::unexpected(trace.error());
-    auto const logs =
-        report::read_reference_logs(arguments.text("logs"), report::by_region(*trace));
+    auto const logs = reference::read_logs(arguments.text("logs"), account::by_region(*trace));
     if (!logs) return tl::unexpected(logs.error());
-    auto const history = report::history_of(*logs);
+    auto const history = reference::history_of(*logs);
     if (!history) return tl::unexpected(history.error());
-    auto const figures = report::reference_figures(*logs, *history);
-    if (console.json) console.print_json(report::figures_json(figures));
-    else console.print(report::figures_text(figures));
+    auto const figures = reference::figures_of(*logs, *history);
+    if (console.json) console.print_json(reference::figures_json(figures));
+    else console.print(reference::figures_text(figures));
     if (!arguments.has("out")) return {};
-    auto const account = report::reference_account(*logs, *history);
+    auto const account = reference::account_of(*logs, *history);
     auto const document = report::document(account, SystemClock{}.now());
     if (auto written =
             write_report(account, document, arguments.text("out"), arguments.text("plotly"));
@@ -95,9 +94,9 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
         if (auto good = check_targets(arguments.text("out")); !good) return good;
     std::optional<fs::path> trace;
     if (arguments.has("trace")) trace = arguments.text("trace");
-    auto const files = report::load_run(arguments.text("RUN"), trace);
+    auto const files = account::load_run(arguments.text("RUN"), trace);
     if (!files) return tl::unexpected(files.error());
-    auto const account = report::account_of(*files);
+    auto const account = account::account_of(*files);
     auto const document = report::document(account, SystemClock{}.now());
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(account));

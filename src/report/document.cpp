@@ -11,7 +11,7 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-Object run_json(Account const& a)
+Object run_json(account::Account const& a)
 {
     Object run{{"name", a.name}, {"title", a.title}, {"status", a.status}};
     run.set("source", a.source.empty() ? Value() : Value(a.source));
@@ -25,7 +25,7 @@ Object run_json(Account const& a)
     return run;
 }
 
-Array sites_json(Account const& a)
+Array sites_json(account::Account const& a)
 {
     Array out;
     std::int64_t color = 0;
@@ -41,7 +41,7 @@ Array sites_json(Account const& a)
     return out;
 }
 
-Array decisions_json(Account const& a)
+Array decisions_json(account::Account const& a)
 {
     Array out;
     for (auto const& d : a.decisions)
@@ -54,7 +54,7 @@ Array decisions_json(Account const& a)
     return out;
 }
 
-Object states_json(Account const& a)
+Object states_json(account::Account const& a)
 {
     Object out;
     for (auto const& site : a.sites) {
@@ -67,14 +67,14 @@ Object states_json(Account const& a)
 }
 
 /// Hours per kind of state, with `closed`.
-Object hours_json(Account const& a)
+Object hours_json(account::Account const& a)
 {
     Object out;
     for (auto const& site : a.sites) {
         Object hours;
         for (char const* kind : {"provision", "starting", "training", "exchange", "contribute",
                                  "merge", "adopt", "draining", "idle"})
-            if (double const s = seconds_in(site, kind); s > 0)
+            if (double const s = account::seconds_in(site, kind); s > 0)
                 hours.set(kind, rounded(s / 3600, 4));
         hours.set("closed", rounded(site.closed_s / 3600, 4));
         out.set(site.id.value, std::move(hours));
@@ -82,14 +82,15 @@ Object hours_json(Account const& a)
     return out;
 }
 
-Object allocated_json(Account const& a)
+Object allocated_json(account::Account const& a)
 {
     Object out;
-    for (auto const& site : a.sites) out.set(site.id.value, rounded(seconds_in(site) / 3600, 4));
+    for (auto const& site : a.sites)
+        out.set(site.id.value, rounded(account::seconds_in(site) / 3600, 4));
     return out;
 }
 
-Array provenance_json(Account const& a)
+Array provenance_json(account::Account const& a)
 {
     Array out;
     for (auto const& p : a.provenance)
@@ -101,7 +102,7 @@ Array provenance_json(Account const& a)
     return out;
 }
 
-Array facts_json(Account const& a)
+Array facts_json(account::Account const& a)
 {
     Array out;
     for (auto const& group : a.facts) {
@@ -117,14 +118,14 @@ constexpr std::size_t first_events = 1000;
 constexpr std::size_t last_events = 4000;
 
 /// How many events in the middle are left out, so that the page of a very long run still opens.
-std::size_t events_left_out(Account const& a)
+std::size_t events_left_out(account::Account const& a)
 {
     return a.events.size() > first_events + last_events
                ? a.events.size() - first_events - last_events
                : 0;
 }
 
-Array events_json(Account const& a)
+Array events_json(account::Account const& a)
 {
     Array out;
     auto const left_out = events_left_out(a);
@@ -137,21 +138,21 @@ Array events_json(Account const& a)
     return out;
 }
 
-Array notes_json(Account const& a)
+Array notes_json(account::Account const& a)
 {
     Array out;
     for (auto const& [title, text] : a.notes) out.emplace_back(Array{title, text});
     return out;
 }
 
-Object missing_json(Account const& a)
+Object missing_json(account::Account const& a)
 {
     Object out;
     for (auto const& [field, reason] : a.missing) out.set(field, reason);
     return out;
 }
 
-bool anything_held(Account const& a)
+bool anything_held(account::Account const& a)
 {
     for (auto const& site : a.sites)
         if (!site.states.empty()) return true;
@@ -160,7 +161,7 @@ bool anything_held(Account const& a)
 
 }  // namespace
 
-json::Object document(Account const& a, std::optional<Time> generated_at)
+json::Object document(account::Account const& a, std::optional<Time> generated_at)
 {
     Object doc{{"schema", "curtail.report/1"}};
     Object report{{"program", "curtail-report " + build_info().version}};

@@ -30,7 +30,7 @@ Object series_json(std::vector<energy::Tally> const& tallies)
     return Object{{"wh", std::move(wh)}, {"g", known ? Value(std::move(g)) : Value()}};
 }
 
-Value always_on_series(Account const& a)
+Value always_on_series(account::Account const& a)
 {
     if (a.always_on_cumulative.empty()) return {};
     Object start, wh, g;
@@ -55,11 +55,12 @@ struct Whole {
     std::int64_t lone_rounds{};
 };
 
-Object whole_json(Whole const& whole, Account const& a)
+Object whole_json(Whole const& whole, account::Account const& a)
 {
     auto const& tally = whole.tally;
     Object ratios;
-    for (auto const& s : a.always_on) ratios.set(s.region, carbon_ratio(tally, s.range.front()));
+    for (auto const& s : a.always_on)
+        ratios.set(s.region, account::carbon_ratio(tally, s.range.front()));
     return {{"kwh", tally.energy.value / 1000},
             {"unknown_kwh", tally.unknown.value / 1000},
             {"g", in_grams(tally.known_carbon())},
@@ -75,7 +76,7 @@ Object whole_json(Whole const& whole, Account const& a)
 
 }  // namespace
 
-json::Value totals_json(Account const& a)
+json::Value totals_json(account::Account const& a)
 {
     Object sites;
     for (auto const& s : a.sites)
@@ -88,7 +89,7 @@ json::Value totals_json(Account const& a)
         {"sites", std::move(sites)}};
 }
 
-json::Value commits_json(Account const& a)
+json::Value commits_json(account::Account const& a)
 {
     auto const& c = a.commits;
     return Object{{"all", c.all()},
@@ -98,7 +99,7 @@ json::Value commits_json(Account const& a)
                   {"lone", c.lone}};
 }
 
-json::Value energy_json(Account const& a)
+json::Value energy_json(account::Account const& a)
 {
     Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
     for (auto const& s : a.sites) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/thin.hpp"
+#include "account/thin.hpp"
 
 namespace curtail::report {
 
@@ -11,7 +11,7 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-json::Value rounded(MaybeSeconds value, int digits)
+json::Value rounded(account::MaybeSeconds value, int digits)
 {
     if (!value) return {};
     return rounded(*value, digits);
@@ -36,16 +36,16 @@ namespace {
 std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
 std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.known_carbon()); }
 
-Array spans_json(std::vector<Span> const& spans)
+Array spans_json(std::vector<account::Span> const& spans)
 {
     Array out;
     for (auto const& s : spans) out.emplace_back(Array{rounded(s.from_s, 1), rounded(s.to_s, 1)});
     return out;
 }
 
-Array tail_json(FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
+Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
-FinalLoss const* final_of(Account const& a, std::string const& id)
+account::FinalLoss const* final_of(account::Account const& a, std::string const& id)
 {
     if (!a.loss) return nullptr;
     for (auto const& f : a.loss->finals)
@@ -53,7 +53,7 @@ FinalLoss const* final_of(Account const& a, std::string const& id)
     return nullptr;
 }
 
-Value spread_json(std::optional<Spread> const& s)
+Value spread_json(std::optional<account::Spread> const& s)
 {
     if (!s) return {};
     return Object{{"count", static_cast<std::int64_t>(s->count)},
@@ -62,7 +62,7 @@ Value spread_json(std::optional<Spread> const& s)
                   {"max", rounded(s->greatest, 3)}};
 }
 
-Object curve_json(Curve const& curve, bool dots)
+Object curve_json(account::Curve const& curve, bool dots)
 {
     Object out;
     if (!dots) {
@@ -76,7 +76,7 @@ Object curve_json(Curve const& curve, bool dots)
     return out;
 }
 
-Object always_on_json(Scenario const& s, Account const& a)
+Object always_on_json(account::Scenario const& s, account::Account const& a)
 {
     auto const& tally = s.range.front();
     return Object{{"region", s.region},
@@ -86,10 +86,10 @@ Object always_on_json(Scenario const& s, Account const& a)
                   {"share", share_of(tally)},
                   {"held_kwh", s.held_wh.value / 1000},
                   {"held_s", rounded(s.held_s, 1)},
-                  {"ratio", carbon_ratio(a.total(), tally)}};
+                  {"ratio", account::carbon_ratio(a.total(), tally)}};
 }
 
-Object scenario_json(Scenario const& s, Account const& a)
+Object scenario_json(account::Scenario const& s, account::Account const& a)
 {
     Object out{{"id", s.id},
                {"label", s.label},
@@ -104,7 +104,7 @@ Object scenario_json(Scenario const& s, Account const& a)
     if (s.range.size() == 1) {
         out.set("share", share_of(s.range[0]));
         out.set("kg", kg_of(s.range[0]));
-        out.set("ratio", carbon_ratio(a.total(), s.range[0]));
+        out.set("ratio", account::carbon_ratio(a.total(), s.range[0]));
     } else {
         std::vector<double> shares;
         std::vector<double> kg;
@@ -128,7 +128,7 @@ Object scenario_json(Scenario const& s, Account const& a)
 
 }  // namespace
 
-json::Value headline_json(Account const& a)
+json::Value headline_json(account::Account const& a)
 {
     auto const total = a.total();
     Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
@@ -138,7 +138,7 @@ json::Value headline_json(Account const& a)
         tokens.set(s.id.value, s.tokens);
     }
     out.set("co2_by_site", std::move(co2));
-    std::vector<Scenario> sorted = a.always_on;
+    std::vector<account::Scenario> sorted = a.always_on;
     std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) {
         return x.range[0].carbon < y.range[0].carbon;
     });
@@ -189,14 +189,15 @@ json::Value headline_json(Account const& a)
     return out;
 }
 
-json::Value signals_json(Account const& a)
+json::Value signals_json(account::Account const& a)
 {
     Object series;
     for (auto const& s : a.signals) {
-        auto const kept = thin_line(std::span<std::optional<double> const>(s.value));
+        auto const kept = account::thin_line(std::span<std::optional<double> const>(s.value));
         Array values;
         for (auto const i : kept) values.push_back(rounded(s.value[i], 2));
-        series.set(s.region, Object{{"t", rounded(pick(s.t, kept), 1)}, {"v", std::move(values)}});
+        series.set(s.region,
+                   Object{{"t", rounded(account::pick(s.t, kept), 1)}, {"v", std::move(values)}});
     }
     return Object{{"unit", "gCO2/kWh"},
                   {"provider", a.signal_provider},
@@ -204,7 +205,7 @@ json::Value signals_json(Account const& a)
                   {"series", std::move(series)}};
 }
 
-json::Value windows_json(Account const& a)
+json::Value windows_json(account::Account const& a)
 {
     Array out;
     for (auto const& w : a.windows)
@@ -229,7 +230,7 @@ json::Value windows_json(Account const& a)
     return out;
 }
 
-json::Value rounds_json(Account const& a)
+json::Value rounds_json(account::Account const& a)
 {
     Array out;
     for (auto const& r : a.rounds) {
@@ -263,7 +264,7 @@ json::Value rounds_json(Account const& a)
     return out;
 }
 
-json::Value loss_json(Account const& a)
+json::Value loss_json(account::Account const& a)
 {
     auto const& loss = *a.loss;
     Object out{{"tokens_per_step", loss.tokens_per_step},
@@ -297,11 +298,12 @@ json::Value loss_json(Account const& a)
     return out;
 }
 
-json::Value comparison_json(Account const& a)
+json::Value comparison_json(account::Account const& a)
 {
     auto const* final = final_of(a, "run");
-    Scenario run{"run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()},
-                 a.tokens, {},         {}};
+    account::Scenario run{
+        "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()},
+        a.tokens, {},         {}};
     if (final != nullptr) {
         run.perplexity = final->best_perplexity;
         run.tail = *final;
@@ -316,7 +318,7 @@ json::Value comparison_json(Account const& a)
     return out;
 }
 
-json::Value times_json(Account const& a)
+json::Value times_json(account::Account const& a)
 {
     Object out;
     for (auto const& s : a.sites)
@@ -325,13 +327,14 @@ json::Value times_json(Account const& a)
     return out;
 }
 
-json::Value edges_json(Account const& a)
+json::Value edges_json(account::Account const& a)
 {
-    auto const of = [&](std::optional<Edge> WindowAccount::*edge) {
-        return Object{{"alone", spread_json(spread_of(a.windows, edge, false))},
-                      {"beside", spread_json(spread_of(a.windows, edge, true))}};
+    auto const of = [&](std::optional<account::Edge> account::WindowAccount::*edge) {
+        return Object{{"alone", spread_json(account::spread_of(a.windows, edge, false))},
+                      {"beside", spread_json(account::spread_of(a.windows, edge, true))}};
     };
-    return Object{{"start_s", of(&WindowAccount::start)}, {"stop_s", of(&WindowAccount::stop)}};
+    return Object{{"start_s", of(&account::WindowAccount::start)},
+                  {"stop_s", of(&account::WindowAccount::stop)}};
 }
 
 }  // namespace curtail::report

@@ -13,7 +13,7 @@ namespace curtail::report {
     double const scale = std::pow(10.0, digits);
     return std::round(value * scale) / scale;
 }
-[[nodiscard]] json::Value rounded(MaybeSeconds value, int digits);
+[[nodiscard]] json::Value rounded(account::MaybeSeconds value, int digits);
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
 /// Grams or Wh in thousands of them; null stays null.
 template <class Unit>
@@ -28,16 +28,16 @@ template <class Unit>
 [[nodiscard]] json::Value grams(energy::Tally const& tally,
                                 int digits);  ///< its carbon; null where it is not known
 
-[[nodiscard]] json::Value headline_json(Account const& account);
-[[nodiscard]] json::Value totals_json(Account const& account);
-[[nodiscard]] json::Value commits_json(Account const& account);
-[[nodiscard]] json::Value signals_json(Account const& account);
-[[nodiscard]] json::Value windows_json(Account const& account);
-[[nodiscard]] json::Value rounds_json(Account const& account);
-[[nodiscard]] json::Value loss_json(Account const& account);
-[[nodiscard]] json::Value energy_json(Account const& account);
-[[nodiscard]] json::Value times_json(Account const& account);
-[[nodiscard]] json::Value edges_json(Account const& account);
-[[nodiscard]] json::Value comparison_json(Account const& account);
+[[nodiscard]] json::Value headline_json(account::Account const& account);
+[[nodiscard]] json::Value totals_json(account::Account const& account);
+[[nodiscard]] json::Value commits_json(account::Account const& account);
+[[nodiscard]] json::Value signals_json(account::Account const& account);
+[[nodiscard]] json::Value windows_json(account::Account const& account);
+[[nodiscard]] json::Value rounds_json(account::Account const& account);
+[[nodiscard]] json::Value loss_json(account::Account const& account);
+[[nodiscard]] json::Value energy_json(account::Account const& account);
+[[nodiscard]] json::Value times_json(account::Account const& account);
+[[nodiscard]] json::Value edges_json(account::Account const& account);
+[[nodiscard]] json::Value comparison_json(account::Account const& account);
 
 }  // namespace curtail::report

@@ -80,7 +80,7 @@ std::string base64(std::span<unsigned char const> bytes)
     return out;
 }
 
-std::string page(json::Object const& document, Account const& account, std::string plotly)
+std::string page(json::Object const& document, account::Account const& account, std::string plotly)
 {
     // plotly.js names a server for maps, which no chart here has; and nothing inside may end its
     // own script element.

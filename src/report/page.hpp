@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "account/account.hpp"
 #include "core/json.hpp"
-#include "report/account.hpp"
 
 namespace curtail::report {
 
@@ -15,12 +15,12 @@ namespace curtail::report {
 [[nodiscard]] std::string base64(std::span<unsigned char const> bytes);
 
 /// The main figures as plain tables, for readers and programs without JavaScript.
-[[nodiscard]] std::string static_tables(Account const& account);
+[[nodiscard]] std::string static_tables(account::Account const& account);
 
 /// One self-contained HTML page: style, scripts, plotly.js and the document are inside, and a
 /// content security policy in it allows no request and no script but these two, by their digests.
 /// `plotly` is the text of plotly.min.js.
-[[nodiscard]] std::string page(json::Object const& document, Account const& account,
+[[nodiscard]] std::string page(json::Object const& document, account::Account const& account,
                                std::string plotly);
 
 }  // namespace curtail::report

@@ -40,14 +40,14 @@ std::string carbon(energy::Tally const& tally, int digits, double factor = 1e-3)
                  : number({}, 0);
 }
 
-std::string utc(Account const& a, MaybeSeconds s)
+std::string utc(account::Account const& a, account::MaybeSeconds s)
 {
     if (!s) return "–";
     auto const time = a.time_zero + std::chrono::round<Millis>(FractionalSeconds(*s));
     return format_time(std::chrono::floor<Seconds>(time));
 }
 
-std::string source_of(Account const& a, std::string const& key)
+std::string source_of(account::Account const& a, std::string const& key)
 {
     for (auto const& p : a.provenance)
         if (p.key == key)
@@ -55,7 +55,7 @@ std::string source_of(Account const& a, std::string const& key)
     return "";
 }
 
-std::vector<Row> summary_rows(Account const& a)
+std::vector<Row> summary_rows(account::Account const& a)
 {
     auto const total = a.total();
     std::vector<Row> rows{
@@ -74,9 +74,9 @@ std::vector<Row> summary_rows(Account const& a)
     return rows;
 }
 
-std::vector<Row> scenario_rows(Account const& a)
+std::vector<Row> scenario_rows(account::Account const& a)
 {
-    auto const row = [](std::string label, MaybeSeconds wall_s, energy::Tally const& least,
+    auto const row = [](std::string label, account::MaybeSeconds wall_s, energy::Tally const& least,
                         energy::Tally const& most) {
         auto const kg = least.carbon == most.carbon ? carbon(least, 3)
                                                     : carbon(least, 2) + " to " + carbon(most, 2);
@@ -90,7 +90,7 @@ std::vector<Row> scenario_rows(Account const& a)
     return rows;
 }
 
-std::vector<Row> window_rows(Account const& a)
+std::vector<Row> window_rows(account::Account const& a)
 {
     std::vector<Row> rows;
     for (auto const& w : a.windows)
@@ -100,7 +100,7 @@ std::vector<Row> window_rows(Account const& a)
     return rows;
 }
 
-std::vector<Row> round_rows(Account const& a)
+std::vector<Row> round_rows(account::Account const& a)
 {
     std::vector<Row> rows;
     for (auto const& r : a.rounds) {
@@ -117,14 +117,15 @@ std::vector<Row> round_rows(Account const& a)
 
 }  // namespace
 
-std::string static_tables(Account const& a)
+std::string static_tables(account::Account const& a)
 {
     std::string out = "<h1>" + escape_html(a.title) + "</h1>";
     if (a.tokens > 0 || a.total().energy.value > 0)
         out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
     if (a.tokens > 0)
         out += table("Comparison with baselines",
-                     {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
+                     {"account::Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"},
+                     scenario_rows(a));
     out += table(
         "Windows (UTC)",
         {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"},

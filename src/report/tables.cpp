@@ -16,12 +16,12 @@ std::string number(std::optional<double> value, int digits, double factor = 1)
     return value ? fmt::format("{:.{}f}", *value * factor, digits) : "-";
 }
 
-std::string spread_text(std::optional<Spread> const& s)
+std::string spread_text(std::optional<account::Spread> const& s)
 {
     return s ? fmt::format("{:.1f} / {:.1f} / {:.1f}", s->least, s->median, s->greatest) : "-";
 }
 
-std::string decisions_text(Account const& a)
+std::string decisions_text(account::Account const& a)
 {
     TextTable table({"decision", "", "trace s", "g/kWh", "reason"}, 2);
     std::size_t count = 0;
@@ -44,18 +44,18 @@ std::string grams_text(energy::Tally const& tally)
 }
 
 std::vector<std::string> site_row(std::string name, energy::Tally const& tally, WattHours inside,
-                                  Account const& a)
+                                  account::Account const& a)
 {
     std::vector<std::string> row{
         std::move(name), number(tally.energy.value / 1000, 3),
         tally.energy.value > 0 ? number(ratio(inside, tally.energy), 1, 100) : "-",
         number(tally.clean_share(), 1, 100), grams_text(tally)};
     for (auto const& s : a.always_on)
-        row.push_back(number(carbon_ratio(tally, s.range.front()), 2, 100));
+        row.push_back(number(account::carbon_ratio(tally, s.range.front()), 2, 100));
     return row;
 }
 
-std::string sites_text(Account const& a)
+std::string sites_text(account::Account const& a)
 {
     std::vector<std::string> head{"site", "kWh", "in windows %", "curtailed %", "gCO2"};
     for (auto const& s : a.always_on) head.push_back("% of on, " + printable(s.region));
@@ -66,7 +66,7 @@ std::string sites_text(Account const& a)
     return table.text();
 }
 
-std::string work_text(Account const& a)
+std::string work_text(account::Account const& a)
 {
     TextTable table({"site", "tokens", "rounds with others", "alone",
                      "open to first step, s (min / median / max)", "stop to exit, s"});
@@ -82,12 +82,13 @@ struct EdgeLimits {
     double beside;
 };
 
-std::string worst_text(Account const& a, char const* what, std::optional<Edge> WindowAccount::*edge,
+std::string worst_text(account::Account const& a, char const* what,
+                       std::optional<account::Edge> account::WindowAccount::*edge,
                        EdgeLimits limits)
 {
     std::string text;
     for (bool const beside : {false, true}) {
-        auto const spread = spread_of(a.windows, edge, beside);
+        auto const spread = account::spread_of(a.windows, edge, beside);
         text += fmt::format("{} {}", text.empty() ? "" : ";",
                             beside ? "while another site trained" : "with no other site training");
         if (!spread) {
@@ -101,25 +102,25 @@ std::string worst_text(Account const& a, char const* what, std::optional<Edge> W
     return fmt::format("  longest {}:{}\n", what, text);
 }
 
-std::string edges_text(Account const& a)
+std::string edges_text(account::Account const& a)
 {
     if (a.windows.empty()) return "";
     TextTable table({"window", "trace s", "open to first step, s", "another trained",
                      "stop to exit, s", "another trained"});
-    auto const took = [](std::optional<Edge> const& edge) {
+    auto const took = [](std::optional<account::Edge> const& edge) {
         return edge ? number(edge->took, 2) : std::string("-");
     };
-    auto const beside = [](std::optional<Edge> const& edge) {
+    auto const beside = [](std::optional<account::Edge> const& edge) {
         return std::string(!edge ? "-" : edge->beside ? "yes" : "no");
     };
     for (auto const& w : a.windows)
         table.add({printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start),
                    beside(w.start), took(w.stop), beside(w.stop)});
-    return table.text() + worst_text(a, "start", &WindowAccount::start, {8, 12}) +
-           worst_text(a, "stop", &WindowAccount::stop, {2, 4}) + "\n";
+    return table.text() + worst_text(a, "start", &account::WindowAccount::start, {8, 12}) +
+           worst_text(a, "stop", &account::WindowAccount::stop, {2, 4}) + "\n";
 }
 
-std::string always_on_text(Account const& a)
+std::string always_on_text(account::Account const& a)
 {
     if (a.always_on.empty()) {
         auto const why = a.missing.find("always_on");
@@ -131,7 +132,7 @@ std::string always_on_text(Account const& a)
         auto const& tally = s.range.front();
         table.add({printable(s.region), number(tally.energy.value / 1000, 3),
                    number(tally.clean_share(), 1, 100), grams_text(tally),
-                   number(carbon_ratio(a.total(), tally), 2, 100)});
+                   number(account::carbon_ratio(a.total(), tally), 2, 100)});
     }
     std::string text = table.text();
     if (a.lone_rate)
@@ -140,7 +141,7 @@ std::string always_on_text(Account const& a)
             a.tokens, *a.lone_rate);
     if (auto const why = a.missing.find("ratio"); why != a.missing.end())
         text += "  no percentages: " + why->second + "\n";
-    for (auto const& words : held_after_signal(a)) text += "  " + printable(words) + "\n";
+    for (auto const& words : account::held_after_signal(a)) text += "  " + printable(words) + "\n";
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
             text += fmt::format(
@@ -151,7 +152,7 @@ std::string always_on_text(Account const& a)
     return text;
 }
 
-std::string closing_text(Account const& a)
+std::string closing_text(account::Account const& a)
 {
     auto const& c = a.commits;
     std::string text = fmt::format(
@@ -207,7 +208,7 @@ std::string TextTable::text() const
     return out;
 }
 
-std::string summary_text(Account const& a)
+std::string summary_text(account::Account const& a)
 {
     return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) +
            "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + edges_text(a) + always_on_text(a) +

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "report/account.hpp"
+#include "account/account.hpp"
 
 namespace curtail::report {
 
@@ -26,6 +26,6 @@ class TextTable {
 
 /// What a person sees at the end of a run: decisions, sites, always-on, commits, loss. Foreign text
 /// is made printable.
-[[nodiscard]] std::string summary_text(Account const& account);
+[[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

@@ -4,11 +4,11 @@
 #include <exception>
 #include <map>
 
-#include "report/synthetic_run.hpp"
+#include "account/synthetic_run.hpp"
 
 int main(int argc, char** argv)
 {
-    using curtail::report::test::Synthetic;
+    using curtail::account::test::Synthetic;
     std::map<std::string, Synthetic> const kinds{
         {"demo", {}},
         {"empty", {.empty = true}},
@@ -22,7 +22,7 @@ int main(int argc, char** argv)
         return 64;
     }
     try {
-        curtail::report::test::write_synthetic_run(argv[2], kinds.at(argv[1]));
+        curtail::account::test::write_synthetic_run(argv[2], kinds.at(argv[1]));
     } catch (std::exception const& error) {
         std::fprintf(stderr, "make_run: %s\n", error.what());
         return 70;

@@ -3,13 +3,16 @@
 
 #include <gmock/gmock.h>
 
+#include "account/thin.hpp"
 #include "core/digest.hpp"
 #include "report/document.hpp"
-#include "report/thin.hpp"
 
 namespace curtail::report {
 namespace {
 
+using account::Account;
+using account::thin_dots;
+using account::thin_line;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;

@@ -2,9 +2,9 @@
 // curtail-report as a person calls it: where it writes, and what it never writes over.
 #include <gmock/gmock.h>
 
+#include "account/synthetic_run.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "report/synthetic_run.hpp"
 #include "support/child_process.hpp"
 
 namespace curtail::report {
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class Program : public testing::Test {
   protected:
-    Program() { test::write_synthetic_run(folder_.path(), {}); }
+    Program() { account::test::write_synthetic_run(folder_.path(), {}); }
 
     /// Answers the exit code; `printed` holds all that it said.
     int report(std::vector<std::string> const& more)

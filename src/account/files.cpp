@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "account/files.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/digest.hpp"
+#include "core/files.hpp"
+#include "core/text.hpp"
+
+namespace curtail::account {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<MetricsRow> parse_row(std::string_view line)
+{
+    auto const value = json::parse(line, "metrics");
+    auto const* object = value ? value->as_object() : nullptr;
+    if (object == nullptr) return std::nullopt;
+    bool good = true;
+    auto const number = [&](char const* key) {
+        auto const* found = object->find(key);
+        auto const n = found != nullptr ? found->as_number() : std::nullopt;
+        good = good && n && std::isfinite(*n);
+        return n.value_or(0);
+    };
+    auto const* loss = object->find("loss");
+    bool const no_loss = loss != nullptr && *loss == json::Value();
+    auto const* time = object->find("time");
+    auto const moment =
+        parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
+    MetricsRow const row{moment.value_or(Time{}),
+                         static_cast<std::int64_t>(number("step")),
+                         static_cast<std::int64_t>(number("round")),
+                         static_cast<std::int64_t>(number("tokens")),
+                         static_cast<std::int64_t>(number("progress_tokens")),
+                         no_loss ? std::nullopt : std::optional(number("loss")),
+                         number("step_s")};
+    if (!moment || !good || row.step_s < 0 || row.tokens < 0) return std::nullopt;
+    return row;
+}
+
+/// A JSON file that need not be there yet.
+Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
+{
+    auto const content =
+        read_file_if_there(path, static_cast<std::int64_t>(json::document_limits.bytes));
+    if (!content) return tl::unexpected(content.error());
+    if (!*content) return std::optional<json::Value>{};
+    auto value = json::parse(**content, path.string());
+    if (!value) return tl::unexpected(value.error());
+    return std::optional(std::move(*value));
+}
+
+/// Where `file:///folder` points.
+fs::path store_folder(std::string const& url) { return url.substr(std::string("file://").size()); }
+
+Result<void> read_sites(RunFiles& files)
+{
+    for (auto const& site : files.run.sites) {
+        auto const folder = files.run.site_folder(site.site);
+        auto events = read_events(folder / "events.jsonl");
+        if (!events) return tl::unexpected(events.error());
+        auto metrics = read_metrics(folder / "metrics.jsonl");
+        if (!metrics) return tl::unexpected(metrics.error());
+        files.broken_lines += events->broken_lines + metrics->broken_lines;
+        files.sites.push_back({std::move(events->events), std::move(metrics->rows)});
+    }
+    return {};
+}
+
+/// A file's name for people: what is not text in it is written out, so that the document stays
+/// UTF-8.
+std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
+
+fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
+
+Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
+{
+    if (path) {
+        auto const trace = signals::read_trace(*path);
+        if (!trace) return tl::unexpected(trace.error());
+        files.trace = by_region(*trace);
+        files.trace_name = name_of(*path);
+        files.whole_trace = true;
+        return {};
+    }
+    auto samples = read_samples(samples_file(files.run), files.run.sites);
+    if (!samples) return tl::unexpected(samples.error());
+    files.broken_lines += samples->broken_lines;
+    if (samples->regions.empty()) return {};
+    files.trace = std::move(samples->regions);
+    files.trace_name = "samples the poller used" +
+                       (samples->providers.empty() ? "" : ", from " + samples->providers);
+    return {};
+}
+
+/// How far the poller has decided, from its state; more than this is not the report's business, so
+/// this is no strict schema.
+Result<void> read_poller_state(RunFiles& files)
+{
+    auto const state = parse_if_there(files.run.poller_folder() / "state.json");
+    if (!state) return tl::unexpected(state.error());
+    auto const* object = *state ? (*state)->as_object() : nullptr;
+    auto const* sites = object != nullptr ? object->find("sites") : nullptr;
+    if (sites == nullptr || sites->as_array() == nullptr) return {};
+    for (auto const& site : *sites->as_array()) {
+        auto const* until =
+            site.as_object() != nullptr ? site.as_object()->find("evaluated_until") : nullptr;
+        auto const time =
+            parse_time(until != nullptr && until->as_text() != nullptr ? *until->as_text() : "");
+        if (!time) return {};
+        files.evaluated_until = std::min(files.evaluated_until.value_or(*time), *time);
+    }
+    return {};
+}
+
+/// What the figures follow from, so that another person can see that it is the same.
+Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const& name)
+{
+    auto const content = read_file_if_there(path);
+    if (!content) return tl::unexpected(content.error());
+    if (*content)
+        files.digests.emplace_back(
+            name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
+    return {};
+}
+
+Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
+{
+    std::vector<std::pair<fs::path, std::string>> named{{files.run.file, name_of(files.run.file)}};
+    named.emplace_back(trace ? *trace : samples_file(files.run),
+                       trace ? name_of(*trace) : "poller signals.jsonl");
+    named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json",
+                       "store run.json");
+    named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
+    named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");
+    for (auto const& site : files.run.sites)
+        for (char const* file : {"events.jsonl", "metrics.jsonl"})
+            named.emplace_back(files.run.site_folder(site.site) / file,
+                               site.site.value + " " + file);
+    for (auto const& [path, name] : named)
+        if (auto added = add_digest(files, path, name); !added) return added;
+    return {};
+}
+
+}  // namespace
+
+Result<MetricsFile> read_metrics(fs::path const& path)
+{
+    auto const content = read_file_if_there(path);
+    if (!content) return tl::unexpected(content.error());
+    MetricsFile file;
+    if (!*content) return file;
+    for (auto line : split(**content, '\n')) {
+        if (trim(line).empty()) continue;
+        if (auto const row = parse_row(line)) file.rows.push_back(*row);
+        else ++file.broken_lines;
+    }
+    return file;
+}
+
+Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file)
+{
+    RunFiles files;
+    auto run = config::read_run(run_file);
+    if (!run) return tl::unexpected(run.error());
+    files.run = std::move(*run);
+    auto const clock = read_clock(files.run.folder);
+    if (!clock) return tl::unexpected(clock.error());
+    files.clock = *clock;
+    auto poller = read_events(files.run.poller_folder() / "events.jsonl");
+    if (!poller) return tl::unexpected(poller.error());
+    files.poller = std::move(poller->events);
+    files.broken_lines = poller->broken_lines;
+    if (auto read = read_sites(files); !read) return tl::unexpected(read.error());
+    auto chain = read_chain(store_folder(files.run.store), files.run.run);
+    if (!chain) return tl::unexpected(chain.error());
+    files.commits = std::move(*chain);
+    auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
+    if (!evaluation) return tl::unexpected(evaluation.error());
+    files.held_out = *evaluation;
+    if (auto read = read_poller_state(files); !read) return tl::unexpected(read.error());
+    if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
+    if (auto added = add_digests(files, trace_file); !added) return tl::unexpected(added.error());
+    return files;
+}
+
+Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
+{
+    auto const value = parse_if_there(path);
+    if (!value) return tl::unexpected(value.error());
+    auto const* object = *value ? (*value)->as_object() : nullptr;
+    if (object == nullptr) return std::optional<HeldOut>{};
+    // More keys than these are not the report's business, so this is no strict schema.
+    auto const number = [&](char const* key) -> std::optional<double> {
+        auto const* found = object->find(key);
+        return found != nullptr ? found->as_number() : std::nullopt;
+    };
+    auto const loss = number("held_out_loss_nats");
+    auto const entropy = number("unigram_entropy_nats");
+    if (!loss || !entropy)
+        return fail(ExitCode::data, path.string(),
+                    "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
+                    "run `curtail-model evaluate` again");
+    auto const integer = [&](char const* key) -> std::optional<std::int64_t> {
+        auto const value_of = number(key);
+        return value_of ? std::optional(static_cast<std::int64_t>(*value_of)) : std::nullopt;
+    };
+    HeldOut held;
+    held.commit = integer("commit").value_or(0);
+    held.trained_tokens = integer("trained_tokens");
+    held.loss = *loss;
+    held.unigram_entropy = *entropy;
+    held.tokens = integer("tokens").value_or(0);
+    held.bits_per_byte = number("bits_per_byte");
+    return std::optional(held);
+}
+
+}  // namespace curtail::account

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "account/account.hpp"
+#include "account/trace.hpp"
+#include "config/run.hpp"
+#include "core/clock_file.hpp"
+#include "core/events.hpp"
+
+/// What a run left in its folder, read as it stands (docs/report.md lists the files). A run in
+/// progress is a valid run.
+namespace curtail::account {
+
+/// One optimizer step, a line of metrics.jsonl.
+struct MetricsRow {
+    Time time;  ///< real, at the end of the step
+    std::int64_t step{};
+    std::int64_t round{};
+    std::int64_t tokens{};       ///< of this step
+    std::int64_t progress{};     ///< tokens in the committed model plus own work
+    std::optional<double> loss;  ///< nats per token; nothing if it was not finite
+    double step_s{};             ///< real seconds it took
+};
+
+struct SiteFiles {
+    std::vector<Event> events;
+    std::vector<MetricsRow> metrics;
+};
+
+/// What the report needs of a contribution that a commit decided.
+struct Contribution {
+    SiteId site;
+    std::string member;
+    std::int64_t seq{};
+    bool included{true};
+    std::string refusal;  ///< why not
+    std::int64_t tokens{};
+    std::int64_t steps{};
+    double norm{};
+};
+
+/// What the report needs of a commit.
+struct CommitLine {
+    enum class Kind { genesis, roster, merge };
+    std::int64_t number{};
+    Kind kind{Kind::genesis};
+    bool complete{false};
+    std::int64_t round{};
+    std::int64_t tokens{};  ///< in the committed model
+    std::vector<Contribution> contributions;
+    Time time;
+};
+
+struct RunFiles {
+    config::Run run;
+    std::optional<TimeScale> clock;  ///< of a replay; absent: real time
+    std::vector<Event> poller;
+    std::vector<SiteFiles> sites;  ///< as run.sites
+    std::vector<CommitLine> commits;
+    std::vector<RegionTrace> trace;  ///< given, or the poller's own samples; empty: neither
+    std::string trace_name;          ///< for people: where it is from
+    bool whole_trace{false};  ///< `trace` is a recorded one, not what the poller has seen so far
+    std::optional<Time>
+        evaluated_until;  ///< signal time up to which the poller has decided every site's window
+    std::optional<HeldOut> held_out;
+    std::vector<std::pair<std::string, std::string>>
+        digests;  ///< file name, SHA-256 and size of what was read
+    int broken_lines{
+        0};  ///< of all JSON-lines files: cut short by a crash, or not what they should be
+};
+
+/// Reads everything. A file that is not there yet is empty; one that is damaged is an error, except
+/// lines of JSON-lines files, which are counted and left out.
+[[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
+                                        std::optional<std::filesystem::path> const& trace_file);
+
+/// Metrics of one site: whole lines, and how many were not.
+struct MetricsFile {
+    std::vector<MetricsRow> rows;
+    int broken_lines{0};
+};
+[[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
+/// The samples that the poller used, one JSON object a line:
+/// `{"region","time","intensity_gco2_per_kwh","provider"}`, `time` on the signal's clock. By
+/// region, in order of time; of equal times the last counts. Between samples further apart than a
+/// site of the region lets one be old there is no signal, and nothing is drawn from one to the
+/// other.
+struct SampleFile {
+    std::vector<RegionTrace> regions;
+    std::string providers;  ///< their names, comma between
+    int broken_lines{0};
+};
+[[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path,
+                                              std::vector<config::Site> const& sites);
+/// What `curtail-model evaluate` wrote; nothing if the file is not there.
+[[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
+/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is
+/// none. `protocol` if one is damaged, does not follow from the one before, or is missing while
+/// there are later ones.
+[[nodiscard]] Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store,
+                                                         RunId const& run);
+
+}  // namespace curtail::account

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reference/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "windows/replay.hpp"
+
+namespace curtail::reference {
+namespace {
+
+constexpr GramsPerKwh threshold{100};
+constexpr double smoothing = 0.99;
+
+double upper_median(std::vector<double> values)
+{
+    if (values.empty()) throw std::invalid_argument("the median of nothing");
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+std::vector<double> perplexities(std::vector<LoggedStep> const& steps)
+{
+    std::vector<double> out;
+    out.reserve(steps.size());
+    for (auto const& s : steps) out.push_back(s.perplexity);
+    return out;
+}
+
+energy::IntensitySeries held(account::RegionTrace const& trace)
+{
+    return energy::IntensitySeries{trace.points, energy::PastEnds::hold};
+}
+
+class Table {
+  public:
+    void add(std::string key, std::string label, double value, std::string unit = {})
+    {
+        figures_.push_back({std::move(key), std::move(label), value, std::move(unit)});
+    }
+    std::vector<Figure> take() { return std::move(figures_); }
+
+  private:
+    std::vector<Figure> figures_;
+};
+
+void add_energy(Table& table, Logs const& logs, History const& history)
+{
+    auto const energy = energy_of(logs, history);
+    auto const& baseline = energy.always_on.begin()->second.energy;
+    table.add("co2_kg", "emissions, curtailment-aware", energy.run.carbon.value / 1000, "kg");
+    for (auto const& t : logs.trace)
+        table.add("baseline_co2_kg." + t.region.value, "emissions, always on, " + t.region.value,
+                  energy.always_on.at(t.region.value).carbon.value / 1000, "kg");
+    for (auto const& t : logs.trace)
+        table.add("ratio_percent." + t.region.value, "ours of always on, " + t.region.value,
+                  100 * energy.ratio_to(t.region.value), "%");
+    table.add("energy_kwh", "energy, curtailment-aware", energy.run.energy.value / 1000, "kWh");
+    table.add("baseline_energy_kwh", "energy, always on", baseline.value / 1000, "kWh");
+    table.add("curtailed_share", "curtailed share of energy, curtailment-aware",
+              energy.run.clean_share().value());
+    for (auto const& t : logs.trace)
+        table.add("baseline_curtailed_share." + t.region.value,
+                  "curtailed share of energy, always on, " + t.region.value,
+                  energy.always_on.at(t.region.value).clean_share().value());
+}
+
+void add_training(Table& table, Logs const& logs)
+{
+    auto const perplexity = perplexity_of(logs);
+    table.add("best_perplexity", "best smoothed perplexity, curtailment-aware", perplexity.run);
+    table.add("best_perplexity.one_site", "best smoothed perplexity, one site always on",
+              perplexity.one_site);
+    table.add("best_perplexity.two_sites", "best smoothed perplexity, two sites always on",
+              perplexity.two_sites);
+    Time last = logs.zero;
+    for (auto const& steps : logs.steps) last = std::max(last, steps.back().time);
+    table.add("wall_time_s", "wall time, curtailment-aware", logs.seconds(last), "s");
+    table.add("wall_time_s.one_site", "wall time, one site always on",
+              logs.seconds(logs.one_site.back().time), "s");
+    table.add("wall_time_s.two_sites", "wall time, two sites always on",
+              logs.seconds(logs.two_sites.back().time), "s");
+    table.add("step_s.one_site", "seconds per step, one site always on",
+              seconds_per_step(logs.one_site), "s");
+    table.add("step_s.two_sites", "seconds per step, two sites always on",
+              seconds_per_step(logs.two_sites), "s");
+}
+
+void add_rounds(Table& table, Logs const& logs, History const& history)
+{
+    auto const times = round_times(logs, history);
+    table.add("round_s", "round with two sites, median duration", times.duration, "s");
+    table.add("round_training_s", "round with two sites, training part", times.training, "s");
+    table.add("round_before_s", "round with two sites, before its first step",
+              times.before_first_step, "s");
+    table.add("round_after_s", "round with two sites, after its last step", times.after_last_step,
+              "s");
+    table.add("round_merge_s", "averaging", times.merge, "s");
+}
+
+void add_range(Table& table, std::string const& key, std::string const& label,
+               std::vector<double> const& values)
+{
+    if (values.empty()) return;
+    auto const [least, greatest] = std::minmax_element(values.begin(), values.end());
+    table.add(key + "_min_s", label + ", shortest", *least, "s");
+    table.add(key + "_max_s", label + ", longest", *greatest, "s");
+}
+
+/// What our own detector decides on the whole trace, with the reference's settings, in trace time.
+void add_decisions(Table& table, Logs const& logs)
+{
+    struct Turn {
+        double at;
+        std::size_t client;
+    };
+    std::vector<Turn> opens, closes;
+    for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
+        std::vector<windows::Reading> readings;
+        for (auto const& point : logs.find({Logs::regions[c]})->points)
+            readings.push_back({point.time, point.intensity});
+        auto const replay =
+            windows::replay({}, readings.front().time, readings, {}, readings.back().time);
+        for (auto const& change : replay.changes) {
+            if (change.from == windows::Phase::closed)
+                opens.push_back({logs.seconds(change.time), c});
+            if (change.to == windows::Phase::closed)
+                closes.push_back({logs.seconds(change.time), c});
+        }
+    }
+    for (auto* turns : {&opens, &closes}) {
+        std::sort(turns->begin(), turns->end(),
+                  [](Turn const& a, Turn const& b) { return a.at < b.at; });
+        bool const open = turns == &opens;
+        table.add(open ? "detector_opens" : "detector_closes",
+                  open ? "openings by the detector on the whole trace" : "closings by the detector",
+                  static_cast<double>(turns->size()));
+        for (std::size_t i = 0; i < turns->size(); ++i)
+            table.add(fmt::format("{}.{}", open ? "detector_open_s" : "detector_close_s", i + 1),
+                      fmt::format("trace time, {} {}", Logs::clients[(*turns)[i].client],
+                                  open ? "opens" : "closes"),
+                      (*turns)[i].at, "s");
+    }
+}
+
+void add_windows(Table& table, Logs const& logs, History const& history)
+{
+    int number = 0;
+    std::vector<double> starts;
+    std::vector<double> provisioning;
+    std::vector<double> connections;
+    std::vector<double> first_steps;
+    for (auto const& w : history.windows) {
+        auto const key = std::to_string(++number);
+        std::string const client = Logs::clients[w.client];
+        table.add("open_s." + key, "window " + key + ", " + client + " opens",
+                  logs.seconds(w.decision), "s");
+        if (w.drain) {
+            table.add("turned_dirty_s." + key, "window " + key + ", " + client + " turned dirty",
+                      logs.seconds(w.turned_dirty.back()), "s");
+            table.add("close_s." + key, "window " + key + ", " + client + " closes",
+                      logs.seconds(*w.drain), "s");
+        }
+        if (w.connected) {
+            connections.push_back(seconds_between(w.ready, *w.connected));
+            first_steps.push_back(seconds_between(*w.connected, w.first_step));
+        }
+        provisioning.push_back(seconds_between(w.decision, w.ready));
+        starts.push_back(seconds_between(w.decision, w.first_step));
+    }
+    table.add("provisioning_s", "provisioning", upper_median(provisioning), "s");
+    add_range(table, "connection", "connection of a provisioned client", connections);
+    add_range(table, "first_step", "connection to first step", first_steps);
+    add_range(table, "startup", "window open to first step", starts);
+    table.add("end_s", "last event", logs.seconds(history.end), "s");
+}
+
+}  // namespace
+
+double least_smoothed(std::vector<double> const& values, double a)
+{
+    double smoothed = values.at(0);
+    double least = smoothed;
+    for (double const value : values) {
+        if (&value != values.data()) smoothed = a * smoothed + (1 - a) * value;
+        least = std::min(least, smoothed);
+    }
+    return least;
+}
+
+Energy energy_of(Logs const& logs, History const& history)
+{
+    energy::PowerByState const power;
+    Energy out;
+    auto const last = std::max(history.end, logs.one_site.back().time);
+    out.grid = {logs.zero, Millis{60'000},
+                static_cast<std::size_t>((last - logs.zero) / Millis{60'000}) + 2};
+    for (std::size_t c = 0; c < out.power.size(); ++c) {
+        out.power[c] =
+            energy::power_on_grid(history.provisioned[c], history.training[c], power, out.grid);
+        auto const intensity = held(*logs.find({Logs::regions[c]}));
+        out.clients[c] = energy::tally_on_grid(out.power[c], out.grid, intensity, threshold);
+        out.run += out.clients[c];
+    }
+    std::vector<energy::Interval> const whole{
+        {logs.one_site.front().time, logs.one_site.back().time}};
+    out.one_site = energy::power_on_grid({}, whole, power, out.grid);
+    for (auto const& trace : logs.trace)
+        out.always_on[trace.region.value] =
+            energy::tally_on_grid(out.one_site, out.grid, held(trace), threshold);
+    return out;
+}
+
+Perplexity perplexity_of(Logs const& logs)
+{
+    std::map<Time, std::pair<double, int>> by_time;
+    for (auto const& steps : logs.steps)
+        for (auto const& s : steps) {
+            auto& [sum, count] = by_time[s.time];
+            sum += s.perplexity;
+            ++count;
+        }
+    std::vector<double> averaged;
+    averaged.reserve(by_time.size());
+    for (auto const& [time, sum] : by_time) averaged.push_back(sum.first / sum.second);
+    return {least_smoothed(averaged, smoothing),
+            least_smoothed(perplexities(logs.one_site), smoothing),
+            least_smoothed(perplexities(logs.two_sites), smoothing)};
+}
+
+double seconds_per_step(std::vector<LoggedStep> const& steps)
+{
+    return seconds_between(steps.front().time, steps.back().time) /
+           static_cast<double>(steps.back().step - steps.front().step);
+}
+
+RoundTimes round_times(Logs const& logs, History const& history)
+{
+    std::vector<double> spans;
+    std::vector<double> durations;
+    std::vector<double> training;
+    std::vector<double> merges;
+    for (auto const& r : history.rounds) {
+        if (!r.joint()) continue;
+        spans.push_back(seconds_between(r.start, r.end));
+        for (auto const& part : r.parts) training.push_back(part.training.count());
+        if (!r.merged) continue;
+        durations.push_back(seconds_between(r.start, *r.merged));
+        merges.push_back(seconds_between(r.end, *r.merged));
+    }
+    // One round waited 3.6 h for a contribution of a site that had left: it says nothing about the
+    // usual edges.
+    double const longest = 2 * upper_median(spans);
+    std::vector<double> before;
+    std::vector<double> after;
+    for (auto const& r : history.rounds) {
+        if (!r.joint() || seconds_between(r.start, r.end) >= longest) continue;
+        Time first = r.end;
+        Time last = r.start;
+        for (auto const& part : r.parts) {
+            first = std::min(first, part.first_step);
+            last = std::max(last, part.last_step);
+        }
+        before.push_back(seconds_between(r.start, first));
+        after.push_back(seconds_between(last, r.end));
+    }
+    return {spans.size(),           upper_median(durations),
+            upper_median(training), upper_median(before) - seconds_per_step(logs.one_site),
+            upper_median(after),    upper_median(merges)};
+}
+
+std::vector<Figure> figures_of(Logs const& logs, History const& history)
+{
+    Table table;
+    add_energy(table, logs, history);
+    add_training(table, logs);
+    add_rounds(table, logs, history);
+    add_windows(table, logs, history);
+    add_decisions(table, logs);
+    return table.take();
+}
+
+std::string figures_text(std::vector<Figure> const& figures)
+{
+    std::size_t width = 0;
+    for (auto const& f : figures) width = std::max(width, f.label.size());
+    std::string text;
+    for (auto const& f : figures)
+        text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", f.label, width, f.value,
+                            f.unit.empty() ? "" : " ", f.unit);
+    return text;
+}
+
+json::Object figures_json(std::vector<Figure> const& figures)
+{
+    json::Object out;
+    for (auto const& f : figures)
+        out.set(f.key, json::Object{{"value", f.value}, {"unit", f.unit}, {"label", f.label}});
+    return out;
+}
+
+}  // namespace curtail::reference

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a site holds devices and what it does with them, from the trainer's, the poller's and the
+// launcher's words; and a run's status.
+#include <gmock/gmock.h>
+
+#include "account/small_run.hpp"
+#include "report/tables.hpp"
+
+namespace curtail::account {
+namespace {
+
+using energy::State;
+using energy::StateInterval;
+using report::summary_text;
+using test::at;
+using test::event;
+using test::small_run;
+using test::state;
+using test::step;
+using testing::ElementsAre;
+
+StateInterval held(State what, double from, double to) { return {what, {at(from), at(to)}}; }
+
+std::string text(double hours) { return format_time(at(hours)); }
+
+std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Event> const& poller,
+                                  std::vector<MetricsRow> const& rows = {}, double run_end = 9)
+{
+    std::vector<StateInterval> out;
+    for (auto const& job : jobs_of(own, poller, {"EAST"}))
+        for (auto const& s : states_of(job, rows, at(run_end))) out.push_back(s);
+    return out;
+}
+
+std::vector<Event> const trained{state(1, "EAST", "starting"), state(2, "EAST", "training")};
+std::vector<Event> with_exit(double hours)
+{
+    auto events = trained;
+    events.push_back(event(hours, "trainer-exit", "EAST", {{"code", 0}}));
+    return events;
+}
+
+TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLauncherTookItsDevices)
+{
+    std::vector<Event> const poller{
+        event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
+    EXPECT_THAT(states(trained, poller, {step(2.5, 1, 60), step(3, 1, 60)}),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
+                            held(State::idle, 3, 4)));
+}
+
+TEST(Jobs, AKilledTrainerOfWhichOnlyThePollerKnowsIsIdleUntilItSawTheEnd)
+{
+    std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}})};
+    EXPECT_THAT(states(trained, poller, {step(3, 1, 60)}),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
+                            held(State::idle, 3, 5)));
+    EXPECT_THAT(states(trained, poller),
+                ElementsAre(held(State::starting, 1, 2), held(State::idle, 2, 5)))
+        << "no step was made";
+}
+
+TEST(Jobs, DevicesAreHeldFromTheLaunchersStartToItsEnd)
+{
+    std::vector<Event> const poller{
+        event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
+        event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.5)}}),
+        event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(3.5)}})};
+    EXPECT_THAT(states(with_exit(3), poller),
+                ElementsAre(held(State::starting, 0.5, 2), held(State::training, 2, 3),
+                            held(State::draining, 3, 3.5)));
+}
+
+TEST(Jobs, ALaunchersWholeSecondsAreHeldAgainstWhatIsKnown)
+{
+    std::vector<Event> const poller{
+        event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
+        event(0.75, "job-started", "EAST", {{"job", "1"}, {"started", text(0.2)}}),
+        event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(2.9)}})};
+    EXPECT_THAT(states(with_exit(3), poller),
+                ElementsAre(held(State::starting, 0.25, 2), held(State::training, 2, 3)))
+        << "no job begins before it is submitted, and none ends before its trainer's last word";
+}
+
+TEST(Jobs, WithoutTheLaunchersTimesThePollerAndTheTrainerCount)
+{
+    std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "1"}}),
+                                    event(4, "job-ended", "EAST", {{"job", "1"}})};
+    EXPECT_THAT(states(with_exit(3), poller),
+                ElementsAre(held(State::starting, 0.75, 2), held(State::training, 2, 3)));
+}
+
+TEST(Jobs, AStartThatThePollerSawAfterTheTrainersExitIsNoSecondJob)
+{
+    std::vector<Event> const poller{event(3.5, "job-started", "EAST", {{"job", "1"}}),
+                                    event(3.6, "job-ended", "EAST", {{"job", "1"}})};
+    EXPECT_EQ(jobs_of(with_exit(3), poller, {"EAST"}).size(), 1U);
+}
+
+TEST(Jobs, AJobThatDiedBeforeItsTrainerSpokeHeldDevicesToo)
+{
+    std::vector<Event> const poller{
+        event(0.75, "job-started", "EAST", {{"job", "7"}, {"started", text(0.5)}}),
+        event(2, "job-failed", "EAST", {{"job", "7"}, {"ended", text(1.5)}})};
+    EXPECT_THAT(states({}, poller), ElementsAre(held(State::starting, 0.5, 1.5)));
+}
+
+TEST(Jobs, ARunningOneGoesOnToTheEndOfTheRecord)
+{
+    EXPECT_THAT(states(trained, {}, {step(3, 1, 60)}, 3),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
+}
+
+TEST(Edges, AreToldApartByWhetherAnotherSiteWasInItsRounds)
+{
+    auto files = small_run();
+    files.sites[0].events.push_back(event(0.75, "first-step", "EAST"));
+    files.sites[1].events.push_back(event(1.5, "first-step", "WEST"));
+    auto const account = account_of(files);
+    ASSERT_EQ(account.windows.size(), 2U);
+    EXPECT_NEAR(account.windows[0].start->took, 2700, 1e-9);
+    EXPECT_FALSE(account.windows[0].start->beside);
+    EXPECT_NEAR(account.windows[1].start->took, 1800, 1e-9);
+    EXPECT_TRUE(account.windows[1].start->beside);
+    EXPECT_TRUE(account.windows[0].stop->beside);
+    EXPECT_EQ(spread_of(account.windows, &WindowAccount::start, true)->greatest, 1800);
+}
+
+class Windows : public testing::Test {
+  protected:
+    static Event open(double hours, char const* id)
+    {
+        return event(hours, "window-open", "EAST", {{"window", id}});
+    }
+    void forget_the_closing()
+    {
+        files.poller.erase(files.poller.begin() + 2);
+        for (auto const& e : files.poller)
+            ASSERT_FALSE(e.type == "window-close" && e.site == "EAST");
+    }
+    std::vector<Span> of_east() const
+    {
+        std::vector<Span> out;
+        for (auto const& w : account_of(files).windows)
+            if (w.site == 0) out.push_back({w.open_s / 3600, w.close_s.value_or(-1) / 3600});
+        return out;
+    }
+    double share() const { return account_of(files).sites[0].ledger.inside_share().value_or(0); }
+    RunFiles files{small_run()};
+};
+
+TEST_F(Windows, ThatWereOpenedTwiceAreOne)
+{
+    files.poller.push_back(open(0.5, "e"));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 2}));
+    EXPECT_NEAR(share(), 3.2 / 3.4, 1e-12);
+}
+
+TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheNextOpening)
+{
+    forget_the_closing();
+    files.poller.push_back(open(1, "later"));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 1}, Span{1, -1.0 / 3600}));
+    EXPECT_NEAR(share(), 1, 1e-12) << "never more than all";
+}
+
+TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
+{
+    forget_the_closing();
+    files.poller.push_back(
+        event(1.5, "decision", "EAST",
+              {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
+    EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
+}
+
+class Doubts : public testing::Test {
+  protected:
+    /// What the account says about figures that may be wrong, by its notes.
+    std::vector<std::string> texts() const
+    {
+        std::vector<std::string> out;
+        for (auto const& [title, text] : account_of(files).notes)
+            if (title == "Doubtful") out.push_back(text);
+        return out;
+    }
+    RunFiles files{small_run()};
+};
+
+TEST_F(Doubts, AreNoneInASoundRecord) { EXPECT_THAT(texts(), testing::IsEmpty()); }
+
+TEST_F(Doubts, AreSaidWhereAClockWasSetBack)
+{
+    files.sites[0].metrics.push_back(step(1.9, 900, 60));
+    files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
+    EXPECT_THAT(texts(),
+                ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
+                            testing::HasSubstr("clock of EAST was set back by 360.0 s")));
+    EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("doubtful: the clock of EAST"));
+}
+
+TEST_F(Doubts, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
+{
+    files.sites[0].events.insert(
+        files.sites[0].events.begin() + 2,
+        event(1.5, "state", "EAST", {{"state", "training"}, {"job", "2"}}));
+    EXPECT_THAT(
+        texts(),
+        ElementsAre(testing::HasSubstr("two jobs of EAST held devices at once for 3600.0 real s")));
+}
+
+class Status : public testing::Test {
+  protected:
+    std::string word() const { return account_of(files).status; }
+    void leave_west_open()
+    {
+        files.poller.erase(files.poller.begin() + 4);
+        ASSERT_EQ(files.poller.back().site, "WEST");
+    }
+    RunFiles files{small_run()};
+};
+
+TEST_F(Status, IsRestingWhileNoWindowIsOpenAndNothingIsOver) { EXPECT_EQ(word(), "resting"); }
+
+TEST_F(Status, IsWaitingForDevicesWhereAWindowIsOpenWithoutAJob)
+{
+    leave_west_open();
+    EXPECT_EQ(word(), "waiting for devices");
+}
+
+TEST_F(Status, IsStoppedWhereAJobWasStoppedInAnOpenWindow)
+{
+    leave_west_open();
+    files.poller.push_back(event(3.0, "job-drained", "WEST",
+                                 {{"window", "w"}, {"job", "1"}, {"why", "asked to stop"}}));
+    EXPECT_EQ(word(), "stopped");
+    files.poller.push_back(event(3.2, "job-submitted", "WEST", {{"window", "w"}, {"job", "2"}}));
+    EXPECT_EQ(word(), "waiting for devices");
+}
+
+TEST_F(Status, IsFinishedOnlyWithTheWholeReplayBehindItOrTheLastCommit)
+{
+    files.clock = TimeScale{at(0), at(0), 1};
+    files.evaluated_until = at(3.9);
+    EXPECT_EQ(word(), "resting");
+    files.evaluated_until = at(4);
+    EXPECT_EQ(word(), "finished");
+    files.whole_trace = false;
+    EXPECT_EQ(word(), "resting");
+    files.commits.back().complete = true;
+    EXPECT_EQ(word(), "complete");
+}
+
+TEST_F(Status, IsRunningWhileAJobHoldsDevices)
+{
+    files.sites[1].events.pop_back();
+    files.poller.pop_back();
+    EXPECT_EQ(word(), "running");
+}
+
+class Evaluation : public testing::Test {
+  protected:
+    Account account(std::int64_t commit, std::int64_t tokens)
+    {
+        auto files = small_run();
+        files.held_out = HeldOut{commit, {}, tokens, 4, 6, 100, {}};
+        return account_of(files);
+    }
+};
+
+TEST_F(Evaluation, OfTheNewestModelIsShownAsSuch)
+{
+    auto const fresh = account(2, 7200);
+    ASSERT_TRUE(fresh.held_out);
+    EXPECT_FALSE(fresh.held_out->newer);
+}
+
+TEST_F(Evaluation, OfAnOlderCommitSaysSo)
+{
+    auto const stale = account(1, 0);
+    ASSERT_TRUE(stale.held_out);
+    EXPECT_EQ(stale.held_out->newer, 2);
+    EXPECT_THAT(stale.notes, testing::Contains(testing::Pair(
+                                 "Held-out loss", testing::HasSubstr("commit 2 by now"))));
+}
+
+TEST_F(Evaluation, OfAnotherRunIsNotShown)
+{
+    for (auto const& foreign : {account(9, 7200), account(2, 7100)}) {
+        EXPECT_FALSE(foreign.held_out);
+        EXPECT_EQ(foreign.missing.count("held_out"), 1U);
+    }
+}
+
+}  // namespace
+}  // namespace curtail::account
