@@ -41,8 +41,8 @@ class SiteTrain : public testing::Test {
     void SetUp() override
     {
         ASSERT_TRUE(make_folder(folder_ / "bin"));
-        std::filesystem::create_symlink(CURTAIL_BIN_DIR "/curtail-poll",
-                                        folder_ / "bin/curtail-poll");
+        for (std::string const name : {"curtail-poll", "curtail-block-signals"})
+            std::filesystem::create_symlink(CURTAIL_BIN_DIR "/" + name, folder_ / "bin" / name);
         ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
         setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
         for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID",
@@ -135,7 +135,7 @@ TEST_F(SiteTrain, RanksThatShareACpuAreSaid)
     unsetenv("SLURM_JOB_NUM_NODES");
     EXPECT_EQ(run({demo, "SPP_TX"}), 0);
     EXPECT_THAT(log(), HasSubstr("2 ranks share the 1 CPU(s) of this job and wait for each other; "
-                                 "ask for more: sbatch -n 2\n"));
+                                 "request more with sbatch -n 2\n"));
     EXPECT_EQ(count("mpirun -n 2 "), 3) << log();
     unsetenv("SLURM_CPUS_ON_NODE");
 }
@@ -163,7 +163,7 @@ TEST_F(SiteTrain, TmpdirOfAnotherMachineIsNotUsed)
     EXPECT_EQ(run_with(folder_.path()), 0);
     EXPECT_THAT(log(), HasSubstr("; TMPDIR " + folder_.path().string() + "\n"));
     EXPECT_EQ(run_with(folder_ / "gone"), 0);
-    EXPECT_THAT(log(), HasSubstr("gone is no folder of"));
+    EXPECT_THAT(log(), HasSubstr("gone is not a writable folder on"));
     EXPECT_THAT(log(), HasSubstr("; TMPDIR not set\n"));
 }
 
