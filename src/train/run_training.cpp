@@ -7,7 +7,7 @@
 
 #include "core/clock.hpp"
 #include "model/initialize.hpp"
-#include "train/payload_layout.hpp"
+#include "model/payload_layout.hpp"
 #include "train/round_thread.hpp"
 #include "train/snapshot_owner.hpp"
 
@@ -219,7 +219,7 @@ Result<bool> train_in_run(Crew& crew, LeaderContext const& context, rounds::RunS
     RoundThread thread(
         std::move(site),
         {store,
-         payload_layout(context.run.run, context.run.model),
+         model::payload_layout(context.run.run, context.run.model),
          initial,
          {},
          context.recorder,

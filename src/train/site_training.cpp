@@ -6,13 +6,13 @@
 
 #include <thread>
 
+#include "config/run_spec.hpp"
 #include "core/build_info.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "model/initialize.hpp"
 #include "train/agreement.hpp"
-#include "train/run_spec.hpp"
 #include "train/run_training.hpp"
 #include "train/snapshot_owner.hpp"
 
@@ -137,8 +137,8 @@ Result<void> lead(SiteTraining const& how, Prepared& prepared, Crew& crew, Recor
     if (auto resumed = resume(crew, context, store->get()); !resumed) return resumed;
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(run.model)) names.push_back(place.name);
-    auto const spec =
-        make_run_spec(run, prepared.manifest, prepared.loader.blocks_per_epoch(), std::move(names));
+    auto const spec = config::make_run_spec(run, prepared.manifest,
+                                            prepared.loader.blocks_per_epoch(), std::move(names));
     auto const complete = train_in_run(crew, context, spec, **store);
     if (!complete) return tl::unexpected(complete.error());
     if (!*complete) return {};

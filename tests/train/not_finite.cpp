@@ -94,8 +94,8 @@ TEST_F(SpoiledTraining, AMemberOfARunLosesWorkAndOptimizerAndTrainsOn)
     begin();
     spoil_optimizer();
     store::MemoryStore objects;
-    auto const spec = make_run_spec(run_, data::manifest_digest(run_.data.folder).value(),
-                                    loader_->blocks_per_epoch(), {"w"});
+    auto const spec = config::make_run_spec(run_, data::manifest_digest(run_.data.folder).value(),
+                                            loader_->blocks_per_epoch(), {"w"});
     auto const complete = train_in_run(*crew_, context({}), spec, objects);
     ASSERT_TRUE(complete) << complete.error().message();
     EXPECT_TRUE(*complete) << "every block of the stream was trained at last";

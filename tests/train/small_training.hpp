@@ -8,6 +8,7 @@
 #include <limits>
 #include <thread>
 
+#include "config/run_spec.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "data/prepare.hpp"
@@ -15,7 +16,6 @@
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
-#include "train/run_spec.hpp"
 #include "train/run_training.hpp"
 #include "train/site_training.hpp"
 #include "train/snapshot_owner.hpp"

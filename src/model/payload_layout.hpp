@@ -3,9 +3,9 @@
 #include "config/model.hpp"
 #include "payload/payload.hpp"
 
-namespace curtail::train {
+namespace curtail::model {
 
 /// The layout of a run's payloads: the model's parameters in the order of model::Parameters.
 [[nodiscard]] payload::Layout payload_layout(RunId const& run, config::Model const& shape);
 
-}  // namespace curtail::train
+}  // namespace curtail::model

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/payload_layout.hpp"
+#include "model/payload_layout.hpp"
 
 #include "model/parameters.hpp"
 
-namespace curtail::train {
+namespace curtail::model {
 
 payload::Layout payload_layout(RunId const& run, config::Model const& shape)
 {
@@ -13,4 +13,4 @@ payload::Layout payload_layout(RunId const& run, config::Model const& shape)
     return layout;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::model

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/run_spec.hpp"
+#include "config/run_spec.hpp"
 
 #include <cmath>
 
-namespace curtail::train {
+namespace curtail::config {
 namespace {
 
-json::Object model_of(config::Model const& m)
+json::Object model_of(Model const& m)
 {
     return {{"layers", m.layers},     {"width", m.width},       {"heads", m.heads},
             {"kv_heads", m.kv_heads}, {"sequence", m.sequence}, {"vocabulary", m.vocabulary}};
 }
 
-json::Object optimizer_of(config::Run const& run)
+json::Object optimizer_of(Run const& run)
 {
     auto const& o = run.optimizer;
     double const rule =
@@ -28,8 +28,8 @@ json::Object optimizer_of(config::Run const& run)
 
 }  // namespace
 
-rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest,
-                              std::int64_t blocks_per_epoch, std::vector<std::string> parameters)
+rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64_t blocks_per_epoch,
+                              std::vector<std::string> parameters)
 {
     rounds::RunSpec spec;
     spec.run = run.run;
@@ -46,4 +46,4 @@ rounds::RunSpec make_run_spec(config::Run const& run, Digest const& manifest,
     return spec;
 }
 
-}  // namespace curtail::train
+}  // namespace curtail::config
