@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include "apps/program.hpp"
+#include "chain/chain.hpp"
 #include "config/run.hpp"
 #include "core/clock.hpp"
-#include "status/print.hpp"
-#include "status/run_objects.hpp"
+#include "status/documents.hpp"
+#include "status/text.hpp"
 
 namespace {
 
@@ -16,7 +17,7 @@ using namespace curtail;
 Result<void> verify(config::Run const& run, store::ObjectStore& objects,
                     apps::Console const& console)
 {
-    auto const summary = status::verify_run(objects, run.run);
+    auto const summary = chain::verify({objects, run.run});
     if (!summary) return tl::unexpected(summary.error());
     if (console.json) console.print_json(status::verified_json(*summary, run.store));
     else console.print(status::verified_text(*summary, run.store));
@@ -30,7 +31,7 @@ Result<void> show(config::Run const& run,
 {
     status::Overview overview{run.run, run.store, SystemClock{}.now(), {}, status::read_sites(run)};
     if (objects) {
-        auto chain = status::read_chain_view(**objects, run.run);
+        auto chain = status::read_chain_view({**objects, run.run});
         if (!chain) return tl::unexpected(chain.error());
         overview.chain = std::move(*chain);
     } else if (objects.error().code == ExitCode::unavailable) {

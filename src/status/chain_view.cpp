@@ -3,203 +3,129 @@
 
 #include <fmt/format.h>
 
-#include "rounds/names.hpp"
-#include "status/run_objects.hpp"
+#include "chain/chain.hpp"
+#include "chain/pending.hpp"
+#include "rounds/reading.hpp"
 
 namespace curtail::status {
 namespace {
 
-/// Reads records of one run.
-class Reader {
-  public:
-    Reader(store::ObjectStore& objects, RunId const& run) : source_(source_of(objects, run)) {}
+Millis elapsed(Time since, Time now) { return std::max(Millis{0}, now - since); }
 
-    [[nodiscard]] Result<std::optional<std::string>> get(std::string const& name) const
-    {
-        return source_.record(name);
+std::string count_text(std::int64_t n, char const* noun)
+{
+    return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+void add_notes(ChainView& view, std::vector<std::string> const& unreadable)
+{
+    for (auto const& message : unreadable) view.notes.push_back("unreadable: " + message);
+}
+
+/// The round begins with the commit that made its model: the newest merge, or the genesis.
+Result<void> read_round_start(chain::RunObjects const& objects, ChainView& view)
+{
+    view.round_began = view.tip.time;
+    if (view.tip.recent.empty() || view.tip.recent.back().number == view.tip.number) return {};
+    auto const merge = objects.commit(view.tip.recent.back().number);
+    if (!merge) return tl::unexpected(merge.error());
+    if (*merge) view.round_began = (*merge)->time;
+    return {};
+}
+
+Result<void> read_pending(chain::RunObjects const& objects, ChainView& view)
+{
+    for (auto const& row : view.tip.members) {
+        auto pending = chain::pending_headers(objects, row);
+        if (!pending) return tl::unexpected(pending.error());
+        add_notes(view, pending->unreadable);
+        view.members.push_back({row, std::move(pending->headers)});
     }
+    auto leases = chain::leases(objects, view.tip.round);
+    if (!leases) return tl::unexpected(leases.error());
+    add_notes(view, leases->unreadable);
+    view.lease = std::move(leases->newest);
+    return {};
+}
 
-    [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const
-    {
-        auto const name = rounds::commit_name(number);
-        auto const bytes = get(name);
-        if (!bytes) return tl::unexpected(bytes.error());
-        if (!*bytes) return std::optional<rounds::Commit>{};
-        auto commit = rounds::decode_commit(**bytes, name);
-        if (!commit) return tl::unexpected(commit.error());
-        return std::optional(std::move(*commit));
-    }
+std::string pending_text(std::vector<rounds::Header> const& pending)
+{
+    std::int64_t blocks = 0;
+    for (auto const& header : pending) blocks += header.ranges.count();
+    return fmt::format("waits for a merge to include {} ({}){}",
+                       count_text(std::ssize(pending), "contribution"), count_text(blocks, "block"),
+                       pending.back().leaving ? "; it has left the run" : "");
+}
 
-    /// Doubling, then halving: the chain has no gaps. Nothing: there is not even number 1.
-    [[nodiscard]] Result<std::optional<rounds::Commit>> newest() const
-    {
-        std::optional<rounds::Commit> best;
-        std::int64_t there = 0;
-        std::int64_t absent = 0;
-        while (absent == 0 || absent - there > 1) {
-            auto const next =
-                absent != 0 ? there + (absent - there) / 2 : std::max<std::int64_t>(1, there * 2);
-            auto found = commit({next});
-            if (!found) return found;
-            if (!*found) {
-                absent = next;
-                continue;
-            }
-            there = next;
-            best = std::move(*found);
-        }
-        return best;
-    }
+std::string suspect_text(rounds::Member const& row, Time now)
+{
+    return fmt::format(
+        "was last seen {} ago and missed {}; the next commit may remove it and free {}",
+        format_duration(elapsed(row.seen, now)), count_text(row.missed, "merge"),
+        count_text(row.held.count(), "block"));
+}
 
-    /// A header or lease: nothing is told by a damaged one, so `notes` takes it and the value is
-    /// empty. Nothing: it is not there.
-    template <class Record>
-    [[nodiscard]] Result<std::optional<std::optional<Record>>> side_record(
-        std::string const& name, Result<Record> (*decode)(std::string_view, std::string const&),
-        std::vector<std::string>& notes) const
-    {
-        std::optional<std::optional<Record>> found;
-        auto const bytes = get(name);
-        if (!bytes && bytes.error().code != ExitCode::protocol)
-            return tl::unexpected(bytes.error());
-        if (bytes && !*bytes) return found;
-        auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
-        if (record) found.emplace(std::move(*record));
-        else found.emplace(std::nullopt);
-        if (!record) notes.push_back("unreadable: " + record.error().message());
-        return found;
-    }
-
-    [[nodiscard]] Result<MemberView> member(rounds::Member const& row,
-                                            std::vector<std::string>& notes) const
-    {
-        constexpr std::int64_t most = 16;
-        MemberView view{row, {}};
-        for (Seq seq = row.seq.next(); seq.value <= row.seq.value + most; seq = seq.next()) {
-            auto const name = rounds::header_name(row.id, seq);
-            auto header = side_record(name, rounds::decode_header, notes);
-            if (!header) return tl::unexpected(header.error());
-            if (!*header) break;
-            if (**header) view.pending.push_back(std::move(***header));
-        }
-        return view;
-    }
-
-    [[nodiscard]] Result<std::optional<rounds::Lease>> newest_lease(
-        Round round, std::vector<std::string>& notes) const
-    {
-        constexpr std::int64_t most = 10'000;
-        std::optional<rounds::Lease> newest;
-        for (std::int64_t k = 1; k < most; ++k) {
-            auto const name = rounds::lease_name(round, k);
-            auto lease = side_record(name, rounds::decode_lease, notes);
-            if (!lease) return tl::unexpected(lease.error());
-            if (!*lease) break;
-            if (**lease) newest = std::move(**lease);
-        }
-        return newest;
-    }
-
-  private:
-    rounds::VerifySource source_;
-};
-
-Millis since(Time then, Time now) { return std::max(Millis{0}, now - then); }
-
-std::string blocks_text(std::int64_t n) { return fmt::format("{} block{}", n, n == 1 ? "" : "s"); }
-
-/// Of one member while it has nothing that waits for a decision.
-std::string what_it_does(ChainView const& view, rounds::Member const& row, Time now)
+std::string training_text(ChainView const& view, Time now)
 {
     auto const& params = view.run.params;
     bool const lone = view.members.size() == 1;
-    if (row.held.empty())
-        return "has nothing left to train; waits for others to finish or to be removed";
     auto const interval = lone ? params.checkpoint_interval : params.round_time;
-    auto const elapsed = since(view.round_began, now);
+    auto const passed = elapsed(view.round_began, now);
     auto const next = lone ? std::string("checkpoint")
-                           : "contribution to round " + std::to_string(view.tip.round.value);
-    if (elapsed < interval)
-        return fmt::format("trains; its next {} is due in {}", next,
-                           format_duration(interval - elapsed));
-    return fmt::format("trains; its next {} is {} overdue", next,
-                       format_duration(elapsed - interval));
+                           : fmt::format("contribution to round {}", view.tip.round.value);
+    if (passed < interval)
+        return fmt::format("is training; its next {} is due in {}", next,
+                           format_duration(interval - passed));
+    return fmt::format("is training; its next {} is {} overdue", next,
+                       format_duration(passed - interval));
 }
 
-Waiting of_member(ChainView const& view, MemberView const& member, Time now)
+std::string member_text(ChainView const& view, MemberView const& member, Time now)
 {
-    auto const& params = view.run.params;
-    auto const unseen = since(member.row.seen, now);
-    std::string what;
-    if (!member.pending.empty()) {
-        std::int64_t blocks = 0;
-        for (auto const& header : member.pending) blocks += header.ranges.count();
-        what = fmt::format("waits for a merge that takes {} contribution{} ({}){}",
-                           member.pending.size(), member.pending.size() == 1 ? "" : "s",
-                           blocks_text(blocks), member.pending.back().leaving ? "; has left" : "");
-    } else if (member.row.missed >= params.max_missed || unseen > params.drop_after + params.skew) {
-        what = fmt::format(
-            "was last seen {} ago and has missed {} merges; the next writer removes it and frees "
-            "{}",
-            format_duration(unseen), member.row.missed, blocks_text(member.row.held.count()));
-    } else {
-        what = what_it_does(view, member.row, now);
-    }
-    return {member.row.id.value, std::move(what)};
+    if (!member.pending.empty()) return pending_text(member.pending);
+    if (rounds::is_suspect(view.run.params, member.row, now)) return suspect_text(member.row, now);
+    if (member.row.held.empty())
+        return "has no blocks left to train; waits until other members finish or are removed";
+    return training_text(view, now);
+}
+
+Activity merging(rounds::Lease const& lease, Round round, Time now)
+{
+    auto const left = lease.lease - elapsed(lease.time, now);
+    if (left > Millis{0})
+        return {lease.member.value, fmt::format("is merging round {}; its lease ends in {}",
+                                                round.value, format_duration(left))};
+    return {lease.member.value,
+            fmt::format("was to merge round {}; its lease ended {} ago, so any member may merge",
+                        round.value, format_duration(-left))};
 }
 
 }  // namespace
 
-Result<std::optional<ChainView>> read_chain_view(store::ObjectStore& objects, RunId const& run)
+Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects)
 {
-    Reader const reader(objects, run);
-    auto const bytes = reader.get(rounds::run_name);
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return std::optional<ChainView>{};
-    auto spec = rounds::decode_run(**bytes);
+    auto spec = objects.spec();
     if (!spec) return tl::unexpected(spec.error());
-    auto tip = reader.newest();
+    if (!*spec) return std::optional<ChainView>{};
+    auto tip = chain::newest_commit(objects);
     if (!tip) return tl::unexpected(tip.error());
     if (!*tip) return std::optional<ChainView>{};
-    ChainView view{std::move(*spec), std::move(**tip), {}, {}, {}, {}};
-    view.round_began = view.tip.time;
-    if (!view.tip.recent.empty() && view.tip.recent.back().number != view.tip.number) {
-        auto const merge = reader.commit(view.tip.recent.back().number);
-        if (!merge) return tl::unexpected(merge.error());
-        if (*merge) view.round_began = (*merge)->time;
-    }
-    for (auto const& row : view.tip.members) {
-        auto member = reader.member(row, view.notes);
-        if (!member) return tl::unexpected(member.error());
-        view.members.push_back(std::move(*member));
-    }
-    auto lease = reader.newest_lease(view.tip.round, view.notes);
-    if (!lease) return tl::unexpected(lease.error());
-    view.lease = std::move(*lease);
+    ChainView view{std::move(**spec), std::move(**tip), {}, {}, {}, {}};
+    if (auto read = read_round_start(objects, view); !read) return tl::unexpected(read.error());
+    if (auto read = read_pending(objects, view); !read) return tl::unexpected(read.error());
     return std::optional(std::move(view));
 }
 
-std::vector<Waiting> who_waits(ChainView const& view, Time now)
+std::vector<Activity> activities(ChainView const& view, Time now)
 {
-    if (view.tip.complete)
-        return {{"run", "is complete: every block of the stream is in the model"}};
+    if (view.tip.complete) return {{"run", "is complete: the model includes every block"}};
     if (view.members.empty())
-        return {{"run", fmt::format("rests; the next site to start goes on from commit {}",
+        return {{"run", fmt::format("is paused; the next site to start continues from commit {}",
                                     view.tip.number.value)}};
-    std::vector<Waiting> all;
-    if (view.lease) {
-        auto const age = since(view.lease->time, now);
-        auto const left = view.lease->lease - age;
-        all.push_back(
-            {view.lease->member.value,
-             left > Millis{0}
-                 ? fmt::format("merges round {}; its lease ends in {}", view.tip.round.value,
-                               format_duration(left))
-                 : fmt::format(
-                       "was to merge round {}; its lease ended {} ago, anybody may take over",
-                       view.tip.round.value, format_duration(-left))});
-    }
-    for (auto const& member : view.members) all.push_back(of_member(view, member, now));
+    std::vector<Activity> all;
+    if (view.lease) all.push_back(merging(*view.lease, view.tip.round, now));
+    for (auto const& member : view.members)
+        all.push_back({member.row.id.value, member_text(view, member, now)});
     return all;
 }
 

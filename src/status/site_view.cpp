@@ -9,7 +9,7 @@
 namespace curtail::status {
 namespace {
 
-/// Members of an object that may be anything.
+/// A member of what may be no object at all.
 json::Value const* member(json::Value const* value, std::string_view key)
 {
     auto const* object = value != nullptr ? value->as_object() : nullptr;
@@ -63,7 +63,7 @@ void read_poller(config::Run const& run, SitesView& view)
     auto const path = run.poller_folder() / "state.json";
     auto const text = read_file_if_there(path, json::document_limits.bytes);
     if (text && !*text) {
-        view.notes.push_back("no poller has worked on this run");
+        view.notes.push_back("no poller has run for this run yet");
         return;
     }
     auto const state = text ? json::parse(**text, path.string())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chain/run_objects.hpp"
 #include "rounds/merge.hpp"
 #include "store/verified.hpp"
 
@@ -54,7 +55,7 @@ rounds::Input RoundExecutor::translate(Report report)
 
 Result<store::ObjectName> RoundExecutor::object(std::string const& name) const
 {
-    return store::ObjectName::parse("runs/" + parts_.layout.run.value + "/" + name);
+    return chain::object_name(parts_.layout.run, name);
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)

@@ -3,36 +3,33 @@
 
 #include <thread>
 
+#include "chain/run_objects.hpp"
+#include "config/run_spec.hpp"
 #include "rounds/names.hpp"
-#include "rounds/record.hpp"
-#include "train/run_spec.hpp"
 
 namespace curtail::train {
 
 namespace {
 
-Result<std::optional<std::string>> owner_now(store::ObjectStore& store,
-                                             store::ObjectName const& name)
+Result<std::optional<std::string>> owner_now(chain::RunObjects const& objects)
 {
-    auto const first = store.get(name, Bytes{rounds::record_bytes_limit});
+    auto const name = rounds::commit_name({1});
+    auto const first = objects.record(name);
     if (!first) return tl::unexpected(first.error());
     if (!*first) return std::optional<std::string>{};
-    auto const text = store::text_of(**first);
-    if (auto commit = rounds::decode_commit(text, rounds::commit_name({1})); !commit)
+    if (auto commit = rounds::decode_commit(**first, name); !commit)
         return tl::unexpected(commit.error());
-    return std::optional("run " + sha256(text).hex());
+    return std::optional("run " + sha256(**first).hex());
 }
 
 }  // namespace
 
 Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, RunId const& run)
 {
-    auto const name =
-        store::ObjectName::parse("runs/" + run.value + "/" + rounds::commit_name({1}));
-    if (!name) return tl::unexpected(name.error());
+    chain::RunObjects const objects(store, run);
     constexpr int reads = 6;
     for (int read = 1;; ++read) {
-        auto owner = owner_now(store, *name);
+        auto owner = owner_now(objects);
         if (read == reads || (owner && *owner)) return owner;
         std::this_thread::sleep_for(Millis{25} * (1 << read));
     }
@@ -40,7 +37,7 @@ Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, Run
 
 std::string owner_alone(config::Run const& run, Digest const& manifest)
 {
-    auto const spec = make_run_spec(run, manifest, 0, {});
+    auto const spec = config::make_run_spec(run, manifest, 0, {});
     return "alone " +
            sha256(json::canonical(json::Object{{"manifest", manifest.hex()},
                                                {"seed", spec.seed},

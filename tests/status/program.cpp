@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-status as a person runs it.
+// The program curtail-status.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "chain/small_run.hpp"
 #include "core/files.hpp"
-#include "small_run.hpp"
 #include "support/child_process.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -37,7 +37,7 @@ class StatusProgram : public testing::Test {
     void make_run()
     {
         auto const objects = store::open_store("file://" + (folder_ / "store").string()).value();
-        test::SmallRun small(*objects);
+        chain::test::SmallRun small(*objects);
         small.make();
     }
     curtail::test::Outcome ask(std::vector<std::string> options)
@@ -78,7 +78,7 @@ TEST_F(StatusProgram, ShowsAndVerifiesARun)
     }
 }
 
-TEST_F(StatusProgram, TellsScriptsWhereARunLiesAndLooksAtNothing)
+TEST_F(StatusProgram, PathsPrintsTheFoldersOfARunWithoutReadingThem)
 {
     fs::remove(folder_ / "store");
     auto const [code, text] = ask({"--paths"});
@@ -90,7 +90,7 @@ TEST_F(StatusProgram, TellsScriptsWhereARunLiesAndLooksAtNothing)
     EXPECT_EQ(*document.as_object()->find("folder"), json::Value(folder));
 }
 
-TEST_F(StatusProgram, ADamagedStoreIsExit76WithObjectAndReason)
+TEST_F(StatusProgram, ADamagedStoreExitsWith76AndNamesObjectAndReason)
 {
     make_run();
     auto const path = folder_ / "store/runs/small/commits/00000004.json";

@@ -2,10 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "chain/small_run.hpp"
 #include "core/events.hpp"
 #include "core/files.hpp"
-#include "small_run.hpp"
-#include "status/print.hpp"
+#include "status/documents.hpp"
+#include "status/text.hpp"
 #include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -17,20 +18,20 @@ using testing::HasSubstr;
 
 struct View : testing::Test {
     store::MemoryStore objects;
-    test::SmallRun run{objects};
+    chain::test::SmallRun run{objects};
 };
 
-TEST_F(View, ARunThatHasNotBegunIsNoFailure)
+TEST_F(View, ARunThatHasNotBegunIsNoError)
 {
-    auto const view = read_chain_view(objects, run.spec().run);
+    auto const view = read_chain_view({objects, run.spec().run});
     ASSERT_TRUE(view) << view.error().message();
     EXPECT_FALSE(*view);
 }
 
-TEST_F(View, ShowsTheNewestCommitItsMembersAndWhatIsPending)
+TEST_F(View, ShowsTheNewestCommitItsMembersAndTheirPendingContributions)
 {
     run.make();
-    auto const view = read_chain_view(objects, run.spec().run).value();
+    auto const view = read_chain_view({objects, run.spec().run}).value();
     ASSERT_TRUE(view);
     EXPECT_EQ(view->tip, run.tip());
     ASSERT_EQ(view->members.size(), 1U);
@@ -42,25 +43,26 @@ TEST_F(View, ShowsTheNewestCommitItsMembersAndWhatIsPending)
     EXPECT_EQ(view->round_began, run.tip().time);
 }
 
-TEST_F(View, ADamagedTipIsRefusedNotShown)
+TEST_F(View, ADamagedNewestCommitIsAnError)
 {
     run.make();
-    ASSERT_TRUE(objects.put(*object_of(run.spec().run, rounds::commit_name(run.tip().number)),
-                            store::bytes_of("{}")));
-    EXPECT_EQ(read_chain_view(objects, run.spec().run).error().code, ExitCode::protocol);
+    ASSERT_TRUE(
+        objects.put(*chain::object_name(run.spec().run, rounds::commit_name(run.tip().number)),
+                    store::bytes_of("{}")));
+    EXPECT_EQ(read_chain_view({objects, run.spec().run}).error().code, ExitCode::protocol);
 }
 
-TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndHidesNothingElse)
+TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndEverythingElseIsShown)
 {
     run.make();
     auto const& id = run.spec().run;
     auto const put = [&](std::string const& name, std::string const& bytes) {
-        ASSERT_TRUE(objects.put(*object_of(id, name), store::bytes_of(bytes)));
+        ASSERT_TRUE(objects.put(*chain::object_name(id, name), store::bytes_of(bytes)));
     };
     put(rounds::header_name(run.a(), {6}), "{}");
     put(rounds::header_name(run.a(), {7}), std::string(300'000, 'x'));
     put(rounds::lease_name(run.tip().round, 2), "x");
-    auto const view = read_chain_view(objects, id);
+    auto const view = read_chain_view({objects, id});
     ASSERT_TRUE(view) << view.error().message();
     EXPECT_EQ((*view)->members.at(0).pending.size(), 1U);
     ASSERT_TRUE((*view)->lease);
@@ -71,40 +73,40 @@ TEST_F(View, ADamagedHeaderOrLeaseIsANoteAndHidesNothingElse)
                 HasSubstr("note: unreadable: refused record contrib/"));
 }
 
-TEST_F(View, SaysWhoWaitsForWhat)
+TEST_F(View, ShowsWhatEachMemberDoesOrWaitsFor)
 {
     run.make();
-    auto view = *read_chain_view(objects, run.spec().run).value();
+    auto view = *read_chain_view({objects, run.spec().run}).value();
     auto const a = run.a().value;
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{2}),
-                ElementsAre(Waiting{a, "merges round 6; its lease ends in 3.0 s"},
-                            Waiting{a, "waits for a merge that takes 1 contribution (2 blocks)"}));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{7})[0].what,
+    EXPECT_THAT(activities(view, run.now() + Seconds{2}),
+                ElementsAre(Activity{a, "is merging round 6; its lease ends in 3.0 s"},
+                            Activity{a, "waits for a merge to include 1 contribution (2 blocks)"}));
+    EXPECT_THAT(activities(view, run.now() + Seconds{7})[0].text,
                 HasSubstr("its lease ended 2.0 s ago"));
 
     view.lease.reset();
     view.members[0].pending.clear();
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{1}),
-                ElementsAre(Waiting{a, "trains; its next checkpoint is due in 2.0 s"}));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{5})[0].what, HasSubstr("2.0 s overdue"));
-    EXPECT_THAT(who_waits(view, run.now() + Seconds{30})[0].what,
-                HasSubstr("the next writer removes it and frees"));
+    EXPECT_THAT(activities(view, run.now() + Seconds{1}),
+                ElementsAre(Activity{a, "is training; its next checkpoint is due in 2.0 s"}));
+    EXPECT_THAT(activities(view, run.now() + Seconds{5})[0].text, HasSubstr("2.0 s overdue"));
+    EXPECT_THAT(activities(view, run.now() + Seconds{30})[0].text,
+                HasSubstr("the next commit may remove it and free"));
 
     view.members[0].row.held = {};
-    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("nothing left to train"));
+    EXPECT_THAT(activities(view, run.now())[0].text, HasSubstr("no blocks left to train"));
     view.members.clear();
-    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("goes on from commit 8"));
+    EXPECT_THAT(activities(view, run.now())[0].text, HasSubstr("continues from commit 8"));
     view.tip.complete = true;
-    EXPECT_THAT(who_waits(view, run.now())[0].what, HasSubstr("is complete"));
+    EXPECT_THAT(activities(view, run.now())[0].text, HasSubstr("is complete"));
 }
 
-TEST_F(View, TextAndDocumentHoldTheSameFacts)
+TEST_F(View, TextAndJsonHoldTheSameFigures)
 {
     run.make();
     Overview const overview{run.spec().run,
                             "file:///x",
                             run.now(),
-                            read_chain_view(objects, run.spec().run).value(),
+                            read_chain_view({objects, run.spec().run}).value(),
                             {}};
     auto const text = overview_text(overview);
     EXPECT_THAT(text, HasSubstr("commit    8 (merge, "));
@@ -118,10 +120,10 @@ TEST_F(View, TextAndDocumentHoldTheSameFacts)
     EXPECT_EQ(chain->find("waiting")->as_array()->size(), 2U);
 }
 
-TEST_F(View, ARateThatIsNotKnownIsNull)
+TEST_F(View, AnUnknownRateIsNull)
 {
     run.make();
-    auto view = *read_chain_view(objects, run.spec().run).value();
+    auto view = *read_chain_view({objects, run.spec().run}).value();
     auto const rate = [&] {
         auto const document = overview_json({run.spec().run, "file:///x", run.now(), view, {}});
         return *document.find("chain")
@@ -148,7 +150,7 @@ config::Run run_in(std::filesystem::path const& folder)
     return run;
 }
 
-TEST(Sites, ThePollersAndTrainersLastWordsAreShown)
+TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
 {
     curtail::test::TemporaryFolder const folder;
     auto const run = run_in(folder.path());
@@ -183,16 +185,28 @@ TEST(Sites, ThePollersAndTrainersLastWordsAreShown)
 
     Overview const overview{run.run, "file:///x", *parse_time("2026-11-21T10:02:00Z"), {}, view};
     auto const text = overview_text(overview);
-    EXPECT_THAT(text, HasSubstr("job 12 running for 2m00s, leaving; job 13 queued"));
-    EXPECT_THAT(text, HasSubstr("2 jobs failed: no \\x1bnode; next try in 3m00s"));
+    EXPECT_THAT(text, HasSubstr("job 12 running for 2m00s, asked to stop; job 13 queued"));
+    EXPECT_THAT(text, HasSubstr("the last 2 jobs failed: no \\x1bnode; next attempt in 3m00s"));
+    EXPECT_THAT(text, HasSubstr("; trainer training for 1m55s; "));
     EXPECT_THAT(text, HasSubstr("has not begun"));
 }
 
-TEST(Sites, WhatIsAbsentOrDamagedIsANoteNotAFailure)
+TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)
+{
+    SiteView site;
+    site.site = {"A"};
+    site.trainer = "ended";
+    site.trainer_since = parse_time("2026-11-21T10:00:00Z").value();
+    Overview const overview{
+        {"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {{site}, {}}};
+    EXPECT_THAT(overview_text(overview), HasSubstr("trainer ended 2m17s ago"));
+}
+
+TEST(Sites, AMissingOrDamagedFileIsANoteNotAnError)
 {
     curtail::test::TemporaryFolder const folder;
     auto const run = run_in(folder.path());
-    EXPECT_THAT(read_sites(run).notes, ElementsAre("no poller has worked on this run"));
+    EXPECT_THAT(read_sites(run).notes, ElementsAre("no poller has run for this run yet"));
     ASSERT_TRUE(make_folder(run.poller_folder()));
     ASSERT_TRUE(write_file(run.poller_folder() / "state.json", "{\"sites\": ["));
     auto const view = read_sites(run);

@@ -8,9 +8,9 @@
 
 #include <thread>
 
+#include "chain/chain.hpp"
 #include "rounds/fixtures.hpp"
 #include "rounds/names.hpp"
-#include "status/run_objects.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
 #include "support/eventually.hpp"
@@ -179,11 +179,11 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
     CountingSite a("A", run, gate);
     CountingSite b("B", run, gate);
     auto const merged = [&] {
-        return objects.stat(*status::object_of(run.run, "merge/4/1.json")).value().has_value();
+        return objects.stat(*chain::object_name(run.run, "merge/4/1.json")).value().has_value();
     };
     auto const leased = [&] {
         for (int round = 2; round < 50; ++round)
-            if (objects.stat(*status::object_of(run.run, rounds::lease_name({round}, 1))).value())
+            if (objects.stat(*chain::object_name(run.run, rounds::lease_name({round}, 1))).value())
                 return true;
         return merged();
     };
@@ -230,7 +230,7 @@ class DeafLoop {
   public:
     explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace,
                       std::string_view run_json = {})
-        : begun_(run_json.empty() || objects_.create(*status::object_of({"test"}, "run.json"),
+        : begun_(run_json.empty() || objects_.create(*chain::object_name({"test"}, "run.json"),
                                                      std::as_bytes(std::span(run_json)))),
           thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
                   {objects_,
@@ -317,7 +317,7 @@ TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
         for (auto const& left : {*left_a, *left_b})
             EXPECT_EQ(left.code, ExitCode::ok)
                 << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
-        auto const sound = status::verify_run(objects, run.run);
+        auto const sound = chain::verify({objects, run.run});
         ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
         EXPECT_TRUE(sound->tip.complete);
         EXPECT_EQ(sound->tip.totals.tokens, 400 * 8);

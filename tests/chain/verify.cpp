@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever happens to an object that the chain names and still keeps, verification notices it.
+// Verification detects any damage to an object that the chain refers to and still keeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
-#include "small_run.hpp"
+#include "chain/chain.hpp"
+#include "chain/small_run.hpp"
 #include "store/faulty_store.hpp"
 #include "store/memory_store.hpp"
 
-namespace curtail::status {
+namespace curtail::chain {
 namespace {
 
 using testing::HasSubstr;
@@ -23,26 +24,26 @@ struct Verify : testing::Test {
     std::string content(std::string const& name) const
     {
         return std::string(store::text_of(*const_cast<store::MemoryStore&>(objects)
-                                               .get(*object_of(run.spec().run, name), {1 << 20})
+                                               .get(*object_name(run.spec().run, name), {1 << 20})
                                                .value()));
     }
     void put(std::string const& name, std::string const& bytes)
     {
-        ASSERT_TRUE(objects.put(*object_of(run.spec().run, name), store::bytes_of(bytes)));
+        ASSERT_TRUE(objects.put(*object_name(run.spec().run, name), store::bytes_of(bytes)));
     }
-    /// Empty: sound.
+    /// The error message of verification; empty: the run is sound.
     std::string finding()
     {
-        auto const summary = verify_run(objects, run.spec().run);
+        auto const summary = verify({objects, run.spec().run});
         if (summary) return "";
         EXPECT_EQ(summary.error().code, ExitCode::protocol) << summary.error().message();
         return summary.error().message();
     }
 };
 
-TEST_F(Verify, ASoundRunIsSummedUp)
+TEST_F(Verify, SummarizesASoundRun)
 {
-    auto const summary = verify_run(objects, run.spec().run);
+    auto const summary = verify({objects, run.spec().run});
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->commits, 8);
     EXPECT_EQ(summary->merges, 5);
@@ -56,7 +57,7 @@ TEST_F(Verify, ASoundRunIsSummedUp)
               summary->tip.totals.tokens);
 }
 
-TEST_F(Verify, OneFlippedByteAnywhereIsFoundAndFlippingItBackHeals)
+TEST_F(Verify, DetectsOneFlippedBitAnywhere)
 {
     constexpr unsigned seed = 20260111;
     std::mt19937 random(seed);
@@ -83,7 +84,7 @@ TEST_F(Verify, OneFlippedByteAnywhereIsFoundAndFlippingItBackHeals)
     }
 }
 
-TEST_F(Verify, TruncatedAndLengthenedObjectsAreFound)
+TEST_F(Verify, DetectsTruncatedAndLengthenedObjects)
 {
     for (auto const& name : run.kept()) {
         auto const good = content(name);
@@ -99,11 +100,11 @@ TEST_F(Verify, TruncatedAndLengthenedObjectsAreFound)
     EXPECT_EQ(finding(), "");
 }
 
-TEST_F(Verify, AMissingObjectIsFound)
+TEST_F(Verify, DetectsAMissingObject)
 {
     auto const oldest_kept = run.tip().round.value - run.spec().params.keep_models + 1;
-    // The newest commit is what the chain ends with; payloads of rounds before the kept ones may be
-    // deleted at any time. A delta belongs to the round after its base.
+    // Without its newest commit the chain is only shorter. Payloads of rounds older than the kept
+    // ones may be deleted at any time. A delta belongs to the round after its base.
     auto const must_stay = [&](std::string const& name) {
         if (!name.ends_with(".h5")) return name != rounds::commit_name(run.tip().number);
         if (name.ends_with("/m0.h5")) return name == run.tip().outer->parts.at(0).name;
@@ -114,7 +115,7 @@ TEST_F(Verify, AMissingObjectIsFound)
     int found = 0;
     for (auto const& name : run.kept()) {
         auto const good = content(name);
-        ASSERT_TRUE(objects.remove(*object_of(run.spec().run, name)));
+        ASSERT_TRUE(objects.remove(*object_name(run.spec().run, name)));
         EXPECT_EQ(finding().empty(), !must_stay(name)) << name;
         found += must_stay(name) ? 1 : 0;
         put(name, good);
@@ -123,7 +124,7 @@ TEST_F(Verify, AMissingObjectIsFound)
     EXPECT_EQ(finding(), "");
 }
 
-TEST_F(Verify, SwappedObjectsAreFound)
+TEST_F(Verify, DetectsSwappedObjects)
 {
     auto const names = run.kept();
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -140,16 +141,15 @@ TEST_F(Verify, SwappedObjectsAreFound)
     EXPECT_EQ(finding(), "");
 }
 
-TEST_F(Verify, AGapInTheChainIsNamed)
+TEST_F(Verify, NamesAGapInTheChain)
 {
-    ASSERT_TRUE(objects.remove(*object_of(run.spec().run, "commits/00000003.json")));
+    ASSERT_TRUE(objects.remove(*object_name(run.spec().run, "commits/00000003.json")));
     EXPECT_THAT(
         finding(),
-        HasSubstr(
-            "commits/00000003.json: there is no such object, but commits/00000004.json is there"));
+        HasSubstr("commits/00000003.json: it is missing, but commits/00000004.json exists"));
 }
 
-/// A store whose first answers about some objects are old ones: not there.
+/// A store that at first reports some objects as missing, as the cache of a client may.
 class LateStore final : public store::ObjectStore {
   public:
     LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late)
@@ -181,45 +181,45 @@ class LateStore final : public store::ObjectStore {
     std::set<store::ObjectName> late_;
 };
 
-TEST_F(Verify, CommitsThatShowLateInARunThatGoesOnAreNoGap)
+TEST_F(Verify, CommitsThatAppearLateAreNoGap)
 {
     std::set<store::ObjectName> late;
     for (auto const number : {3, 4, 6})
-        late.insert(*object_of(run.spec().run, rounds::commit_name({number})));
+        late.insert(*object_name(run.spec().run, rounds::commit_name({number})));
     LateStore store(objects, late);
-    auto const summary = verify_run(store, run.spec().run);
+    auto const summary = verify({store, run.spec().run});
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->commits, 8);
 }
 
-TEST_F(Verify, AnotherRunsRecordsAreFound)
+TEST_F(Verify, DetectsRecordsOfAnotherRun)
 {
     test::SmallRun other(objects, {"other"});
     other.make();
     for (auto const& name : run.kept()) {
         if (name.ends_with(".h5")) continue;
         auto const good = content(name);
-        auto const foreign = objects.get(*object_of({"other"}, name), {1 << 20}).value();
+        auto const foreign = objects.get(*object_name({"other"}, name), {1 << 20}).value();
         put(name, std::string(store::text_of(*foreign)));
         EXPECT_NE(finding(), "") << name;
         put(name, good);
     }
 }
 
-TEST_F(Verify, AStoreThatDoesNotAnswerIsNotABrokenRun)
+TEST_F(Verify, AStoreThatDoesNotAnswerIsNotADamagedRun)
 {
     store::FaultyStore faulty(objects, {.unavailable = 1}, 1);
-    EXPECT_EQ(verify_run(faulty, run.spec().run).error().code, ExitCode::temporary);
+    EXPECT_EQ(verify({faulty, run.spec().run}).error().code, ExitCode::temporary);
 }
 
-TEST(VerifyNothing, ARunThatIsNotThereIsNotSound)
+TEST(VerifyNothing, AMissingRunIsAnError)
 {
     store::MemoryStore empty;
-    auto const summary = verify_run(empty, {"small"});
+    auto const summary = verify({empty, {"small"}});
     ASSERT_FALSE(summary);
     EXPECT_EQ(summary.error().code, ExitCode::protocol);
     EXPECT_THAT(summary.error().message(), HasSubstr("run.json"));
 }
 
 }  // namespace
-}  // namespace curtail::status
+}  // namespace curtail::chain

@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "chain/run_objects.hpp"
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
-#include "status/run_objects.hpp"
 
-namespace curtail::status::test {
+namespace curtail::chain::test {
 
-/// An HDF5 file with one list of numbers, as bytes.
+/// The bytes of an HDF5 file with one list of numbers.
 inline std::string hdf5_image(std::vector<float> const& values)
 {
     hid_t const access = H5Pcreate(H5P_FILE_ACCESS);
@@ -35,16 +35,17 @@ inline std::string hdf5_image(std::vector<float> const& values)
     return image;
 }
 
-/// A small run in a store, made by the protocol's own functions: a lone phase, outer steps with
-/// momentum by two sites, a refused contribution, a leaver, and old payloads deleted.
+/// A small run in a store, made with the protocol's own functions: a lone phase, outer steps with
+/// momentum by two sites, a refused contribution, a member that leaves, old payloads deleted.
 class SmallRun {
   public:
-    explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}) : objects_(objects)
+    explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}, std::int64_t blocks = 40)
+        : objects_(objects)
     {
         spec_.run = std::move(id);
         spec_.model = {{"layers", 2}};
         spec_.manifest = sha256("manifest");
-        spec_.blocks_per_epoch = 40;
+        spec_.blocks_per_epoch = blocks;
         spec_.optimizer = {{"lr", rounds::exact(0.5)}};
         spec_.parts = {{"0", {"wte", "head"}}};
         spec_.sites = {{"A"}, {"B"}};
@@ -59,7 +60,14 @@ class SmallRun {
         spec_.params.skew = Seconds{2};
     }
 
-    /// Everything, in order. Members: A leaves a contribution undecided, B has left.
+    /// Makes a chain of `commits` commits: genesis, A joins, then A's merges.
+    void make_lone(std::int64_t commits)
+    {
+        begin();
+        if (commits > 1) a_ = join("A", 1);
+        for (std::int64_t seq = 1; seq + 2 <= commits; ++seq) merge({lone(a_, seq)});
+    }
+    /// Makes all phases in order. In the end A has an undecided contribution, and B has left.
     void make()
     {
         begin();
@@ -86,12 +94,12 @@ class SmallRun {
     [[nodiscard]] MemberId a() const { return a_; }
     [[nodiscard]] MemberId b() const { return b_; }
 
-    /// Names of every object that the chain names and still keeps.
+    /// The objects that the chain refers to and still keeps.
     [[nodiscard]] std::vector<std::string> kept() const
     {
         std::vector<std::string> names{rounds::run_name};
         auto const add = [&](std::string const& name) {
-            auto const there = objects_.stat(*object_of(spec_.run, name));
+            auto const there = objects_.stat(*object_name(spec_.run, name));
             if (there.value() && std::find(names.begin(), names.end(), name) == names.end())
                 names.push_back(name);
         };
@@ -113,12 +121,12 @@ class SmallRun {
   private:
     void put(std::string const& name, std::string const& bytes)
     {
-        if (!objects_.put(*object_of(spec_.run, name), store::bytes_of(bytes)))
+        if (!objects_.put(*object_name(spec_.run, name), store::bytes_of(bytes)))
             throw std::runtime_error("cannot put " + name);
     }
     void remove(std::string const& name)
     {
-        if (!objects_.remove(*object_of(spec_.run, name)))
+        if (!objects_.remove(*object_name(spec_.run, name)))
             throw std::runtime_error("cannot remove " + name);
     }
     rounds::PartRef payload(std::string part, std::string const& name)
@@ -159,7 +167,7 @@ class SmallRun {
         return id;
     }
 
-    /// The two lowest blocks that the member holds, contributed.
+    /// Contributes the two lowest blocks that the member holds.
     rounds::Found contribute(MemberId const& member, std::int64_t seq, bool leaving = false)
     {
         auto found = work(member, seq);
@@ -173,8 +181,8 @@ class SmallRun {
         found.sha256 = encoded.sha256;
         return found;
     }
-    /// The same of a lone member: inside the weights that it commits, with no header and no delta
-    /// in the store.
+    /// The same for a lone member: its work is in the weights that it commits, so the store gets no
+    /// header and no delta.
     rounds::Found lone(MemberId const& member, std::int64_t seq)
     {
         auto found = work(member, seq);
@@ -228,4 +236,4 @@ class SmallRun {
     std::map<std::pair<MemberId, Seq>, std::string> deltas_;
 };
 
-}  // namespace curtail::status::test
+}  // namespace curtail::chain::test

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chain/chain.hpp"
+
+#include <utility>
+
+#include "rounds/names.hpp"
+#include "rounds/reading.hpp"
+
+namespace curtail::chain {
+namespace {
+
+constexpr std::int64_t gap_limit = 1000;              ///< missing commits that a gap may have
+constexpr std::int64_t greatest_number = 99'999'999;  ///< what eight digits can name
+
+Result<bool> has_commit(RunObjects const& objects, CommitNumber number)
+{
+    return objects.exists(rounds::commit_name(number));
+}
+
+/// A commit beyond the missing commit `missing`; empty: none within the limit.
+Result<std::optional<CommitNumber>> commit_beyond(RunObjects const& objects, CommitNumber missing)
+{
+    auto const last = std::min(greatest_number, missing.value + gap_limit);
+    for (auto number = missing.next(); number.value <= last; number = number.next()) {
+        auto const exists = has_commit(objects, number);
+        if (!exists) return tl::unexpected(exists.error());
+        if (*exists) return std::optional(number);
+    }
+    return std::optional<CommitNumber>{};
+}
+
+/// The number of the newest commit, 0 without any; `protocol` if the chain has a gap.
+///
+/// Without the look beyond the end, a chain that lost a commit from its middle would seem shorter,
+/// not broken. While sites train, "missing" may be an old answer from a client's cache. So the
+/// search asks again once a later commit appears, and continues from there.
+Result<CommitNumber> end_of_chain(RunObjects const& objects)
+{
+    CommitNumber end{0};
+    for (;;) {
+        auto const exists = has_commit(objects, end.next());
+        if (!exists) return tl::unexpected(exists.error());
+        if (*exists) {
+            end = end.next();
+            continue;
+        }
+        auto const beyond = commit_beyond(objects, end.next());
+        if (!beyond) return tl::unexpected(beyond.error());
+        if (!*beyond) return end;
+        auto const appeared = has_commit(objects, end.next());
+        if (!appeared) return tl::unexpected(appeared.error());
+        if (!*appeared)
+            return fail(ExitCode::protocol,
+                        "the chain is broken at " + rounds::commit_name(end.next()),
+                        "it is missing, but " + rounds::commit_name(**beyond) + " exists",
+                        "restore it from a copy of the store");
+    }
+}
+
+Result<std::vector<rounds::Commit>> read_links(RunObjects const& objects)
+{
+    std::vector<rounds::Commit> chain;
+    std::optional<Digest> parent;
+    for (CommitNumber number{1};; number = number.next()) {
+        auto const name = rounds::commit_name(number);
+        auto const bytes = objects.record(name);
+        if (!bytes) return tl::unexpected(bytes.error());
+        if (!*bytes) return chain;
+        auto commit = rounds::decode_commit(**bytes, name);
+        if (!commit) return tl::unexpected(commit.error());
+        if (parent && commit->parent != *parent)
+            return fail(ExitCode::protocol, "the chain is broken at " + name,
+                        "it does not follow from the commit before it",
+                        "run `curtail-status --verify`");
+        parent = sha256(**bytes);
+        chain.push_back(std::move(*commit));
+    }
+}
+
+}  // namespace
+
+Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects)
+{
+    std::optional<rounds::Commit> newest;
+    CommitNumber found;
+    CommitNumber missing;
+    for (;;) {
+        auto const number = rounds::next_to_read(found, missing);
+        auto commit = objects.commit(number);
+        if (!commit) return commit;
+        if (*commit) {
+            found = number;
+            newest = std::move(*commit);
+        } else if (number == found.next()) {
+            return newest;
+        } else {
+            missing = number;
+        }
+    }
+}
+
+Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check check)
+{
+    auto const end = end_of_chain(objects);
+    if (!end) return tl::unexpected(end.error());
+    if (end->value == 0) return std::vector<rounds::Commit>{};
+    auto chain = check == Check::rules ? rounds::read_chain(objects.source()) : read_links(objects);
+    if (chain && std::ssize(*chain) < end->value)
+        return fail(ExitCode::temporary,
+                    "cannot read " + rounds::commit_name({std::ssize(*chain) + 1}),
+                    "the store showed it and then did not find it", "try again");
+    return chain;
+}
+
+Result<rounds::ChainSummary> verify(RunObjects const& objects)
+{
+    if (auto const end = end_of_chain(objects); !end) return tl::unexpected(end.error());
+    return rounds::verify(objects.source());
+}
+
+}  // namespace curtail::chain

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status/documents.hpp"
+
+namespace curtail::status {
+namespace {
+
+json::Value time_json(std::optional<Time> const& time)
+{
+    return time ? json::Value(format_time(*time)) : json::Value();
+}
+
+json::Array pending_json(std::vector<rounds::Header> const& pending)
+{
+    json::Array list;
+    for (auto const& header : pending)
+        list.push_back(json::Object{{"seq", header.seq.value},
+                                    {"base_round", header.base_round.value},
+                                    {"tokens", header.tokens},
+                                    {"leaving", header.leaving},
+                                    {"time", format_time(header.time)}});
+    return list;
+}
+
+json::Array members_json(ChainView const& chain)
+{
+    json::Array list;
+    for (auto const& [row, pending] : chain.members)
+        list.push_back(json::Object{{"id", row.id.value},
+                                    {"site", row.site.value},
+                                    {"decided", row.seq.value},
+                                    {"held", row.held.to_json()},
+                                    {"blocks_per_s", blocks_per_second(row)},
+                                    {"missed", row.missed},
+                                    {"seen", format_time(row.seen)},
+                                    {"pending", pending_json(pending)}});
+    return list;
+}
+
+json::Array waiting_json(ChainView const& chain, Time now)
+{
+    json::Array list;
+    for (auto const& [subject, text] : activities(chain, now))
+        list.push_back(json::Object{{"who", subject}, {"what", text}});
+    return list;
+}
+
+json::Object chain_json(ChainView const& chain, Time now)
+{
+    auto const p = progress_of(chain);
+    auto const& tip = chain.tip;
+    json::Object document{
+        {"commit", json::Object{{"number", tip.number.value},
+                                {"kind", rounds::to_text(tip.kind)},
+                                {"time", format_time(tip.time)},
+                                {"by", tip.by.member.value}}},
+        {"round", tip.round.value},
+        {"round_began", format_time(chain.round_began)},
+        {"complete", tip.complete},
+        {"tokens", tip.totals.tokens},
+        {"steps", tip.totals.steps},
+        {"blocks",
+         json::Object{{"whole", p.blocks}, {"done", p.done}, {"held", p.held}, {"free", p.free()}}},
+        {"done", tip.done.to_json()},
+        {"members", members_json(chain)}};
+    if (chain.lease)
+        document.set("lease", json::Object{{"member", chain.lease->member.value},
+                                           {"k", chain.lease->k},
+                                           {"time", format_time(chain.lease->time)}});
+    document.set("waiting", waiting_json(chain, now));
+    return document;
+}
+
+json::Object site_json(SiteView const& site)
+{
+    json::Array jobs;
+    for (auto const& job : site.jobs)
+        jobs.push_back(json::Object{{"id", job.id},
+                                    {"running_since", time_json(job.running_since)},
+                                    {"leaving", job.leaving}});
+    return {{"site", site.site.value},
+            {"window", site.window.empty() ? json::Value() : json::Value(site.window)},
+            {"closing_since", time_json(site.closing_since)},
+            {"evaluated_until", time_json(site.evaluated_until)},
+            {"jobs", std::move(jobs)},
+            {"submitting", site.submitting},
+            {"failures", site.failures},
+            {"failure", site.failure},
+            {"retry_at", time_json(site.retry_at)},
+            {"trainer", site.trainer.empty() ? json::Value() : json::Value(site.trainer)},
+            {"trainer_since", time_json(site.trainer_since)}};
+}
+
+}  // namespace
+
+json::Object overview_json(Overview const& overview)
+{
+    json::Array sites;
+    for (auto const& site : overview.sites.sites) sites.push_back(site_json(site));
+    json::Array notes;
+    if (overview.chain)
+        for (auto const& note : overview.chain->notes) notes.push_back(note);
+    for (auto const& note : overview.sites.notes) notes.push_back(note);
+    return {{"run", overview.run.value},
+            {"store", overview.store},
+            {"time", format_time(overview.now)},
+            {"chain", overview.chain ? json::Value(chain_json(*overview.chain, overview.now))
+                                     : json::Value()},
+            {"sites", std::move(sites)},
+            {"notes", std::move(notes)}};
+}
+
+json::Object verified_json(rounds::ChainSummary const& s, std::string const& store)
+{
+    json::Array sites;
+    for (auto const& [site, share] : s.sites)
+        sites.push_back(json::Object{{"site", site.value},
+                                     {"tokens", share.tokens},
+                                     {"contributions", share.contributions},
+                                     {"refused", share.refused}});
+    return {{"run", s.run.run.value},
+            {"store", store},
+            {"sound", true},
+            {"commits", s.commits},
+            {"merges", s.merges},
+            {"lone", s.lone},
+            {"averaged", s.averaged},
+            {"rosters", s.rosters},
+            {"members", s.members},
+            {"round", s.tip.round.value},
+            {"complete", s.tip.complete},
+            {"tokens", s.tip.totals.tokens},
+            {"steps", s.tip.totals.steps},
+            {"blocks_done", s.tip.done.count()},
+            {"blocks", s.run.stream_blocks()},
+            {"refused", s.refused},
+            {"headers", s.headers},
+            {"payloads", s.payloads},
+            {"sites", std::move(sites)}};
+}
+
+}  // namespace curtail::status

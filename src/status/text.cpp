@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "status/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace curtail::status {
+namespace {
+
+std::string age(Time since, Time now) { return format_duration(std::max(Millis{0}, now - since)); }
+
+std::string header_text(ChainView const& chain, Time now)
+{
+    auto const p = progress_of(chain);
+    auto const& tip = chain.tip;
+    auto const per_epoch = std::max<std::int64_t>(1, chain.run.blocks_per_epoch);
+    auto text = fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
+                            rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
+    text +=
+        fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
+    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens,
+                        p.blocks * chain.run.params.block_tokens, p.percent(), tip.totals.steps);
+    text +=
+        fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held,
+                    p.free(), std::min(chain.run.epochs, p.done / per_epoch + 1), chain.run.epochs);
+    return text + fmt::format("          done {}\n", tip.done.to_string());
+}
+
+std::string members_text(ChainView const& chain, Time now)
+{
+    if (chain.members.empty()) return "";
+    constexpr char const* columns = "{:<34} {:>6} {:>7} {:>10} {:>9} {:>7}  {}\n";
+    auto text = fmt::format("\n");
+    text +=
+        fmt::format(columns, "member", "held", "pending", "blocks/s", "decided", "missed", "seen");
+    for (auto const& [row, pending] : chain.members) {
+        auto const rate = blocks_per_second(row);
+        text += fmt::format(columns, row.id.value, row.held.count(), pending.size(),
+                            rate ? fmt::format("{:.3g}", *rate) : "-", row.seq.value, row.missed,
+                            age(row.seen, now) + " ago");
+    }
+    return text;
+}
+
+std::string activities_text(ChainView const& chain, Time now)
+{
+    std::string text = "\n";
+    for (auto const& [subject, does] : activities(chain, now))
+        text += fmt::format("{} {}\n", subject, does);
+    return text;
+}
+
+std::string job_text(JobView const& job, Time now)
+{
+    auto const text =
+        "job " + job.id +
+        (job.running_since ? " running for " + age(*job.running_since, now) : " queued");
+    return job.leaving ? text + ", asked to stop" : text;
+}
+
+/// "ended" is an event in the past; every other state lasts.
+std::string trainer_text(SiteView const& site, Time now)
+{
+    auto const text = "trainer " + (site.trainer == "exchange" ? "in exchange" : site.trainer);
+    if (!site.trainer_since) return text;
+    auto const time = age(*site.trainer_since, now);
+    return site.trainer == "ended" ? text + " " + time + " ago" : text + " for " + time;
+}
+
+std::string failures_text(SiteView const& site)
+{
+    if (site.failures == 1) return "the last job failed: " + site.failure;
+    return fmt::format("the last {} jobs failed: {}", site.failures, site.failure);
+}
+
+std::string site_text(SiteView const& site, Time now)
+{
+    auto text = fmt::format("{:<16} window {}", site.site.value,
+                            site.window.empty() ? "unknown" : site.window);
+    if (site.closing_since) text += " since " + format_time(*site.closing_since) + " (signal time)";
+    for (auto const& job : site.jobs) text += "; " + job_text(job, now);
+    if (site.submitting) text += "; submitting a job";
+    if (!site.trainer.empty()) text += "; " + trainer_text(site, now);
+    if (site.failures > 0) text += "; " + failures_text(site);
+    if (site.retry_at && *site.retry_at > now)
+        text += "; next attempt in " + format_duration(*site.retry_at - now);
+    return text + "\n";
+}
+
+std::string notes_text(std::vector<std::string> const& notes)
+{
+    std::string text;
+    for (auto const& note : notes) text += "note: " + note + "\n";
+    return text;
+}
+
+}  // namespace
+
+std::string overview_text(Overview const& overview)
+{
+    auto text = fmt::format("run       {} in {}\n", overview.run.value, overview.store);
+    if (auto const& chain = overview.chain)
+        text += header_text(*chain, overview.now) + members_text(*chain, overview.now) +
+                activities_text(*chain, overview.now);
+    else text += "          has not begun: its store holds no commit\n";
+    text += "\n";
+    for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);
+    if (overview.chain) text += notes_text(overview.chain->notes);
+    return text + notes_text(overview.sites.notes);
+}
+
+std::string verified_text(rounds::ChainSummary const& s, std::string const& store)
+{
+    auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
+    text += fmt::format(
+        "commits   {}: genesis, {} merges ({} by a lone site, {} of two or more sites), {} roster "
+        "changes\n",
+        s.commits, s.merges, s.lone, s.averaged, s.rosters);
+    text += fmt::format("members   {} over the whole run\n", s.members);
+    text += fmt::format("round     {}{}\n", s.tip.round.value, s.tip.complete ? ", complete" : "");
+    text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n",
+                        s.tip.done.count(), s.run.stream_blocks());
+    text += fmt::format("tokens    {}, the sum of all contributions; {} contributions refused\n",
+                        s.tip.totals.tokens, s.refused);
+    text +=
+        fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are correct\n",
+                    s.commits, s.headers, s.payloads);
+    for (auto const& [site, share] : s.sites)
+        text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
+                            share.tokens, share.contributions, share.refused);
+    return text;
+}
+
+}  // namespace curtail::status
