@@ -9,24 +9,24 @@
 
 namespace curtail::evaluate {
 
-/// A commit of a run and the model that it names.
+/// A commit of a run and its model.
 struct CommittedModel {
     rounds::Commit commit;
     model::Parameters weights;
-    Digest manifest;  ///< of the data that the run is trained on
+    Digest manifest;  ///< identifies the data that the run is trained on
 };
 
-/// Reads the chain of a run's store and the weights of commit `wanted`, or of the newest. Failures:
-/// `no_input` (no such commit, or no commit yet), `unavailable` (its weights are no longer kept),
-/// `protocol` (broken chain, or a payload that differs from its digest), `config` (the run's file
-/// says another model than the run in the store).
+/// Reads a run's chain and the weights of commit `wanted`, by default the newest.
+///
+/// Fails with `no_input` (the run has no such commit), `unavailable` (the store no longer keeps its
+/// weights), `protocol` (the chain is broken, or a payload differs from its digest) or `config`
+/// (the run's file describes another model than the run in the store).
 [[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run,
-                                                    store::ObjectStore& objects,
+                                                    store::ObjectStore& store,
                                                     std::optional<CommitNumber> wanted);
 
-/// `config` unless the data in the run's data folder is what the model is trained on: with another
-/// tokenizer, tokens mean something else, and text that is held out of one set of data may be
-/// trained on in another.
+/// Fails with `config` unless the run's data folder holds the data that the model is trained on.
+/// Other data may have another tokenizer, and may hold out text that this model was trained on.
 [[nodiscard]] Result<void> check_data(config::Run const& run, CommittedModel const& model);
 
 }  // namespace curtail::evaluate

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run's model from its store, its held-out loss, what it writes, what its files hold.
+// Loading a run's model from its store, its held-out loss, sampling, and contents of its files.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
 #include <gmock/gmock.h>
@@ -9,19 +9,19 @@
 #include <fstream>
 #include <limits>
 
+#include "chain/run_objects.hpp"
+#include "config/run_spec.hpp"
 #include "data/prepare.hpp"
 #include "evaluate/committed_model.hpp"
 #include "evaluate/contents.hpp"
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
 #include "model/initialize.hpp"
+#include "model/payload_layout.hpp"
 #include "rounds/next.hpp"
-#include "status/run_objects.hpp"
 #include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
-#include "train/payload_layout.hpp"
-#include "train/run_spec.hpp"
 
 namespace curtail::evaluate {
 namespace {
@@ -42,12 +42,12 @@ class StoredRun : public testing::Test {
         auto const places = model::parameter_places(run.model);
         std::vector<std::string> names;
         for (auto const& place : places) names.push_back(place.name);
-        auto const spec = train::make_run_spec(run, sha256("manifest"), 100, names);
+        auto const spec = config::make_run_spec(run, sha256("manifest"), 100, names);
         auto const encoded_run = rounds::encode(spec);
         put(rounds::run_name, encoded_run.bytes);
         MemberId const writer{"A.00000001.0"};
         payload = rounds::model_name({1}, writer, 1, "w0");
-        auto const bytes = payload::encode(train::payload_layout(run.run, run.model), "w0",
+        auto const bytes = payload::encode(model::payload_layout(run.run, run.model), "w0",
                                            std::as_const(weights).values())
                                .value();
         put(payload, bytes);
@@ -58,7 +58,7 @@ class StoredRun : public testing::Test {
     }
     void put(std::string const& name, std::string const& bytes)
     {
-        ASSERT_TRUE(objects.put(*status::object_of(run.run, name), store::bytes_of(bytes)));
+        ASSERT_TRUE(objects.put(*chain::object_name(run.run, name), store::bytes_of(bytes)));
     }
     Error error_of(std::optional<CommitNumber> wanted = {})
     {
@@ -71,7 +71,7 @@ class StoredRun : public testing::Test {
     std::string payload;
 };
 
-TEST_F(StoredRun, ItsNewestModelIsLoaded)
+TEST_F(StoredRun, LoadsItsNewestModel)
 {
     for (auto const wanted : {std::optional<CommitNumber>{}, std::optional(CommitNumber{1})}) {
         auto const loaded = load_committed(run, objects, wanted);
@@ -82,9 +82,9 @@ TEST_F(StoredRun, ItsNewestModelIsLoaded)
     EXPECT_EQ(error_of(CommitNumber{2}).code, ExitCode::no_input);
 }
 
-TEST_F(StoredRun, APayloadThatIsGoneOrDamagedIsSaid)
+TEST_F(StoredRun, AMissingOrDamagedPayloadIsAnError)
 {
-    auto const name = *status::object_of(run.run, payload);
+    auto const name = *chain::object_name(run.run, payload);
     auto bytes = **objects.get(name, Bytes{1 << 24});
     bytes[bytes.size() / 2] ^= std::byte{1};
     put(payload, std::string(store::text_of(bytes)));
@@ -95,7 +95,7 @@ TEST_F(StoredRun, APayloadThatIsGoneOrDamagedIsSaid)
     EXPECT_THAT(error_of().message(), HasSubstr(payload + " is not in the store"));
 }
 
-TEST_F(StoredRun, AnotherShapeThanTheRunsIsRefused)
+TEST_F(StoredRun, AModelOfAnotherShapeIsAnError)
 {
     run.model.heads = run.model.kv_heads = 4;  // the weights have the same shapes
     EXPECT_EQ(error_of().code, ExitCode::config);
@@ -103,14 +103,14 @@ TEST_F(StoredRun, AnotherShapeThanTheRunsIsRefused)
     EXPECT_EQ(error_of().code, ExitCode::no_input);
 }
 
-TEST_F(StoredRun, DataThatItWasNotTrainedOnIsRefused)
+TEST_F(StoredRun, DataThatItWasNotTrainedOnIsAnError)
 {
     auto const loaded = load_committed(run, objects, {});
     ASSERT_TRUE(loaded) << loaded.error().message();
     test::TemporaryFolder const folder;
     run.data.folder = folder.path();
     std::ofstream(folder / data::manifest_file)
-        << "manifest";  // what the run was begun with, by its digest
+        << "manifest";  // the digest of this text is in run.json
     EXPECT_TRUE(check_data(run, *loaded)) << check_data(run, *loaded).error().message();
     std::ofstream(folder / data::manifest_file) << "another";
     auto const refused = check_data(run, *loaded);
@@ -119,7 +119,7 @@ TEST_F(StoredRun, DataThatItWasNotTrainedOnIsRefused)
     EXPECT_THAT(refused.error().message(), HasSubstr("is trained on other data"));
 }
 
-TEST_F(StoredRun, ItsModelIsDescribed)
+TEST_F(StoredRun, DescribesItsModel)
 {
     auto const text = contents_text(describe_commit(*load_committed(run, objects, {})));
     EXPECT_THAT(text, HasSubstr("genesis"));
@@ -155,7 +155,7 @@ class PreparedText : public testing::Test {
     test::TemporaryFolder folder;
 };
 
-TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensButTheFirst)
+TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensExceptTheFirst)
 {
     auto held = stream();
     auto weights = model::initial_parameters(small_shape(), 5);
@@ -166,7 +166,7 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensButTheFirst)
 
     std::vector<data::Token> tokens(static_cast<std::size_t>(held.tokens()));
     ASSERT_TRUE(held.read(0, tokens));
-    ASSERT_NE((tokens.size() - 1) % 16, 0U) << "the last row is to be a short one";
+    ASSERT_NE((tokens.size() - 1) % 16, 0U) << "the last row should be shorter";
     model::LossSum sum;
     for (std::size_t first = 0; first + 1 < tokens.size(); first += 16) {
         auto const n =
@@ -198,7 +198,7 @@ TEST_F(PreparedText, HeldOutLossOfASingleRowHasNoStandardError)
     EXPECT_FALSE(found->standard_error);
 }
 
-TEST_F(PreparedText, DataOfALargerVocabularyIsRefused)
+TEST_F(PreparedText, DataWithALargerVocabularyIsAnError)
 {
     auto shape = small_shape();
     shape.vocabulary = 290;
@@ -208,7 +208,7 @@ TEST_F(PreparedText, DataOfALargerVocabularyIsRefused)
     EXPECT_THAT(refused.error().message(), HasSubstr("vocabulary is 300, the model's 290"));
 }
 
-TEST_F(PreparedText, TheSameSeedWritesTheSameText)
+TEST_F(PreparedText, TheSameSeedGivesTheSameText)
 {
     auto const tokenizer = data::Tokenizer::read(folder / "data" / data::tokenizer_file).value();
     model::Gpt const gpt(model::initial_parameters(small_shape(), 5));
@@ -233,7 +233,7 @@ TEST(Draw, FollowsTheProbabilitiesAtItsTemperature)
     EXPECT_EQ(draw({5, 5}, 0, 0.99), 0U);
 }
 
-TEST(Contents, ValuesThatAreNotFiniteAreCounted)
+TEST(Contents, CountsValuesThatAreNotFinite)
 {
     test::TemporaryFolder folder;
     std::vector<float> const values{3, -4, std::numeric_limits<float>::quiet_NaN(),
