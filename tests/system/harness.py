@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end-to-end tests share: a small run in a folder of its own, the programs under test, and processes that are ended by pid."""
+"""Shared by the end-to-end tests: a small run in a temporary folder, the programs under test, and
+helpers that find and end processes by pid."""
 import atexit
 import json
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 
 SOURCE = Path(os.environ.get("CURTAIL_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
-# Programs take options from the environment too; those of whoever runs the tests are not the tests'.
+# Programs also read options from the environment; the caller's must not change the tests.
 for name in [n for n in os.environ if n.startswith("CURTAIL_")]:
     del os.environ[name]
 MPI_ENVIRONMENT = {
@@ -27,7 +28,7 @@ MPI_ENVIRONMENT = {
     "CURTAIL_BUILD": str(BUILD),
 }
 
-# Enough English for a tokenizer of 300 tokens and some hundred blocks; the golden corpus is part of the source.
+# Enough English for a tokenizer of 300 tokens and some hundred blocks.
 CORPUS = SOURCE / "tests/golden/corpus"
 
 ROUNDS = {
@@ -46,6 +47,9 @@ ROUNDS = {
 }
 
 
+SMALL_MODEL = {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}
+
+
 class Failure(AssertionError):
     pass
 
@@ -59,53 +63,58 @@ def program(name):
     return str(BUILD / "bin" / name)
 
 
-def execute(*words, code=0, timeout=60, **options):
+def execute(*command, code=0, timeout=60, **options):
     """Runs one program to its end; its exit code must be `code` (None: any)."""
-    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL,
-                          env={**os.environ, **MPI_ENVIRONMENT}, **options)
+    command = [str(part) for part in command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout,
+                          stdin=subprocess.DEVNULL, env={**os.environ, **MPI_ENVIRONMENT},
+                          **options)
     if code is not None and done.returncode != code:
-        raise Failure(f"{' '.join(map(str, words))}: exit code {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}")
+        raise Failure(f"{' '.join(command)}: exit code {done.returncode}, expected {code}\n"
+                      f"{done.stdout}\n{done.stderr}")
     return done
 
 
+def mpirun(ranks, *command):
+    return ("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks, *command)
+
+
 def wait_for(condition, what, timeout=30.0, pause=0.02):
-    """Polls until `condition()` is true; answers its value. Waiting for a state, never for time to pass."""
+    """Polls until `condition()` is true and returns its value; fails after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
         time.sleep(pause)
-    raise Failure(f"gave up waiting for {what} after {timeout:g} s")
+    raise Failure(f"{what}: not seen within {timeout:g} s")
 
 
-def alive(pid):
+def stat_fields(pid):
+    """The fields of /proc/PID/stat after the command's name; None if the process does not exist."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def started_at(pid):
-    """Start time of a process in clock ticks since boot, as in field 22 of /proc/PID/stat; nothing if it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
         return None
 
 
+def alive(pid):
+    fields = stat_fields(pid)
+    return fields is not None and fields[0] not in "ZX"
+
+
+def started_at(pid):
+    """Start time in clock ticks since boot (field 22 of /proc/PID/stat); None if it has ended."""
+    fields = stat_fields(pid)
+    return None if fields is None else int(fields[19])
+
+
 def descendants(pid):
-    """All living processes below `pid`, the parents first."""
+    """All live descendants of `pid`, parents before children."""
     children = {}
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if fields[0] not in "ZX":
+        fields = stat_fields(entry.name) if entry.name.isdigit() else None
+        if fields is not None and fields[0] not in "ZX":
             children.setdefault(int(fields[1]), []).append(int(entry.name))
     found, queue = [], [pid]
     while queue:
@@ -115,21 +124,21 @@ def descendants(pid):
     return found
 
 
-def command_of(pid):
+def program_of(pid):
+    """Name of the program that a process runs; empty if the process does not exist."""
     try:
-        return [w.decode() for w in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if w]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
-        return []
+        return ""
+    return Path(command[0].decode()).name
 
 
 def is_rank(pid):
-    words = command_of(pid)
-    return bool(words) and Path(words[0]).name == "curtail-train"
+    return program_of(pid) == "curtail-train"
 
 
 def is_mpirun(pid):
-    words = command_of(pid)
-    return bool(words) and Path(words[0]).name in ("mpirun", "orterun")
+    return program_of(pid) in ("mpirun", "orterun")
 
 
 def kill(pid, number=signal.SIGKILL):
@@ -140,22 +149,24 @@ def kill(pid, number=signal.SIGKILL):
 
 
 class SmallRun:
-    """A run of small sites A and B in a temporary folder, with data prepared once per test process."""
+    """A small run with sites A and B in a temporary folder; all share data prepared once."""
 
     prepared = None
 
-    def __init__(self, sites=("A", "B"), ranks=2, model=None, rounds=None, training=None, optimizer=None, epochs=2000, launcher=None):
+    def __init__(self, sites=("A", "B"), ranks=2, model=None, rounds=None, training=None,
+                 optimizer=None, epochs=2000, launcher=None):
         self.folder = Path(tempfile.mkdtemp(prefix="curtail-system-"))
         self.processes = []
         shutil.copytree(self.data(), self.folder / "data")
-        self.write("model.json", model or {"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})
+        self.write("model.json", model or SMALL_MODEL)
+        launcher = launcher or {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"),
+                                "grace_s": 10}
         for site in sites:
-            self.write(f"site_{site}.json", {
-                "site": site, "ranks": ranks, "region": site,
-                "launcher": launcher or {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10},
-            })
+            self.write(f"site_{site}.json",
+                       {"site": site, "ranks": ranks, "region": site, "launcher": launcher})
         self.config = {
-            "run": "small", "folder": "out", "store": "file:out/store", "seed": 1, "model": "model.json",
+            "run": "small", "folder": "out", "store": "file:out/store", "seed": 1,
+            "model": "model.json",
             "data": {"folder": "data", "epochs": epochs},
             "training": {"batch_tokens": 512, "device_batch_rows": 4, **(training or {})},
             "optimizer": {"schedule_tokens": 1_000_000, "lr_scale": 0.1, **(optimizer or {})},
@@ -173,7 +184,8 @@ class SmallRun:
         if cls.prepared is None:
             cls.prepared = Path(tempfile.mkdtemp(prefix="curtail-system-data-"))
             atexit.register(cls.forget_data)
-            execute(program("curtail-data"), "prepare", CORPUS, "--out", cls.prepared / "data", "--vocabulary", 300, "--held-out", 0.2, "--seed", 1)
+            execute(program("curtail-data"), "prepare", CORPUS, "--out", cls.prepared / "data",
+                    "--vocabulary", 300, "--held-out", 0.2, "--seed", 1)
         return cls.prepared / "data"
 
     @classmethod
@@ -192,35 +204,40 @@ class SmallRun:
     def save(self):
         self.write("run.json", self.config)
 
+    def training(self, site, ranks, options):
+        train = (program("curtail-train"), self.run_file, "--site", site, *options)
+        return mpirun(ranks, *train)
+
     def train(self, site, *options, ranks=2, code=0, timeout=60):
-        """Trains in the foreground until it ends by itself."""
-        return execute("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks, program("curtail-train"), self.run_file, "--site", site, *options,
-                       code=code, timeout=timeout)
+        """Trains in the foreground until the trainer exits."""
+        return execute(*self.training(site, ranks, options), code=code, timeout=timeout)
 
     def start_training(self, site, *options, ranks=2):
-        return self.start("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks, program("curtail-train"), self.run_file, "--site", site, *options)
+        return self.start(*self.training(site, ranks, options))
 
-    def start(self, *words):
-        log = open(self.folder / "processes.log", "ab")
-        process = subprocess.Popen([str(w) for w in words], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **MPI_ENVIRONMENT},
-                                   start_new_session=True)
-        log.close()
+    def start(self, *command):
+        with open(self.folder / "processes.log", "ab") as log:
+            process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL,
+                                       stdout=log, stderr=log, start_new_session=True,
+                                       env={**os.environ, **MPI_ENVIRONMENT})
         self.processes.append(process)
         return process
 
     def metrics(self, site):
         path = self.out / "sites" / site / "metrics.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line) for line in lines]
 
     def events(self, site, kind=None):
         path = self.out / "sites" / site / "events.jsonl"
-        lines = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")] if path.exists() else []
-        return [e for e in lines if kind is None or e["type"] == kind]
+        lines = path.read_text().splitlines() if path.exists() else []
+        events = [json.loads(line) for line in lines if line.endswith("}")]
+        return [event for event in events if kind is None or event["type"] == kind]
 
     def commits(self):
-        """The chain as it is in the store now, in order."""
+        """The records of the chain in the store, in order."""
         folder = self.store / "commits"
-        return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))] if folder.exists() else []
+        return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
     def verify(self):
         return execute(program("curtail-status"), self.run_file, "--verify", timeout=120)
@@ -239,10 +256,11 @@ class SmallRun:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def end_jobs(self):
-        """Local jobs outlive a killed poller by design: end those of this run that are left."""
+        """Ends this run's local jobs: by design they outlive a killed poller."""
         for record in self.out.glob("sites/*/jobs/*.json"):
             script = json.loads(record.read_text())["script"]
-            if not record.with_suffix(".exit").exists() and started_at(script["pid"]) == script["started"]:
+            ended = record.with_suffix(".exit").exists()
+            if not ended and started_at(script["pid"]) == script["started"]:
                 for pid in [*reversed(descendants(script["pid"])), script["pid"]]:
                     kill(pid)
 
@@ -256,8 +274,8 @@ class SmallRun:
 
 
 def main(tests):
-    """Runs the functions given, or those named on the command line; prints one line each."""
-    # A test that is ended from outside cleans up too.
+    """Runs all tests, or those named on the command line; prints one line for each."""
+    # Exit normally on TERM, so that the running test cleans up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
     failed = 0
@@ -266,7 +284,7 @@ def main(tests):
         try:
             test()
             print(f"ok    {test.__name__} ({time.monotonic() - started:.1f} s)", flush=True)
-        except Exception as error:  # every failure is printed, also one of the test's own
+        except Exception as error:  # also an error in the test itself
             failed += 1
             print(f"FAIL  {test.__name__}: {type(error).__name__}: {error}", flush=True)
     print(f"{len(chosen) - failed} passed, {failed} failed")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kill -9 at seeded random moments: ranks, mpirun, the poller, a merging site. Afterwards the chain verifies and no site ran two jobs at once.
+"""Sends kill -9 at seeded random times to ranks, mpirun, the poller and a merging site. Afterwards
+the chain must verify, and no site may have run two jobs at once.
 
     kill_test.py                 three seeds
-    kill_test.py --seed 7        that one; a failure names its seed
+    kill_test.py --seed 7        one seed; a failure names its seed
 """
 import argparse
 import json
@@ -11,11 +12,12 @@ import sys
 import time
 from datetime import datetime
 
-from harness import Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main, program, wait_for
+from harness import (Failure, SmallRun, alive, descendants, expect, is_mpirun, is_rank, kill, main,
+                     program, wait_for)
 
 SPEED = 150  # trace seconds per real second: a sample every 2 s
 CLEAN, DIRTY = 20.0, 400.0
-# Which of the sites A and B is clean in each sample of 300 s: alone, both, the other, none, both, alone.
+# The clean sites in each sample of 300 s: one, both, the other, none, both, one.
 DAY = ["", "A", "A", "AB", "AB", "AB", "B", "", "", "", "AB", "AB", "A", "", "", ""]
 VICTIMS = ["rank", "mpirun", "poller", "merger"]
 
@@ -25,60 +27,69 @@ def write_trace(path):
     for i, clean in enumerate(DAY):
         seconds = i * 300
         cells = ",".join(str(CLEAN if site in clean else DIRTY) for site in "AB")
-        lines.append(f"2026-01-11T{seconds // 3600:02}:{seconds // 60 % 60:02}:00+00:00,{cells}")
+        time_of_day = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:00"
+        lines.append(f"2026-01-11T{time_of_day}+00:00,{cells}")
     path.write_text("\n".join(lines) + "\n")
 
 
 class Scene:
-    """One run under a poller that is started again whenever it was killed."""
+    """One run and its poller, which is restarted whenever it has been killed."""
 
     def __init__(self, run, rng):
         self.run, self.rng = run, rng
-        run.store_folder.rmdir()  # who begins a run makes its store
+        run.store_folder.rmdir()  # the poller creates it
         self.trace = run.folder / "trace.csv"
         write_trace(self.trace)
         self.start_poller()
 
     def start_poller(self):
-        self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch", "--trace", self.trace, "--speed", SPEED)
+        self.poller = self.run.start(program("curtail-poll"), self.run.run_file, "--watch",
+                                     "--trace", self.trace, "--speed", SPEED)
 
     def jobs(self):
-        """(site, record, exit file) of every job ever started."""
-        found = []
-        for record in sorted(self.run.out.glob("sites/*/jobs/*.json")):
-            found.append((record.parent.parent.name, json.loads(record.read_text()), record.with_suffix(".exit")))
-        return found
+        """(site, record, exit file) of every job that was ever started."""
+        records = sorted(self.run.out.glob("sites/*/jobs/*.json"))
+        return [(path.parent.parent.name, json.loads(path.read_text()), path.with_suffix(".exit"))
+                for path in records]
 
     def running(self):
-        """(site, pid of the job's script, that is mpirun) of the jobs that run now and are ours."""
-        return [(site, r["script"]["pid"]) for site, r, done in self.jobs() if not done.exists() and alive(r["script"]["pid"])]
+        """(site, pid) of every running job; the pid is the script's, which has become mpirun."""
+        jobs = [(site, record["script"]["pid"]) for site, record, exit_file in self.jobs()
+                if not exit_file.exists()]
+        return [(site, pid) for site, pid in jobs if alive(pid)]
+
+    def merging_site(self):
+        """The site that took a merge lease within the last half second, if any."""
+        leases = sorted(self.run.store.glob("merge/*/*.json"), key=lambda p: p.stat().st_mtime)
+        if not leases or time.time() - leases[-1].stat().st_mtime > 0.5:
+            return None
+        return json.loads(leases[-1].read_text())["member"].split(".")[0]
 
     def victims(self, kind):
+        """Pids to kill; empty if no process of that kind exists now."""
         if kind == "poller":
             return [self.poller.pid] if self.poller.poll() is None else []
         jobs = self.running()
         if kind == "merger":
-            leases = sorted(self.run.store.glob("merge/*/*.json"), key=lambda p: p.stat().st_mtime)
-            if not leases or time.time() - leases[-1].stat().st_mtime > 0.5:
-                return []
-            site = json.loads(leases[-1].read_text())["member"].split(".")[0]
-            jobs = [j for j in jobs if j[0] == site]
-        trees = [[pid, *descendants(pid)] for _, pid in jobs]
-        wanted = is_mpirun if kind == "mpirun" else is_rank
-        found = [[p for p in tree if wanted(p)] for tree in trees]
-        found = [tree for tree in found if tree]
-        if not found:
+            merging = self.merging_site()
+            jobs = [(site, pid) for site, pid in jobs if site == merging]
+        matches = is_mpirun if kind == "mpirun" else is_rank
+        trees = [[p for p in [pid, *descendants(pid)] if matches(p)] for _, pid in jobs]
+        trees = [tree for tree in trees if tree]
+        if not trees:
             return []
-        tree = self.rng.choice(found)
+        tree = self.rng.choice(trees)
         return tree if kind == "merger" else [self.rng.choice(tree)]
 
     def over(self):
-        expect(self.poller.poll() in (None, 0), f"the poller left with {self.poller.returncode}")
-        return self.poller.returncode == 0
+        code = self.poller.poll()
+        expect(code in (None, 0), f"the poller exited with {code}")
+        return code == 0
 
     def strike(self, kind):
-        """Waits for a victim of that kind, or for the end of the day, and kills it."""
-        pids = wait_for(lambda: self.over() or self.victims(kind), f"a {kind} to kill", timeout=60, pause=0.005)
+        """Waits for a victim of that kind and kills it; False if the day ends first."""
+        pids = wait_for(lambda: self.over() or self.victims(kind), f"a {kind} to kill", timeout=60,
+                        pause=0.005)
         if pids is True:
             return False
         for pid in pids:
@@ -90,21 +101,22 @@ class Scene:
 
     def finish(self):
         wait_for(lambda: self.poller.poll() is not None, "the end of the day", timeout=90)
-        expect(self.poller.returncode == 0, f"the poller left with {self.poller.returncode}")
-        expect(not self.running(), "something still runs")
+        expect(self.poller.returncode == 0, f"the poller exited with {self.poller.returncode}")
+        expect(not self.running(), "a job is still running")
 
 
 def check_jobs(scene):
-    """No two jobs of a site at the same time."""
+    """No two jobs of a site may have run at the same time."""
     for site in "AB":
-        lives = []
-        for at, record, done in scene.jobs():
-            if at == site:
-                began = time_of(record["started"])
-                lives.append((began, done.stat().st_mtime if done.exists() else None, record["comment"]))
-        lives.sort()
-        for (_, ended, _), (began, _, comment) in zip(lives, lives[1:]):
-            expect(ended is not None and ended <= began + 0.2, f"site {site}: {comment} began before the job before it had ended")
+        jobs = []
+        for job_site, record, exit_file in scene.jobs():
+            if job_site == site:
+                ended = exit_file.stat().st_mtime if exit_file.exists() else None
+                jobs.append((time_of(record["started"]), ended, record["comment"]))
+        jobs.sort()
+        for (_, ended, _), (started, _, comment) in zip(jobs, jobs[1:]):
+            expect(ended is not None and ended <= started + 0.2,
+                   f"site {site}: {comment} started before the previous job had ended")
 
 
 def time_of(text):
@@ -113,27 +125,29 @@ def time_of(text):
 
 def one_run(seed):
     rng = random.Random(seed)
-    with SmallRun(model={"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300}) as run:
+    with SmallRun() as run:
         try:
             scene = Scene(run, rng)
             struck = []
             for _ in range(4):
-                # The moment is drawn as a number of commits to wait for: it depends on what happens, not on how fast this machine is.
-                seen = len(run.commits())
-                more = rng.randint(1, 6)
-                wait_for(lambda: scene.over() or len(run.commits()) >= seen + more, "commits", timeout=90)
+                # A number of commits to wait for does not depend on the speed of the machine.
+                wanted = len(run.commits()) + rng.randint(1, 6)
+                wait_for(lambda: scene.over() or len(run.commits()) >= wanted, "commits",
+                         timeout=90)
                 kind = rng.choice(VICTIMS)
                 if scene.strike(kind):
                     struck.append(kind)
             scene.finish()
-            expect(struck, "nobody was killed")
+            expect(struck, "no process was killed")
             run.verify()
             tip = run.commits()[-1]
             expect(tip["totals"]["tokens"] > 0, "nothing was committed")
             check_jobs(scene)
-            print(f"      seed {seed}: killed {', '.join(struck)}; {tip['number']} commits, {tip['totals']['tokens']} tokens", flush=True)
+            print(f"      seed {seed}: killed {', '.join(struck)}; {tip['number']} commits,"
+                  f" {tip['totals']['tokens']} tokens", flush=True)
         except Exception as error:
-            raise Failure(f"{error} (replay with: tests/system/kill_test.py --seed {seed})") from error
+            replay = f"tests/system/kill_test.py --seed {seed}"
+            raise Failure(f"{error} (replay with: {replay})") from error
 
 
 def three_seeds():
