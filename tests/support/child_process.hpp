@@ -19,7 +19,7 @@
 
 namespace curtail::test {
 
-/// A program that a test starts, watches and may kill. Killed when this goes, if it still runs.
+/// A program that a test starts, waits for and may kill. The destructor kills it if it is running.
 class ChildProcess {
   public:
     /// stdout and stderr are appended to `log`.
@@ -51,7 +51,7 @@ class ChildProcess {
     {
         if (!ended()) ::kill(pid_, signal);
     }
-    /// The exit code, 128 + n after signal n, once it has ended.
+    /// Exit code, or 128 + n after signal n; empty while the program is running.
     [[nodiscard]] std::optional<int> ended()
     {
         int status = 0;
@@ -59,7 +59,7 @@ class ChildProcess {
             exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         return exit_code_;
     }
-    /// The same, waiting for it; nothing after `limit`.
+    /// Waits for the exit code; empty if the program is still running after `limit`.
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds limit)
     {
         (void)eventually([&] { return ended().has_value(); }, limit);
@@ -73,18 +73,18 @@ class ChildProcess {
 
 struct Outcome {
     int code;            ///< 128 + n after signal n
-    std::string output;  ///< stdout and stderr, as they came
+    std::string output;  ///< stdout and stderr, interleaved
 };
 
-/// Runs a program to its end, without a shell; throws if it has not ended by then.
-inline Outcome run_program(std::vector<std::string> words,
+/// Runs a program without a shell; throws if it is still running after `limit`.
+inline Outcome run_program(std::vector<std::string> arguments,
                            std::chrono::milliseconds limit = std::chrono::seconds{30})
 {
     TemporaryFolder const folder;
     auto const log = folder / "output";
-    ChildProcess child(std::move(words), log);
+    ChildProcess child(std::move(arguments), log);
     auto const code = child.wait(limit);
-    if (!code) throw std::runtime_error("the program did not end");
+    if (!code) throw std::runtime_error("the program did not end in time");
     std::ifstream file(log);
     return {*code, {std::istreambuf_iterator<char>(file), {}}};
 }

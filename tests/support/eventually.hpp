@@ -5,8 +5,8 @@
 
 namespace curtail::test {
 
-/// Looks again and again until `condition` holds; false after `limit`. For what another process
-/// does.
+/// Polls until `condition` holds; false if it does not within `limit`. For effects of another
+/// process.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition,
                               std::chrono::milliseconds limit = std::chrono::seconds(10))

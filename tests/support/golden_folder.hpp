@@ -5,8 +5,8 @@
 
 namespace curtail::test {
 
-/// Where the golden vectors lie: CURTAIL_GOLDEN_DIR if it says anything, else the project's own
-/// copy.
+/// Folder of the golden vectors: CURTAIL_GOLDEN_DIR if set and not empty, otherwise the project's
+/// own copy.
 inline std::filesystem::path golden_folder()
 {
     char const* const stated = std::getenv("CURTAIL_GOLDEN_DIR");

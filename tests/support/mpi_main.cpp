@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-// Every rank runs every test; the job fails if any rank fails, and says so once.
+// Every rank runs every test. The job fails if any rank fails; only rank 0 prints results.
 int main(int argc, char** argv)
 {
     testing::InitGoogleTest(&argc, argv);

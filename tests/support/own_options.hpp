@@ -9,9 +9,9 @@
 
 namespace curtail::test {
 
-/// Programs take options from the environment too (CURTAIL_<OPTION>). Those of whoever runs the
-/// tests are forgotten before any test runs, where this is included; two are the tests' own.
-inline bool const options_are_forgotten = [] {
+/// Programs also read options from the environment (CURTAIL_<OPTION>). Including this header unsets
+/// the caller's before any test runs, except those of the tests themselves.
+inline bool const options_are_unset = [] {
     std::vector<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         std::string_view const text(*entry);

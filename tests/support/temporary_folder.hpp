@@ -9,14 +9,14 @@
 
 namespace curtail::test {
 
-/// A fresh folder for one test, gone with everything in it when the test ends.
+/// A new folder for one test; the destructor deletes it with its contents.
 class TemporaryFolder {
   public:
     TemporaryFolder()
     {
         auto pattern = (std::filesystem::temp_directory_path() / "curtail-test-XXXXXX").string();
         if (mkdtemp(pattern.data()) == nullptr)
-            throw std::runtime_error("cannot make a temporary folder");
+            throw std::runtime_error("cannot create a temporary folder");
         path_ = pattern;
     }
     ~TemporaryFolder()

@@ -21,14 +21,14 @@
 
 namespace curtail::test {
 
-/// tests/support/watttime_server.py as a child process on a loopback port, for as long as this
-/// lives. User `alice`, password as below.
+/// Runs tests/support/watttime_server.py on a loopback port until it is destroyed. The account is
+/// user `alice` with the password below.
 class WattTimeServer {
   public:
     static constexpr char const* password = "tr0ub4dor-and-3";
 
-    /// `tls_name`: serve https with a certificate for that name, e.g. `IP:127.0.0.1`, that expires
-    /// after `tls_days`; empty: http.
+    /// Serves https with a certificate for `tls_name`, e.g. `IP:127.0.0.1`, valid for `tls_days`;
+    /// serves http if `tls_name` is empty.
     explicit WattTimeServer(std::string const& tls_name = {}, int tls_days = 2)
     {
         std::ofstream(folder_ / "password") << password;
@@ -44,7 +44,7 @@ class WattTimeServer {
     }
     ~WattTimeServer()
     {
-        stdin_.reset();  // its end of file ends the server; the signal is for one that hangs
+        stdin_.reset();  // end of file stops the server; the signal stops it if it hangs
         kill(pid_, SIGTERM);
         waitpid(pid_, nullptr, 0);
     }
@@ -53,17 +53,17 @@ class WattTimeServer {
 
     [[nodiscard]] std::string const& url() const { return url_; }
     [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
-    /// Sets behaviour: `fault=slow&times=2`, `forget_tokens`, `now=2026-01-11T17:00:00Z`, `reset`
-    /// (as if just started), ...
+    /// Sets the server's behaviour, e.g. `fault=slow&times=2`, `forget_tokens`,
+    /// `now=2026-01-11T17:00:00Z`, or `reset` (the state after start-up).
     void control(std::string const& query) { (void)get("/_control?" + query); }
-    /// Paths with query of all requests so far, in order; with `only`, those that begin with it.
-    [[nodiscard]] std::vector<std::string> requests(std::string const& only = "")
+    /// Paths, with their queries, of all requests so far that begin with `prefix`, in order.
+    [[nodiscard]] std::vector<std::string> requests(std::string const& prefix = "")
     {
         std::vector<std::string> paths;
         auto const list = json::parse(get("/_requests"), "requests").value();
         for (auto const& request : *list.as_array()) {
             auto const path = *request.as_object()->find("path")->as_text();
-            if (path.rfind(only, 0) == 0) paths.push_back(path);
+            if (path.rfind(prefix, 0) == 0) paths.push_back(path);
         }
         return paths;
     }
@@ -74,7 +74,7 @@ class WattTimeServer {
         std::array<int, 2> in{};
         std::array<int, 2> out{};
         if (pipe2(in.data(), O_CLOEXEC) != 0 || pipe2(out.data(), O_CLOEXEC) != 0)
-            throw std::runtime_error("no pipe");
+            throw std::runtime_error("cannot create a pipe");
         Fd const child_in(in[0]);
         Fd const child_out(out[1]);
         stdin_ = Fd(in[1]);
@@ -94,7 +94,7 @@ class WattTimeServer {
     {
         std::string port;
         for (char c{}; read(stdout_.get(), &c, 1) == 1 && c != '\n';) port += c;
-        if (port.empty()) throw std::runtime_error("the stand-in server did not start");
+        if (port.empty()) throw std::runtime_error("the WattTime server did not start");
         return port;
     }
     std::string get(std::string const& path)
@@ -103,7 +103,7 @@ class WattTimeServer {
                                                              : std::filesystem::path());
         auto const response = client.get({.url = url_ + path, .username = {}});
         if (!response || response->status != 200)
-            throw std::runtime_error("the stand-in server does not answer " + path);
+            throw std::runtime_error("the WattTime server does not answer " + path);
         return response->body;
     }
 

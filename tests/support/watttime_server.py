@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stand-in for api.watttime.org on a loopback port, for tests: answers as WattTime v3 does, and fails as it is told to.
+"""Imitates api.watttime.org on a loopback port, for tests: answers as WattTime v3 does and fails on
+request.
 
-Prints its port, then serves until its standard input closes. Account: user `alice`, password from the file named by --password-file.
-`GET /_control?...` sets behaviour, `GET /_requests` lists what was asked (path and kind of authorization, never the secret).
+Prints its port, then serves until its standard input closes. The account is user `alice` with the
+password in --password-file. `GET /_control?...` sets the behaviour. `GET /_requests` lists all
+requests with path and type of authorization, never the secret.
 """
 
 import argparse
@@ -20,7 +22,21 @@ from urllib.parse import parse_qs, urlsplit
 
 PERIOD = timedelta(minutes=5)
 HTML_403 = "<html><head><title>403 Forbidden</title></head><body><h1>Forbidden</h1></body></html>"
-SCOPE_ERROR = {"error": "Invalid query parameters", "message": "Invalid scope. Your account may not query this region."}
+SCOPE_ERROR = {
+    "error": "Invalid query parameters",
+    "message": "Invalid scope. Your account may not query this region.",
+}
+
+
+# Faults that change the meta data, and faults that change the first value.
+META_FAULTS = {
+    "percentile": {"units": "percentile"},
+    "kilograms": {"units": "kg_co2_per_mwh"},
+    "other_region": {"region": "SPP_TX"},
+    "other_signal": {"signal_type": "health_damage"},
+    "warnings": {"warnings": [{"type": "EXAMPLE_WARNING", "message": "the model\u001b is old"}]},
+}
+VALUE_FAULTS = {"null_value": None, "text_value": "870", "absurd_value": 870000}
 
 
 class State:
@@ -28,7 +44,7 @@ class State:
         self.lock = threading.Lock()
         self.password = password
         self.logins = 0
-        self.release = threading.Event()  # lets slow answers go when the server ends
+        self.release = threading.Event()  # ends slow responses when the server stops
         self.reset()
 
     def reset(self):
@@ -53,19 +69,19 @@ class State:
         return None
 
 
-def floor_to_period(moment):
-    return moment.replace(minute=moment.minute // 5 * 5, second=0, microsecond=0)
+def floor_to_period(at):
+    return at.replace(minute=at.minute // 5 * 5, second=0, microsecond=0)
 
 
-def iso(moment):
-    return moment.strftime("%Y-%m-%dT%H:%M:%S+00:00")
+def iso(at):
+    return at.strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
 def parse_zoned(text):
-    moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    if moment.tzinfo is None:
+    parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if parsed.tzinfo is None:
         raise ValueError("time without zone")
-    return moment.astimezone(timezone.utc)
+    return parsed.astimezone(timezone.utc)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -78,13 +94,14 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         url = urlsplit(self.path)
-        query = {key: values[-1] for key, values in parse_qs(url.query, keep_blank_values=True).items()}
+        lists = parse_qs(url.query, keep_blank_values=True)
+        query = {key: values[-1] for key, values in lists.items()}
         if url.path == "/_control":
             return self.control(query)
         if url.path == "/_requests":
             return self.reply(200, self.state.requests)
-        kind = self.headers.get("Authorization", "none").split(" ")[0]
-        self.state.requests.append({"path": self.path, "authorization": kind})
+        scheme = self.headers.get("Authorization", "none").split(" ")[0]
+        self.state.requests.append({"path": self.path, "authorization": scheme})
         fault = self.state.take_fault(url.path)
         if fault and self.fail(fault):
             return None
@@ -92,13 +109,17 @@ class Handler(BaseHTTPRequestHandler):
             return self.login()
         if not self.authorized():
             return self.reply(401, HTML_403, "text/html")
-        endpoints = {"/v3/forecast": self.forecast, "/v3/historical": self.historical, "/v3/signal-index": self.signal_index}
+        endpoints = {
+            "/v3/forecast": self.forecast,
+            "/v3/historical": self.historical,
+            "/v3/signal-index": self.signal_index,
+        }
         if url.path not in endpoints:
             return self.reply(404, {"error": "Not found", "message": "no such endpoint"})
         if query.get("region") not in self.state.regions:
             return self.reply(403, SCOPE_ERROR)
         if query.get("signal_type") != "co2_moer":
-            return self.reply(400, {"error": "Invalid query parameters", "message": "unknown signal_type"})
+            return self.reply_invalid("unknown signal_type")
         return endpoints[url.path](query, fault)
 
     # -- endpoints
@@ -117,43 +138,47 @@ class Handler(BaseHTTPRequestHandler):
     def authorized(self):
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
         issued = self.state.tokens.get(token)
-        return scheme == "Bearer" and issued is not None and time.monotonic() - issued < self.state.token_life_s
+        if scheme != "Bearer" or issued is None:
+            return False
+        return time.monotonic() - issued < self.state.token_life_s
 
     def forecast(self, query, fault):
         hours = float(query.get("horizon_hours", 24))
         if not 0 <= hours <= 72:
-            return self.reply(400, {"error": "Invalid query parameters", "message": "horizon_hours must be 0 to 72"})
+            return self.reply_invalid("horizon_hours must be 0 to 72")
         first = floor_to_period(self.state.clock())
-        points = [self.point(query["region"], first + i * PERIOD) for i in range(int(hours * 12) + 1)]
-        return self.reply_points(query, points, fault, {"generated_at": iso(first), "generated_at_period_seconds": 300})
+        times = [first + i * PERIOD for i in range(int(hours * 12) + 1)]
+        points = [self.point(query["region"], at) for at in times]
+        meta = {"generated_at": iso(first), "generated_at_period_seconds": 300}
+        return self.reply_points(query, points, fault, meta)
 
     def historical(self, query, fault):
         try:
             start, end = parse_zoned(query["start"]), parse_zoned(query["end"])
         except (KeyError, ValueError) as error:
-            return self.reply(400, {"error": "Invalid query parameters", "message": str(error)})
+            return self.reply_invalid(str(error))
         if end - start > timedelta(days=32):
-            return self.reply(400, {"error": "Invalid query parameters", "message": "at most 32 days"})
-        moment = floor_to_period(start)
+            return self.reply_invalid("at most 32 days")
+        at = floor_to_period(start)
         points = []
-        while moment <= end:
-            if moment >= start:
-                point = self.point(query["region"], moment)
+        while at <= end:
+            if at >= start:
+                point = self.point(query["region"], at)
                 if query.get("include_imputed_marker") == "true":
-                    point["imputed_data_used"] = moment.minute == 0
-                point["last_updated"] = iso(moment + PERIOD)
+                    point["imputed_data_used"] = at.minute == 0
+                point["last_updated"] = iso(at + PERIOD)
                 points.append(point)
-            moment += PERIOD
+            at += PERIOD
         return self.reply_points(query, points, fault, {})
 
     def signal_index(self, query, fault):
         point = {"point_time": iso(floor_to_period(self.state.clock())), "value": 42.0}
         return self.reply_points(query, [point], "percentile", {})
 
-    # -- answers
+    # -- responses
 
-    def point(self, region, moment):
-        return {"point_time": iso(moment), "value": self.state.lbs[region]}
+    def point(self, region, at):
+        return {"point_time": iso(at), "value": self.state.lbs[region]}
 
     def reply_points(self, query, points, fault, extra_meta):
         meta = {
@@ -165,35 +190,24 @@ class Handler(BaseHTTPRequestHandler):
             "units": "lbs_co2_per_mwh",
             **extra_meta,
         }
-        if fault == "percentile":
-            meta["units"] = "percentile"
-        elif fault == "kilograms":
-            meta["units"] = "kg_co2_per_mwh"
-        elif fault == "other_region":
-            meta["region"] = "SPP_TX"
-        elif fault == "other_signal":
-            meta["signal_type"] = "health_damage"
-        elif fault == "warnings":
-            meta["warnings"] = [{"type": "EXAMPLE_WARNING", "message": "the model\u001b is old"}]
-        elif fault == "null_value":
-            points[0]["value"] = None
-        elif fault == "text_value":
-            points[0]["value"] = "870"
-        elif fault == "absurd_value":
-            points[0]["value"] = 870000
-        elif fault == "no_zone":
-            points[0]["point_time"] = points[0]["point_time"][:19]
-        elif fault == "empty":
-            points = []
-        elif fault == "no_meta":
+        if fault == "no_meta":
             return self.reply(200, {"data": points})
+        if fault == "empty":
+            points = []
+        meta.update(META_FAULTS.get(fault, {}))
+        if fault == "no_zone":
+            points[0]["point_time"] = points[0]["point_time"][:19]
+        elif fault in VALUE_FAULTS:
+            points[0]["value"] = VALUE_FAULTS[fault]
         return self.reply(200, {"data": points, "meta": meta})
 
     def fail(self, fault):
-        """Answers a fault that does not depend on the question; False for one that does."""
+        """Sends a fault that does not depend on the endpoint; returns False for any other fault."""
         if fault.startswith("status"):
-            headers = {"Retry-After": str(self.state.retry_after)} if fault == "status429" else {}
-            self.reply(int(fault[6:]), {"error": "told to"}, headers=headers)
+            headers = {}
+            if fault == "status429":
+                headers["Retry-After"] = str(self.state.retry_after)
+            self.reply(int(fault[6:]), {"error": "requested by the test"}, headers=headers)
         elif fault == "slow":
             self.state.release.wait(20)
             self.close_connection = True
@@ -225,6 +239,9 @@ class Handler(BaseHTTPRequestHandler):
             return False
         return True
 
+    def reply_invalid(self, message):
+        return self.reply(400, {"error": "Invalid query parameters", "message": message})
+
     def flood(self, piece, total):
         self.close_connection = True
         try:
@@ -253,7 +270,8 @@ class Handler(BaseHTTPRequestHandler):
         if "no_faults" in query:
             state.faults.clear()
         if "fault" in query:
-            state.faults.append([query["fault"], int(query.get("times", "1")), query.get("endpoint", "")])
+            times, endpoint = int(query.get("times", "1")), query.get("endpoint", "")
+            state.faults.append([query["fault"], times, endpoint])
         if "forget_tokens" in query:
             state.tokens.clear()
         if "token_life_s" in query:
@@ -269,36 +287,50 @@ class Handler(BaseHTTPRequestHandler):
         return self.reply(200, {})
 
 
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
 def make_certificate(folder, name, days):
-    key, certificate, request, names = (os.path.join(folder, f) for f in ("key.pem", "certificate.pem", "request.pem", "names"))
+    """Writes a self-signed certificate into `folder`; returns the paths of key and certificate."""
+    files = ("key.pem", "certificate.pem", "request.pem", "names")
+    key, certificate, request, names = (os.path.join(folder, file) for file in files)
     with open(names, "w") as file:
         file.write(f"subjectAltName={name}\n")
-    for command in (
-        ["req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=stand-in",
-         "-keyout", key, "-out", request],
-        ["x509", "-req", "-in", request, "-signkey", key, "-days", str(days), "-extfile", names, "-out", certificate],
-    ):
-        subprocess.run(["openssl", *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-subj", "/CN=stand-in", "-keyout", key, "-out", request)
+    openssl("x509", "-req", "-in", request, "-signkey", key, "-days", str(days),
+            "-extfile", names, "-out", certificate)
     return key, certificate
 
 
-def main():
+def parse_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--password-file", required=True)
-    parser.add_argument("--tls-folder", help="serve https with a new certificate, written into this folder")
-    parser.add_argument("--tls-name", default="IP:127.0.0.1", help="whom the certificate is for")
-    parser.add_argument("--tls-days", type=int, default=2, help="how long it is valid; negative: it has expired")
-    options = parser.parse_args()
+    parser.add_argument("--tls-folder",
+                        help="serve https with a new certificate, written into this folder")
+    parser.add_argument("--tls-name", default="IP:127.0.0.1", help="subject of the certificate")
+    parser.add_argument("--tls-days", type=int, default=2,
+                        help="validity of the certificate; negative: already expired")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
     with open(options.password_file, "rb") as file:
         state = State(file.read())
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("BoundHandler", (Handler,), {"state": state}))
+    handler = type("BoundHandler", (Handler,), {"state": state})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     if options.tls_folder:
         key, certificate = make_certificate(options.tls_folder, options.tls_name, options.tls_days)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        # The handshake belongs into the thread of its connection: a client that refuses us must not end the server.
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        # The handshake runs in the connection's thread: a client that rejects the certificate must
+        # not end the server.
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
         server.handle_error = lambda *_: None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)
