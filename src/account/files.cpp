@@ -8,6 +8,7 @@
 #include "core/digest.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "rounds/names.hpp"
 
 namespace curtail::account {
 namespace {
@@ -53,9 +54,6 @@ Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
     if (!value) return tl::unexpected(value.error());
     return std::optional(std::move(*value));
 }
-
-/// Where `file:///folder` points.
-fs::path store_folder(std::string const& url) { return url.substr(std::string("file://").size()); }
 
 Result<void> read_sites(RunFiles& files)
 {
@@ -117,10 +115,11 @@ Result<void> read_poller_state(RunFiles& files)
     return {};
 }
 
-/// What the figures follow from, so that another person can see that it is the same.
-Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const& name)
+/// Adds the digest of an input, so that others can check that they have the same. `content` is
+/// empty if the input does not exist.
+Result<void> add_digest(RunFiles& files, std::string const& name,
+                        Result<std::optional<std::string>> const& content)
 {
-    auto const content = read_file_if_there(path);
     if (!content) return tl::unexpected(content.error());
     if (*content)
         files.digests.emplace_back(
@@ -128,22 +127,45 @@ Result<void> add_digest(RunFiles& files, fs::path const& path, std::string const
     return {};
 }
 
-Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace)
+using NamedFile = std::pair<fs::path, std::string>;
+
+Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named)
 {
-    std::vector<std::pair<fs::path, std::string>> named{{files.run.file, name_of(files.run.file)}};
-    named.emplace_back(trace ? *trace : samples_file(files.run),
-                       trace ? name_of(*trace) : "poller signals.jsonl");
-    named.emplace_back(store_folder(files.run.store) / "runs" / files.run.run.value / "run.json",
-                       "store run.json");
-    named.emplace_back(files.run.data.folder / "manifest.json", "data manifest.json");
-    named.emplace_back(files.run.poller_folder() / "events.jsonl", "poller events.jsonl");
+    for (auto const& [path, name] : named)
+        if (auto added = add_digest(files, name, read_file_if_there(path)); !added) return added;
+    return {};
+}
+
+/// Reads the commits; returns run.json. A run whose store does not exist (yet) has neither.
+Result<std::optional<std::string>> read_store(RunFiles& files)
+{
+    auto const store = store::open_store(files.run.store);
+    if (!store && store.error().code == ExitCode::unavailable) return std::nullopt;
+    if (!store) return tl::unexpected(store.error());
+    chain::RunObjects const objects(**store, files.run.run);
+    auto commits = read_commits(objects);
+    if (!commits) return tl::unexpected(commits.error());
+    files.commits = std::move(*commits);
+    return objects.record(rounds::run_name);
+}
+
+Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
+                         std::optional<std::string> const& run_json)
+{
+    if (auto added = add_digests_of(files, {{files.run.file, name_of(files.run.file)},
+                                            {trace ? *trace : samples_file(files.run),
+                                             trace ? name_of(*trace) : "poller signals.jsonl"}});
+        !added)
+        return added;
+    if (auto added = add_digest(files, "store run.json", run_json); !added) return added;
+    std::vector<NamedFile> named{
+        {files.run.data.folder / "manifest.json", "data manifest.json"},
+        {files.run.poller_folder() / "events.jsonl", "poller events.jsonl"}};
     for (auto const& site : files.run.sites)
         for (char const* file : {"events.jsonl", "metrics.jsonl"})
             named.emplace_back(files.run.site_folder(site.site) / file,
                                site.site.value + " " + file);
-    for (auto const& [path, name] : named)
-        if (auto added = add_digest(files, path, name); !added) return added;
-    return {};
+    return add_digests_of(files, named);
 }
 
 }  // namespace
@@ -176,15 +198,15 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     files.poller = std::move(poller->events);
     files.broken_lines = poller->broken_lines;
     if (auto read = read_sites(files); !read) return tl::unexpected(read.error());
-    auto chain = read_chain(store_folder(files.run.store), files.run.run);
-    if (!chain) return tl::unexpected(chain.error());
-    files.commits = std::move(*chain);
+    auto const run_json = read_store(files);
+    if (!run_json) return tl::unexpected(run_json.error());
     auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.held_out = *evaluation;
     if (auto read = read_poller_state(files); !read) return tl::unexpected(read.error());
     if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
-    if (auto added = add_digests(files, trace_file); !added) return tl::unexpected(added.error());
+    if (auto added = add_digests(files, trace_file, *run_json); !added)
+        return tl::unexpected(added.error());
     return files;
 }
 

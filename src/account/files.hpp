@@ -7,6 +7,7 @@
 
 #include "account/account.hpp"
 #include "account/trace.hpp"
+#include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
 #include "core/events.hpp"
@@ -98,10 +99,8 @@ struct SampleFile {
                                               std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
-/// The run's chain of commits in `runs/<run>/commits` below `store`, in order; empty if there is
-/// none. `protocol` if one is damaged, does not follow from the one before, or is missing while
-/// there are later ones.
-[[nodiscard]] Result<std::vector<CommitLine>> read_chain(std::filesystem::path const& store,
-                                                         RunId const& run);
+/// The run's commits in order; empty if it has not begun. `protocol` if one is damaged, does not
+/// follow from its parent, or is missing while a later one exists.
+[[nodiscard]] Result<std::vector<CommitLine>> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account
