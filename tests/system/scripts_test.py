@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs scripts/setup.sh, soak.sh and bench.py, and slurm/private_clusters.sh, with stub programs.
-The scripts are real; nothing on the machine is changed."""
+"""Runs scripts/setup.sh, soak.sh, bench.py and hooks/, and slurm/private_clusters.sh, with stub
+programs. The scripts are real; nothing on the machine is changed."""
 import os
 import signal
 import subprocess
@@ -276,6 +276,50 @@ def clusters_stop_under_a_different_tmpdir():
             checkout.run(script, *arguments, code=64)
 
 
+def commit_hook_checks_the_subject():
+    long = "store: " + "x" * 65
+    with Checkout() as checkout:
+        message = checkout.folder / "message"
+        for text, code in (("store: retry after a lost reply\n", 0), (long + "\n", 0),
+                           ("account, reference: split off report\n\nA reason.\n", 0),
+                           ("Revert \"store: retry\"\n", 0), (long + "x\n", 1), ("retry\n", 1),
+                           ("Store: retry\n", 1), ("store:retry\n", 1), ("store: retry.\n", 1),
+                           ("store: retry\nwithout an empty line\n", 1)):
+            message.write_text(text)
+            checkout.run("scripts/hooks/commit-msg", message, code=code)
+
+
+def commit_hook_checks_the_staged_files():
+    with Checkout() as checkout:
+        for name in ("clang-format", "ctest"):
+            checkout.command(name)
+        checkout.stub(checkout.root / "tests/style/shell.sh")
+        checkout.stub(checkout.root / "build/release/tests/test_core")
+        for file in ("src/a b.cpp", "README.md", "scripts/new.sh"):
+            path = checkout.root / file
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        subprocess.run(["git", "init", "-q"], cwd=checkout.root, check=True)
+        hook = "scripts/hooks/pre-commit"
+        for file, expected in (("README.md", []), ("scripts/new.sh", ["shell.sh"]),
+                               ("src/a b.cpp", ["clang-format --dry-run --Werror src/a b.cpp",
+                                                "ctest --test-dir build/release"])):
+            subprocess.run(["git", "rm", "-rq", "--cached", "--ignore-unmatch", "."],
+                           cwd=checkout.root, check=True)
+            subprocess.run(["git", "add", file], cwd=checkout.root, check=True)
+            (checkout.root / "log").unlink(missing_ok=True)
+            checkout.run(hook)
+            ran = [line for line in checkout.log() if not line.endswith(" ends")]
+            matches = [line.startswith(start) for line, start in zip(ran, expected)]
+            expect(len(ran) == len(expected) and all(matches), f"{file}: {ran}")
+        checkout.fail("clang-format", 1)
+        output = checkout.run(hook, code=1)
+        expect("make format" in output, output)
+        checkout.fail("clang-format", 0)
+        checkout.fail("ctest", 8)
+        checkout.run(hook, code=1)
+
+
 if __name__ == "__main__":
     main([
         setup_installs_once_and_starts_no_service,
@@ -293,4 +337,6 @@ if __name__ == "__main__":
         each_state_of_a_modified_tree_has_its_own_results,
         interrupted_benchmark_ends_its_processes,
         clusters_stop_under_a_different_tmpdir,
+        commit_hook_checks_the_subject,
+        commit_hook_checks_the_staged_files,
     ])
