@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Environment module of Curtail (Lmod). Copy or link it as <modulepath>/curtail/<version>.lua and set `root` to the checkout.
-help([[Curtail trains a language model only while renewable power is being curtailed.
-Programs: curtail-poll, curtail-train, curtail-data, curtail-model, curtail-status, curtail-report.]])
+-- Environment module for Lmod. Copy or link it as <modulepath>/curtail/<version>.lua, and set
+-- CURTAIL_ROOT to the checkout or edit `root`.
+help([[Curtail pre-trains a language model only while renewable power is being curtailed.
+Programs: curtail-poll, curtail-train, curtail-data, curtail-model, curtail-status and
+curtail-report.]])
 whatis("Name: curtail")
 whatis("Description: carbon-aware pre-training across Slurm sites")
 

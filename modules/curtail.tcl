@@ -1,12 +1,19 @@
 #%Module1.0
 # SPDX-License-Identifier: Apache-2.0
-# Environment module of Curtail (Tcl form). Copy or link it as <modulepath>/curtail/<version> and set CURTAIL_ROOT to the checkout, or edit `root`.
+# Environment module in Tcl. Copy or link it as <modulepath>/curtail/<version>, and set CURTAIL_ROOT
+# to the checkout or edit `root`.
 proc ModulesHelp { } {
-    puts stderr "Curtail trains a language model only while renewable power is being curtailed."
+    puts stderr "Curtail pre-trains a language model only while renewable power is being curtailed."
+    puts stderr "Programs: curtail-poll, curtail-train, curtail-data, curtail-model,"
+    puts stderr "curtail-status and curtail-report."
 }
 module-whatis "Curtail: carbon-aware pre-training across Slurm sites"
 
-if { [info exists ::env(CURTAIL_ROOT)] } { set root $::env(CURTAIL_ROOT) } else { set root /opt/curtail }
+if { [info exists ::env(CURTAIL_ROOT)] } {
+    set root $::env(CURTAIL_ROOT)
+} else {
+    set root /opt/curtail
+}
 prepend-path PATH $root/build/release/bin
 setenv CURTAIL_ROOT $root
 setenv CURTAIL_BUILD $root/build/release
