@@ -40,7 +40,7 @@ class Chain : public testing::Test {
                         {test::part("w0", model_name(c->round, test::member("A", 2), 1, "w0"))}};
             if (c->outer_step)
                 c->outer = OuterRef{
-                    Outer::Kind::nesterov,
+                    Outer::Type::nesterov,
                     {test::part("m0", model_name(c->round, test::member("A", 2), 1, "m0"))}};
         }
         return c;
@@ -301,7 +301,7 @@ TEST_F(Chain, TheLastBlockCompletesTheRun)
 
 TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)
 {
-    run.outer.kind = Outer::Kind::nesterov;
+    run.outer.type = Outer::Type::nesterov;
     auto const a = test::member("A", 2), b = test::member("B", 3);
     admit("A");
     admit("B");

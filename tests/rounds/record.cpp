@@ -22,7 +22,7 @@ Commit a_commit()
     c.kind = Commit::Kind::merge;
     c.round = {4};
     c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
-    c.outer = OuterRef{Outer::Kind::nesterov,
+    c.outer = OuterRef{Outer::Type::nesterov,
                        {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
     c.totals = {128, 16};
     c.done = {{0, 14}, {16, 18}};
