@@ -6,49 +6,12 @@
 #include <optional>
 #include <stdexcept>
 
+#include "core/base64.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
 namespace curtail::data {
 namespace {
-
-constexpr std::string_view alphabet =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string to_base64(std::string_view bytes)
-{
-    std::string out;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        auto const part = bytes.substr(i, 3);
-        std::uint32_t word = 0;
-        for (std::size_t k = 0; k < 3; ++k)
-            word = word << 8 | (k < part.size() ? static_cast<unsigned char>(part[k]) : 0U);
-        for (std::size_t k = 0; k < 4; ++k)
-            out += k <= part.size() ? alphabet[word >> (18 - 6 * k) & 63] : '=';
-    }
-    return out;
-}
-
-std::optional<std::string> from_base64(std::string_view text)
-{
-    if (text.size() % 4 != 0) return std::nullopt;
-    std::string out;
-    while (!text.empty()) {
-        auto quad = text.substr(0, 4);
-        text.remove_prefix(4);
-        while (text.empty() && quad.size() > 2 && quad.back() == '=') quad.remove_suffix(1);
-        std::uint32_t word = 0;
-        for (char const c : quad) {
-            auto const value = alphabet.find(c);
-            if (value == std::string_view::npos) return std::nullopt;
-            word = word << 6 | static_cast<std::uint32_t>(value);
-        }
-        word <<= 6 * (4 - quad.size());
-        for (std::size_t k = 0; k < 3 && k + 1 < quad.size(); ++k)
-            out += static_cast<char>(word >> (16 - 8 * k) & 255);
-    }
-    return out;
-}
 
 struct Line {
     std::string bytes;

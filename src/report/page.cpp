@@ -3,40 +3,39 @@
 
 #include <stdexcept>
 
+#include "core/base64.hpp"
 #include "core/digest.hpp"
 #include "core/text.hpp"
-#include "report/gzip.hpp"
 
 namespace curtail::report {
 
-// Generated from src/report/page (CMakeLists.txt).
+// Generated from src/report/page (embed_page.cmake).
 extern std::string_view const page_html;
 extern std::string_view const page_style;
 extern std::string_view const page_script;
 
 namespace {
 
-/// The text of plotly.js without the server that it names for maps, which no chart here uses.
-std::string without_map_server(std::string plotly)
+std::string replaced(std::string text, std::string_view what, std::string_view with)
 {
-    constexpr std::string_view server = "https://cdn.jsdelivr.net/npm/";
-    for (auto at = plotly.find(server); at != std::string::npos; at = plotly.find(server, at))
-        plotly.erase(at, server.size());
-    return plotly;
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + with.size()))
+        text.replace(at, what.size(), with);
+    return text;
 }
 
-/// Replaces placeholders, in the order of the text. A placeholder inside a value stays as it is.
+/// Puts `value` where `mark` stands; each mark stands once, and a mark inside a value is only text.
 class Template {
   public:
     explicit Template(std::string_view text) : rest_(text) {}
-    void fill(std::string_view placeholder, std::string_view value)
+    void fill(std::string_view mark, std::string_view value)
     {
-        auto const at = rest_.find(placeholder);
+        auto const at = rest_.find(mark);
         if (at == std::string_view::npos)
-            throw std::logic_error("page.html lacks " + std::string(placeholder));
+            throw std::logic_error("the page has no mark " + std::string(mark));
         done_ += rest_.substr(0, at);
         done_ += value;
-        rest_.remove_prefix(at + placeholder.size());
+        rest_.remove_prefix(at + mark.size());
     }
     [[nodiscard]] std::string take() { return std::move(done_) + std::string(rest_); }
 
@@ -48,7 +47,7 @@ class Template {
 std::string source_hash(std::string_view script)
 {
     auto const digest = sha256(script);
-    return "'sha256-" + base64(digest.bytes) + "'";
+    return "'sha256-" + to_base64(digest.bytes) + "'";
 }
 
 }  // namespace
@@ -67,32 +66,18 @@ std::string escape_html(std::string_view text)
     return out;
 }
 
-std::string base64(std::span<unsigned char const> bytes)
-{
-    constexpr char const* letters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        std::uint32_t group = 0;
-        for (std::size_t k = 0; k < 3; ++k)
-            group = group << 8 | (i + k < bytes.size() ? bytes[i + k] : 0U);
-        for (std::size_t k = 0; k < 4; ++k)
-            out += i + k > bytes.size() ? '=' : letters[group >> (18 - 6 * k) & 63U];
-    }
-    return out;
-}
-
 std::string page(json::Object const& document, account::Account const& account, std::string plotly)
 {
-    plotly = without_map_server(std::move(plotly));
+    // plotly.js names a server for maps, which no chart here has; and nothing inside may end its
+    // own script element.
+    plotly = replaced(replaced(std::move(plotly), "</script", "<\\/script"),
+                      "https://cdn.jsdelivr.net/npm/", "");
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);
     out.fill("{{STATIC}}", static_tables(account));
     out.fill("{{DATA}}", json::to_script(document));
-    auto const packed = gzip(plotly);
-    out.fill("{{PLOTLY}}", base64(std::span(reinterpret_cast<unsigned char const*>(packed.data()),
-                                            packed.size())));
+    out.fill("{{PLOTLY}}", plotly);
     out.fill("{{SCRIPT}}", page_script);
     return out.take();
 }
