@@ -8,16 +8,16 @@
 
 namespace curtail {
 
-/// Where a run's replay clock stands: `<run folder>/clock.json`.
+/// Path of a run's replay clock: `<run folder>/clock.json`.
 [[nodiscard]] std::filesystem::path clock_file(std::filesystem::path const& run_folder);
 
-/// The replay clock of a run: `{"origin":TIME,"real_origin":TIME,"factor":300}`. Nothing if there
-/// is no such file: real time counts.
+/// Reads a run's replay clock: `{"origin":TIME,"real_origin":TIME,"factor":300}`. Empty if the file
+/// does not exist: the run uses real time.
 [[nodiscard]] Result<std::optional<TimeScale>> read_clock(std::filesystem::path const& run_folder);
 
-/// Makes the replay clock of a run, once, when the replay begins: whoever comes later (the poller
-/// again, the report) reads the same. Answers what the file says, whoever made it.
+/// Creates a run's replay clock when a replay begins. An existing file wins, so that every later
+/// poll and the report use the same clock. Returns the content of the file.
 [[nodiscard]] Result<TimeScale> make_clock(std::filesystem::path const& run_folder,
-                                           TimeScale const& wanted);
+                                           TimeScale const& scale);
 
 }  // namespace curtail

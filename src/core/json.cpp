@@ -19,12 +19,12 @@
 namespace curtail::json {
 namespace {
 
-/// Builds a Value from RapidJSON's events; counts depth itself, refuses duplicate keys and half
-/// surrogate pairs, which RapidJSON lets pass.
+/// Builds a Value from RapidJSON's events. Checks what RapidJSON does not: depth, duplicate keys
+/// and unpaired surrogates.
 class Builder {
   public:
     explicit Builder(int depth_limit) : depth_limit_(depth_limit) {}
-    // NOLINTBEGIN(readability-identifier-naming): the names of RapidJSON's handler
+    // NOLINTBEGIN(readability-identifier-naming): names of RapidJSON's handler
     bool Null() { return add(nullptr); }
     bool Bool(bool b) { return add(b); }
     bool Int(int i) { return add(std::int64_t{i}); }
@@ -46,7 +46,7 @@ class Builder {
         auto& open = open_.back();
         open.key.assign(s, n);
         if (open.keys.insert(open.key).second) return true;
-        return refuse("key \"" + printable(open.key) + "\" stands twice in one object");
+        return refuse("duplicate key \"" + printable(open.key) + "\"");
     }
     bool StartObject() { return push(true); }
     bool StartArray() { return push(false); }
@@ -61,8 +61,7 @@ class Builder {
     struct Open {
         bool is_object;
         std::vector<std::pair<std::string, Value>> members;
-        std::set<std::string>
-            keys;  ///< of `members`; a tree, since no choice of keys can make it slow
+        std::set<std::string> keys;  ///< of `members`; a tree, so that no choice of keys is slow
         Array array;
         std::string key;
     };
@@ -73,7 +72,7 @@ class Builder {
     }
     bool is_text(std::string_view text)
     {
-        return !find_invalid_utf8(text) || refuse("half of a surrogate pair stands alone");
+        return !find_invalid_utf8(text) || refuse("unpaired surrogate");
     }
     bool push(bool is_object)
     {
@@ -112,48 +111,85 @@ std::string place_of(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
+/// Writes a Value to a RapidJSON writer, which formats it.
 template <class Writer>
-void write(Writer& out, Value const& value, bool canonical_form)
+class Printer {
+  public:
+    Printer(Writer& out, bool canonical_form) : out_(out), canonical_(canonical_form) {}
+    void write(Value const& value) { std::visit(*this, value.variant()); }
+
+    void operator()(std::nullptr_t) { out_.Null(); }
+    void operator()(bool b) { out_.Bool(b); }
+    void operator()(std::int64_t i) { out_.Int64(i); }
+    void operator()(double d)
+    {
+        if (canonical_) throw std::logic_error("canonical JSON must not contain real numbers");
+        if (std::isfinite(d)) out_.Double(d);
+        else out_.Null();
+    }
+    void operator()(std::string const& s) { out_.String(s.data(), size_of(s)); }
+    void operator()(Array const& a)
+    {
+        out_.StartArray();
+        for (auto const& element : a) write(element);
+        out_.EndArray();
+    }
+    void operator()(Object const& o)
+    {
+        std::vector<std::pair<std::string, Value> const*> members;
+        for (auto const& member : o.members()) members.push_back(&member);
+        if (canonical_)
+            std::sort(members.begin(), members.end(),
+                      [](auto* a, auto* b) { return a->first < b->first; });
+        out_.StartObject();
+        for (auto const* member : members) {
+            out_.Key(member->first.data(), size_of(member->first));
+            write(member->second);
+        }
+        out_.EndObject();
+    }
+
+  private:
+    static rapidjson::SizeType size_of(std::string const& text)
+    {
+        return static_cast<rapidjson::SizeType>(text.size());
+    }
+    Writer& out_;
+    bool canonical_;
+};
+
+template <class Writer>
+std::string printed(Writer& out, rapidjson::StringBuffer const& buffer, Value const& value,
+                    bool canonical_form = false)
 {
-    struct Visitor {
-        Writer& out;
-        bool canonical_form;
-        void operator()(std::nullptr_t) { out.Null(); }
-        void operator()(bool b) { out.Bool(b); }
-        void operator()(std::int64_t i) { out.Int64(i); }
-        void operator()(double d)
-        {
-            if (canonical_form) throw std::logic_error("canonical JSON holds integers only");
-            if (std::isfinite(d)) out.Double(d);
-            else out.Null();
-        }
-        void operator()(std::string const& s)
-        {
-            out.String(s.data(), static_cast<rapidjson::SizeType>(s.size()));
-        }
-        void operator()(Array const& a)
-        {
-            out.StartArray();
-            for (auto const& element : a) write(out, element, canonical_form);
-            out.EndArray();
-        }
-        void operator()(Object const& o)
-        {
-            std::vector<std::pair<std::string, Value> const*> members;
-            for (auto const& member : o.members()) members.push_back(&member);
-            if (canonical_form)
-                std::sort(members.begin(), members.end(),
-                          [](auto* a, auto* b) { return a->first < b->first; });
-            out.StartObject();
-            for (auto const* member : members) {
-                out.Key(member->first.data(),
-                        static_cast<rapidjson::SizeType>(member->first.size()));
-                write(out, member->second, canonical_form);
-            }
-            out.EndObject();
-        }
-    };
-    std::visit(Visitor{out, canonical_form}, value.variant());
+    Printer<Writer>(out, canonical_form).write(value);
+    return {buffer.GetString(), buffer.GetSize()};
+}
+
+/// Problems that are easier to see in the text than during parsing.
+std::optional<std::string> find_problem(std::string_view text, Limits limits)
+{
+    if (text.size() > limits.bytes)
+        return "it has " + std::to_string(text.size()) + " bytes, the limit is " +
+               std::to_string(limits.bytes);
+    if (auto const at = find_invalid_utf8(text)) return "invalid UTF-8 at " + place_of(text, *at);
+    if (auto const at = text.find('\0'); at != std::string_view::npos)
+        return place_of(text, at) + ": NUL byte";
+    return std::nullopt;
+}
+
+char const* script_escape(char c)
+{
+    switch (c) {
+        case '<':
+            return "\\u003c";
+        case '>':
+            return "\\u003e";
+        case '&':
+            return "\\u0026";
+        default:
+            return nullptr;
+    }
 }
 
 }  // namespace
@@ -200,7 +236,7 @@ std::optional<double> Value::as_number() const
     return std::nullopt;
 }
 
-char const* Value::kind() const
+char const* Value::type_name() const
 {
     static constexpr char const* names[] = {"null", "true or false", "integer", "number",
                                             "text", "list",          "object"};
@@ -213,12 +249,7 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     auto const bad = [&](std::string why) {
         return fail(ExitCode::data, "cannot read " + source, std::move(why));
     };
-    if (text.size() > limits.bytes)
-        return bad("it has " + std::to_string(text.size()) + " bytes, the limit is " +
-                   std::to_string(limits.bytes));
-    if (auto const at = find_invalid_utf8(text)) return bad("not UTF-8 at " + place_of(text, *at));
-    if (auto const at = text.find('\0'); at != std::string_view::npos)
-        return bad(place_of(text, at) + ": a NUL byte");
+    if (auto problem = find_problem(text, limits)) return bad(std::move(*problem));
     rapidjson::MemoryStream stream(text.data(), text.size());
     rapidjson::Reader reader;
     Builder builder(limits.depth);
@@ -228,12 +259,9 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     constexpr unsigned relaxed = strict | kParseCommentsFlag | kParseTrailingCommasFlag;
     auto const result = dialect == Dialect::strict ? reader.Parse<strict>(stream, builder)
                                                    : reader.Parse<relaxed>(stream, builder);
-    if (!result) {
-        std::string const why =
-            builder.refusal().empty() ? GetParseError_En(result.Code()) : builder.refusal();
-        return bad(place_of(text, result.Offset()) + ": " + why);
-    }
-    return std::move(builder.root);
+    if (result) return std::move(builder.root);
+    return bad(place_of(text, result.Offset()) + ": " +
+               (builder.refusal().empty() ? GetParseError_En(result.Code()) : builder.refusal()));
 }
 
 Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect, Limits limits)
@@ -243,12 +271,22 @@ Result<Value> parse_file(std::filesystem::path const& path, Dialect dialect, Lim
             [&](std::string const& text) { return parse(text, path.string(), dialect, limits); });
 }
 
+Result<std::optional<Value>> parse_file_if_exists(std::filesystem::path const& path,
+                                                  Dialect dialect, Limits limits)
+{
+    auto const text = read_file_if_exists(path, static_cast<std::int64_t>(limits.bytes));
+    if (!text) return tl::unexpected(text.error());
+    if (!*text) return std::optional<Value>{};
+    return parse(**text, path.string(), dialect, limits).map([](Value value) {
+        return std::optional(std::move(value));
+    });
+}
+
 std::string to_string(Value const& value)
 {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    write(out, value, false);
-    return {buffer.GetString(), buffer.GetSize()};
+    return printed(out, buffer, value);
 }
 
 std::string to_pretty(Value const& value)
@@ -257,16 +295,14 @@ std::string to_pretty(Value const& value)
     rapidjson::PrettyWriter<rapidjson::StringBuffer> out(buffer);
     out.SetIndent(' ', 2);
     out.SetFormatOptions(rapidjson::kFormatSingleLineArray);
-    write(out, value, false);
-    return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+    return printed(out, buffer, value) + "\n";
 }
 
 std::string canonical(Value const& value)
 {
     rapidjson::StringBuffer buffer;
     rapidjson::Writer<rapidjson::StringBuffer> out(buffer);
-    write(out, value, true);
-    return {buffer.GetString(), buffer.GetSize()};
+    return printed(out, buffer, value, true);
 }
 
 std::string to_script(Value const& value)
@@ -274,13 +310,10 @@ std::string to_script(Value const& value)
     std::string out;
     auto const text = to_string(value);
     for (std::size_t i = 0; i < text.size(); ++i) {
-        char const c = text[i];
-        if (c == '<') out += "\\u003c";
-        else if (c == '>') out += "\\u003e";
-        else if (c == '&') out += "\\u0026";
+        if (char const* escape = script_escape(text[i])) out += escape;
         else if (text.compare(i, 3, "\xE2\x80\xA8") == 0) out += "\\u2028", i += 2;
         else if (text.compare(i, 3, "\xE2\x80\xA9") == 0) out += "\\u2029", i += 2;
-        else out += c;
+        else out += text[i];
     }
     return out;
 }

@@ -7,27 +7,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/result.hpp"
 
-/// JSON as plain values. RapidJSON parses and prints; the rest of the house sees only these types.
+/// JSON as plain values. RapidJSON parses and prints them; no other library includes RapidJSON.
 namespace curtail::json {
 
 class Value;
 using Array = std::vector<Value>;
 
-/// Members in the order in which they were written.
+/// Members in the order of insertion.
 class Object {
   public:
     Object() = default;
     Object(std::initializer_list<std::pair<std::string, Value>> members);
-    /// Members whose names the caller knows to be distinct: nothing is searched.
+    /// Takes members with distinct names, without checking that they are distinct.
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     [[nodiscard]] Value const* find(std::string_view key) const;
-    Object& set(std::string key, Value value);  ///< replaces a member of that name
+    Object& set(std::string key, Value value);  ///< replaces an existing member
     void erase(std::string_view key);
     [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const;
     [[nodiscard]] bool empty() const;
@@ -37,7 +38,7 @@ class Object {
     std::vector<std::pair<std::string, Value>> members_;
 };
 
-/// null, bool, integer, real, text, array or object. Integers outside int64 are read as reals.
+/// null, bool, integer, real, text, array or object. Integers outside int64 become reals.
 class Value {
   public:
     using Variant =
@@ -70,8 +71,8 @@ class Value {
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
     [[nodiscard]] Object const* as_object() const { return std::get_if<Object>(&v_); }
     [[nodiscard]] Variant const& variant() const { return v_; }
-    [[nodiscard]] char const* kind()
-        const;  ///< "null", "true or false", "integer", "number", "text", "list", "object"
+    /// For people: "null", "true or false", "integer", "number", "text", "list" or "object".
+    [[nodiscard]] char const* type_name() const;
     friend bool operator==(Value const&, Value const&) = default;
 
   private:
@@ -89,68 +90,72 @@ struct Limits {
     int depth{32};
 };
 inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
-inline constexpr Limits answer_limits{std::size_t{8} * 1024 * 1024, 32};
+inline constexpr Limits response_limits{std::size_t{8} * 1024 * 1024, 32};
 inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
 enum class Dialect {
     strict,   ///< RFC 8259
-    comments  ///< for files that people write: // and /* */ comments, trailing commas
+    comments  ///< for files that people write: allows // and /* */ comments and trailing commas
 };
 
-/// Parses one text. Refuses: broken UTF-8 (half a surrogate pair too), a NUL byte, duplicate keys,
-/// NaN, more depth or bytes than `limits`. `source` names it in errors, which carry line and
-/// column. Code `data`.
+/// Parses one document. Rejects invalid UTF-8, unpaired surrogates, NUL bytes, duplicate keys, NaN,
+/// and more depth or bytes than `limits`. Errors name `source`, line and column; code `data`.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
                                   Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
-/// The same for a file; `no_input` if it cannot be read.
+/// Parses a file; code `no_input` if it cannot be read.
 [[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path,
                                        Dialect dialect = Dialect::comments,
                                        Limits limits = document_limits);
 
+/// The same, but a missing file gives an empty optional instead of an error.
+[[nodiscard]] Result<std::optional<Value>> parse_file_if_exists(std::filesystem::path const& path,
+                                                                Dialect dialect = Dialect::strict,
+                                                                Limits limits = document_limits);
+
 [[nodiscard]] std::string to_string(Value const& value);  ///< one line
 [[nodiscard]] std::string to_pretty(Value const& value);  ///< indented, for people
-/// Keys sorted bytewise, no spaces, integers only: equal content means equal bytes. Throws on a
-/// real number.
+/// Sorts keys bytewise, adds no spaces and allows only integers: equal content gives equal bytes.
+/// Throws on a real number.
 [[nodiscard]] std::string canonical(Value const& value);
-/// One line that may stand inside <script>: `<`, `>`, `&`, U+2028 and U+2029 as \uXXXX.
+/// One line that is safe inside <script>: `<`, `>`, `&`, U+2028 and U+2029 appear as \uXXXX.
 [[nodiscard]] std::string to_script(Value const& value);
 
-/// Reads one object against a strict schema. Ask for every key that is allowed, then call finish():
-/// the first thing that was wrong (missing, of another kind, out of range, unknown with the nearest
-/// name) is its error. After an error getters answer defaults.
+/// Reads one object against a strict schema. Request every allowed key, then call finish(): it
+/// returns the first error (a missing key, a wrong type, a broken rule) or an unknown key with the
+/// nearest known name. After an error, getters return defaults.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};
 ///     if (auto error = r.finish()) return tl::unexpected(*error);
 class ObjectReader {
   public:
-    /// `where` names file and place in errors. Every failure has code `code`.
+    /// `where` names the file (and place) in errors, which have code `code`.
     ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
 
     std::string text(std::string const& key, std::optional<std::string> fallback = {});
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
     bool boolean(std::string const& key, std::optional<bool> fallback = {});
-    std::optional<std::string> optional_text(std::string const& key);  ///< absent or null: nothing
+    std::optional<std::string> optional_text(std::string const& key);  ///< empty if absent or null
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
-    /// One of a fixed set of words; answers its index.
+    /// The index of the value in a fixed set of words.
     std::size_t one_of(std::string const& key, std::vector<std::string> const& words,
                        std::optional<std::size_t> fallback = {});
     Value const* any(std::string const& key, bool required = false);  ///< nullptr if absent
     Array const& list(std::string const& key, bool required = true);
-    /// A nested object, to be read and finished by `read` with a reader of its own. Absent and not
-    /// required: not called.
+    /// Calls `read` with a reader for a nested object, then finishes that reader. Does nothing if
+    /// the key is absent and not required.
     void object(std::string const& key, std::function<void(ObjectReader&)> const& read,
                 bool required = true);
-    /// Each element of a list, as an object.
+    /// The same for each element of a list of objects.
     void each(std::string const& key, std::function<void(ObjectReader&)> const& read,
               bool required = true);
 
     void require(bool good, std::string const& key,
                  std::string const& rule);  ///< e.g. require(c.n > 0, "n", "must be positive")
-    void reject(Error error);               ///< a finding of the caller's own
+    void reject(Error error);               ///< an error of the caller
     [[nodiscard]] std::string place(
         std::string const& key) const;  ///< "inputs/runs/demo.json: sites.key"
     [[nodiscard]] bool good() const { return !error_; }
@@ -158,15 +163,32 @@ class ObjectReader {
 
   private:
     Value const* take(std::string const& key, bool required, char const* wanted);
-    void wrong_kind(std::string const& key, Value const& found, char const* wanted);
+    void wrong_type(std::string const& key, Value const& found, char const* wanted);
     void adopt(std::optional<Error> const& error);
 
     Object const* object_{nullptr};
     std::string where_;
     std::string prefix_;
     ExitCode code_;
-    std::vector<std::string> asked_;
+    std::vector<std::string> requested_;
     std::optional<Error> error_;
 };
+
+/// Reads the record in `path`: a strict JSON file with one object, from which `read` makes the
+/// result. An empty optional if the file does not exist.
+template <class Read>
+[[nodiscard]] auto read_record(std::filesystem::path const& path, Read const& read,
+                               Limits limits = record_limits)
+    -> Result<std::optional<std::invoke_result_t<Read const&, ObjectReader&>>>
+{
+    using Record = std::optional<std::invoke_result_t<Read const&, ObjectReader&>>;
+    auto const value = parse_file_if_exists(path, Dialect::strict, limits);
+    if (!value) return tl::unexpected(value.error());
+    if (!*value) return Record{};
+    ObjectReader reader(**value, path.string());
+    Record record(read(reader));
+    if (auto error = reader.finish()) return tl::unexpected(*error);
+    return record;
+}
 
 }  // namespace curtail::json

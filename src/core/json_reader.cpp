@@ -10,8 +10,8 @@ ObjectReader::ObjectReader(Value const& value, std::string where, ExitCode code)
     : object_(value.as_object()), where_(std::move(where)), code_(code)
 {
     if (object_ == nullptr)
-        error_ = Error{
-            code_, where_, std::string("an object is wanted here, found ") + value.kind(), {}};
+        error_ =
+            Error{code_, where_, std::string("must be an object, found ") + value.type_name(), {}};
 }
 
 std::string ObjectReader::place(std::string const& key) const
@@ -29,14 +29,15 @@ void ObjectReader::adopt(std::optional<Error> const& error)
     if (error) reject(*error);
 }
 
-void ObjectReader::wrong_kind(std::string const& key, Value const& found, char const* wanted)
+void ObjectReader::wrong_type(std::string const& key, Value const& found, char const* wanted)
 {
-    reject({code_, place(key), std::string("must be ") + wanted + ", found " + found.kind(), {}});
+    reject(
+        {code_, place(key), std::string("must be ") + wanted + ", found " + found.type_name(), {}});
 }
 
 Value const* ObjectReader::take(std::string const& key, bool required, char const* wanted)
 {
-    asked_.push_back(key);
+    requested_.push_back(key);
     auto const* found = object_ == nullptr ? nullptr : object_->find(key);
     if (found == nullptr && required)
         reject({code_, place(key), "is missing", std::string("add it (") + wanted + ")"});
@@ -47,7 +48,7 @@ std::string ObjectReader::text(std::string const& key, std::optional<std::string
 {
     if (auto const* found = take(key, !fallback, "text")) {
         if (auto const* value = found->as_text()) return *value;
-        wrong_kind(key, *found, "text");
+        wrong_type(key, *found, "text");
     }
     return std::move(fallback).value_or("");
 }
@@ -56,7 +57,7 @@ std::int64_t ObjectReader::integer(std::string const& key, std::optional<std::in
 {
     if (auto const* found = take(key, !fallback, "an integer")) {
         if (auto const* value = found->as_integer()) return *value;
-        wrong_kind(key, *found, "an integer");
+        wrong_type(key, *found, "an integer");
     }
     return fallback.value_or(0);
 }
@@ -65,7 +66,7 @@ double ObjectReader::number(std::string const& key, std::optional<double> fallba
 {
     if (auto const* found = take(key, !fallback, "a number")) {
         if (auto const value = found->as_number()) return *value;
-        wrong_kind(key, *found, "a number");
+        wrong_type(key, *found, "a number");
     }
     return fallback.value_or(0);
 }
@@ -74,7 +75,7 @@ bool ObjectReader::boolean(std::string const& key, std::optional<bool> fallback)
 {
     if (auto const* found = take(key, !fallback, "true or false")) {
         if (auto const* value = found->as_bool()) return *value;
-        wrong_kind(key, *found, "true or false");
+        wrong_type(key, *found, "true or false");
     }
     return fallback.value_or(false);
 }
@@ -84,7 +85,7 @@ std::optional<std::string> ObjectReader::optional_text(std::string const& key)
     auto const* found = take(key, false, "text");
     if (found == nullptr || found->is_null()) return std::nullopt;
     if (auto const* value = found->as_text()) return *value;
-    wrong_kind(key, *found, "text");
+    wrong_type(key, *found, "text");
     return std::nullopt;
 }
 
@@ -93,7 +94,7 @@ std::optional<std::int64_t> ObjectReader::optional_integer(std::string const& ke
     auto const* found = take(key, false, "an integer");
     if (found == nullptr || found->is_null()) return std::nullopt;
     if (auto const* value = found->as_integer()) return *value;
-    wrong_kind(key, *found, "an integer");
+    wrong_type(key, *found, "an integer");
     return std::nullopt;
 }
 
@@ -102,7 +103,7 @@ std::optional<double> ObjectReader::optional_number(std::string const& key)
     auto const* found = take(key, false, "a number");
     if (found == nullptr || found->is_null()) return std::nullopt;
     if (auto const value = found->as_number()) return value;
-    wrong_kind(key, *found, "a number");
+    wrong_type(key, *found, "a number");
     return std::nullopt;
 }
 
@@ -112,7 +113,7 @@ std::size_t ObjectReader::one_of(std::string const& key, std::vector<std::string
     auto const word = text(key, fallback ? std::optional(words.at(*fallback)) : std::nullopt);
     auto const it = std::find(words.begin(), words.end(), word);
     if (it != words.end()) return static_cast<std::size_t>(it - words.begin());
-    reject({code_, place(key), "\"" + printable(word) + "\" is not known here",
+    reject({code_, place(key), "unknown value \"" + printable(word) + "\"",
             suggest_name(word, words)});
     return fallback.value_or(0);
 }
@@ -128,7 +129,7 @@ Array const& ObjectReader::list(std::string const& key, bool required)
     auto const* found = take(key, required, "a list");
     if (found == nullptr) return empty;
     if (auto const* value = found->as_array()) return *value;
-    wrong_kind(key, *found, "a list");
+    wrong_type(key, *found, "a list");
     return empty;
 }
 
@@ -137,7 +138,7 @@ void ObjectReader::object(std::string const& key, std::function<void(ObjectReade
 {
     auto const* found = take(key, required, "an object");
     if (found == nullptr) return;
-    if (found->as_object() == nullptr) return wrong_kind(key, *found, "an object");
+    if (found->as_object() == nullptr) return wrong_type(key, *found, "an object");
     ObjectReader inner(*found, where_, code_);
     inner.prefix_ = prefix_ + key + ".";
     read(inner);
@@ -150,7 +151,7 @@ void ObjectReader::each(std::string const& key, std::function<void(ObjectReader&
     std::size_t index = 0;
     for (auto const& element : list(key, required)) {
         auto const name = key + "[" + std::to_string(index++) + "]";
-        if (element.as_object() == nullptr) return wrong_kind(name, element, "an object");
+        if (element.as_object() == nullptr) return wrong_type(name, element, "an object");
         ObjectReader inner(element, where_, code_);
         inner.prefix_ = prefix_ + name + ".";
         read(inner);
@@ -165,11 +166,12 @@ void ObjectReader::require(bool good, std::string const& key, std::string const&
 
 std::optional<Error> ObjectReader::finish()
 {
-    // An unknown key first: a mistyped one usually is why another seems to be missing.
+    // Unknown keys come first: a mistyped key is usually the reason why another one is missing.
     if (object_ != nullptr) {
         for (auto const& [key, value] : object_->members()) {
-            if (std::find(asked_.begin(), asked_.end(), key) != asked_.end()) continue;
-            return Error{code_, place(printable(key)), "no such key", suggest_name(key, asked_)};
+            if (std::find(requested_.begin(), requested_.end(), key) != requested_.end()) continue;
+            return Error{code_, place(printable(key)), "unknown key",
+                         suggest_name(key, requested_)};
         }
     }
     return error_;

@@ -84,26 +84,19 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
 Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(
     plan::JobId const& job) const
 {
-    auto const path = file(job, ".json");
-    auto const text = read_file_if_there(path, json::record_limits.bytes);
-    if (!text) return tl::unexpected(text.error());
-    if (!*text) return std::optional<Record>{};
-    auto const value =
-        json::parse(**text, path.string(), json::Dialect::strict, json::record_limits);
-    if (!value) return tl::unexpected(value.error());
-    json::ObjectReader r(*value, path.string());
-    Record record;
-    record.comment =
-        read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
-    record.host = r.text("host");
-    record.script = read_identity(r, "script");
-    record.keeper = read_identity(r, "keeper");
-    record.script.boot = record.keeper.boot = r.text("boot");
-    auto const started = parse_time(r.text("started"));
-    r.require(started.has_value(), "started", "must be a time");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    record.started = *started;
-    return std::optional(record);
+    return json::read_record(file(job, ".json"), [this](json::ObjectReader& r) {
+        Record record;
+        record.comment =
+            read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
+        record.host = r.text("host");
+        record.script = read_identity(r, "script");
+        record.keeper = read_identity(r, "keeper");
+        record.script.boot = record.keeper.boot = r.text("boot");
+        auto const started = parse_time(r.text("started"));
+        r.require(started.has_value(), "started", "must be a time");
+        record.started = started.value_or(Time{});
+        return record;
+    });
 }
 
 plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record,
@@ -122,7 +115,7 @@ plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record,
     if (here && is_running(record.script)) return job;
     // Before the exit code is read: a keeper writes it and goes.
     bool const kept = here && is_running(record.keeper);
-    auto const code = read_file_if_there(file(id, ".exit"), 64);
+    auto const code = read_file_if_exists(file(id, ".exit"), 64);
     bool const known = code && *code;
     if (here && !sessions) sessions = list_sessions();
     // With Slurm the node would clean up.

@@ -38,20 +38,12 @@ Marked marked_now(std::filesystem::path const& run_folder)
             there ? std::to_string(status.st_ino) : ""};
 }
 
-Result<std::optional<Marked>> read_mark(std::filesystem::path const& file)
+Marked read_marked(json::ObjectReader& r)
 {
-    auto const text = read_file_if_there(file, json::record_limits.bytes);
-    if (!text) return tl::unexpected(text.error());
-    if (!*text) return std::optional<Marked>{};
-    auto const value =
-        json::parse(**text, file.string(), json::Dialect::strict, json::record_limits);
-    if (!value) return tl::unexpected(value.error());
-    json::ObjectReader r(*value, file.string());
     Marked marked{r.text("mark"), r.text("path"), r.text("inode")};
     bool const is_hex = marked.mark.find_first_not_of("0123456789abcdef") == std::string::npos;
     r.require(marked.mark.size() == 8 && is_hex, "mark", "must be 8 hex digits");
-    if (auto error = r.finish()) return tl::unexpected(*error);
-    return std::optional(std::move(marked));
+    return marked;
 }
 
 /// Once: whoever comes later finds it.
@@ -82,7 +74,7 @@ Result<std::string> run_mark(std::filesystem::path const& run_folder, bool make)
             if (auto written = write_mark(file, marked_now(run_folder)); !written)
                 return tl::unexpected(written.error());
     }
-    auto const known = read_mark(file);
+    auto const known = json::read_record(file, read_marked);
     if (!known) return tl::unexpected(known.error());
     auto const now = marked_now(run_folder);
     if (!*known) return now.mark;

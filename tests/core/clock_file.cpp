@@ -11,7 +11,7 @@ namespace {
 
 TimeScale const first{from_unix_ms(1'768'151'100'000), from_unix_ms(1'795'273'001'250), 300};
 
-TEST(ClockFile, FirstOneStays)
+TEST(ClockFile, ExistingClockIsKept)
 {
     test::TemporaryFolder const folder;
     EXPECT_FALSE(read_clock(folder.path()).value());
@@ -21,10 +21,10 @@ TEST(ClockFile, FirstOneStays)
     EXPECT_EQ(make_clock(folder.path(), later).value(), first);
     EXPECT_EQ(read_clock(folder.path()).value(), first);
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
-        << "no temporary is left";
+        << "no temporary file is left";
 }
 
-TEST(ClockFile, DamagedOneIsAnError)
+TEST(ClockFile, DamagedClockIsAnError)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(
