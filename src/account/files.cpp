@@ -47,7 +47,7 @@ std::optional<MetricsRow> parse_row(std::string_view line)
 Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
 {
     auto const content =
-        read_file_if_there(path, static_cast<std::int64_t>(json::document_limits.bytes));
+        read_file_if_exists(path, static_cast<std::int64_t>(json::document_limits.bytes));
     if (!content) return tl::unexpected(content.error());
     if (!*content) return std::optional<json::Value>{};
     auto value = json::parse(**content, path.string());
@@ -132,7 +132,7 @@ using NamedFile = std::pair<fs::path, std::string>;
 Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named)
 {
     for (auto const& [path, name] : named)
-        if (auto added = add_digest(files, name, read_file_if_there(path)); !added) return added;
+        if (auto added = add_digest(files, name, read_file_if_exists(path)); !added) return added;
     return {};
 }
 
@@ -172,7 +172,7 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
 
 Result<MetricsFile> read_metrics(fs::path const& path)
 {
-    auto const content = read_file_if_there(path);
+    auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
     MetricsFile file;
     if (!*content) return file;

@@ -62,7 +62,7 @@ std::vector<energy::IntensityPoint> with_gaps(
 Result<SampleFile> read_samples(std::filesystem::path const& path,
                                 std::vector<config::Site> const& sites)
 {
-    auto const content = read_file_if_there(path);
+    auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
     SampleFile file;
     if (!*content) return file;

@@ -11,7 +11,7 @@
 #include "launch/mark.hpp"
 #include "poll/poll.hpp"
 #include "poll/report.hpp"
-#include "signals/private_file.hpp"
+#include "core/private_file.hpp"
 #include "signals/trace.hpp"
 #include "signals/watttime_provider.hpp"
 #include "store/object_store.hpp"
@@ -125,11 +125,11 @@ Result<void> add_watttime(poll::World& world, Arguments const& a,
     auto const folder = world.run.poller_folder() / "watttime";
     bool const dry = a.flag("dry-run");
     if (!dry) {
-        if (auto made = signals::ensure_private_folder(world.run.poller_folder()); !made)
+        if (auto made = ensure_private_folder(world.run.poller_folder()); !made)
             return made;
-        if (auto made = signals::ensure_private_folder(folder); !made) return made;
+        if (auto made = ensure_private_folder(folder); !made) return made;
     }
-    if (auto guarded = signals::guard_memory(); !guarded) return guarded;
+    if (auto guarded = guard_memory(); !guarded) return guarded;
     auto const clock = std::make_shared<SystemClock>();
     for (auto const* site : sites) {
         // An account, client and connection per site: a slow answer for one does not delay the

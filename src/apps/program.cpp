@@ -133,7 +133,7 @@ Result<void> take_from_file(std::string const& path, Parsed& parsed)
         auto const refuse = [&](json::Value const& found) {
             reader.require(
                 false, option.name,
-                std::string("must be ") + kind_wanted(option.kind) + ", found " + found.kind());
+                std::string("must be ") + kind_wanted(option.kind) + ", found " + found.type_name());
         };
         if (option.kind == Kind::flag) {
             auto& flag = parsed.flags[option.name];

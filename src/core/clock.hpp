@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
+
 #include "core/time.hpp"
 
 namespace curtail {
 
-/// Where the edge gets its time from. Decisions never hold one: they are given its readings.
+/// The source of time for adapters. Decisions never hold a clock: they receive its readings.
 class Clock {
   public:
     virtual ~Clock() = default;
     [[nodiscard]] virtual Time now() const = 0;
-    /// How many seconds of this clock pass in one real second; 1 for a real one.
-    [[nodiscard]] virtual double speed() const = 0;
 };
 
 class SystemClock final : public Clock {
   public:
     [[nodiscard]] Time now() const override;
-    [[nodiscard]] double speed() const override { return 1; }
 };
 
-/// Real time, shifted and sped up: at real moment `real_origin` it shows `origin`, and runs
-/// `factor` times as fast from there.
+/// Shifted and scaled real time: shows `origin` at real time `real_origin`, and then runs `factor`
+/// times as fast as real time.
 struct TimeScale {
     Time origin;
     Time real_origin;
@@ -35,12 +34,21 @@ class ScaledClock final : public Clock {
   public:
     explicit ScaledClock(TimeScale scale) : scale_(scale) {}
     [[nodiscard]] Time now() const override { return scale_.from_real(SystemClock{}.now()); }
-    [[nodiscard]] double speed() const override { return scale_.factor; }
 
   private:
     TimeScale scale_;
 };
 
 [[nodiscard]] MonoTime mono_now();
+
+/// The time limit of an operation, in real time from its construction.
+class Deadline {
+  public:
+    explicit Deadline(Millis total) : end_(mono_now() + total) {}
+    [[nodiscard]] Millis left() const { return std::max(Millis{0}, end_ - mono_now()); }
+
+  private:
+    MonoTime end_;
+};
 
 }  // namespace curtail

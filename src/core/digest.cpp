@@ -20,16 +20,14 @@ std::string Digest::hex() const { return curtail::hex(bytes); }
 
 std::optional<Digest> Digest::from_hex(std::string_view text)
 {
+    static constexpr std::string_view digits = "0123456789abcdef";
     Digest digest;
     if (text.size() != digest.bytes.size() * 2) return std::nullopt;
-    auto const nibble = [](char c) {
-        return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    };
-    for (std::size_t i = 0; i < digest.bytes.size(); ++i) {
-        int const high = nibble(text[2 * i]);
-        int const low = nibble(text[2 * i + 1]);
-        if (high < 0 || low < 0) return std::nullopt;
-        digest.bytes[i] = static_cast<unsigned char>(high * 16 + low);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto const value = digits.find(text[i]);
+        if (value == std::string_view::npos) return std::nullopt;
+        auto& byte = digest.bytes[i / 2];
+        byte = static_cast<unsigned char>(byte << 4 | value);
     }
     return digest;
 }
@@ -37,7 +35,7 @@ std::optional<Digest> Digest::from_hex(std::string_view text)
 Sha256::Sha256() : context_(std::make_unique<Context>())
 {
     if (!context_->handle || EVP_DigestInit_ex(context_->handle.get(), EVP_sha256(), nullptr) != 1)
-        throw std::runtime_error("OpenSSL has no SHA-256");
+        throw std::runtime_error("OpenSSL does not provide SHA-256");
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
@@ -46,14 +44,14 @@ Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 void Sha256::update(std::span<std::byte const> bytes)
 {
     if (EVP_DigestUpdate(context_->handle.get(), bytes.data(), bytes.size()) != 1)
-        throw std::runtime_error("SHA-256 update after finish");
+        throw std::runtime_error("Sha256::update called after finish");
 }
 
 Digest Sha256::finish()
 {
     Digest digest;
     if (EVP_DigestFinal_ex(context_->handle.get(), digest.bytes.data(), nullptr) != 1)
-        throw std::runtime_error("SHA-256 finished twice");
+        throw std::runtime_error("Sha256::finish called twice");
     return digest;
 }
 

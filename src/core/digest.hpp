@@ -10,16 +10,16 @@
 
 namespace curtail {
 
-/// SHA-256 (FIPS 180-4).
+/// A SHA-256 digest (FIPS 180-4).
 struct Digest {
     std::array<unsigned char, 32> bytes{};
     [[nodiscard]] std::string hex() const;
-    [[nodiscard]] static std::optional<Digest> from_hex(
-        std::string_view text);  ///< 64 lower-case hex digits
+    /// From 64 lower-case hex digits; empty for anything else.
+    [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);
     friend auto operator<=>(Digest const&, Digest const&) = default;
 };
 
-/// SHA-256 in pieces, by OpenSSL.
+/// Computes SHA-256 of a sequence of pieces.
 class Sha256 {
   public:
     Sha256();
@@ -28,7 +28,7 @@ class Sha256 {
     Sha256& operator=(Sha256&&) noexcept;
     void update(std::span<std::byte const> bytes);
     void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
-    [[nodiscard]] Digest finish();  ///< once
+    [[nodiscard]] Digest finish();  ///< call once, last
 
   private:
     struct Context;

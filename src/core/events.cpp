@@ -7,19 +7,24 @@
 namespace curtail {
 namespace {
 
+std::string const* text_member(json::Object const& object, std::string_view key)
+{
+    auto const* value = object.find(key);
+    return value != nullptr ? value->as_text() : nullptr;
+}
+
 std::optional<Event> parse_event(std::string_view line)
 {
     auto const value = json::parse(line, "event");
     auto const* object = value ? value->as_object() : nullptr;
-    auto const* time = object ? object->find("time") : nullptr;
-    auto const* type = object ? object->find("type") : nullptr;
-    auto const* site = object ? object->find("site") : nullptr;
-    if (time == nullptr || type == nullptr || !time->as_text() || !type->as_text())
-        return std::nullopt;
-    auto const moment = parse_time(*time->as_text());
-    if (!moment) return std::nullopt;
-    Event event{*moment, *type->as_text(), site && site->as_text() ? *site->as_text() : "",
-                *object};
+    if (object == nullptr) return std::nullopt;
+    auto const* type = text_member(*object, "type");
+    auto const* site = text_member(*object, "site");
+    auto const* time_text = text_member(*object, "time");
+    if (type == nullptr || time_text == nullptr) return std::nullopt;
+    auto const time = parse_time(*time_text);
+    if (!time) return std::nullopt;
+    Event event{*time, *type, site != nullptr ? *site : "", *object};
     for (char const* key : {"time", "type", "site"}) event.details.erase(key);
     return event;
 }
@@ -36,7 +41,7 @@ Result<void> EventLog::append(Event const& event) const
 
 Result<EventFile> read_events(std::filesystem::path const& path)
 {
-    auto const content = read_file_if_there(path);
+    auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
     EventFile file;
     if (!*content) return file;

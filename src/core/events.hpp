@@ -9,17 +9,17 @@
 
 namespace curtail {
 
-/// One line of an `events.jsonl`: what happened when, for the report and for people. Never read
-/// back to decide anything.
+/// One line of an `events.jsonl`: what happened and when, for the report and for people. No
+/// decision reads events.
 struct Event {
-    Time time;         ///< real time at which it happened
+    Time time;         ///< real time
     std::string type;  ///< `window-open`, `job-submitted`, `first-step`, ...
-    std::string site;  ///< empty if it concerns no single site
+    std::string site;  ///< empty if the event belongs to no single site
     json::Object details;
 };
 
-/// Appends events, one line each. A crash may leave a broken line, which read_events counts and
-/// skips.
+/// Appends events to a file, one line each. A crash may leave a partial line, which read_events
+/// counts and skips.
 class EventLog {
   public:
     explicit EventLog(std::filesystem::path path) : path_(std::move(path)) {}
@@ -31,9 +31,9 @@ class EventLog {
 
 struct EventFile {
     std::vector<Event> events;
-    int broken_lines{0};  ///< cut short by a crash of their writer
+    int broken_lines{0};  ///< left by a writer that crashed
 };
-/// All whole lines of a file; a file that does not exist has none.
+/// All complete lines of a file; no events if the file does not exist.
 [[nodiscard]] Result<EventFile> read_events(std::filesystem::path const& path);
 
 }  // namespace curtail

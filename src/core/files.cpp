@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path temporary_beside(fs::path const& path)
+fs::path temporary_for(fs::path const& path)
 {
     static std::atomic<unsigned> counter{0};
     return path.parent_path() / ("." + path.filename().string() + "." + std::to_string(getpid()) +
@@ -28,12 +29,12 @@ fs::path folder_of(fs::path const& path)
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-tl::unexpected<Error> cannot(char const* act, fs::path const& path, int error, ExitCode code)
+tl::unexpected<Error> cannot(char const* action, fs::path const& path, int error, ExitCode code)
 {
     std::string remedy;
     if (error == ENOSPC || error == EDQUOT)
-        remedy = "free some space and try again; nothing was lost";
-    return fail(code, std::string("cannot ") + act + " " + path.string(), errno_text(error),
+        remedy = "free disk space and try again; no data was lost";
+    return fail(code, std::string("cannot ") + action + " " + path.string(), errno_text(error),
                 remedy);
 }
 
@@ -42,6 +43,31 @@ int sync_path(fs::path const& path, int flags)
     Fd const fd(open(path.c_str(), flags | O_CLOEXEC));
     if (!fd) return errno;
     return fsync(fd.get()) == 0 ? 0 : errno;
+}
+
+/// Appends at most `limit` bytes to `content`. Returns 0 or errno.
+int read_up_to(int fd, std::int64_t limit, std::string& content)
+{
+    char buffer[1 << 16];
+    while (static_cast<std::int64_t>(content.size()) < limit) {
+        auto const room = limit - static_cast<std::int64_t>(content.size());
+        auto const wanted = std::min<std::int64_t>(sizeof buffer, room);
+        ssize_t const n = read(fd, buffer, static_cast<std::size_t>(wanted));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno;
+        if (n == 0) break;
+        content.append(buffer, static_cast<std::size_t>(n));
+    }
+    return 0;
+}
+
+/// Whether the file ends in the middle of a line; or errno.
+tl::expected<bool, int> ends_mid_line(int fd)
+{
+    char last = '\n';
+    off_t const end = lseek(fd, 0, SEEK_END);
+    if (end > 0 && pread(fd, &last, 1, end - 1) != 1) return tl::unexpected(errno);
+    return last != '\n';
 }
 
 }  // namespace
@@ -63,7 +89,7 @@ int write_all(int fd, std::string_view content)
     return 0;
 }
 
-Result<std::optional<std::string>> read_file_if_there(fs::path const& path, std::int64_t limit)
+Result<std::optional<std::string>> read_file_if_exists(fs::path const& path, std::int64_t limit)
 {
     Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>{};
@@ -76,24 +102,18 @@ Result<std::optional<std::string>> read_file_if_there(fs::path const& path, std:
                         std::to_string(limit));
     std::string content;
     content.reserve(static_cast<std::size_t>(status.st_size));
-    char buffer[1 << 16];
-    for (;;) {
-        ssize_t const n = read(fd.get(), buffer, sizeof buffer);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return cannot("read", path, errno, errno == EISDIR ? ExitCode::no_input : ExitCode::io);
-        if (n == 0) break;
-        content.append(buffer, static_cast<std::size_t>(n));
-        if (static_cast<std::int64_t>(content.size()) > limit)
-            return fail(ExitCode::data, "cannot read " + path.string(),
-                        "it is longer than " + std::to_string(limit) + " bytes");
-    }
+    // One byte more than the limit shows that the file is longer: it may grow, or have no size.
+    if (int const error = read_up_to(fd.get(), limit + 1, content))
+        return cannot("read", path, error, error == EISDIR ? ExitCode::no_input : ExitCode::io);
+    if (static_cast<std::int64_t>(content.size()) > limit)
+        return fail(ExitCode::data, "cannot read " + path.string(),
+                    "it is longer than " + std::to_string(limit) + " bytes");
     return std::optional(std::move(content));
 }
 
 Result<std::string> read_file(fs::path const& path, std::int64_t limit)
 {
-    auto content = read_file_if_there(path, limit);
+    auto content = read_file_if_exists(path, limit);
     if (!content) return tl::unexpected(content.error());
     if (!*content) return cannot("read", path, ENOENT, ExitCode::no_input);
     return std::move(**content);
@@ -102,16 +122,16 @@ Result<std::string> read_file(fs::path const& path, std::int64_t limit)
 Result<void> replace_file(fs::path const& path,
                           std::function<Result<void>(fs::path const&)> const& fill)
 {
-    auto const temporary = temporary_beside(path);
-    auto const give_up = [&](tl::unexpected<Error> error) -> Result<void> {
+    auto const temporary = temporary_for(path);
+    auto const abandon = [&](tl::unexpected<Error> error) -> Result<void> {
         unlink(temporary.c_str());
         return error;
     };
-    if (auto filled = fill(temporary); !filled) return give_up(tl::unexpected(filled.error()));
+    if (auto filled = fill(temporary); !filled) return abandon(tl::unexpected(filled.error()));
     if (int const error = sync_path(temporary, O_RDONLY))
-        return give_up(cannot("write", path, error, ExitCode::io));
+        return abandon(cannot("write", path, error, ExitCode::io));
     if (rename(temporary.c_str(), path.c_str()) != 0)
-        return give_up(cannot("write", path, errno, ExitCode::cannot_create));
+        return abandon(cannot("write", path, errno, ExitCode::cannot_create));
     return sync_folder(folder_of(path));
 }
 
@@ -131,12 +151,11 @@ Result<void> append_line(fs::path const& path, std::string_view line, bool durab
 {
     Fd const fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
-    // A writer killed in mid-line left no newline: its broken line must not swallow ours.
-    char last = '\n';
-    if (off_t const end = lseek(fd.get(), 0, SEEK_END);
-        end > 0 && pread(fd.get(), &last, 1, end - 1) != 1)
-        return cannot("append to", path, errno, ExitCode::io);
-    auto const whole = (last == '\n' ? "" : "\n") + std::string(line) + "\n";
+    // A writer killed in the middle of a line left no newline: its partial line must not absorb
+    // this one.
+    auto const partial = ends_mid_line(fd.get());
+    if (!partial) return cannot("append to", path, partial.error(), ExitCode::io);
+    auto const whole = (*partial ? "\n" : "") + std::string(line) + "\n";
     if (int const error = write_all(fd.get(), whole))
         return cannot("append to", path, error, ExitCode::io);
     if (durable && fdatasync(fd.get()) != 0) return cannot("append to", path, errno, ExitCode::io);
@@ -147,7 +166,7 @@ Result<void> make_folder(fs::path const& path)
 {
     std::error_code error;
     fs::create_directories(path, error);
-    if (error) return cannot("make folder", path, error.value(), ExitCode::cannot_create);
+    if (error) return cannot("create folder", path, error.value(), ExitCode::cannot_create);
     return {};
 }
 
@@ -165,12 +184,12 @@ Result<FileLock> FileLock::take(fs::path const& path)
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK) return cannot("lock", path, errno, ExitCode::os_error);
         auto const holder = read_file(path, 512).value_or("");
-        std::string const who =
+        std::string const owner =
             holder.empty() ? "another process" : "process " + printable(trim(holder));
-        return fail(ExitCode::temporary, "cannot lock " + path.string(), who + " holds it",
-                    "wait until it has finished");
+        return fail(ExitCode::temporary, "cannot lock " + path.string(), owner + " holds the lock",
+                    "wait until that process has finished");
     }
-    // Who it is helps a person; a full disk may swallow it.
+    // The name of the holder is only a help for people: a failure to write it does not matter.
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     auto const holder = std::to_string(getpid()) + " on " + host + "\n";

@@ -11,7 +11,7 @@
 
 namespace curtail {
 
-/// An open file descriptor; closed when it goes.
+/// Owns an open file descriptor and closes it on destruction.
 class Fd {
   public:
     Fd() = default;
@@ -37,34 +37,35 @@ class Fd {
     int fd_{-1};
 };
 
-/// Whole file; `no_input` if it cannot be read, `data` if it is longer than `limit` bytes.
+/// Reads a whole file. Code `no_input` if it cannot be read, `data` if it is longer than `limit`
+/// bytes.
 [[nodiscard]] Result<std::string> read_file(std::filesystem::path const& path,
                                             std::int64_t limit = std::int64_t{1} << 30);
-/// The same, but a file that does not exist is an answer, not a failure.
-[[nodiscard]] Result<std::optional<std::string>> read_file_if_there(
+/// The same, but a missing file gives an empty optional instead of an error.
+[[nodiscard]] Result<std::optional<std::string>> read_file_if_exists(
     std::filesystem::path const& path, std::int64_t limit = std::int64_t{1} << 30);
-/// Replaces `path` as one act that survives a crash: temporary in the same folder, fsync, rename,
-/// fsync of the folder. Nobody ever sees half of it; on failure (full disk) the old file stays and
-/// no temporary is left.
+/// Replaces `path` atomically and durably: temporary file in the same folder, fsync, rename, fsync
+/// of the folder. Readers never see a partial file. On failure (such as a full disk) the old file
+/// remains and no temporary file is left.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
-/// The same for a file that a library writes by itself: `fill` gets the temporary's name.
+/// The same for a file that another library writes: `fill` receives the temporary file's path.
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
-/// One line at the end of a file, in one write; with `durable` on disk before it returns.
+/// Appends one line to a file in a single write. With `durable`, syncs it to disk before returning.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
 [[nodiscard]] Result<void> make_folder(std::filesystem::path const& path);
-/// Writes everything to a descriptor, through short writes and EINTR. errno on failure, else 0.
+/// Writes all of `content` to a descriptor; handles short writes and EINTR. Returns 0 or errno.
 [[nodiscard]] int write_all(int fd, std::string_view content);
 [[nodiscard]] Result<void> sync_folder(std::filesystem::path const& folder);
 
-/// An exclusive lock on a file, held while the object lives and dropped by the kernel if the
-/// process dies.
+/// An exclusive lock on a file. Released on destruction, or by the kernel if the process dies.
 class FileLock {
   public:
-    /// `temporary` at once if somebody else holds it; the error names that process if it is known.
+    /// Does not wait: code `temporary` if another process holds the lock. The error names that
+    /// process if its name is in the file.
     [[nodiscard]] static Result<FileLock> take(std::filesystem::path const& path);
 
   private:

@@ -9,18 +9,18 @@
 
 namespace curtail {
 
-Log Log::to_stderr(std::string program, Level least)
+Log Log::to_stderr(std::string program, Level minimum)
 {
     return Log(
         [program = std::move(program)](Level level, std::string_view text) {
-            static constexpr char const* words[] = {"debug: ", "", "warning: ", "error: "};
+            static constexpr char const* prefixes[] = {"debug: ", "", "warning: ", "error: "};
             auto line = format_time(SystemClock{}.now()) + " " + program + " " +
-                        words[static_cast<int>(level)];
+                        prefixes[static_cast<int>(level)];
             line.append(printable(text)).push_back('\n');
-            // A log that cannot be written must not stop the work it speaks of.
+            // A failed log write must not stop the work.
             [[maybe_unused]] int const ignored = write_all(STDERR_FILENO, line);
         },
-        least);
+        minimum);
 }
 
 }  // namespace curtail

@@ -8,22 +8,22 @@ namespace curtail {
 /// Exit codes of every program, after sysexits.h.
 enum class ExitCode : int {
     ok = 0,
-    usage = 64,          ///< the command line is wrong
-    data = 65,           ///< an input file is damaged or not what it should be
-    no_input = 66,       ///< an input does not exist or cannot be read
-    unavailable = 69,    ///< a service or program that is needed is not there
-    software = 70,       ///< a defect of Curtail itself
-    os_error = 71,       ///< the operating system refused something that should work
-    cannot_create = 73,  ///< an output cannot be made
-    io = 74,             ///< reading or writing failed half way
-    temporary = 75,      ///< later the same command may succeed
-    protocol = 76,       ///< a record was refused: broken chain, wrong run, a store that lies
-    permission = 77,     ///< a key, credential or file mode
-    config = 78,         ///< a configuration is wrong
-    interrupted = 130    ///< stopped by a person
+    usage = 64,          ///< usage error: invalid command line
+    data = 65,           ///< data error: an input is damaged or not what it should be
+    no_input = 66,       ///< input missing or unreadable
+    unavailable = 69,    ///< service unavailable, or a required program missing
+    software = 70,       ///< internal error: a defect in Curtail
+    os_error = 71,       ///< operating-system error
+    cannot_create = 73,  ///< cannot create output
+    io = 74,             ///< I/O error while reading or writing
+    temporary = 75,      ///< temporary failure: retry the same command later
+    protocol = 76,       ///< protocol error: broken chain, wrong run, inconsistent store
+    permission = 77,     ///< permission denied: a key, credential or file mode
+    config = 78,         ///< configuration error
+    interrupted = 130    ///< stopped by the user
 };
 
-/// A failure that belongs to normal life. Reads "what: why; remedy".
+/// An ordinary failure. Its message reads "what: why; remedy".
 struct Error {
     ExitCode code{ExitCode::software};
     std::string what;    ///< what failed: "cannot read shard data/00012.h5"
@@ -31,8 +31,7 @@ struct Error {
     std::string remedy;  ///< what to do: "run `curtail-data verify`"; may be empty
 
     [[nodiscard]] std::string message() const;
-    /// The same failure seen from one level up: `outer` takes the place of `what`, which moves into
-    /// `why`.
+    /// The same failure with more context: `outer` replaces `what`, which moves into `why`.
     [[nodiscard]] Error within(std::string outer) const;
     friend bool operator==(Error const&, Error const&) = default;
 };
@@ -40,11 +39,12 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Failure as a return value: `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has
-/// no time zone", "write ...Z");`
+/// An error as a return value:
+/// `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has no time zone",
+///              "write ...Z");`
 [[nodiscard]] tl::unexpected<Error> fail(ExitCode code, std::string what, std::string why,
                                          std::string remedy = {});
-/// What errno says, in words.
+/// The text of an errno value, such as "No such file or directory".
 [[nodiscard]] std::string errno_text(int error_number);
 
 }  // namespace curtail

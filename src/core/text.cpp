@@ -9,41 +9,61 @@
 namespace curtail {
 namespace {
 
-/// Length of the valid UTF-8 sequence at the front of `s`, 0 if there is none (table 3-7 of the
-/// Unicode standard).
-std::size_t utf8_length(std::string_view s)
+bool is_in(unsigned char byte, unsigned char first, unsigned char last)
 {
-    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-    auto const tail = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-        return i < s.size() && byte(i) >= low && byte(i) <= high;
-    };
-    unsigned const b = byte(0);
-    if (b < 0x80) return 1;
-    if (b >= 0xC2 && b <= 0xDF) return tail(1) ? 2 : 0;
-    if (b >= 0xE0 && b <= 0xEF) {
-        unsigned const low = b == 0xE0 ? 0xA0 : 0x80;
-        unsigned const high = b == 0xED ? 0x9F : 0xBF;
-        return tail(1, low, high) && tail(2) ? 3 : 0;
-    }
-    if (b >= 0xF0 && b <= 0xF4) {
-        unsigned const low = b == 0xF0 ? 0x90 : 0x80;
-        unsigned const high = b == 0xF4 ? 0x8F : 0xBF;
-        return tail(1, low, high) && tail(2) && tail(3) ? 4 : 0;
-    }
-    return 0;
+    return byte >= first && byte <= last;
 }
 
-/// Marks that reorder what a person sees: U+200E-200F, U+202A-202E, U+2066-2069; and the C1
-/// controls U+0080-009F.
+/// Which sequences may start with a byte: their length, and the range of the second byte. Length 0:
+/// no sequence starts with this byte (table 3-7 of the Unicode standard).
+struct Utf8Lead {
+    std::size_t length{0};
+    unsigned char second_min{0x80};
+    unsigned char second_max{0xBF};
+};
+
+Utf8Lead utf8_lead(unsigned char first)
+{
+    if (first < 0x80) return {1};
+    if (is_in(first, 0xC2, 0xDF)) return {2};
+    if (first == 0xE0) return {3, 0xA0, 0xBF};  // no overlong forms
+    if (first == 0xED) return {3, 0x80, 0x9F};  // no surrogates
+    if (is_in(first, 0xE1, 0xEF)) return {3};
+    if (first == 0xF0) return {4, 0x90, 0xBF};  // no overlong forms
+    if (first == 0xF4) return {4, 0x80, 0x8F};  // nothing above U+10FFFF
+    if (is_in(first, 0xF1, 0xF3)) return {4};
+    return {};
+}
+
+/// Length of the valid UTF-8 sequence at the front of `s`, or 0. `s` must not be empty.
+std::size_t utf8_length(std::string_view s)
+{
+    auto const lead = utf8_lead(static_cast<unsigned char>(s[0]));
+    if (lead.length <= 1) return lead.length;
+    if (s.size() < lead.length ||
+        !is_in(static_cast<unsigned char>(s[1]), lead.second_min, lead.second_max))
+        return 0;
+    for (std::size_t i = 2; i < lead.length; ++i)
+        if (!is_in(static_cast<unsigned char>(s[i]), 0x80, 0xBF)) return 0;
+    return lead.length;
+}
+
+/// Marks that reorder displayed text (U+200E-200F, U+202A-202E, U+2066-2069) and the C1 control
+/// characters U+0080-009F. `sequence` is valid UTF-8.
 bool is_misleading(std::string_view sequence)
 {
-    if (sequence.size() == 2)
-        return sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
-    if (sequence.size() != 3 || sequence[0] != '\xE2') return false;
-    auto const b1 = static_cast<unsigned char>(sequence[1]);
-    auto const b2 = static_cast<unsigned char>(sequence[2]);
-    return (b1 == 0x80 && (b2 == 0x8E || b2 == 0x8F || (b2 >= 0xAA && b2 <= 0xAE))) ||
-           (b1 == 0x81 && b2 >= 0xA6 && b2 <= 0xA9);
+    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+    if (sequence.size() == 2) return byte(0) == 0xC2 && byte(1) < 0xA0;
+    if (sequence.size() != 3 || byte(0) != 0xE2) return false;
+    if (byte(1) == 0x80) return is_in(byte(2), 0x8E, 0x8F) || is_in(byte(2), 0xAA, 0xAE);
+    return byte(1) == 0x81 && is_in(byte(2), 0xA6, 0xA9);
+}
+
+/// Whether `sequence`, from the front of a text, may appear in a log as it is.
+bool is_harmless(std::string_view sequence, bool valid)
+{
+    auto const first = static_cast<unsigned char>(sequence[0]);
+    return valid && first >= 0x20 && first != 0x7F && !is_misleading(sequence);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b)
@@ -68,16 +88,12 @@ std::string printable(std::string_view text)
 {
     std::string out;
     while (!text.empty()) {
-        std::size_t const length = std::max<std::size_t>(1, utf8_length(text));
-        auto const sequence = text.substr(0, length);
-        auto const first = static_cast<unsigned char>(sequence[0]);
-        bool const broken = first >= 0x80 && length == 1;
-        if (first < 0x20 || first == 0x7F || broken || is_misleading(sequence)) {
+        std::size_t const length = utf8_length(text);
+        auto const sequence = text.substr(0, std::max<std::size_t>(1, length));
+        if (is_harmless(sequence, length > 0)) out += sequence;
+        else
             for (char c : sequence) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-            out += sequence;
-        }
-        text.remove_prefix(length);
+        text.remove_prefix(sequence.size());
     }
     return out;
 }
@@ -85,8 +101,7 @@ std::string printable(std::string_view text)
 std::optional<std::string> nearest_name(std::string_view wrong,
                                         std::span<std::string const> candidates)
 {
-    // What was cut short is nearer than what is spelled alike: "temp" means "temperature", not
-    // "help".
+    // A prefix beats a similar spelling: "temp" means "temperature", not "help".
     if (wrong.size() >= 3)
         for (auto const& candidate : candidates)
             if (candidate.starts_with(wrong)) return candidate;
@@ -108,7 +123,7 @@ std::string suggest_name(std::string_view wrong, std::span<std::string const> ca
         return "did you mean \"" + *nearest + "\"?";
     std::string list;
     for (auto const& candidate : candidates) list += (list.empty() ? "" : ", ") + candidate;
-    return list.empty() ? "no name is allowed here" : "known: " + list;
+    return list.empty() ? "no names are allowed here" : "known: " + list;
 }
 
 std::optional<std::size_t> find_invalid_utf8(std::string_view text)

@@ -3,13 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "core/text.hpp"
 
 namespace curtail {
 namespace {
 
-/// Reads fixed-width digits and separators from the front of a text; any miss makes it bad for
-/// good.
+/// Reads fixed-width digits and separators from the front of a text. After a mismatch, good() stays
+/// false.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : rest_(text) {}
@@ -17,7 +19,7 @@ class Scanner {
     {
         int value = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            if (rest_.empty() || rest_[0] < '0' || rest_[0] > '9') {
+            if (!next_is_digit()) {
                 good_ = false;
                 return 0;
             }
@@ -45,7 +47,26 @@ class Scanner {
     bool good_{true};
 };
 
-int fraction_ms(Scanner& scan)
+struct Date {
+    int year, month, day;
+};
+struct TimeOfDay {
+    int hour, minute, second, ms;
+};
+
+Date scan_date(Scanner& scan)
+{
+    Date date{};
+    date.year = scan.digits(4);
+    scan.expect('-');
+    date.month = scan.digits(2);
+    scan.expect('-');
+    date.day = scan.digits(2);
+    return date;
+}
+
+/// Digits beyond milliseconds are ignored.
+int scan_fraction_ms(Scanner& scan)
 {
     int ms = 0;
     int weight = 100;
@@ -56,48 +77,76 @@ int fraction_ms(Scanner& scan)
     return ms;
 }
 
+TimeOfDay scan_time_of_day(Scanner& scan)
+{
+    TimeOfDay time{};
+    time.hour = scan.digits(2);
+    scan.expect(':');
+    time.minute = scan.digits(2);
+    time.second = scan.accept(':') ? scan.digits(2) : 0;
+    time.ms = scan.accept('.') ? scan_fraction_ms(scan) : 0;
+    return time;
+}
+
+struct Problem {
+    char const* why;
+    char const* remedy{"write it like 2026-01-11T14:20:00Z"};
+};
+
+/// The offset from UTC: `Z`, `+01:00` or `+0100`.
+tl::expected<std::chrono::minutes, Problem> scan_offset(Scanner& scan)
+{
+    using std::chrono::hours;
+    using std::chrono::minutes;
+    if (scan.accept('Z')) return minutes{0};
+    bool const east = scan.accept('+');
+    if (!east && !scan.accept('-'))
+        return tl::unexpected(
+            Problem{"it has no time zone", "append Z or an offset such as +00:00"});
+    int const hour = scan.digits(2);
+    scan.accept(':');
+    int const minute = scan.digits(2);
+    if (hour > 14 || minute > 59)
+        return tl::unexpected(Problem{"invalid time zone", "offsets are -14:00 to +14:00"});
+    auto const offset = hours{hour} + minutes{minute};
+    return east ? offset : -offset;
+}
+
+/// The same digits read as UTC; empty if the calendar or the clock has no such time.
+std::optional<Time> to_time(Date const& date, TimeOfDay const& time)
+{
+    using namespace std::chrono;
+    year_month_day const day{year{date.year}, month{static_cast<unsigned>(date.month)},
+                             std::chrono::day{static_cast<unsigned>(date.day)}};
+    // A second of 60 is a leap second.
+    if (!day.ok() || time.hour > 23 || time.minute > 59 || time.second > 60) return std::nullopt;
+    return Time{sys_days{day}} + hours{time.hour} + minutes{time.minute} + seconds{time.second} +
+           milliseconds{time.ms};
+}
+
+tl::expected<Time, Problem> scan_time(std::string_view text)
+{
+    Scanner scan(text);
+    auto const date = scan_date(scan);
+    if (!scan.accept('T')) scan.expect(' ');
+    auto const time = scan_time_of_day(scan);
+    if (!scan.good()) return tl::unexpected(Problem{"not an ISO 8601 time"});
+    auto const offset = scan_offset(scan);
+    if (!offset) return tl::unexpected(offset.error());
+    if (!scan.good() || !scan.at_end()) return tl::unexpected(Problem{"not an ISO 8601 time"});
+    auto const local = to_time(date, time);
+    if (!local) return tl::unexpected(Problem{"this date or time does not exist"});
+    return *local - *offset;
+}
+
 }  // namespace
 
 Result<Time> parse_time(std::string_view text)
 {
-    auto const bad = [&](std::string why,
-                         std::string remedy = "write it like 2026-01-11T14:20:00Z") {
-        return fail(ExitCode::data, "bad time \"" + printable(text) + "\"", std::move(why),
-                    std::move(remedy));
-    };
-    Scanner scan(text);
-    int const year = scan.digits(4);
-    scan.expect('-');
-    int const month = scan.digits(2);
-    scan.expect('-');
-    int const day = scan.digits(2);
-    if (!scan.accept('T')) scan.expect(' ');
-    int const hour = scan.digits(2);
-    scan.expect(':');
-    int const minute = scan.digits(2);
-    int const second = scan.accept(':') ? scan.digits(2) : 0;
-    int const ms = scan.accept('.') ? fraction_ms(scan) : 0;
-    if (!scan.good()) return bad("not an ISO 8601 time");
-    int offset_minutes = 0;
-    if (!scan.accept('Z')) {
-        bool const plus = scan.accept('+');
-        if (!plus && !scan.accept('-'))
-            return bad("it has no time zone", "add Z or an offset such as +00:00");
-        int const offset_hour = scan.digits(2);
-        scan.accept(':');
-        int const offset_minute = scan.digits(2);
-        if (offset_hour > 14 || offset_minute > 59)
-            return bad("no such time zone", "offsets are -14:00 to +14:00");
-        offset_minutes = (plus ? 1 : -1) * (offset_hour * 60 + offset_minute);
-    }
-    if (!scan.good() || !scan.at_end()) return bad("not an ISO 8601 time");
-    using namespace std::chrono;
-    auto const date =
-        year_month_day{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
-                       std::chrono::day{static_cast<unsigned>(day)}};
-    if (!date.ok() || hour > 23 || minute > 59 || second > 60) return bad("no such moment");
-    return Time{sys_days{date}} + hours{hour} + minutes{minute - offset_minutes} + seconds{second} +
-           milliseconds{ms};
+    return scan_time(text).map_error([&](Problem const& problem) {
+        return Error{ExitCode::data, "invalid time \"" + printable(text) + "\"", problem.why,
+                     problem.remedy};
+    });
 }
 
 std::string format_time(Time time)

@@ -9,17 +9,17 @@
 
 namespace curtail {
 
-/// A moment, UTC, to the millisecond.
+/// A UTC time in milliseconds.
 using Time = std::chrono::sys_time<Millis>;
-/// A reading of a clock that only measures distances; drives timers, means nothing to a person.
+/// A reading of the monotonic clock, for timers. Only differences have a meaning.
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, Millis>;
 
-/// ISO 8601 with a zone: `2026-01-11T14:20Z`, `2026-01-11 14:20:05.250+00:00`. A time without a
-/// zone is an error.
+/// Parses ISO 8601 with a time zone: `2026-01-11T14:20Z`, `2026-01-11 14:20:05.250+00:00`. A time
+/// without a zone is an error. Code `data`.
 [[nodiscard]] Result<Time> parse_time(std::string_view text);
-/// `2026-01-11T14:20:05.250Z`; the fraction only where there is one.
+/// `2026-01-11T14:20:05.250Z`; without the fraction if it is zero.
 [[nodiscard]] std::string format_time(Time time);
-/// `2h05m`, `12.3 s`: a duration for a person.
+/// A duration for people: `2h05m`, `7m03s`, `12.3 s`.
 [[nodiscard]] std::string format_duration(Millis duration);
 
 [[nodiscard]] constexpr Time from_unix_ms(std::int64_t ms) { return Time{Millis{ms}}; }

@@ -6,8 +6,8 @@
 
 namespace curtail {
 
-/// A number that carries its unit in its type. No implicit way in or out; only operators that
-/// physics has.
+/// A number with its unit in its type. No implicit conversions; only operators with a physical
+/// meaning.
 template <class Unit, class Number = double>
 struct Quantity {
     Number value{};
@@ -47,15 +47,15 @@ constexpr Grams operator*(WattHours energy, GramsPerKwh intensity)
 {
     return {energy.value / 1000 * intensity.value};
 }
-/// How many times `b` goes into `a`.
+/// a / b.
 template <class Unit, class Number>
 constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {
     return static_cast<double>(a.value) / static_cast<double>(b.value);
 }
 
-/// WattTime reports pounds of CO2 per MWh. 0.453592 kg a pound is the constant that makes the
-/// reference's trace exact.
+/// WattTime reports pounds of CO2 per MWh. With 0.453592 kg per pound, the results match the
+/// reference's trace exactly.
 inline constexpr double grams_per_kwh_of_one_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/book.hpp"
 
-#include "signals/private_file.hpp"
+#include "core/private_file.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -68,7 +68,7 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
 {
     std::unique_ptr<Book> book(new Book(run.poller_folder(), mode));
     if (mode == Mode::write) {
-        if (auto made = signals::ensure_private_folder(book->folder_); !made)
+        if (auto made = ensure_private_folder(book->folder_); !made)
             return tl::unexpected(made.error());
         auto lock = FileLock::take(book->folder_ / "lock");
         if (!lock)
@@ -95,7 +95,7 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
 Result<bool> Book::load()
 {
     auto const path = folder_ / "state.json";
-    auto const text = read_file_if_there(path, json::document_limits.bytes);
+    auto const text = read_file_if_exists(path, json::document_limits.bytes);
     if (!text) return tl::unexpected(text.error());
     if (!*text) return false;
     auto const value = json::parse(**text, path.string());

@@ -60,7 +60,7 @@ std::optional<Entry> parse(std::string_view text)
 
 Result<std::vector<Entry>> Journal::read(std::int64_t after) const
 {
-    auto const content = read_file_if_there(path_);
+    auto const content = read_file_if_exists(path_);
     if (!content) return tl::unexpected(content.error());
     std::vector<Entry> entries;
     if (!*content) return entries;

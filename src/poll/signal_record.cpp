@@ -47,7 +47,7 @@ Result<std::string> read_tail(std::filesystem::path const& path)
 std::string line_of(RegionId const& region, signals::Sample const& sample)
 {
     json::Value intensity;
-    if (auto const value = signals::accepted(sample, signals::Kind::marginal))
+    if (auto const value = signals::accepted(sample, signals::SignalType::marginal))
         intensity = value->value;
     return json::to_string(json::Object{{"region", region.value},
                                         {"time", format_time(sample.time)},

@@ -21,7 +21,7 @@ std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& sa
     std::vector<windows::Reading> readings;
     readings.reserve(samples.size());
     for (auto const& sample : samples)
-        readings.push_back({sample.time, signals::accepted(sample, signals::Kind::marginal)});
+        readings.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
     return readings;
 }
 
@@ -191,7 +191,7 @@ Look SiteWatch::evaluate(Time signal_now)
             report_.sample_time = std::prev(after)->time;
             report_.provider = std::prev(after)->provider;
             report_.sample_is_empty =
-                !signals::accepted(*std::prev(after), signals::Kind::marginal);
+                !signals::accepted(*std::prev(after), signals::SignalType::marginal);
         }
     }
     for (auto const& change : replay.changes)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 
 namespace curtail::rounds {
 namespace {
@@ -13,10 +12,12 @@ namespace {
 template <class Bits>
 std::optional<Bits> bits_from(std::string_view text)
 {
-    bool const lower_hex = text.find_first_not_of("0123456789abcdef") == text.npos;
-    if (text.size() != sizeof(Bits) * 2 || !lower_hex) return std::nullopt;
+    if (text.size() != sizeof(Bits) * 2) return std::nullopt;
     Bits bits = 0;
-    std::from_chars(text.data(), text.data() + text.size(), bits, 16);
+    for (char const c : text) {
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
+        bits = static_cast<Bits>(bits << 4 | static_cast<Bits>(c <= '9' ? c - '0' : c - 'a' + 10));
+    }
     return bits;
 }
 
@@ -76,9 +77,9 @@ char const* to_text(Commit::Kind kind)
     return words[static_cast<int>(kind)];
 }
 
-char const* to_text(Outer::Type type)
+char const* to_text(Outer::Kind kind)
 {
-    return type == Outer::Type::average ? "average" : "nesterov";
+    return kind == Outer::Kind::average ? "average" : "nesterov";
 }
 
 }  // namespace curtail::rounds

@@ -12,15 +12,15 @@ namespace curtail::signals {
 
 /// What an intensity tells: what one more kWh causes, or what all kWh together caused. They must
 /// never be compared with each other.
-enum class Kind { marginal, average };
-[[nodiscard]] char const* to_string(Kind kind);
+enum class SignalType { marginal, average };
+[[nodiscard]] char const* to_string(SignalType type);
 
 /// What a provider says about a region from `time` on.
 struct Sample {
     Time time;
     std::optional<GramsPerKwh> intensity;  ///< nothing: the provider has no value
     std::string provider;                  ///< `watttime`, `trace`
-    Kind kind{Kind::marginal};
+    SignalType type{SignalType::marginal};
     std::optional<bool> estimated;     ///< imputed or modelled by the provider, if it tells
     std::optional<Time> generated_at;  ///< when the provider made it, if it tells
     friend bool operator==(Sample const&, Sample const&) = default;
@@ -31,17 +31,7 @@ inline constexpr GramsPerKwh least_intensity{-2000};
 inline constexpr GramsPerKwh greatest_intensity{5000};
 [[nodiscard]] bool is_believable(GramsPerKwh intensity);
 
-/// Which signals count for a decision.
-struct Policy {
-    Kind accepts{Kind::marginal};
-    Millis max_age{600'000};  ///< a sample counts in [time, time + max_age)
-};
-
 /// The sample's intensity if the policy accepts its kind; age is not looked at.
-[[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, Kind accepts);
-/// The newest sample at or before `now`; nothing if that one is stale, empty or of a kind that is
-/// not accepted. Never an older one instead. `samples` must be in order of time.
-[[nodiscard]] std::optional<Sample> fresh(std::span<Sample const> samples, Time now,
-                                          Policy const& policy);
+[[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts);
 
 }  // namespace curtail::signals

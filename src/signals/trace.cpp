@@ -160,7 +160,7 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
                                         [](Row const& row, Time t) { return row.time < t; });
     std::vector<Sample> found;
     for (auto row = first; row != rows_.end() && row->time <= to; ++row)
-        found.push_back({row->time, row->cells[cell], "trace", Kind::marginal, {}, {}});
+        found.push_back({row->time, row->cells[cell], "trace", SignalType::marginal, {}, {}});
     return found;
 }
 

@@ -9,8 +9,8 @@
 
 #include "core/digest.hpp"
 #include "core/files.hpp"
+#include "core/private_file.hpp"
 #include "core/text.hpp"
-#include "signals/private_file.hpp"
 
 namespace curtail::signals::watttime {
 namespace {
@@ -96,25 +96,6 @@ Result<Points> Client::live(RegionId const& region)
     return found;
 }
 
-Result<Points> Client::history(RegionId const& region, Time from, Time to)
-{
-    Points all;
-    for (Time start = from; start <= to;) {
-        Time const end = std::min(to, start + longest_history);
-        auto piece = points("/v3/historical",
-                            fmt::format("&start={}&end={}&include_imputed_marker=true",
-                                        format_time(start), format_time(end)),
-                            region);
-        if (!piece) return piece;
-        for (auto& sample : piece->samples)
-            if (sample.time >= start && sample.time <= end)
-                all.samples.push_back(std::move(sample));
-        all.warnings.insert(all.warnings.end(), piece->warnings.begin(), piece->warnings.end());
-        start = end + Seconds{1};  // `end` is inclusive
-    }
-    return all;
-}
-
 Result<Points> Client::points(std::string const& path, std::string const& query,
                               RegionId const& region)
 {
@@ -139,7 +120,7 @@ Result<json::Value> Client::ask(std::string const& path, std::string const& quer
     }
     auto const url = options_.base_url + path;
     for (;;) {
-        HttpRequest request{.url = url + query, .username = {}};
+        http::Request request{.url = url + query, .username = {}};
         request.bearer = &token_->text;
         auto const response = get(std::move(request), question);
         if (!response) return tl::unexpected(response.error());
@@ -155,7 +136,7 @@ Result<void> Client::log_in(Question& question)
 {
     token_.reset();
     auto const url = options_.base_url + "/login";
-    HttpRequest request{.url = url, .username = credentials_.username};
+    http::Request request{.url = url, .username = credentials_.username};
     request.password = &credentials_.password;
     Time const asked = clock_.now();
     auto response = get(std::move(request), question);
@@ -170,7 +151,7 @@ Result<void> Client::log_in(Question& question)
     return {};
 }
 
-Result<HttpResponse> Client::get(HttpRequest request, Question& question)
+Result<http::Response> Client::get(http::Request request, Question& question)
 {
     for (;;) {
         request.deadline = question.deadline.left();

@@ -8,7 +8,7 @@
 #include "core/clock.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
-#include "signals/http.hpp"
+#include "http/client.hpp"
 #include "signals/watttime_answers.hpp"
 
 /// WattTime's API, v3 (https://docs.watttime.org): marginal emissions of grid regions.
@@ -37,8 +37,6 @@ struct Options {
 };
 
 inline constexpr Seconds token_life{30 * 60};
-/// /v3/historical answers at most this much at once.
-inline constexpr std::chrono::days longest_history{32};
 
 /// One account. Logs in when it has to, once more when an answer looks like an expired token, and
 /// asks again once, after a wait, when the server is busy. One thread at a time.
@@ -50,9 +48,6 @@ class Client {
     /// The live value: the first point of the forecast, which covers the current five minutes.
     /// `data` if the forecast is empty.
     [[nodiscard]] Result<Points> live(RegionId const& region);
-    /// Measured values in [from, to], asked in pieces of at most 32 days; each piece has the whole
-    /// deadline.
-    [[nodiscard]] Result<Points> history(RegionId const& region, Time from, Time to);
 
     /// How long the server asked to be left alone, in its last answer.
     [[nodiscard]] Seconds asked_rest() const { return asked_rest_; }
@@ -68,7 +63,7 @@ class Client {
                                         RegionId const& region);
     [[nodiscard]] Result<json::Value> ask(std::string const& path, std::string const& query);
     [[nodiscard]] Result<void> log_in(Question& question);
-    [[nodiscard]] Result<HttpResponse> get(HttpRequest request, Question& question);
+    [[nodiscard]] Result<http::Response> get(http::Request request, Question& question);
     [[nodiscard]] Result<void> recall_token();
     void keep_token() const;
     [[nodiscard]] bool token_counts() const;
@@ -81,7 +76,7 @@ class Client {
     Credentials credentials_;
     Options options_;
     Clock const& clock_;
-    HttpClient http_;
+    http::Client http_;
     std::optional<Token> token_;
     bool recalled_{false};
     Seconds asked_rest_{0};

@@ -60,13 +60,13 @@ Result<Sample> read_point(json::Value const& point, std::optional<Time> generate
     };
     auto const time = parse_time(text_of(&point, "point_time"));
     if (!time) return refuse("a point's " + time.error().what + ": " + time.error().why);
-    Sample sample{*time, {}, "watttime", Kind::marginal, {}, generated_at};
+    Sample sample{*time, {}, "watttime", SignalType::marginal, {}, generated_at};
     auto const* value = member_of(point, "value");
     if (value == nullptr) return refuse("the point of " + format_time(*time) + " has no value");
     if (!value->is_null()) {
         auto const lbs = value->as_number();
         if (!lbs)
-            return refuse("the value of " + format_time(*time) + " is " + value->kind() +
+            return refuse("the value of " + format_time(*time) + " is " + value->type_name() +
                           ", not a number");
         sample.intensity = from_lbs_per_mwh(*lbs);
         if (!is_believable(*sample.intensity))
@@ -87,7 +87,7 @@ std::string own_words(json::Value const& answer)
     return error + (error.empty() || message.empty() ? "" : ": ") + message;
 }
 
-Error later(HttpResponse const& response, std::string const& what)
+Error later(http::Response const& response, std::string const& what)
 {
     auto const why = response.status == 429
                          ? std::string("too many requests (HTTP 429)")
@@ -137,12 +137,12 @@ Result<Secret> read_token(std::string const& body, std::string const& source)
     return token;
 }
 
-Judged judge(HttpResponse const& response, std::string const& source)
+Judged judge(http::Response const& response, std::string const& source)
 {
     auto const what = "cannot use the answer of " + source;
     if (response.status == 429 || response.status >= 500)
         return {Verdict::try_later, {}, later(response, what)};
-    auto parsed = json::parse(response.body, source, json::Dialect::strict, json::answer_limits);
+    auto parsed = json::parse(response.body, source, json::Dialect::strict, json::response_limits);
     if (response.status == 200) {
         if (parsed) return {Verdict::good, std::move(*parsed), {}};
         return {Verdict::log_in,
@@ -169,7 +169,7 @@ Judged judge(HttpResponse const& response, std::string const& source)
              what, why, ""}};
 }
 
-Error login_error(HttpResponse const& response, std::string const& source)
+Error login_error(http::Response const& response, std::string const& source)
 {
     auto const what = "cannot log in at " + source;
     if (response.status == 429 || response.status >= 500) return later(response, what);

@@ -6,7 +6,7 @@
 
 #include "core/ids.hpp"
 #include "core/json.hpp"
-#include "signals/http.hpp"
+#include "http/client.hpp"
 #include "signals/sample.hpp"
 
 /// What WattTime's v3 answers mean; no I/O.
@@ -45,8 +45,8 @@ struct Judged {
     json::Value answer;  ///< when good
     Error error;         ///< unless good: what to say if nothing else helps
 };
-[[nodiscard]] Judged judge(HttpResponse const& response, std::string const& source);
+[[nodiscard]] Judged judge(http::Response const& response, std::string const& source);
 /// The failure in an answer of /login that is not 200.
-[[nodiscard]] Error login_error(HttpResponse const& response, std::string const& source);
+[[nodiscard]] Error login_error(http::Response const& response, std::string const& source);
 
 }  // namespace curtail::signals::watttime

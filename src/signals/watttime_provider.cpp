@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/files.hpp"
+#include "core/private_file.hpp"
 #include "core/text.hpp"
-#include "signals/private_file.hpp"
 
 namespace curtail::signals {
 namespace {
@@ -36,7 +36,7 @@ std::optional<Sample> sample_of(json::ObjectReader& r)
     auto const intensity = r.optional_number("g_per_kwh");
     auto const generated_at = r.optional_text("generated_at");
     if (!r.good() || !time || (intensity && !is_believable({*intensity}))) return std::nullopt;
-    Sample sample{*time, {}, "watttime", Kind::marginal, {}, {}};
+    Sample sample{*time, {}, "watttime", SignalType::marginal, {}, {}};
     if (intensity) sample.intensity = GramsPerKwh{*intensity};
     if (auto const t = generated_at ? parse_time(*generated_at) : Result<Time>{}; generated_at && t)
         sample.generated_at = *t;

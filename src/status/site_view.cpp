@@ -61,7 +61,7 @@ void take_poller(json::Value const& stored, SiteView& site)
 void read_poller(config::Run const& run, SitesView& view)
 {
     auto const path = run.poller_folder() / "state.json";
-    auto const text = read_file_if_there(path, json::document_limits.bytes);
+    auto const text = read_file_if_exists(path, json::document_limits.bytes);
     if (text && !*text) {
         view.notes.push_back("no poller has run for this run yet");
         return;

@@ -103,7 +103,7 @@ void TensorWriter::attribute(std::string name, json::Value value)
     if (!is_tensor_name(name) || name == content_attribute)
         throw std::invalid_argument("bad attribute name \"" + name + "\"");
     if (value.as_text() == nullptr && !value.as_number())
-        throw std::invalid_argument("attribute " + name + " is a " + value.kind());
+        throw std::invalid_argument("attribute " + name + " is a " + value.type_name());
     attributes_.set(std::move(name), std::move(value));
 }
 

@@ -68,7 +68,7 @@ class RunFile : public testing::Test {
 TEST_F(RunFile, MistypedKeyIsAnErrorThatNamesTheNearest)
 {
     EXPECT_THAT(message_with("\"round_time_s\"", "\"round_tme_s\""),
-                HasSubstr("rounds.round_tme_s: no such key; did you mean \"round_time_s\"?"));
+                HasSubstr("rounds.round_tme_s: unknown key; did you mean \"round_time_s\"?"));
     EXPECT_THAT(message_with("\"seed\"", "\"sead\""), HasSubstr("did you mean \"seed\"?"));
 }
 
@@ -152,7 +152,7 @@ TEST_F(RunFile, AModelOfWrongDepthIsSaidToBeThatAndAnUnknownKeyToBeUnknown)
     EXPECT_THAT(message_with("\"depth\": 2", "\"heads\": 2", model),
                 HasSubstr("depth: is missing"));
     EXPECT_THAT(message_with("\"depth\": 2", "\"depht\": 2", model),
-                HasSubstr("depht: no such key; did you mean \"depth\"?"));
+                HasSubstr("depht: unknown key; did you mean \"depth\"?"));
     EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 2, \"heads\": 0", model),
                 HasSubstr("heads: must divide the width 128"));
 }

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Files, WriteReplacesWholeAndLeavesNoTemporary)
+TEST(Files, WriteReplacesTheFileAndLeavesNoTemporary)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a", "one"));
@@ -21,7 +21,7 @@ TEST(Files, WriteReplacesWholeAndLeavesNoTemporary)
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(Files, FailedReplaceKeepsTheOldFile)
+TEST(Files, FailedReplacementKeepsTheOldFile)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a", "old"));
@@ -32,17 +32,17 @@ TEST(Files, FailedReplaceKeepsTheOldFile)
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(Files, MissingFileIsNoInputAndLongFileIsData)
+TEST(Files, MissingFileIsNoInputAndTooLongFileIsADataError)
 {
     test::TemporaryFolder const folder;
     EXPECT_EQ(read_file(folder / "none").error().code, ExitCode::no_input);
-    EXPECT_EQ(*read_file_if_there(folder / "none"), std::nullopt);
+    EXPECT_EQ(*read_file_if_exists(folder / "none"), std::nullopt);
     ASSERT_TRUE(write_file(folder / "a", "12345"));
     EXPECT_EQ(*read_file(folder / "a", 5), "12345");
     EXPECT_EQ(read_file(folder / "a", 4).error().code, ExitCode::data);
 }
 
-TEST(Files, ALockIsHeldOnceAndFreedWithItsHolder)
+TEST(Files, LockHasOneHolderAndIsReleasedWithIt)
 {
     test::TemporaryFolder const folder;
     {
@@ -57,7 +57,7 @@ TEST(Files, ALockIsHeldOnceAndFreedWithItsHolder)
     EXPECT_TRUE(FileLock::take(folder / "lock"));
 }
 
-TEST(Events, ALineCutShortByACrashIsCountedAndSwallowsNothing)
+TEST(Events, PartialLineIsCountedAndDoesNotAbsorbTheNext)
 {
     test::TemporaryFolder const folder;
     auto const path = folder / "events.jsonl";

@@ -57,7 +57,7 @@ class BookTest : public testing::Test {
         std::vector<signals::Sample> made;
         for (int i = first; i < first + count; ++i)
             made.push_back(
-                {at(300 * i), GramsPerKwh{100.0 + i}, "trace", signals::Kind::marginal, {}, {}});
+                {at(300 * i), GramsPerKwh{100.0 + i}, "trace", signals::SignalType::marginal, {}, {}});
         return made;
     }
 
@@ -233,7 +233,7 @@ TEST_F(BookTest, SampleWithoutAValueIsRecordedAsSuchAndALongRecordIsStillContinu
 {
     auto book = open();
     ASSERT_TRUE(book->record({"R"}, std::vector{signals::Sample{
-                                        at(0), {}, "watttime", signals::Kind::marginal, {}, {}}}));
+                                        at(0), {}, "watttime", signals::SignalType::marginal, {}, {}}}));
     EXPECT_THAT(content("signals.jsonl"),
                 HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
     ASSERT_TRUE(book->record({"R"}, samples(1, 5000)));

@@ -116,7 +116,6 @@ class FixedClock final : public Clock {
   public:
     explicit FixedClock(Time now) : now_(now) {}
     [[nodiscard]] Time now() const override { return now_; }
-    [[nodiscard]] double speed() const override { return 1; }
 
   private:
     Time now_;
@@ -144,7 +143,7 @@ class Poll : public testing::Test {
             samples.push_back({at(static_cast<int>(300 * i)),
                                GramsPerKwh{intensities[i]},
                                "fake",
-                               signals::Kind::marginal,
+                               signals::SignalType::marginal,
                                {},
                                {}});
         World made{run_, {}, std::move(clock), {}, Log()};

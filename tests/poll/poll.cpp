@@ -153,7 +153,7 @@ TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)
 TEST_F(Poll, ProviderWithoutAValueIsNotCalledStale)
 {
     auto world = make_world(std::make_shared<FixedClock>(at(60)), {});
-    signals::Sample const empty{at(0), {}, "watttime", signals::Kind::marginal, {}, {}};
+    signals::Sample const empty{at(0), {}, "watttime", signals::SignalType::marginal, {}, {}};
     world.sites[0].provider = std::make_unique<FakeProvider>(std::vector{empty});
     EXPECT_THAT(explain(poll_once(std::move(world), true)->sites, true),
                 HasSubstr("signal  no signal (watttime said 1m00s ago that it has no value)"));

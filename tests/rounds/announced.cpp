@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announced work, and work whose announcement has an unknown outcome: a site never discards or
-// replaces it without reading the header.
+// Work that a site has announced, or believes to have announced: none of it is thrown away or
+// replaced unseen.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "by_hand.hpp"
 #include "rounds/next.hpp"
-#include "scripted_site.hpp"
 
 namespace curtail::rounds {
 namespace {
 
+using test::ByHand;
 using test::part;
-using test::ScriptedSite;
 using test::small_run;
 using testing::HasSubstr;
 
 MemberId const member_a{"A.00000011.2"};
 
-/// A dead member holds the run's only block, and the store refuses to read its header. Another site
-/// starts.
-class RefusedHeaderRead : public ScriptedSite {
+/// A header that the store refuses to read, of a dead member with the only block of the run; a site
+/// that starts beside it.
+class Refused : public ByHand {
   protected:
-    RefusedHeaderRead() : ScriptedSite(small_run(1)) {}
+    Refused() : ByHand(small_run(1)) {}
     Input got(Get const& get) override
     {
-        if (get.name != name) return ScriptedSite::got(get);
+        if (get.name != name) return ByHand::got(get);
         if (!refused_since) refused_since = now;
         auto const code = site.status().member ? code_for_members : code_for_starters;
         return Unknown{get.op, "cannot read " + name + ": Input/output error", code};
     }
     std::optional<Input> work(Output const& output) override
     {
-        if (!departed) return std::nullopt;
+        if (!left_behind) return std::nullopt;
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
@@ -40,8 +40,8 @@ class RefusedHeaderRead : public ScriptedSite {
         trains_since = now;
         return StopRequested{now};
     }
-    /// B joined long ago and got the block of the first member, which was removed.
-    void add_departed_member()
+    /// B joined long ago and took the place and the block of the first member.
+    void leave_behind()
     {
         (void)serve(Tick{});
         auto const& second = objects.at("commits/00000002.json");
@@ -53,9 +53,9 @@ class RefusedHeaderRead : public ScriptedSite {
                  from_unix_ms(1'600'000'000'000), {}, intents);
         objects["commits/00000003.json"] = encode(*joined).bytes;
         site = Site({{{"A"}, 0x33}, run, 0});
-        departed = true;
+        left_behind = true;
     }
-    bool departed{false};
+    bool left_behind{false};
     MemberId const dead{"B.00000022.3"};
     std::string const name{header_name(dead, {1})};
     ExitCode code_for_starters{ExitCode::io};
@@ -65,7 +65,7 @@ class RefusedHeaderRead : public ScriptedSite {
     std::vector<std::string> notes;
 };
 
-TEST_F(RefusedHeaderRead, MembersRemoveTheMemberAfterALongTimeAndStartersStillJoin)
+TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
 {
     for (auto const code : {ExitCode::io, ExitCode::permission}) {
         code_for_starters = code_for_members = code;
@@ -73,16 +73,16 @@ TEST_F(RefusedHeaderRead, MembersRemoveTheMemberAfterALongTimeAndStartersStillJo
         notes.clear();
         refused_since.reset();
         trains_since.reset();
-        departed = false;
+        left_behind = false;
         site = Site({{{"A"}, 0x11}, run, 0});
-        add_departed_member();
+        leave_behind();
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::ok) << error.message();
         auto const fourth =
             *decode_commit(objects.at("commits/00000004.json"), "commits/00000004.json");
         EXPECT_NE(fourth.find(dead), nullptr)
-            << "a starter must not remove a member whose header it could not read";
-        ASSERT_TRUE(trains_since) << "the block was never freed";
+            << "a starter removes nobody whose work it could not look for";
+        ASSERT_TRUE(trains_since) << "the block was never free";
         EXPECT_EQ(site.tip()->find(dead), nullptr);
         auto const longest = run.params.drop_after + run.params.skew;
         EXPECT_GE(*trains_since - *refused_since, longest);
@@ -92,10 +92,10 @@ TEST_F(RefusedHeaderRead, MembersRemoveTheMemberAfterALongTimeAndStartersStillJo
     }
 }
 
-TEST_F(RefusedHeaderRead, TemporaryErrorsDoNotRemoveTheMember)
+TEST_F(Refused, ByAStoreThatMayOnlyBeAwayTheirMemberStays)
 {
     code_for_members = ExitCode::temporary;
-    add_departed_member();
+    leave_behind();
     (void)serve(Tick{});
     ASSERT_TRUE(refused_since);
     EXPECT_GT(now - *refused_since, 10 * (run.params.drop_after + run.params.skew));
@@ -103,15 +103,15 @@ TEST_F(RefusedHeaderRead, TemporaryErrorsDoNotRemoveTheMember)
     EXPECT_NE(site.tip()->find(dead), nullptr);
 }
 
-/// A store that sometimes fails to answer for headers, and a process that must leave with work to
-/// announce.
-class Headers : public ScriptedSite {
+/// A store that now and then does not answer for headers, and a process that is asked to leave with
+/// work to announce.
+class Headers : public ByHand {
   protected:
     Input got(Get const& get) override
     {
         bool const header = get.name.rfind("contrib/", 0) == 0;
         if (header && unanswered > 0 && unanswered-- > 0) return Unknown{get.op, "time-out"};
-        auto answer = ScriptedSite::got(get);
+        auto answer = ByHand::got(get);
         auto* read = std::get_if<Got>(&answer);
         if (header && read != nullptr && read_badly > 0 && read_badly-- > 0)
             read->bytes.back() ^= 1;
@@ -119,7 +119,7 @@ class Headers : public ScriptedSite {
     }
     Input created(Create const& create) override
     {
-        auto answer = ScriptedSite::created(create);
+        auto answer = ByHand::created(create);
         bool const header = create.name.rfind("contrib/", 0) == 0;
         if (header && replies_lost > 0 && replies_lost-- > 0)
             return Unknown{create.op, "reply lost"};
@@ -131,7 +131,7 @@ class Headers : public ScriptedSite {
         if (merge == nullptr) return std::nullopt;
         return Merged{merge->op, {}, {part(merge->weights[0].part, merge->weights[0].name)}, {}};
     }
-    /// Joins, trains the blocks it holds and leaves; returns its last outputs.
+    /// Joins, trains what it holds and leaves; what it does last.
     std::vector<Output> train_and_leave()
     {
         auto outputs = serve(Tick{});
@@ -148,7 +148,7 @@ class Headers : public ScriptedSite {
     int read_badly{0};
 };
 
-TEST_F(Headers, AreReadAgainBeforeARefusalOrARemoval)
+TEST_F(Headers, AreAskedForAgainBeforeTheyAreRefusedOrTheirMemberIsRemoved)
 {
     (void)serve(Tick{});
     auto const tip = *site.tip();
@@ -176,15 +176,15 @@ TEST_F(Headers, AreReadAgainBeforeARefusalOrARemoval)
     EXPECT_EQ(third.removed.at(0).reason, Removal::left);
 }
 
-TEST_F(Headers, AForeignObjectUnderTheHeadersNameEndsTheSiteAndIsNamed)
+TEST_F(Headers, UnderWhoseNameAStrangersObjectStandsEndTheSiteWithThatName)
 {
     objects[name] = "{}";
     auto const error = exit_error(train_and_leave());
     EXPECT_EQ(error.code, ExitCode::protocol);
-    EXPECT_THAT(error.message(), HasSubstr("a foreign object has the name " + name));
+    EXPECT_THAT(error.message(), HasSubstr("another object stands under " + name));
 }
 
-TEST_F(Headers, ALostReplyStillCountsAsAnnounced)
+TEST_F(Headers, AreAnnouncedThoughTheReplyWasLost)
 {
     replies_lost = 1;
     auto const outputs = train_and_leave();
@@ -193,7 +193,7 @@ TEST_F(Headers, ALostReplyStillCountsAsAnnounced)
     EXPECT_EQ(decode_header(objects.at(name), name)->nonfinite, 1);
 }
 
-TEST_F(Headers, TwoCorruptReadsAreNotTakenForAForeignObject)
+TEST_F(Headers, ReadBackBadlyOnceOrTwiceAreNotAStrangers)
 {
     replies_lost = 1;
     read_badly = 2;

@@ -10,8 +10,8 @@
 
 namespace curtail::rounds::test {
 
-/// The trainer of the simulation: the arithmetic of docs/rounds.md on block counts. Orders may
-/// arrive while a step is in progress.
+/// The trainer of the simulation: the arithmetic of docs/rounds.md on tickets. A step takes time,
+/// during which orders come.
 class SimTrainer {
   public:
     explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
@@ -23,23 +23,23 @@ class SimTrainer {
         steps_ = 0;
         undecided_.clear();
         loaded_ = true;
-        pause();
+        stand_still();
     }
     void discard()
     {
         loaded_ = false;
-        pause();
+        stand_still();
         stepping_ = {};
-        ++instance_;
+        ++life_;
     }
     void train(Ranges held)
     {
         held_ = std::move(held);
         running_ = true;
     }
-    void pause() { running_ = false; }
+    void stand_still() { running_ = false; }
 
-    /// Starts a step if possible; true if it did.
+    /// Begins a step if it may; answers its blocks.
     [[nodiscard]] bool begin_step(std::int64_t blocks)
     {
         if (!loaded_ || !running_ || !stepping_.empty()) return false;
@@ -49,7 +49,7 @@ class SimTrainer {
         return !stepping_.empty();
     }
     [[nodiscard]] bool stepping() const { return !stepping_.empty(); }
-    [[nodiscard]] int instance() const { return instance_; }
+    [[nodiscard]] int life() const { return life_; }
     [[nodiscard]] Ranges end_step()
     {
         auto const done = std::exchange(stepping_, {});
@@ -61,7 +61,7 @@ class SimTrainer {
 
     [[nodiscard]] CutReady cut(Op op, Seq seq)
     {
-        pause();
+        stand_still();
         CutReady ready{op, since_, steps_, {1.0}, {0}};
         undecided_[seq] = {a_ - x_, since_};
         a_ = x_;
@@ -74,7 +74,7 @@ class SimTrainer {
 
     void adopt(Adopt const& adopt, Tickets const& theta)
     {
-        pause();
+        stand_still();
         for (auto const seq : adopt.dropped) undecided_.erase(seq);
         theta_ = theta;
         if (!adopt.keeps_weights) {
@@ -93,16 +93,16 @@ class SimTrainer {
         auto work = tickets_of(since_, blocks_);
         auto all = since_;
         for (auto const& [seq, own] : undecided_) {
-            require(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
+            hold(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
             all += own.ranges;
             work = work + tickets_of(own.ranges, blocks_);
         }
-        require(x_ == theta_ + work,
-                "I5: weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
-        require(a_ == x_ - tickets_of(since_, blocks_),
-                "I5: the anchor differs from the weights at the last cut");
+        hold(x_ == theta_ + work,
+             "I5: weights are " + bytes_of(x_) + "but accounting says " + bytes_of(theta_ + work));
+        hold(a_ == x_ - tickets_of(since_, blocks_),
+             "I5: the anchor is not the weights at the last cut");
         for (int const count : x_)
-            require(count == 0 || count == 1, "S2: a site's weights contain a block twice");
+            hold(count == 0 || count == 1, "S2: a block is twice in a site's weights");
     }
 
     [[nodiscard]] Ranges const& since() const { return since_; }
@@ -130,7 +130,7 @@ class SimTrainer {
     std::map<Seq, Own> undecided_;
     bool loaded_{false};
     bool running_{false};
-    int instance_{0};
+    int life_{0};
 };
 
 }  // namespace curtail::rounds::test

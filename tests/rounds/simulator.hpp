@@ -6,29 +6,28 @@
 #include <string>
 #include <vector>
 
-#include "foreign_objects.hpp"
+#include "odd_objects.hpp"
 #include "sim_process.hpp"
 #include "sim_time.hpp"
-#include "sim_trace.hpp"
 
 namespace curtail::rounds::test {
 
-/// Probabilities of faults, per event of their type unless noted otherwise.
+/// What the adversary may do, in shares of the respective event unless said otherwise.
 struct Chaos {
-    double lost_reply{0};    ///< of a create: applied, but the site gets no answer
-    double lost_request{0};  ///< of a create: not applied, and no answer
-    double delayed{0};       ///< of a create: lands later, even after its writer's death
-    double stale_404{0};     ///< of a get, a delta in a merge, a model load
-    double no_answer{0};     ///< of gets, loads, payload stores, merges
-    double spoiled{0};       ///< of stored deltas
-    double refused{0};       ///< of merges: refuses one valid contribution
-    double faults_per_s{0};  ///< crashes, starts, second instances, freezes, stops, outages of
-                             ///< writes and headers, foreign objects; per simulated second
-    double nan{0};           ///< of cuts: values that are not finite
+    double lost_reply{0};    ///< of a create: applied, but nobody knows
+    double lost_request{0};  ///< of a create: not applied, and nobody knows
+    double delayed{0};    ///< of a create: lands at any later time, also after its writer's death
+    double stale_404{0};  ///< of a get, of a delta in a merge, of a model to be loaded
+    double no_answer{0};  ///< of gets, loads, payload stores, merges
+    double spoiled{0};    ///< of stored deltas
+    double refused{0};    ///< of merges: one contribution is refused though it is good
+    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, outages of writes and
+                              ///< of headers, odd objects, per second of simulated time
+    double nan{0};            ///< of cuts: values that are not finite
 };
 
-/// Several sites, a store and injected faults, in one thread and simulated time. One seed
-/// determines every choice.
+/// Several sites, a store and an adversary in one thread and simulated time. Every choice comes
+/// from one seed.
 class Simulator : public SimTime {
   public:
     Simulator(RunSpec run, std::uint64_t seed, Chaos chaos)
@@ -48,26 +47,26 @@ class Simulator : public SimTime {
         p->machine = std::make_unique<Site>(config);
         p->trainer = std::make_unique<SimTrainer>(store_.blocks());
         processes_.push_back(p);
-        deliver(p, Tick{});
+        give(p, Tick{});
     }
 
-    /// Runs until `end` or until `stop` returns true. Returns the last result of `stop`.
+    /// Runs until `end`, or until `stop` says so. Answers whether it was `stop`.
     bool run_until(Millis end, std::function<bool()> const& stop)
     {
         do {
             if (stop()) return true;
-        } while (run_next(end) && maybe_inject_fault());
+        } while (happen(end) && mishap());
         skip_to(end);
         return stop();
     }
 
     void set_chaos(Chaos chaos) { chaos_ = chaos; }
-    /// Refuses all writes for `duration`; reads still work.
+    /// From now on nothing can be written; reads go on.
     void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
-    /// Adds an object that no program of Curtail writes, under a name that a site will read: the
-    /// next header of a member, alive or dead, or the next lease.
-    void inject(int type);
+    /// Objects that no program of ours writes, under names that one will ask for: the next header
+    /// of a member, living or dead, the next lease.
+    void litter(int kind);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
         for (auto& p : processes_)
@@ -86,7 +85,7 @@ class Simulator : public SimTime {
                                   pick(0, static_cast<std::int64_t>(list.size()) - 1))];
     }
     [[nodiscard]] std::size_t living_count() const { return living().size(); }
-    /// The site's newest living process, or null.
+    /// Living process of a site with the highest id, if any.
     [[nodiscard]] Site const* site_of(std::size_t index) const
     {
         for (auto it = processes_.rbegin(); it != processes_.rend(); ++it)
@@ -98,10 +97,10 @@ class Simulator : public SimTime {
         for (auto& p : living())
             if (p->site_index == index) {
                 p->stopping = true;
-                deliver(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
+                give(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
             }
     }
-    /// Exits of processes, in order, without kills.
+    /// How processes ended by themselves, in order.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const
     {
@@ -109,8 +108,6 @@ class Simulator : public SimTime {
     }
     [[nodiscard]] SimStore& store() { return store_; }
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
-    /// Writes every input and output of every Site to `trace` from now on.
-    void trace_to(std::ostream* trace) { trace_ = trace; }
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
     [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
@@ -125,7 +122,7 @@ class Simulator : public SimTime {
         return list;
     }
     template <class... Text>
-    void log_line(P const& p, Text const&... text)
+    void say(P const& p, Text const&... text)
     {
         if (!keep_log_) return;
         std::string line =
@@ -135,9 +132,9 @@ class Simulator : public SimTime {
         log_.push_back(line);
     }
 
-    /// Delivers one input to a process, in order, now or after its freeze, and carries out the
-    /// outputs.
-    void deliver(P const& p, Input const& input)
+    /// Hands one input to a process, in order, now or when it thaws, and carries out what comes
+    /// back.
+    void give(P const& p, Input const& input)
     {
         if (p->dead) return;
         if (p->frozen_until > now() || !p->inbox.empty()) {
@@ -148,13 +145,12 @@ class Simulator : public SimTime {
     }
     void handle(P const& p, Input const& input)
     {
-        p->stop_delivered = p->stop_delivered || std::holds_alternative<StopRequested>(input);
+        p->told_to_stop = p->told_to_stop || std::holds_alternative<StopRequested>(input);
         auto const outputs = p->machine->on(MonoTime{now() + p->clock_offset}, input);
-        if (trace_ != nullptr) trace(*trace_, now(), *p, input, outputs);
         ++states_[to_text(p->machine->status().state)];
         for (auto const& output : outputs)
             std::visit([&](auto const& o) { execute(p, o); }, output);
-        p->check_against_trainer();
+        p->agree();
         auto const wake = p->machine->wake();
         if (!wake || wake == p->wake) return;
         p->wake = wake;
@@ -162,36 +158,36 @@ class Simulator : public SimTime {
               [this, p, wake] {
                   if (p->wake != wake) return;
                   p->wake.reset();
-                  deliver(p, Tick{});
+                  give(p, Tick{});
               });
     }
 
     void reply(P const& p, Input input)
     {
-        later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { deliver(p, input); });
+        later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { give(p, input); });
     }
 
     void execute(P const& p, Get const& o)
     {
         later(Millis{pick(1, 60)}, [this, p, o] {
-            p->answered_missing[o.name] = false;
-            bool const dark = now() < headers_unreadable_until_ && o.name.rfind("contrib/", 0) == 0;
-            bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
+            p->told_absent[o.name] = false;
+            bool const dark = now() < headers_dark_until_ && o.name.rfind("contrib/", 0) == 0;
+            bool const refused = dark && headers_dark_until_.count() % 2 == 1;
             if (refused) p->refused_since.try_emplace(o.name, now());
             if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
             if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
             p->refused_since.erase(o.name);
             auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
             if (bytes) return reply(p, Got{o.op, *bytes});
-            p->answered_missing[o.name] = true;
+            p->told_absent[o.name] = true;
             reply(p, Missing{o.op});
         });
     }
     void execute(P const& p, Create const& o)
     {
-        require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0,
-                "a leaving site takes the lease");
-        p->check_removals(o, now() - run_.params.drop_after - run_.params.skew);
+        hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0,
+             "a site that is to leave takes the lease");
+        p->keeps_what_is_announced(o, now() - run_.params.drop_after - run_.params.skew);
         later(Millis{pick(1, 60)}, [this, p, o] {
             if (now() < full_until_) {
                 ++creates_refused_;
@@ -203,7 +199,7 @@ class Simulator : public SimTime {
                 return reply(p, Unknown{o.op, "time-out"});
             }
             bool const created = store_.create(o.name, o.bytes);
-            if (created) log_line(p, "created", o.name);
+            if (created) say(p, "created", o.name);
             if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
             if (created) reply(p, Created{o.op, Time{now() + Millis{1'700'000'000'000}}});
             else reply(p, Exists{o.op});
@@ -239,14 +235,14 @@ class Simulator : public SimTime {
 
     void execute(P const& p, Merge const& o)
     {
-        require(!p->stop_delivered, "a leaving site starts a merge");
-        p->check_merge_base(o);
+        hold(!p->told_to_stop, "a site that is to leave begins a merge");
+        p->builds_on_the_tip(o);
         later(Millis{pick(50, 800)}, [this, p, o] {
             if (chance(chaos_.no_answer) || now() < full_until_)
                 return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr)
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             Merged merged{o.op, {}, {}, {}};
             auto result = *theta;
             for (auto const& c : o.include) {
@@ -274,9 +270,9 @@ class Simulator : public SimTime {
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr || chance(chaos_.stale_404))
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->trainer->load(*theta);
-            deliver(p, Loaded{o.op});
+            give(p, Loaded{o.op});
         });
     }
     void execute(P const& p, Adopt const& o)
@@ -286,7 +282,7 @@ class Simulator : public SimTime {
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             if (theta == nullptr || chance(chaos_.stale_404))
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
             p->adopt = {o, *theta};
             if (!p->trainer->stepping()) boundary(p);
         });
@@ -304,31 +300,31 @@ class Simulator : public SimTime {
     void execute(P const& p, Discard const&) { p->trainer->discard(); }
     void execute(P const& p, Delete const& o)
     {
-        log_line(p, "deletes", o.name);
+        say(p, "deletes", o.name);
         later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
     }
     void execute(P const& p, Note const& o)
     {
         ++notes_[o.type];
-        log_line(p, o.type, json::to_string(o.details));
+        say(p, o.type, json::to_string(o.details));
     }
     void execute(P const& p, Exit const& o)
     {
         exits_.push_back(o);
-        bool const not_finite = o.code == ExitCode::data && p->nan_cuts >= 3;
-        bool const name_taken =
+        bool const sick = o.code == ExitCode::data && p->nan_cuts >= 3;
+        bool const robbed =
             o.code == ExitCode::protocol &&
-            std::any_of(injected_.begin(), injected_.end(), [&](std::string const& name) {
+            std::any_of(littered_.begin(), littered_.end(), [&](std::string const& name) {
                 return o.error->message().find(name) != std::string::npos;
             });
-        bool const fine = o.code == ExitCode::ok || not_finite || name_taken ||
+        bool const fine = o.code == ExitCode::ok || sick || robbed ||
                           (p->stopping && o.code == ExitCode::unavailable);
-        require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
-        log_line(p, "exit");
+        hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
+        say(p, "exit");
         p->dead = true;
     }
 
-    /// Carries out the trainer's orders for a step boundary.
+    /// What the trainer was asked to do at the next step boundary.
     void boundary(P const& p)
     {
         if (p->cut) {
@@ -338,11 +334,11 @@ class Simulator : public SimTime {
                 ready.nonfinite = {1};
                 ++p->nan_cuts;
             }
-            deliver(p, ready);
+            give(p, ready);
         } else if (p->adopt) {
             auto const [adopt, theta] = *std::exchange(p->adopt, {});
             p->trainer->adopt(adopt, theta);
-            deliver(p, Adopted{adopt.op});
+            give(p, Adopted{adopt.op});
         }
     }
     void step(P const& p)
@@ -350,59 +346,54 @@ class Simulator : public SimTime {
         if (p->cut || p->adopt || !p->trainer->begin_step(pick(1, 2))) return;
         auto const takes =
             Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
-        later(takes, [this, p, takes, instance = p->trainer->instance()] {
-            end_step(p, takes, instance);
-        });
+        later(takes, [this, p, takes, life = p->trainer->life()] { end_step(p, takes, life); });
     }
-    void end_step(P const& p, Millis takes, int instance)
+    void end_step(P const& p, Millis takes, int life)
     {
-        if (p->dead || instance != p->trainer->instance()) return;
+        if (p->dead || life != p->trainer->life()) return;
         if (p->frozen_until > now())
-            return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
+            return later(p->frozen_until - now(), [=, this] { end_step(p, takes, life); });
         Stepped const stepped{p->trainer->end_step(), takes};
-        deliver(p, stepped);
+        give(p, stepped);
         boundary(p);
         step(p);
     }
 
-    /// Always true.
-    bool maybe_inject_fault()
+    /// Of the adversary, or none; true.
+    bool mishap()
     {
-        auto const elapsed = now() - last_fault_check_;
-        last_fault_check_ = now();
-        if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
-            inject_fault();
+        auto const elapsed = now() - last_mishap_check_;
+        last_mishap_check_ = now();
+        if (chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) do_harm();
         return true;
     }
-    void inject_fault()
+    void do_harm()
     {
         auto const list = living();
-        auto const fault = pick(0, 13);
-        if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
-        if (fault == 13) {
-            headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
+        auto const kind = pick(0, 13);
+        if (kind == 10) return fill_store(Millis{pick(1'000, 20'000)});
+        if (kind == 13) {
+            headers_dark_until_ = now() + Millis{pick(1'000, 20'000)};
             return;
         }
-        if (fault > 10)
-            return inject(
-                static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
-        if (list.empty() || fault <= 2)
+        if (kind > 10)
+            return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
+        if (list.empty() || kind <= 2)
             return start(static_cast<std::size_t>(
                 pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
         auto const& p =
             list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
-        if (fault <= 5) {
-            log_line(p, "is killed");
+        if (kind <= 5) {
+            say(p, "is killed");
             p->dead = true;
-        } else if (fault <= 7) {
-            p->frozen_until = now() + Millis{pick(100, fault == 6 ? 4'000 : 40'000)};
-            log_line(p, "freezes");
+        } else if (kind <= 7) {
+            p->frozen_until = now() + Millis{pick(100, kind == 6 ? 4'000 : 40'000)};
+            say(p, "freezes");
             later(p->frozen_until - now(), [this, p] { thaw(p); });
         } else {
             p->stopping = true;
-            log_line(p, "receives a stop request");
-            deliver(p,
-                    StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
+            say(p, "is asked to stop");
+            give(p, StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
         }
     }
     void thaw(P const& p)
@@ -415,28 +406,27 @@ class Simulator : public SimTime {
     SimStore store_;
     Chaos chaos_;
     std::vector<double> speed_;
-    Millis last_fault_check_{0};
+    Millis last_mishap_check_{0};
     Millis full_until_{0};
-    Millis headers_unreadable_until_{0};  ///< gets of headers fail; an odd time: refused
+    Millis headers_dark_until_{0};  ///< no get of one is answered; refused if odd
     int creates_refused_{0};
-    std::set<std::string> injected_;  ///< names of foreign headers
+    std::set<std::string> littered_;  ///< headers that no site wrote
     std::vector<Exit> exits_;
     std::vector<P> processes_;
-    std::ostream* trace_{nullptr};
     bool keep_log_{false};
     std::vector<std::string> log_;
     std::map<std::string, int> notes_;
     std::map<std::string, int> states_;
 };
 
-inline void Simulator::inject(int type)
+inline void Simulator::litter(int kind)
 {
     if (store_.chain().empty() || store_.chain().back().complete) return;
     auto const& tip = store_.chain().back();
-    if (type >= foreign_header_types) {
+    if (kind >= odd_header_kinds) {
         std::int64_t k = 1;
         while (store_.get(lease_name(tip.round, k))) ++k;
-        store_.create(lease_name(tip.round, k), foreign_lease(k, type - foreign_header_types));
+        store_.create(lease_name(tip.round, k), odd_lease(k, kind - odd_header_kinds));
         return;
     }
     std::vector<Member> open;
@@ -446,8 +436,8 @@ inline void Simulator::inject(int type)
     auto const& m =
         open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
     auto const name = header_name(m.id, m.seq.next());
-    injected_.insert(name);
-    store_.inject(name, foreign_header(run_, tip, m, type));
+    littered_.insert(name);
+    store_.litter(name, odd_header(run_, tip, m, kind));
 }
 
 }  // namespace curtail::rounds::test

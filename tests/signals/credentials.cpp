@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
 #include "core/files.hpp"
-#include "signals/private_file.hpp"
+#include "core/private_file.hpp"
 #include "signals/watttime.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -123,47 +119,6 @@ TEST_F(Credentials, WrongContentIsNamedButNeverShown)
         EXPECT_EQ(error.code, ExitCode::config) << content;
         EXPECT_THAT(error.message(), Not(HasSubstr("hunter2")));
     }
-}
-
-TEST(GuardMemory, LeavesNoCoreAndNoReader)
-{
-    auto const guard = [] {
-        rlimit limit{};
-        bool const good = guard_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 &&
-                          limit.rlim_max == 0 && prctl(PR_GET_DUMPABLE) == 0;
-        std::_Exit(good ? 0 : 1);
-    };
-    EXPECT_EXIT(guard(), testing::ExitedWithCode(0), "");
-}
-
-TEST(PrivateFolder, IsMadeForItsOwnerAlone)
-{
-    TemporaryFolder const folder;
-    auto const state = folder / "a/b";
-    ASSERT_TRUE(ensure_private_folder(state));
-    struct stat status {};
-    ASSERT_EQ(stat(state.c_str(), &status), 0);
-    EXPECT_EQ(status.st_mode & 07777U, 0700U);
-    EXPECT_TRUE(ensure_private_folder(state));
-}
-
-TEST(PrivateFolder, OpenOneIsRefusedWithTheCommandToType)
-{
-    TemporaryFolder const folder;
-    ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
-    auto const checked = ensure_private_folder(folder.path());
-    ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error().code, ExitCode::permission);
-    EXPECT_EQ(checked.error().remedy, "chmod 700 " + folder.path().string());
-}
-
-TEST(PrivateFolder, LinkAndFileAreRefused)
-{
-    TemporaryFolder const folder;
-    ASSERT_TRUE(write_file(folder / "file", ""));
-    std::filesystem::create_directory_symlink(folder.path(), folder / "link");
-    EXPECT_FALSE(ensure_private_folder(folder / "file"));
-    EXPECT_FALSE(ensure_private_folder(folder / "link"));
 }
 
 }  // namespace

@@ -28,7 +28,6 @@ class ManualClock final : public Clock {
   public:
     Time time{at("12:02")};
     [[nodiscard]] Time now() const override { return time; }
-    [[nodiscard]] double speed() const override { return 1; }
 };
 
 class Live : public testing::Test {

@@ -24,7 +24,7 @@ TEST(Trace, EmptyCellIsNoSignal)
     EXPECT_EQ(b[0].time, parse_time("2026-01-11T17:00Z").value());
     EXPECT_FALSE(b[0].intensity);
     EXPECT_EQ(b[1].intensity, GramsPerKwh{-20});
-    EXPECT_EQ(b[1].kind, Kind::marginal);
+    EXPECT_EQ(b[1].type, SignalType::marginal);
     EXPECT_EQ(b[1].provider, "trace");
 }
 
@@ -60,59 +60,58 @@ TEST_P(BadTraces, NameFileLineAndRemedy)
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadTraces,
-    testing::Values(BadTrace{"Empty", "",
-                             "cannot read trace signals/t.csv, line 1: the file is empty; its "
-                             "first line must be point_time,REGION,..."},
-                    BadTrace{"WrongHeader", "time,A\n",
-                             "cannot read trace signals/t.csv, line 1: wrong header \"time,A\"; it "
-                             "must be point_time,REGION,..."},
-                    BadTrace{"NoRegion", "point_time\n",
-                             "cannot read trace signals/t.csv, line 1: wrong header "
-                             "\"point_time\"; it must be point_time,REGION,..."},
-                    BadTrace{"RegionTwice", "point_time,A,A\n",
-                             "cannot read trace signals/t.csv, line 1: region A stands twice; keep "
-                             "one column per region"},
-                    BadTrace{"RegionName", "point_time,A/B\n",
-                             "cannot read trace signals/t.csv, line 1: bad region name \"A/B\"; "
-                             "use 1 to 32 letters, digits, '_' or '-'"},
-                    BadTrace{"NoRow", "point_time,A\n",
-                             "cannot read trace signals/t.csv, line 2: there is no row below the "
-                             "header; a trace has at least one time"},
-                    BadTrace{"NoZone", "point_time,A\n2026-01-11 14:20,1\n",
-                             "cannot read trace signals/t.csv, line 2: bad time \"2026-01-11 "
-                             "14:20\": it has no time zone; add Z or an offset such as "
-                             "+00:00"},
-                    BadTrace{"NoTime", "point_time,A\nnoon,1\n",
-                             "cannot read trace signals/t.csv, line 2: bad time \"noon\": not an "
-                             "ISO 8601 time; write it like 2026-01-11T14:20:00Z"},
-                    BadTrace{"NotANumber",
-                             "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,12g\n",
-                             "cannot read trace signals/t.csv, line 3: A is not a number: \"12g\"; "
-                             "write g/kWh such as 463.6, or leave the cell empty "
-                             "for no signal"},
-                    BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
-                             "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside "
-                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
-                    BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
-                             "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside "
-                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
-                    BadTrace{"TooClean", "point_time,A\n2026-01-11T14:20Z,-2000.1\n",
-                             "cannot read trace signals/t.csv, line 2: A is -2000.1 g/kWh, outside "
-                             "-2000 to 5000; check the unit: a trace is in g/kWh"},
-                    BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
-                             "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; "
-                             "write every cell; an empty one means no signal"},
-                    BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
-                             "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
-                             "write every cell; an empty one means no signal"},
-                    BadTrace{"TimeTwice",
-                             "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
-                             "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z "
-                             "does not come after 2026-01-11T14:20:00Z; sort the "
-                             "rows and keep one per time"},
-                    BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
-                             "cannot read trace signals/t.csv, line 2: not UTF-8 at byte 19; "
-                             "convert the file, for example with iconv -t UTF-8"}),
+    testing::Values(
+        BadTrace{"Empty", "",
+                 "cannot read trace signals/t.csv, line 1: the file is empty; its "
+                 "first line must be point_time,REGION,..."},
+        BadTrace{"WrongHeader", "time,A\n",
+                 "cannot read trace signals/t.csv, line 1: wrong header \"time,A\"; it "
+                 "must be point_time,REGION,..."},
+        BadTrace{"NoRegion", "point_time\n",
+                 "cannot read trace signals/t.csv, line 1: wrong header "
+                 "\"point_time\"; it must be point_time,REGION,..."},
+        BadTrace{"RegionTwice", "point_time,A,A\n",
+                 "cannot read trace signals/t.csv, line 1: region A stands twice; keep "
+                 "one column per region"},
+        BadTrace{"RegionName", "point_time,A/B\n",
+                 "cannot read trace signals/t.csv, line 1: bad region name \"A/B\"; "
+                 "use 1 to 32 letters, digits, '_' or '-'"},
+        BadTrace{"NoRow", "point_time,A\n",
+                 "cannot read trace signals/t.csv, line 2: there is no row below the "
+                 "header; a trace has at least one time"},
+        BadTrace{"NoZone", "point_time,A\n2026-01-11 14:20,1\n",
+                 "cannot read trace signals/t.csv, line 2: invalid time \"2026-01-11 "
+                 "14:20\": it has no time zone; append Z or an offset such as "
+                 "+00:00"},
+        BadTrace{"NoTime", "point_time,A\nnoon,1\n",
+                 "cannot read trace signals/t.csv, line 2: invalid time \"noon\": not an "
+                 "ISO 8601 time; write it like 2026-01-11T14:20:00Z"},
+        BadTrace{"NotANumber", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,12g\n",
+                 "cannot read trace signals/t.csv, line 3: A is not a number: \"12g\"; "
+                 "write g/kWh such as 463.6, or leave the cell empty "
+                 "for no signal"},
+        BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
+                 "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside "
+                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+        BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
+                 "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside "
+                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+        BadTrace{"TooClean", "point_time,A\n2026-01-11T14:20Z,-2000.1\n",
+                 "cannot read trace signals/t.csv, line 2: A is -2000.1 g/kWh, outside "
+                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+        BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
+                 "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; "
+                 "write every cell; an empty one means no signal"},
+        BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
+                 "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
+                 "write every cell; an empty one means no signal"},
+        BadTrace{"TimeTwice", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
+                 "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z "
+                 "does not come after 2026-01-11T14:20:00Z; sort the "
+                 "rows and keep one per time"},
+        BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
+                 "cannot read trace signals/t.csv, line 2: not UTF-8 at byte 19; "
+                 "convert the file, for example with iconv -t UTF-8"}),
     [](auto const& tested) { return tested.param.name; });
 
 TEST(Trace, LimitsOfIntensityAreAllowed)
@@ -172,37 +171,6 @@ TEST(TraceProvider, UnknownRegionNamesTheNearest)
     EXPECT_EQ(answer.trouble->code, ExitCode::config);
     EXPECT_EQ(answer.trouble->message(),
               "trace t.csv: it has no region \"CAISO_NORD\"; did you mean \"CAISO_NORTH\"?");
-}
-
-class Fresh : public testing::Test {
-  protected:
-    Time const t0_ = parse_time("2026-01-11T14:20Z").value();
-    std::vector<Sample> const samples_{
-        {t0_, GramsPerKwh{50}, "trace", Kind::marginal, {}, {}},
-        {t0_ + Seconds{300}, {}, "trace", Kind::marginal, {}, {}},
-        {t0_ + Seconds{600}, GramsPerKwh{70}, "x", Kind::average, {}, {}}};
-};
-
-TEST_F(Fresh, CountsFromItsTimeUntilItIsTooOld)
-{
-    std::span const first(samples_.data(), 1);
-    EXPECT_FALSE(fresh(first, t0_ - Millis{1}, {}));
-    EXPECT_EQ(fresh(first, t0_, {}), samples_[0]);
-    EXPECT_EQ(fresh(first, t0_ + Seconds{600} - Millis{1}, {}), samples_[0]);
-    EXPECT_FALSE(fresh(first, t0_ + Seconds{600}, {}));
-}
-
-TEST_F(Fresh, EmptySampleHidesTheOneBefore)
-{
-    EXPECT_FALSE(fresh(samples_, t0_ + Seconds{301}, {}));
-}
-
-TEST_F(Fresh, AverageSignalNeverPassesForAMarginalOne)
-{
-    EXPECT_FALSE(
-        fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::marginal, .max_age = Seconds{600}}));
-    EXPECT_TRUE(
-        fresh(samples_, t0_ + Seconds{601}, {.accepts = Kind::average, .max_age = Seconds{600}}));
 }
 
 }  // namespace

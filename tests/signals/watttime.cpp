@@ -26,7 +26,6 @@ class ManualClock final : public Clock {
   public:
     Time time{noon};
     [[nodiscard]] Time now() const override { return time; }
-    [[nodiscard]] double speed() const override { return 1; }
 };
 
 class WattTime : public testing::Test {
@@ -64,7 +63,7 @@ TEST_F(WattTime, LiveValueIsTheFirstPointOfTheForecastInGrams)
     auto const& sample = points.samples.front();
     EXPECT_EQ(sample.time, parse_time("2026-01-11T12:00Z").value());
     EXPECT_EQ(sample.intensity, GramsPerKwh{870 * 0.453592});
-    EXPECT_EQ(sample.kind, Kind::marginal);
+    EXPECT_EQ(sample.type, SignalType::marginal);
     EXPECT_EQ(sample.provider, "watttime");
     EXPECT_EQ(sample.generated_at, parse_time("2026-01-11T12:00Z").value());
     EXPECT_TRUE(points.warnings.empty());
@@ -270,35 +269,20 @@ TEST_F(WattTime, WarningsArriveInPrintableWords)
               std::vector<std::string>{R"(EXAMPLE_WARNING: the model\x1b is old)"});
 }
 
-TEST_F(WattTime, HistoryHasEveryPointOnceAndTellsWhatWasImputed)
+TEST(WattTimePoints, ReportWhichValuesWereImputed)
 {
-    auto const from = parse_time("2026-01-01T00:00Z").value();
-    auto const points = client().history(caiso, from, from + Seconds{3600}).value();
-    ASSERT_THAT(points.samples, SizeIs(13));
-    EXPECT_EQ(points.samples.front().time, from);
-    EXPECT_EQ(points.samples.back().time, from + Seconds{3600});
+    auto const response = json::parse(R"({"data": [
+        {"point_time": "2026-01-11T12:00:00+00:00", "value": 1, "imputed_data_used": true},
+        {"point_time": "2026-01-11T12:05:00+00:00", "value": 2, "imputed_data_used": false},
+        {"point_time": "2026-01-11T12:10:00+00:00", "value": 3}],
+        "meta": {"region": "CAISO_NORTH", "signal_type": "co2_moer", "units": "lbs_co2_per_mwh"}})",
+                                      "x")
+                              .value();
+    auto const points = read_points(response, caiso, "x").value();
+    ASSERT_THAT(points.samples, SizeIs(3));
     EXPECT_EQ(points.samples[0].estimated, true);
     EXPECT_EQ(points.samples[1].estimated, false);
-}
-
-TEST_F(WattTime, LongHistoryIsAskedInPiecesOfAtMost32Days)
-{
-    auto const from = parse_time("2025-10-01T00:00Z").value();
-    auto const to = from + std::chrono::days{70};
-    auto const points = client().history(caiso, from, to).value();
-    ASSERT_THAT(points.samples, SizeIs(70 * 288 + 1));
-    for (std::size_t i = 1; i < points.samples.size(); ++i)
-        ASSERT_EQ(points.samples[i].time - points.samples[i - 1].time, data_period) << i;
-    EXPECT_THAT(server_.requests("/v3/historical"), SizeIs(3));
-}
-
-TEST_F(WattTime, HistoryThatFailsHalfWayIsAFailure)
-{
-    auto one = client();
-    server_.control("fault=status500&times=99&endpoint=historical");
-    auto const from = parse_time("2025-10-01T00:00Z").value();
-    EXPECT_EQ(refusal(one.history(caiso, from, from + std::chrono::days{70})).code,
-              ExitCode::temporary);
+    EXPECT_EQ(points.samples[2].estimated, std::nullopt);
 }
 
 }  // namespace

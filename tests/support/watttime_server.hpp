@@ -16,7 +16,7 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "signals/http.hpp"
+#include "http/client.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::test {
@@ -99,8 +99,7 @@ class WattTimeServer {
     }
     std::string get(std::string const& path)
     {
-        signals::HttpClient client(url_.starts_with("https") ? certificate()
-                                                             : std::filesystem::path());
+        http::Client client(url_.starts_with("https") ? certificate() : std::filesystem::path());
         auto const response = client.get({.url = url_ + path, .username = {}});
         if (!response || response->status != 200)
             throw std::runtime_error("the WattTime server does not answer " + path);

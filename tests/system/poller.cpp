@@ -142,7 +142,7 @@ class Poller : public testing::Test {
         int ran = 0;
         for (auto const& site : all_sites) {
             auto const log =
-                read_file_if_there(out(name) / "sites" / site / "ran.log").value().value_or("");
+                read_file_if_exists(out(name) / "sites" / site / "ran.log").value().value_or("");
             std::string running;
             for (auto const line : split(log, '\n')) {
                 if (line.empty()) continue;

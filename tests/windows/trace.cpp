@@ -16,7 +16,7 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
     auto const samples = trace.samples(region).value();
     readings.reserve(samples.size());
     for (auto const& sample : samples)
-        readings.push_back({sample.time, accepted(sample, signals::Kind::marginal)});
+        readings.push_back({sample.time, accepted(sample, signals::SignalType::marginal)});
     return readings;
 }
 

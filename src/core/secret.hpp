@@ -9,10 +9,10 @@
 
 #include "core/result.hpp"
 
-namespace curtail::signals {
+namespace curtail {
 
-/// A password or token. Not copied, printed as `***`, compared in constant time, overwritten when
-/// it goes.
+/// A password or token. It cannot be copied, prints as `***`, compares in constant time, and is
+/// overwritten in memory when it is destroyed.
 class Secret {
   public:
     Secret() = default;
@@ -27,31 +27,31 @@ class Secret {
     Secret& operator=(Secret const&) = delete;
 
     [[nodiscard]] bool empty() const { return text_.size() <= 1; }
-    /// The text itself, ended by NUL: for handing it to what needs it, and for nothing else.
+    /// The plain text, NUL-terminated. Pass it only to the function that needs it.
     [[nodiscard]] char const* reveal() const { return text_.empty() ? "" : text_.data(); }
     friend bool operator==(Secret const& a, Secret const& b);
 
   private:
     void wipe();
-    std::vector<char>
-        text_;  ///< with its NUL; a vector, because moving a short std::string leaves a copy behind
+    /// With its NUL. A vector, because moving a short std::string leaves a copy behind.
+    std::vector<char> text_;
 };
 
 std::ostream& operator<<(std::ostream& out, Secret const&);
 
-/// Before a secret is read: no core file will hold this process's memory, and the user's other
-/// processes cannot read it. Programs that it starts are as before, but for core files.
+/// Disables core files and hides this process's memory from the user's other processes. Call it
+/// before reading a secret. Child processes inherit only the disabled core files.
 [[nodiscard]] Result<void> guard_memory();
 
-/// Overwrites a text that held a secret, so that it does not stay behind in freed memory.
+/// Overwrites and empties a text that held a secret, so that no copy stays in freed memory.
 void wipe(std::string& text);
 
-}  // namespace curtail::signals
+}  // namespace curtail
 
 template <>
-struct fmt::formatter<curtail::signals::Secret> : fmt::formatter<std::string_view> {
+struct fmt::formatter<curtail::Secret> : fmt::formatter<std::string_view> {
     template <class Context>
-    auto format(curtail::signals::Secret const&, Context& context) const
+    auto format(curtail::Secret const&, Context& context) const
     {
         return fmt::formatter<std::string_view>::format("***", context);
     }

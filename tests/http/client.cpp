@@ -1,67 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "signals/http.hpp"
+#include "http/client.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <sstream>
 
 #include "support/watttime_server.hpp"
 
-namespace curtail::signals {
+namespace curtail::http {
 namespace {
 
 using test::WattTimeServer;
 using testing::HasSubstr;
 using testing::Not;
 
-HttpRequest request(std::string url, Millis deadline = Seconds{10})
+Request request(std::string url, Millis deadline = Seconds{10})
 {
-    HttpRequest r{.url = std::move(url), .username = {}};
+    Request r{.url = std::move(url), .username = {}};
     r.deadline = deadline;
     return r;
 }
 
-TEST(Secret, NeverPrintsItself)
-{
-    Secret const secret("hunter2");
-    std::ostringstream out;
-    out << secret;
-    EXPECT_EQ(out.str(), "***");
-    EXPECT_EQ(fmt::format("{}", secret), "***");
-    EXPECT_EQ(testing::PrintToString(secret), "***");
-}
+class ForbiddenUrls : public testing::TestWithParam<char const*> {};
 
-TEST(Secret, MovesWithoutLeavingACopy)
+TEST_P(ForbiddenUrls, AreNeverRequested)
 {
-    Secret a("hunter2");
-    Secret const b(std::move(a));
-    EXPECT_STREQ(b.reveal(), "hunter2");
-    EXPECT_TRUE(a.empty());
-    EXPECT_STREQ(a.reveal(), "");
-}
-
-TEST(Secret, ComparesByContent)
-{
-    EXPECT_EQ(Secret("a"), Secret("a"));
-    EXPECT_FALSE(Secret("a") == Secret("b"));
-    EXPECT_FALSE(Secret("a") == Secret("ab"));
-}
-
-class RefusedUrls : public testing::TestWithParam<char const*> {};
-
-TEST_P(RefusedUrls, AreNeverAsked)
-{
-    HttpClient client;
+    Client client;
     auto const response = client.get(request(GetParam()));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::config) << response.error().message();
     EXPECT_THAT(response.error().message(), Not(HasSubstr("secret")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Urls, RefusedUrls,
+INSTANTIATE_TEST_SUITE_P(Urls, ForbiddenUrls,
                          testing::Values("http://api.watttime.org/login",
                                          "http://127.0.0.1.example.org/",
                                          "http://10.0.0.1/?key=secret", "ftp://127.0.0.1/",
@@ -76,35 +48,35 @@ class Http : public testing::Test {
 
     static inline std::unique_ptr<WattTimeServer> shared_server;
     WattTimeServer& server_{*shared_server};
-    HttpClient client_;
+    Client client_;
 };
 
-TEST_F(Http, NobodyListeningIsTemporary)
+TEST_F(Http, ClosedPortIsATemporaryFailure)
 {
     auto const response = client_.get(request("http://127.0.0.1:1/"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
 
-TEST_F(Http, AnswerOfAnyStatusIsAnAnswer)
+TEST_F(Http, ReturnsResponsesOfAnyStatus)
 {
     auto const response = client_.get(request(server_.url() + "/v3/nothing")).value();
     EXPECT_EQ(response.status, 401);
     EXPECT_EQ(response.content_type, "text/html");
 }
 
-TEST_F(Http, SlowAnswerEndsAtTheDeadline)
+TEST_F(Http, SlowResponseEndsAtTheDeadline)
 {
     server_.control("fault=slow");
     auto const start = mono_now();
     auto const response = client_.get(request(server_.url() + "/v3/forecast", Millis{200}));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
-    EXPECT_THAT(response.error().message(), HasSubstr("no whole answer within 0.2 s"));
+    EXPECT_THAT(response.error().message(), HasSubstr("no complete response within 0.2 s"));
     EXPECT_LT(mono_now() - start, Seconds{5});
 }
 
-TEST_F(Http, BodyIsCountedWhileItArrives)
+TEST_F(Http, EnforcesTheBodyLimitDuringTheTransfer)
 {
     server_.control("fault=oversize");
     auto const response = client_.get(request(server_.url() + "/v3/forecast"));
@@ -113,26 +85,26 @@ TEST_F(Http, BodyIsCountedWhileItArrives)
     EXPECT_THAT(response.error().message(), HasSubstr("larger than 8388608 bytes"));
 }
 
-TEST_F(Http, BodyOfExactlyTheLimitIsTakenAndOneByteMoreIsNot)
+TEST_F(Http, AcceptsABodyOfExactlyTheLimit)
 {
     auto r = request(server_.url() + "/_control?none");
-    r.body_limit = 2;  // the answer is {}
+    r.body_limit = 2;  // the response is {}
     EXPECT_EQ(client_.get(r).value().body, "{}");
     r.body_limit = 1;
     ASSERT_FALSE(client_.get(r));
     EXPECT_EQ(client_.get(r).error().code, ExitCode::data);
 }
 
-TEST_F(Http, EndlessHeadersAreRefused)
+TEST_F(Http, RejectsEndlessHeaders)
 {
     server_.control("fault=many_headers");
     auto const response = client_.get(request(server_.url() + "/v3/forecast"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::data);
-    EXPECT_THAT(response.error().message(), HasSubstr("headers larger than 32768 bytes"));
+    EXPECT_THAT(response.error().message(), HasSubstr("the headers are larger than 32768 bytes"));
 }
 
-TEST_F(Http, AnswerCutOffIsTemporary)
+TEST_F(Http, TruncatedResponseIsATemporaryFailure)
 {
     server_.control("fault=cut_off");
     auto const response = client_.get(request(server_.url() + "/v3/forecast"));
@@ -140,7 +112,7 @@ TEST_F(Http, AnswerCutOffIsTemporary)
     EXPECT_EQ(response.error().code, ExitCode::temporary);
 }
 
-TEST_F(Http, RedirectIsNotFollowed)
+TEST_F(Http, DoesNotFollowRedirects)
 {
     server_.control("fault=redirect");
     Secret const token("token");
@@ -150,7 +122,7 @@ TEST_F(Http, RedirectIsNotFollowed)
     EXPECT_EQ(server_.requests().size(), 1U);
 }
 
-TEST_F(Http, CredentialsDoNotStayForTheNextRequest)
+TEST_F(Http, ForgetsCredentialsAfterTheRequest)
 {
     Secret const password(WattTimeServer::password);
     auto r = request(server_.url() + "/login");
@@ -160,17 +132,17 @@ TEST_F(Http, CredentialsDoNotStayForTheNextRequest)
     EXPECT_EQ(client_.get(request(server_.url() + "/login")).value().status, 403);
 }
 
-TEST(Https, CertificateOfTheGivenAuthorityIsTrusted)
+TEST(Https, TrustsTheGivenAuthority)
 {
     WattTimeServer server("IP:127.0.0.1");
-    HttpClient client(server.certificate());
+    Client client(server.certificate());
     EXPECT_EQ(client.get(request(server.url() + "/v3/nothing")).value().status, 401);
 }
 
-TEST(Https, UnknownAuthorityIsRefused)
+TEST(Https, RejectsAnUnknownAuthority)
 {
     WattTimeServer server("IP:127.0.0.1");
-    HttpClient client;
+    Client client;
     auto const response = client.get(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
@@ -178,10 +150,10 @@ TEST(Https, UnknownAuthorityIsRefused)
     EXPECT_TRUE(server.requests().empty());
 }
 
-TEST(Https, CertificateOfAnotherHostIsRefused)
+TEST(Https, RejectsACertificateOfAnotherHost)
 {
     WattTimeServer server("IP:127.0.0.1");
-    HttpClient client(server.certificate());
+    Client client(server.certificate());
     auto url = server.url();
     url.replace(url.find("127.0.0.1"), 9, "localhost");
     auto const response = client.get(request(url + "/v3/nothing"));
@@ -190,24 +162,24 @@ TEST(Https, CertificateOfAnotherHostIsRefused)
     EXPECT_TRUE(server.requests().empty());
 }
 
-TEST(Https, ExpiredCertificateIsRefused)
+TEST(Https, RejectsAnExpiredCertificate)
 {
     WattTimeServer server("IP:127.0.0.1", -1);
-    HttpClient client(server.certificate());
+    Client client(server.certificate());
     auto const response = client.get(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::permission);
     EXPECT_THAT(response.error().message(), HasSubstr("expired"));
 }
 
-TEST(Https, MissingAuthorityFileIsAMatterOfConfiguration)
+TEST(Https, MissingAuthorityFileIsAConfigurationError)
 {
     WattTimeServer server("IP:127.0.0.1");
-    HttpClient client("/no/such.pem");
+    Client client("/no/such.pem");
     auto const response = client.get(request(server.url() + "/v3/nothing"));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::config);
 }
 
 }  // namespace
-}  // namespace curtail::signals
+}  // namespace curtail::http

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "signals/secret.hpp"
+#include "core/secret.hpp"
 
 #include <string.h>
 #include <sys/prctl.h>
@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <ostream>
 
-namespace curtail::signals {
+namespace curtail {
 
 Secret& Secret::operator=(Secret&& other) noexcept
 {
@@ -38,7 +38,7 @@ std::ostream& operator<<(std::ostream& out, Secret const&) { return out << "***"
 Result<void> guard_memory()
 {
     rlimit const none{0, 0};
-    // The limit does not hold where core_pattern names a program; the second does.
+    // The limit is ignored where core_pattern names a program; PR_SET_DUMPABLE also covers that.
     if (setrlimit(RLIMIT_CORE, &none) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0) return {};
     return fail(ExitCode::os_error, "cannot protect secrets in memory", errno_text(errno));
 }
@@ -49,4 +49,4 @@ void wipe(std::string& text)
     text.clear();
 }
 
-}  // namespace curtail::signals
+}  // namespace curtail

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// A full, read-only or lossy store, foreign objects, and work with values that are not finite.
+// A store that is full, forbidden or has lost something, records that no program of ours writes,
+// work that is worth nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "scripted_site.hpp"
+#include "by_hand.hpp"
 #include "simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::ScriptedSite;
+using test::ByHand;
 using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
+TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 11, {});
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
-    // The store fills up while a site holds the lease, for longer than any lease is valid.
+    // A lease has been made and its holder can do nothing with it: longer than any lease is
+    // believed.
     auto const waits = [&] {
         return s.site_of(0)->status().state == State::wait ||
                s.site_of(1)->status().state == State::wait;
@@ -32,7 +34,7 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     s.fill_store(Seconds{120});
     s.run_until(s.now() + Seconds{120}, [] { return false; });
     EXPECT_LE(s.creates_refused(), 480)
-        << "two sites, two minutes: less than two creates per second and site";
+        << "two sites, two minutes: less than two creates a second each";
     EXPECT_GE(s.creates_refused(), 10);
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
@@ -40,7 +42,7 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     EXPECT_TRUE(verify(s.store().source()));
 }
 
-TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsFull)
+TEST(StoreTrouble, ALeaverWhoseWorkIsAnnouncedExitsWithSuccessThoughItCannotSayGoodbye)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 12, {});
     s.start(0);
@@ -57,7 +59,7 @@ TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsF
     EXPECT_EQ(s.exits().back().code, ExitCode::ok);
 }
 
-TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
+TEST(StoreTrouble, WorkThatTheStoreDidNotTakeIsNamedByTheLeaver)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 13, {});
     s.start(0);
@@ -76,7 +78,7 @@ TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
                 HasSubstr("tokens neither as a commit nor as a contribution"));
 }
 
-TEST(Drains, LeaveNoExpiredModel)
+TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
 {
     auto run = small_run(4000, {{"A"}});
     run.params.keep_models = 2;
@@ -91,7 +93,7 @@ TEST(Drains, LeaveNoExpiredModel)
         auto const trains = [&] { return !s.site_of(0)->status().since.empty(); };
         ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
         if (window == 3) {
-            // Killed between its merge commit and the deletions: the next writer makes them.
+            // Killed with its merge commit made and nothing deleted yet: left to the next writer.
             auto const round = s.store().chain().back().round;
             ASSERT_TRUE(s.run_until(s.now() + Seconds{60},
                                     [&] { return s.store().chain().back().round > round; }));
@@ -112,7 +114,7 @@ TEST(Drains, LeaveNoExpiredModel)
     EXPECT_EQ(models, 2);
 }
 
-TEST(Drains, ARoundOfManyRosterCommitsLeavesNoExpiredModel)
+TEST(Drains, ARoundOfManyRosterCommitsLeavesNoModelBehind)
 {
     auto run = small_run(4000, {{"A"}});
     run.params.keep_models = 2;
@@ -140,7 +142,7 @@ TEST(Drains, ARoundOfManyRosterCommitsLeavesNoExpiredModel)
         EXPECT_GT(std::stoll(name.substr(name.find('/') + 1)), newest - 4) << name;
 }
 
-TEST(Starts, AtTheSameTimeLeaveNoExpiredModel)
+TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
 {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         auto run = small_run(4000, {{"A"}, {"B"}, {"C"}});
@@ -157,7 +159,7 @@ TEST(Starts, AtTheSameTimeLeaveNoExpiredModel)
     }
 }
 
-/// Expects that no delta of a long finished round is left.
+/// No delta is left whose turn to be merged was over long ago.
 void expect_no_old_deltas(Simulator& s, std::string const& what)
 {
     auto const newest = s.store().chain().back().round.value;
@@ -167,7 +169,7 @@ void expect_no_old_deltas(Simulator& s, std::string const& what)
     }
 }
 
-TEST(Deltas, RefusedOnesAreDeletedWithTheirRound)
+TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
 {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         test::Chaos chaos;
@@ -187,7 +189,7 @@ TEST(Deltas, RefusedOnesAreDeletedWithTheirRound)
     }
 }
 
-TEST(Deltas, UnannouncedOnesOfADeadMemberAreDeletedWithTheirRound)
+TEST(Deltas, OfAMemberThatDiedBeforeItCouldAnnounceThemAreDeletedInTheirTurn)
 {
     for (bool const unreadable : {false, true}) {
         Simulator s(small_run(4000, {{"A"}, {"B"}}), 16, {});
@@ -208,14 +210,14 @@ TEST(Deltas, UnannouncedOnesOfADeadMemberAreDeletedWithTheirRound)
         };
         ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, stored_only));
         s.kill(0);
-        if (unreadable) s.store().inject(header, "{}");
+        if (unreadable) s.store().litter(header, "{}");
         s.run_until(s.now() + Seconds{120}, [] { return false; });
         EXPECT_EQ(s.store().chain().back().members.size(), 1U);
-        expect_no_old_deltas(s, unreadable ? "invalid header" : "no header");
+        expect_no_old_deltas(s, unreadable ? "header that cannot be read" : "no header");
     }
 }
 
-TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
+TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
 {
     test::Chaos chaos;
     chaos.nan = 1;
@@ -231,7 +233,7 @@ TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
     EXPECT_EQ(v->refused, 3);
 }
 
-class Forbidden : public ScriptedSite {
+class Forbidden : public ByHand {
   protected:
     Input created(Create const& create) override
     {
@@ -242,7 +244,7 @@ class Forbidden : public ScriptedSite {
     int creates{0};
 };
 
-TEST_F(Forbidden, AReadOnlyStoreEndsTheStartAfterAFewTries)
+TEST_F(Forbidden, AReadOnlyStoreEndsTheStartInsteadOfBeingAskedForEver)
 {
     auto const error = exit_error(serve(Tick{}));
     EXPECT_EQ(error.code, ExitCode::permission);
@@ -250,12 +252,12 @@ TEST_F(Forbidden, AReadOnlyStoreEndsTheStartAfterAFewTries)
     EXPECT_LE(creates, 10);
 }
 
-TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)
+TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
 {
     (void)serve(Tick{});
     ASSERT_TRUE(objects.contains("commits/00000002.json"));
     objects.erase("commits/00000001.json");
-    // Only number 2 answers, as in a bisection.
+    // Only number 2 answers: as after a bisection that met it.
     auto const second = objects.at("commits/00000002.json");
     objects["commits/00000001.json"] = second;
     site = Site({{{"B"}, 0x22}, run, 0});
@@ -279,21 +281,21 @@ TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)
     auto const error = exit_error(outputs);
     EXPECT_EQ(error.code, ExitCode::protocol);
     EXPECT_THAT(error.message(),
-                HasSubstr("commits/00000001.json is missing, but commits/00000002.json exists"));
+                HasSubstr("commits/00000001.json is missing, but commits/00000002.json is there"));
 }
 
-/// A run with pending headers of B that no program of Curtail would write.
-class ForeignHeaders : public ScriptedSite {
+/// A run in which B has left a pending header of a sort that B would not write.
+class OddHeaders : public ByHand {
   protected:
-    explicit ForeignHeaders() : ScriptedSite(wide_run()) {}
+    explicit OddHeaders() : ByHand(wide_run()) {}
     static RunSpec wide_run()
     {
         auto run = small_run();
         run.params.max_undecided = 100;
         return run;
     }
-    /// Adds a second site that joined long ago and wrote `headers` in a row.
-    void add_departed_member(std::vector<Header> const& headers)
+    /// A second site that joined long ago and then wrote `headers` in a row.
+    void leave_behind(std::vector<Header> const& headers)
     {
         (void)serve(Tick{});
         auto const parent =
@@ -314,7 +316,7 @@ class ForeignHeaders : public ScriptedSite {
         }
         site = Site({{{"A"}, 0x33}, run, 0});
     }
-    /// The chain's decisions on them.
+    /// What the chain made of them.
     std::vector<Decided> decided()
     {
         auto const outputs = serve(Tick{});
@@ -330,7 +332,7 @@ class ForeignHeaders : public ScriptedSite {
     }
 };
 
-TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
+TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
 {
     Header nan;
     nan.seq = {1};
@@ -343,18 +345,18 @@ TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
     Header wide;
     wide.seq = {3};
     for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
-    add_departed_member({nan, steps, wide});
+    leave_behind({nan, steps, wide});
     auto const all = decided();
     ASSERT_EQ(all.size(), 3U);
     for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
 }
 
-TEST_F(ForeignHeaders, ManyInvalidHeadersShareNoGrowingPause)
+TEST_F(OddHeaders, ManyThatCannotBeReadShareNoGrowingPause)
 {
     std::vector<Header> headers(40);
     for (std::size_t i = 0; i < headers.size(); ++i)
         headers[i].seq = {static_cast<std::int64_t>(i) + 1};
-    add_departed_member(headers);
+    leave_behind(headers);
     for (auto& [name, bytes] : objects)
         if (name.rfind("contrib/", 0) == 0) bytes = "{}";
     auto const began = now;
@@ -362,7 +364,7 @@ TEST_F(ForeignHeaders, ManyInvalidHeadersShareNoGrowingPause)
     EXPECT_LT(now - began, Seconds{110}) << "six reads of each, with five short pauses";
 }
 
-TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
+TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
 {
     std::vector<Header> headers;
     for (std::int64_t seq = 1; seq <= 60; ++seq) {
@@ -373,7 +375,7 @@ TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
             h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
         headers.push_back(h);
     }
-    add_departed_member(headers);
+    leave_behind(headers);
     auto const all = decided();
     EXPECT_EQ(all.size(), 60U);
     auto const count = [&](Refusal reason) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "signals/private_file.hpp"
+#include "core/private_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,9 +9,9 @@
 #include <cerrno>
 
 #include "core/files.hpp"
-#include "signals/secret.hpp"
+#include "core/secret.hpp"
 
-namespace curtail::signals {
+namespace curtail {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,47 +44,65 @@ Result<void> check_parent(fs::path const& file, std::string const& what)
     return {};
 }
 
-}  // namespace
-
-Result<std::optional<std::string>> read_private_file(fs::path const& file, std::int64_t limit)
+Result<void> check_file(fs::path const& file, struct stat const& status, std::string const& what)
 {
-    auto const what = "cannot use " + file.string();
-    // O_NONBLOCK: a FIFO in its place must not hold us up.
-    Fd const fd(open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (!fd && errno == ENOENT) return std::optional<std::string>{};
-    if (!fd && errno == ELOOP) return refuse(what, "it is a symbolic link", "name the file itself");
-    if (!fd)
-        return fail(errno == EACCES ? ExitCode::permission : ExitCode::no_input, what,
-                    errno_text(errno));
-    struct stat status {};
-    if (fstat(fd.get(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
     if (!S_ISREG(status.st_mode))
         return refuse(what, "it is not a regular file", "name a file that holds the credential");
     if (status.st_uid != geteuid())
         return refuse(what, "it belongs to another user",
                       fmt::format("chown {} {}", static_cast<unsigned>(geteuid()), file.string()));
     if ((status.st_mode & 077U) != 0)
-        return refuse(what, "mode " + mode_text(status) + ", must be 0600",
+        return refuse(what, "its mode is " + mode_text(status) + ", must be 0600",
                       "chmod 600 " + file.string());
-    if (auto parent = check_parent(file, what); !parent) return tl::unexpected(parent.error());
-    if (status.st_size > limit)
-        return fail(ExitCode::data, what,
-                    fmt::format("{} bytes, the limit is {}", status.st_size, limit));
-    std::string content(static_cast<std::size_t>(status.st_size), '\0');
+    return check_parent(file, what);
+}
+
+tl::unexpected<Error> cannot_open(fs::path const& file, int error, std::string const& what)
+{
+    if (error == ELOOP) return refuse(what, "it is a symbolic link", "name the file itself");
+    return fail(error == EACCES ? ExitCode::permission : ExitCode::no_input, what,
+                errno_text(error),
+                error == EACCES ? "check the owner and mode of " + file.string() : "");
+}
+
+/// Up to `size` bytes. On failure wipes what it has read and returns errno.
+tl::expected<std::string, int> read_bytes(int fd, std::size_t size)
+{
+    std::string content(size, '\0');
     std::size_t have = 0;
-    while (have < content.size()) {
-        ssize_t const n = read(fd.get(), content.data() + have, content.size() - have);
+    while (have < size) {
+        ssize_t const n = read(fd, content.data() + have, size - have);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) {
             int const error = errno;
             wipe(content);
-            return fail(ExitCode::io, what, errno_text(error));
+            return tl::unexpected(error);
         }
         if (n == 0) break;
         have += static_cast<std::size_t>(n);
     }
     content.resize(have);
-    return std::optional(std::move(content));
+    return content;
+}
+
+}  // namespace
+
+Result<std::optional<std::string>> read_private_file(fs::path const& file, std::int64_t limit)
+{
+    auto const what = "cannot use " + file.string();
+    // O_NONBLOCK: opening a FIFO in its place must not block.
+    Fd const fd(open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::optional<std::string>{};
+    if (!fd) return cannot_open(file, errno, what);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return fail(ExitCode::io, what, errno_text(errno));
+    if (auto good = check_file(file, status, what); !good) return tl::unexpected(good.error());
+    if (status.st_size > limit)
+        return fail(ExitCode::data, what,
+                    fmt::format("it has {} bytes, the limit is {}", status.st_size, limit));
+    auto content = read_bytes(fd.get(), static_cast<std::size_t>(status.st_size));
+    if (!content) return fail(ExitCode::io, what, errno_text(content.error()));
+    return std::optional(std::move(*content));
 }
 
 Result<void> ensure_private_folder(fs::path const& folder)
@@ -101,9 +119,9 @@ Result<void> ensure_private_folder(fs::path const& folder)
     if (status.st_uid != geteuid())
         return refuse(what, "it belongs to another user", "name another one");
     if ((status.st_mode & 077U) != 0)
-        return refuse(what, "mode " + mode_text(status) + ", must be 0700",
+        return refuse(what, "its mode is " + mode_text(status) + ", must be 0700",
                       "chmod 700 " + folder.string());
     return {};
 }
 
-}  // namespace curtail::signals
+}  // namespace curtail
