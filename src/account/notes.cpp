@@ -128,7 +128,7 @@ FactGroup training_facts(RunFiles const& files)
         {{"batch", grouped(run.training.batch_tokens) + " tokens per site and step"},
          {"inner optimizer", "Muon and AdamW"},
          {"outer step",
-          run.outer.kind == rounds::Outer::Kind::average
+          run.outer.type == rounds::Outer::Type::average
               ? "average, weights by tokens"
               : fmt::format("Nesterov, eta {:g}, mu {:g}", run.outer.eta, run.outer.mu)},
          {"round, two or more sites", seconds(run.rounds.round_time) + " of training"},

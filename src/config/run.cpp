@@ -43,7 +43,7 @@ Optimizer read_optimizer(json::ObjectReader& r)
 rounds::Outer read_outer(json::ObjectReader& r)
 {
     rounds::Outer outer;
-    outer.kind = static_cast<rounds::Outer::Kind>(r.one_of("kind", {"average", "nesterov"}, 0));
+    outer.type = static_cast<rounds::Outer::Type>(r.one_of("kind", {"average", "nesterov"}, 0));
     outer.eta = r.number("eta", outer.eta);
     outer.mu = r.number("mu", outer.mu);
     r.require(outer.eta > 0 && outer.eta <= 10, "eta", "must be more than 0 and at most 10");

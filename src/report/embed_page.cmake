@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUT: the page's parts of FOLDER as string literals. The scripts share one scope, in this order.
-set(scripts document words elements charts cursor headline windows timeline_chart timeline loss_chart loss hours energy_chart energy compare rounds events facts finish)
-file(READ ${FOLDER}/page.html html)
-file(READ ${FOLDER}/style.css style)
-set(script "")
-foreach(name ${scripts})
-    file(READ ${FOLDER}/${name}.js part)
-    string(APPEND script "${part}")
-endforeach()
-# A literal may hold 64 KiB in every compiler; longer text is cut into neighbouring literals.
-function(literal name text)
+# cmake -DHTML=... -DSTYLE=... -DSCRIPT=... -DOUT=... -P embed_page.cmake
+# Writes the three files as string literals into OUT, a C++ source.
+
+# C++ compilers need only accept literals of 64 KiB, so longer text becomes adjacent literals.
+function(append_literal name file)
+    file(READ ${file} text)
     set(out "")
     string(LENGTH "${text}" left)
     set(from 0)
@@ -18,10 +13,12 @@ function(literal name text)
         string(APPEND out "R\"page~(${piece})page~\"\n")
         math(EXPR from "${from} + 16000")
     endwhile()
-    set(literals "${literals}extern std::string_view const ${name} =\n${out}    ;\n" PARENT_SCOPE)
+    string(APPEND literals "extern std::string_view const ${name} =\n${out}    ;\n")
+    set(literals "${literals}" PARENT_SCOPE)
 endfunction()
+
 set(literals "")
-literal(page_html "${html}")
-literal(page_style "${style}")
-literal(page_script "(function() {\n'use strict';\n${script}})();\n")
+append_literal(page_html ${HTML})
+append_literal(page_style ${STYLE})
+append_literal(page_script ${SCRIPT})
 file(WRITE ${OUT} "#include <string_view>\nnamespace curtail::report {\n${literals}}\n")

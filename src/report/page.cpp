@@ -6,36 +6,38 @@
 #include "core/base64.hpp"
 #include "core/digest.hpp"
 #include "core/text.hpp"
+#include "report/gzip.hpp"
 
 namespace curtail::report {
 
-// Generated from src/report/page (embed_page.cmake).
+// Generated from src/report/page (CMakeLists.txt).
 extern std::string_view const page_html;
 extern std::string_view const page_style;
 extern std::string_view const page_script;
 
 namespace {
 
-std::string replaced(std::string text, std::string_view what, std::string_view with)
+/// The text of plotly.js without the server that it names for maps, which no chart here uses.
+std::string without_map_server(std::string plotly)
 {
-    for (std::size_t at = text.find(what); at != std::string::npos;
-         at = text.find(what, at + with.size()))
-        text.replace(at, what.size(), with);
-    return text;
+    constexpr std::string_view server = "https://cdn.jsdelivr.net/npm/";
+    for (auto at = plotly.find(server); at != std::string::npos; at = plotly.find(server, at))
+        plotly.erase(at, server.size());
+    return plotly;
 }
 
-/// Puts `value` where `mark` stands; each mark stands once, and a mark inside a value is only text.
+/// Replaces placeholders, in the order of the text. A placeholder inside a value stays as it is.
 class Template {
   public:
     explicit Template(std::string_view text) : rest_(text) {}
-    void fill(std::string_view mark, std::string_view value)
+    void fill(std::string_view placeholder, std::string_view value)
     {
-        auto const at = rest_.find(mark);
+        auto const at = rest_.find(placeholder);
         if (at == std::string_view::npos)
-            throw std::logic_error("the page has no mark " + std::string(mark));
+            throw std::logic_error("page.html lacks " + std::string(placeholder));
         done_ += rest_.substr(0, at);
         done_ += value;
-        rest_.remove_prefix(at + mark.size());
+        rest_.remove_prefix(at + placeholder.size());
     }
     [[nodiscard]] std::string take() { return std::move(done_) + std::string(rest_); }
 
@@ -68,16 +70,13 @@ std::string escape_html(std::string_view text)
 
 std::string page(json::Object const& document, account::Account const& account, std::string plotly)
 {
-    // plotly.js names a server for maps, which no chart here has; and nothing inside may end its
-    // own script element.
-    plotly = replaced(replaced(std::move(plotly), "</script", "<\\/script"),
-                      "https://cdn.jsdelivr.net/npm/", "");
+    plotly = without_map_server(std::move(plotly));
     Template out(page_html);
     out.fill("{{HASHES}}", source_hash(plotly) + " " + source_hash(page_script));
     out.fill("{{STYLE}}", page_style);
     out.fill("{{STATIC}}", static_tables(account));
     out.fill("{{DATA}}", json::to_script(document));
-    out.fill("{{PLOTLY}}", plotly);
+    out.fill("{{PLOTLY}}", to_base64(gzip(plotly)));
     out.fill("{{SCRIPT}}", page_script);
     return out.take();
 }

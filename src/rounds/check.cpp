@@ -2,7 +2,6 @@
 #include "rounds/check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -15,11 +14,11 @@ namespace {
 Error broken(Commit const& c, std::string rule)
 {
     return {ExitCode::protocol, "refused commit " + std::to_string(c.number.value), std::move(rule),
-            "the record was edited, damaged or written by another version; `curtail-status "
-            "--verify` shows the last good commit"};
+            "find the last valid commit with `curtail-status --verify`; the record was edited, "
+            "damaged or written by another version"};
 }
 
-/// The rules one by one; the first that is broken is kept.
+/// Checks the rules one by one and keeps the first broken one.
 class Checker {
   public:
     Checker(RunSpec const& run, Commit const& parent, Commit const& child)
@@ -47,7 +46,7 @@ class Checker {
 
     void chain(Digest const& parent_sha256)
     {
-        require(child_.run == run_.run, "must be of run " + run_.run.value);
+        require(child_.run == run_.run, "must belong to run " + run_.run.value);
         require(child_.number == parent_.number.next(), "must follow its parent's number");
         require(child_.parent == parent_sha256,
                 "must name the digest of commit " + std::to_string(parent_.number.value));
@@ -55,27 +54,41 @@ class Checker {
         require(child_.kind != Commit::Kind::genesis, "only commit 1 is a genesis");
     }
 
-    /// Each contribution in order, inside what its member holds (I3).
+    /// Each contribution in order, inside its member's holding (I3).
     void decisions()
     {
         for (auto const& m : parent_.members) held_[m.id] = m.held;
-        std::map<MemberId, Seq> last;
-        MemberId before;
         for (auto const& d : child_.decided) {
-            auto const name = d.member.value + "." + std::to_string(d.seq.value);
             auto const* member = parent_.find(d.member);
-            require(member != nullptr, "contribution " + name + " must be of a member");
-            if (member == nullptr) return;
-            require(before <= d.member, "decided must be sorted");
-            before = d.member;
-            auto const previous = last.contains(d.member) ? last[d.member] : member->seq;
-            require(d.seq == previous.next(),
-                    "contribution " + name + " must follow the last decided one of its member");
-            last[d.member] = d.seq;
-            if (!d.refused) include(d, name);
-            held_[d.member] -= d.ranges;
+            require(member != nullptr, contribution(d) + " must belong to a member");
+            if (member == nullptr) {
+                last_.clear();
+                return;
+            }
+            decision(d, member->seq);
         }
-        last_ = std::move(last);
+        scales();
+    }
+
+    static std::string contribution(Decided const& d)
+    {
+        return "contribution " + d.member.value + "." + std::to_string(d.seq.value);
+    }
+
+    void decision(Decided const& d, Seq last_before)
+    {
+        require(previous_ <= d.member, "decided must be sorted");
+        previous_ = d.member;
+        auto const [last, first] = last_.try_emplace(d.member, last_before);
+        require(d.seq == last->second.next(),
+                contribution(d) + " must follow the last decided one of its member");
+        last->second = d.seq;
+        if (!d.refused) include(d);
+        held_[d.member] -= d.ranges;
+    }
+
+    void scales()
+    {
         auto scaled = child_.decided;
         set_scales(run_, scaled);
         if (child_.kind == Commit::Kind::roster)
@@ -83,14 +96,14 @@ class Checker {
         require(scaled == child_.decided, "scales must follow from tokens and staleness");
     }
 
-    void include(Decided const& d, std::string const& name)
+    void include(Decided const& d)
     {
         require(held_[d.member].contains(d.ranges),
-                "contribution " + name + " must lie inside what its member holds");
+                contribution(d) + " must lie inside the blocks that its member holds");
         require(d.staleness <= run_.params.max_staleness,
-                "contribution " + name + " must not be staler than max_staleness");
+                contribution(d) + " must not be staler than max_staleness");
         require(counts_tokens(run_, d.ranges, d.tokens),
-                "contribution " + name + " must count its blocks' tokens");
+                contribution(d) + " must count its blocks' tokens");
         require(!included_.overlaps(d.ranges), "included ranges must be disjoint");
         included_ += d.ranges;
         totals_.tokens += d.tokens;
@@ -106,29 +119,47 @@ class Checker {
         require(merge == !included_.empty(), "must be a merge exactly if it includes work");
         require(child_.round.value == parent_.round.value + (merge ? 1 : 0),
                 "round must rise by one with a merge and only then");
+        history(merge);
+        require(child_.outer_step == (merge && makes_outer_step(run_, parent_, child_.decided)),
+                "outer_step must follow from the included contributions");
+        if (merge) merged_model();
+        else require(child_.model == parent_.model, "a roster commit must repeat the model");
+        if (child_.outer_step) momentum();
+        else require(child_.outer == parent_.outer, "outer must change with an outer step only");
+    }
+
+    /// The lists of the last merges and norms.
+    void history(bool merge)
+    {
         auto recent = parent_.recent;
         auto norms = parent_.norms;
         if (merge) {
             recent.push_back({child_.round, child_.number});
-            auto const keep = static_cast<std::size_t>(run_.params.keep_models) + 1;
-            if (recent.size() > keep)
-                recent.erase(recent.begin(), recent.end() - static_cast<std::ptrdiff_t>(keep));
+            keep_last(recent, static_cast<std::size_t>(run_.params.keep_models) + 1);
             norms.insert(norms.end(), norms_.begin(), norms_.end());
-            if (norms.size() > norms_kept)
-                norms.erase(norms.begin(), norms.end() - static_cast<std::ptrdiff_t>(norms_kept));
+            keep_last(norms, norms_kept);
         }
         require(child_.recent == recent, "recent must name the last merges");
         require(child_.norms == norms, "norms must be those of the last included contributions");
-        require(child_.outer_step == (merge && makes_outer_step(run_, parent_, child_.decided)),
-                "outer_step must follow from what is included");
-        if (!merge) require(child_.model == parent_.model, "a roster commit must repeat the model");
-        if (!child_.outer_step)
-            require(child_.outer == parent_.outer, "outer must change with an outer step only");
-        if (merge) parts(child_.model.parts, weights_part);
-        if (merge) require(child_.model.round == child_.round, "model must be that of the round");
-        if (child_.outer_step)
-            require(child_.outer.has_value(), "an outer step must leave momentum");
-        if (child_.outer_step && child_.outer) parts(child_.outer->parts, momentum_part);
+    }
+
+    template <class T>
+    static void keep_last(std::vector<T>& list, std::size_t count)
+    {
+        if (list.size() > count)
+            list.erase(list.begin(), list.end() - static_cast<std::ptrdiff_t>(count));
+    }
+
+    void merged_model()
+    {
+        parts(child_.model.parts, weights_part);
+        require(child_.model.round == child_.round, "model must have the round of its commit");
+    }
+
+    void momentum()
+    {
+        require(child_.outer.has_value(), "an outer step must store momentum");
+        if (child_.outer) parts(child_.outer->parts, momentum_part);
     }
 
     void parts(std::vector<PartRef> const& list, std::string (*part_name)(std::string_view))
@@ -141,7 +172,7 @@ class Checker {
         }
     }
 
-    /// What is done only grows, by what was included (I2).
+    /// `done` grows by the included blocks only (I2).
     void ledger()
     {
         require(!parent_.done.overlaps(included_), "included blocks must not be done already");
@@ -156,34 +187,45 @@ class Checker {
     /// Every member enters once and leaves once, with a reason (I3).
     void table()
     {
+        auto const removed = removals();
+        for (auto const& m : parent_.members)
+            require((child_.find(m.id) != nullptr) != removed.contains(m.id),
+                    "member " + m.id.value + " must stay or be removed");
+        MemberId before;
+        std::set<Process> processes;
+        for (auto const& m : child_.members) {
+            require(before < m.id, "members must be sorted and unique");
+            before = m.id;
+            require(processes.insert(member_parts(m.id).process).second,
+                    "a process must be a member only once");
+            if (auto const* old = parent_.find(m.id)) stays(*old, m);
+            else enters(m);
+        }
+    }
+
+    std::set<MemberId> removals()
+    {
         std::set<MemberId> removed;
         MemberId before;
         for (auto const& r : child_.removed) {
             require(before < r.member, "removed must be sorted");
             before = r.member;
             removed.insert(r.member);
-            bool const known = parent_.find(r.member) != nullptr ||
-                               (r.reason == Removal::complete && admitted_here(r.member));
-            require(known, "only a member can be removed");
-            if (r.reason == Removal::left)
-                require(last_.contains(r.member), "who leaves must leave by a contribution");
-            if (r.reason == Removal::silent || r.reason == Removal::succeeded)
-                require(!last_.contains(r.member),
-                        "a member whose contribution was found must not be removed");
+            removal(r);
         }
-        for (auto const& m : parent_.members)
-            require((child_.find(m.id) != nullptr) != removed.contains(m.id),
-                    "member " + m.id.value + " must stay or be removed");
-        before = {};
-        std::set<Process> processes;
-        for (auto const& m : child_.members) {
-            require(before < m.id, "members must be sorted and each there once");
-            before = m.id;
-            require(processes.insert(member_parts(m.id).process).second,
-                    "a process must be a member once");
-            if (auto const* old = parent_.find(m.id)) stays(*old, m);
-            else enters(m);
-        }
+        return removed;
+    }
+
+    void removal(Removed const& r)
+    {
+        bool const known = parent_.find(r.member) != nullptr ||
+                           (r.reason == Removal::complete && admitted_here(r.member));
+        require(known, "only a member can be removed");
+        bool const decided = last_.contains(r.member);
+        if (r.reason == Removal::left)
+            require(decided, "a leaving member must leave by a contribution");
+        if (r.reason == Removal::silent || r.reason == Removal::succeeded)
+            require(!decided, "a member whose contribution was found must not be removed");
     }
 
     [[nodiscard]] bool admitted_here(MemberId const& id) const
@@ -194,17 +236,27 @@ class Checker {
     void stays(Member const& old, Member const& now)
     {
         auto const name = "member " + now.id.value;
-        bool const decided = last_.contains(now.id);
-        bool const misses = child_.kind == Commit::Kind::merge && old.since_round < parent_.round;
         require(now.site == old.site && now.since_round == old.since_round,
-                name + " must keep its site and its beginning");
-        require(now.seq == (decided ? last_[now.id] : old.seq),
-                name + " must carry its last decided contribution");
-        require(now.missed == (decided ? 0 : old.missed + (misses ? 1 : 0)),
+                name + " must keep its site and its first round");
+        if (last_.contains(now.id)) decided_member(name, now);
+        else undecided_member(name, old, now);
+    }
+
+    void decided_member(std::string const& name, Member const& now)
+    {
+        require(now.seq == last_[now.id], name + " must carry its last decided contribution");
+        require(now.missed == 0, name + " must count merges without it");
+        require(now.seen == child_.time, name + " must have the time of its last decision");
+    }
+
+    void undecided_member(std::string const& name, Member const& old, Member const& now)
+    {
+        bool const misses = child_.kind == Commit::Kind::merge && old.since_round < parent_.round;
+        require(now.seq == old.seq, name + " must carry its last decided contribution");
+        require(now.missed == old.missed + (misses ? 1 : 0),
                 name + " must count merges without it");
-        require(now.seen == (decided ? child_.time : old.seen),
-                name + " must be seen when it was decided");
-        require(decided || now.rate == old.rate || child_.by.member == now.id,
+        require(now.seen == old.seen, name + " must have the time of its last decision");
+        require(now.rate == old.rate || child_.by.member == now.id,
                 name + " must set its rate itself");
     }
 
@@ -212,13 +264,13 @@ class Checker {
     {
         auto const name = "member " + m.id.value;
         require(admitted_here(m.id), name + " must have the number of the commit that admits it");
-        require(m.site == member_parts(m.id).process.site, name + " must be of the site in its id");
+        require(m.site == member_parts(m.id).process.site, name + " must have the site in its id");
         require(m.seq == Seq{} && m.missed == 0 && m.since_round == child_.round &&
                     m.seen == child_.time,
-                name + " must enter fresh");
+                name + " must start without history");
     }
 
-    /// Nothing is taken from who stays; free blocks go out by the rule; nothing twice (I2).
+    /// A member keeps its blocks, grants follow the rule, no block is held twice (I2).
     void holdings()
     {
         auto all = child_.done;
@@ -245,11 +297,22 @@ class Checker {
     Commit const& child_;
     std::map<MemberId, Ranges> held_;  ///< before grants
     std::map<MemberId, Seq> last_;     ///< decided here
+    MemberId previous_;                ///< in the order of `decided`
     Ranges included_;
     Totals totals_;
     std::vector<double> norms_;
     std::optional<Error> error_;
 };
+
+bool has_initial_model(RunSpec const& run, Commit const& first)
+{
+    auto const& found = first.model.parts;
+    return std::equal(found.begin(), found.end(), run.parts.begin(), run.parts.end(),
+                      [](PartRef const& ref, RunPart const& wanted) {
+                          auto const part = weights_part(wanted.name);
+                          return ref.part == part && is_model_name(ref.name, {1}, part);
+                      });
+}
 
 }  // namespace
 
@@ -262,14 +325,8 @@ std::optional<Error> check(RunSpec const& run, Commit const& parent, Digest cons
 std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                    Commit const& first)
 {
-    auto right = genesis(run, run_sha256, first.by, first.time, first.model.parts);
-    bool good = first == right && first.model.parts.size() == run.parts.size();
-    for (std::size_t i = 0; good && i < run.parts.size(); ++i) {
-        auto const part = weights_part(run.parts[i].name);
-        good = first.model.parts[i].part == part &&
-               is_model_name(first.model.parts[i].name, {1}, part);
-    }
-    if (good) return std::nullopt;
+    auto const right = genesis(run, run_sha256, first.by, first.time, first.model.parts);
+    if (first == right && has_initial_model(run, first)) return std::nullopt;
     return broken(first, first.parent == run_sha256 ? "must be a genesis of this run"
                                                     : "must name the digest of run.json");
 }

@@ -4,13 +4,13 @@
 
 namespace curtail::rounds {
 
-/// What a reader can hold against commit `child` knowing its parent: chain (I1), ledger and
-/// holdings (I2), decisions and member table (I3), grants, scales. Nothing: it is good. Code
-/// `protocol`, naming number and rule.
+/// Checks commit `child` against its parent: chain (I1), ledger and holdings (I2), decisions and
+/// member table (I3), grants, scales. Returns nothing if the commit is valid; otherwise the first
+/// broken rule with the commit's number, code `protocol`.
 [[nodiscard]] std::optional<Error> check(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Commit const& child);
 
-/// The same for commit 1, whose parent is run.json.
+/// Checks commit 1, whose parent is run.json. Returns as check() does.
 [[nodiscard]] std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                                  Commit const& first);
 

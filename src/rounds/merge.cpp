@@ -8,7 +8,7 @@ namespace {
 
 void same_length(std::size_t a, std::size_t b)
 {
-    if (a != b) throw std::logic_error("a merge needs spans of one length");
+    if (a != b) throw std::logic_error("a merge needs spans of equal length");
 }
 
 }  // namespace

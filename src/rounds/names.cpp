@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <stdexcept>
 
 #include "core/text.hpp"
@@ -10,27 +11,23 @@
 namespace curtail::rounds {
 namespace {
 
-/// A positive or zero number without sign and leading zeros, at most 15 digits.
+/// A number without sign and leading zeros, at most 15 digits.
 std::optional<std::int64_t> parse_number(std::string_view text)
 {
     if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0'))
         return std::nullopt;
     std::int64_t value = 0;
-    for (char const c : text) {
-        if (c < '0' || c > '9') return std::nullopt;
-        value = value * 10 + (c - '0');
-    }
-    return value;
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    bool const digits = text[0] != '-' && error == std::errc{} && end == text.data() + text.size();
+    return digits ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::uint32_t> parse_nonce(std::string_view text)
 {
-    if (text.size() != 8) return std::nullopt;
+    bool const lower_hex = text.find_first_not_of("0123456789abcdef") == text.npos;
+    if (text.size() != 8 || !lower_hex) return std::nullopt;
     std::uint32_t value = 0;
-    for (char const c : text) {
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
-        value = value * 16 + static_cast<std::uint32_t>(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
+    std::from_chars(text.data(), text.data() + text.size(), value, 16);
     return value;
 }
 

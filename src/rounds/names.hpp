@@ -11,8 +11,7 @@
 /// (docs/formats-store.md).
 namespace curtail::rounds {
 
-/// One life of one site's process: `<site>.<8 hex>`. The hex digits are drawn at random by each
-/// start.
+/// One instance of a site's process: `<site>.<8 hex>`. Each start draws the hex digits at random.
 struct Process {
     SiteId site;
     std::uint32_t nonce{};
@@ -20,16 +19,16 @@ struct Process {
     friend auto operator<=>(Process const&, Process const&) = default;
 };
 
-/// A member id in its parts: `<site>.<8 hex of the process>.<N>`, N the number of the commit that
-/// admits it. N = 0 stands for a process that writes without being a member.
+/// The parts of a member id `<site>.<8 hex of the process>.<N>`; commit N admits the member. N = 0
+/// denotes a process that writes without being a member.
 struct MemberParts {
     Process process;
     CommitNumber admitted;
 };
 [[nodiscard]] MemberId member_id(Process const& process, CommitNumber admitted);
-[[nodiscard]] std::optional<MemberParts> parse_member_id(
-    std::string_view text);  ///< strict: nothing else has the same id
-/// Site and N of an id that is known to be one; throws std::logic_error if it is not.
+/// Strict: each member has exactly one spelling. Empty if `text` is not a member id.
+[[nodiscard]] std::optional<MemberParts> parse_member_id(std::string_view text);
+/// Parts of a valid id; throws std::logic_error on any other text.
 [[nodiscard]] MemberParts member_parts(MemberId const& id);
 
 inline constexpr char const* run_name = "run.json";
@@ -42,11 +41,11 @@ inline constexpr char const* run_name = "run.json";
                                      std::string_view part);
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 
-/// True if `name` is exactly what model_name makes for that round and part and any writer and
-/// attempt.
+/// True if model_name returns exactly `name` for this round and part and some writer and attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-/// Files of one part `p` of the parameter list: `w<p>` weights, `m<p>` momentum, `d<p>` delta.
+/// Names of the files of part `p` of the parameter list: `w<p>` weights, `m<p>` momentum, `d<p>`
+/// delta.
 [[nodiscard]] std::string weights_part(std::string_view part);
 [[nodiscard]] std::string momentum_part(std::string_view part);
 [[nodiscard]] std::string delta_part(std::string_view part);

@@ -19,7 +19,7 @@ MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
                         [&](Member const& m) { return m.id == id; });
 }
 
-/// Step 1: includes or refuses every contribution whose turn it is.
+/// Step 1: includes or refuses every contribution that is next in its member's order.
 class Decisions {
   public:
     Decisions(RunSpec const& run, Commit const& parent, Commit& out)
@@ -33,19 +33,9 @@ class Decisions {
         auto const member = find_member(out_.members, header.member);
         if (member == out_.members.end() || header.seq != member->seq.next()) return;
         auto const reason = found.bad ? found.bad : refusal(run_, parent_, member->held, header);
-        Decided d{header.member, header.seq,    reason,      found.sha256,
-                  header.ranges, header.tokens, header.steps};
-        if (header.base_round.value > 0)
-            d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
-        d.norm = norm_of(header);
-        d.inlined = !found.sha256;
-        if (!reason) include(header, d.norm);
-        out_.decided.push_back(std::move(d));
-        member->held -= header.ranges;
-        member->seq = header.seq;
-        member->missed = 0;
-        member->seen = out_.time;
-        if (!reason && header.rate > 0) member->rate = header.rate;
+        out_.decided.push_back(decision(found, reason));
+        if (!reason) include(header);
+        update(*member, header, !reason);
         decided_.insert(header.member);
         if (!header.leaving) return;
         out_.removed.push_back({header.member, Removal::left});
@@ -56,14 +46,33 @@ class Decisions {
     [[nodiscard]] bool new_model() const { return new_model_; }
 
   private:
-    void include(Header const& header, double norm)
+    [[nodiscard]] Decided decision(Found const& found, std::optional<Refusal> reason) const
+    {
+        auto const& header = found.header;
+        Decided d{header.member, header.seq,    reason,      found.sha256,
+                  header.ranges, header.tokens, header.steps};
+        if (header.base_round.value > 0)
+            d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
+        d.norm = norm_of(header);
+        d.inlined = !found.sha256;
+        return d;
+    }
+    void update(Member& member, Header const& header, bool included) const
+    {
+        member.held -= header.ranges;
+        member.seq = header.seq;
+        member.missed = 0;
+        member.seen = out_.time;
+        if (included && header.rate > 0) member.rate = header.rate;
+    }
+    void include(Header const& header)
     {
         out_.done += header.ranges;
         out_.totals.tokens += header.tokens;
         out_.totals.steps += header.steps;
         if (header.ranges.empty()) return;
         new_model_ = true;
-        out_.norms.push_back(norm);
+        out_.norms.push_back(norm_of(header));
         if (out_.norms.size() > norms_kept) out_.norms.erase(out_.norms.begin());
     }
     RunSpec const& run_;
@@ -73,7 +82,7 @@ class Decisions {
     bool new_model_{false};
 };
 
-/// Step 4. Not twice: an earlier create of this process may have landed.
+/// Step 4: admits the process unless an earlier create of its own has landed.
 bool admit(Commit& out, Admission const& admission)
 {
     auto const same = [&](Member const& m) {
@@ -95,7 +104,7 @@ bool admit(Commit& out, Admission const& admission)
 }
 
 /// Turns the decisions into a merge commit.
-void begin_round(RunSpec const& run, Commit const& parent, Commit& out)
+void begin_round(RunSpec const& run, Commit const& parent, Decisions const& decisions, Commit& out)
 {
     out.kind = Commit::Kind::merge;
     out.round = parent.round.next();
@@ -105,6 +114,97 @@ void begin_round(RunSpec const& run, Commit const& parent, Commit& out)
     auto const keep = static_cast<std::size_t>(run.params.keep_models) + 1;
     if (out.recent.size() > keep)
         out.recent.erase(out.recent.begin(), out.recent.end() - static_cast<std::ptrdiff_t>(keep));
+    for (auto& m : out.members)
+        if (!decisions.has(m.id) && m.since_round < parent.round) ++m.missed;
+}
+
+/// A roster commit on `parent` without any change yet.
+Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const& by, Time now)
+{
+    Commit out = parent;
+    out.number = parent.number.next();
+    out.parent = parent_sha256;
+    out.kind = Commit::Kind::roster;
+    out.decided.clear();
+    out.removed.clear();
+    out.outer_step = false;
+    out.by = by;
+    out.time = now;
+    return out;
+}
+
+std::vector<Found const*> in_order(std::span<Found const> found)
+{
+    std::vector<Found const*> list;
+    for (auto const& f : found) list.push_back(&f);
+    std::sort(list.begin(), list.end(), [](Found const* a, Found const* b) {
+        return std::tie(a->header.member, a->header.seq) <
+               std::tie(b->header.member, b->header.seq);
+    });
+    return list;
+}
+
+/// Step 2. True if it changes the writer's rate.
+bool set_rate(Commit& out, Intents const& intents)
+{
+    if (!intents.rate) return false;
+    auto const me = find_member(out.members, intents.rate->first);
+    if (me == out.members.end() || me->rate == intents.rate->second) return false;
+    me->rate = intents.rate->second;
+    return true;
+}
+
+/// Step 3. True if it removes a member.
+bool remove_members(Commit& out, Intents const& intents, Decisions const& decisions)
+{
+    bool changed = false;
+    for (auto const& [id, reason] : intents.remove) {
+        auto const member = find_member(out.members, id);
+        if (member == out.members.end() || decisions.has(id)) continue;
+        out.members.erase(member);
+        out.removed.push_back({id, reason});
+        changed = true;
+    }
+    return changed;
+}
+
+/// The last step: ends a run whose stream is done.
+void complete_if_done(RunSpec const& run, Commit& out)
+{
+    if (out.done != Ranges::between(0, run.stream_blocks())) return;
+    out.complete = true;
+    for (auto const& m : out.members) out.removed.push_back({m.id, Removal::complete});
+    out.members.clear();
+}
+
+/// True if each part of the delta has the name that the rules give it.
+bool names_its_parts(RunSpec const& run, Header const& header)
+{
+    bool const payload = !header.ranges.empty() && header.nonfinite == 0;
+    if (payload && header.parts.size() != run.parts.size()) return false;
+    for (std::size_t i = 0; i < header.parts.size(); ++i) {
+        auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
+        auto const& ref = header.parts[i].payload;
+        auto const name = delta_name(header.base_round, header.member, header.seq, part);
+        if (ref.part != part || ref.name != name) return false;
+    }
+    return true;
+}
+
+/// True if the header belongs to this run and to a round up to the parent's.
+bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
+{
+    return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
+           header.base_round <= parent.round && names_its_parts(run, header);
+}
+
+/// Tokens that the members of `parent` can do in round_time.
+double capacity(RunSpec const& run, Commit const& parent)
+{
+    double rate = 0;
+    for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
+    return static_cast<double>(run.params.block_tokens) *
+           static_cast<double>(run.params.round_time.count()) * rate / 1e9;
 }
 
 }  // namespace
@@ -136,18 +236,7 @@ bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens
 std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held,
                                Header const& header)
 {
-    if (header.run != run.run || header.encoding != "fp32" || header.base_round.value < 1 ||
-        header.base_round > parent.round)
-        return Refusal::wrong_run;
-    bool const payload = !header.ranges.empty() && header.nonfinite == 0;
-    if (payload && header.parts.size() != run.parts.size()) return Refusal::wrong_run;
-    for (std::size_t i = 0; i < header.parts.size(); ++i) {
-        auto const part = i < run.parts.size() ? delta_part(run.parts[i].name) : "";
-        auto const& ref = header.parts[i].payload;
-        if (ref.part != part ||
-            ref.name != delta_name(header.base_round, header.member, header.seq, part))
-            return Refusal::wrong_run;
-    }
+    if (!fits_run(run, parent, header)) return Refusal::wrong_run;
     if (!counts_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
     if (!held.contains(header.ranges)) return Refusal::not_held;
     if (parent.round.value - header.base_round.value > run.params.max_staleness)
@@ -188,7 +277,7 @@ void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members)
 
 bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decided const> decided)
 {
-    if (run.outer.kind != Outer::Kind::nesterov) return false;
+    if (run.outer.type != Outer::Type::nesterov) return false;
     std::set<SiteId> fresh;
     double tokens = 0;
     for (auto const& d : decided) {
@@ -198,11 +287,8 @@ bool makes_outer_step(RunSpec const& run, Commit const& parent, std::span<Decide
         if (d.staleness == 0) fresh.insert(member_parts(d.member).process.site);
     }
     if (fresh.size() < 2) return false;
-    double rate = 0;
-    for (auto const& m : parent.members) rate += static_cast<double>(m.rate);
-    double const possible = static_cast<double>(run.params.block_tokens) *
-                            static_cast<double>(run.params.round_time.count()) * rate / 1e9;
-    return tokens >= static_cast<double>(run.params.outer_min_permille) / 1000 * possible;
+    auto const least = static_cast<double>(run.params.outer_min_permille) / 1000;
+    return tokens >= least * capacity(run, parent);
 }
 
 void set_scales(RunSpec const& run, std::vector<Decided>& decided)
@@ -219,53 +305,17 @@ std::optional<Commit> next(RunSpec const& run, Commit const& parent, Digest cons
                            Intents const& intents)
 {
     if (parent.complete) return std::nullopt;
-    Commit out = parent;
-    out.number = parent.number.next();
-    out.parent = parent_sha256;
-    out.kind = Commit::Kind::roster;
-    out.decided.clear();
-    out.removed.clear();
-    out.outer_step = false;
-    out.by = by;
-    out.time = now;
-
-    std::vector<Found const*> in_order;
-    for (auto const& f : found) in_order.push_back(&f);
-    std::sort(in_order.begin(), in_order.end(), [](Found const* a, Found const* b) {
-        return std::tie(a->header.member, a->header.seq) <
-               std::tie(b->header.member, b->header.seq);
-    });
+    auto out = successor(parent, parent_sha256, by, now);
     Decisions decisions(run, parent, out);
-    for (auto const* f : in_order) decisions.decide(*f);
-
+    for (auto const* f : in_order(found)) decisions.decide(*f);
     bool changed = decisions.any();
-    if (intents.rate) {
-        auto const me = find_member(out.members, intents.rate->first);
-        if (me != out.members.end() && me->rate != intents.rate->second) {
-            me->rate = intents.rate->second;
-            changed = true;
-        }
-    }
-    for (auto const& [id, reason] : intents.remove) {
-        auto const member = find_member(out.members, id);
-        if (member == out.members.end() || decisions.has(id)) continue;
-        out.members.erase(member);
-        out.removed.push_back({id, reason});
-        changed = true;
-    }
-    if (decisions.new_model()) {
-        begin_round(run, parent, out);
-        for (auto& m : out.members)
-            if (!decisions.has(m.id) && m.since_round < parent.round) ++m.missed;
-    }
+    changed = set_rate(out, intents) || changed;
+    changed = remove_members(out, intents, decisions) || changed;
+    if (decisions.new_model()) begin_round(run, parent, decisions, out);
     if (intents.admit) changed = admit(out, *intents.admit) || changed;
     if (!changed) return std::nullopt;
     grant(run, out.done, out.members);
-    if (out.done == Ranges::between(0, run.stream_blocks())) {
-        out.complete = true;
-        for (auto const& m : out.members) out.removed.push_back({m.id, Removal::complete});
-        out.members.clear();
-    }
+    complete_if_done(run, out);
     std::sort(out.removed.begin(), out.removed.end(),
               [](Removed const& a, Removed const& b) { return a.member < b.member; });
     return out;

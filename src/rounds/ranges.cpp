@@ -2,23 +2,28 @@
 #include "rounds/ranges.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace curtail::rounds {
 namespace {
 
 constexpr std::int64_t block_limit = std::int64_t{1} << 53;
 
-/// Walks the borders of both sets in order and keeps the blocks for which `keep(in a, in b)`.
+/// The kth border of a list of ranges: even k begins a range, odd k ends one.
+std::int64_t border(std::vector<BlockRange> const& list, std::size_t k)
+{
+    if (k / 2 == list.size()) return INT64_MAX;
+    return k % 2 == 0 ? list[k / 2].begin : list[k / 2].end;
+}
+
+/// Walks the borders of both sets in order and keeps the blocks with `keep(in a, in b)`.
 template <class Keep>
 std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<BlockRange> const& b,
                                 Keep keep)
 {
     std::vector<BlockRange> out;
-    std::size_t i = 0;  // borders passed: even before a range, odd inside one
+    std::size_t i = 0;  // borders passed: an odd number inside a range
     std::size_t j = 0;
-    auto const border = [](std::vector<BlockRange> const& list, std::size_t k) {
-        return k / 2 == list.size() ? INT64_MAX : k % 2 == 0 ? list[k / 2].begin : list[k / 2].end;
-    };
     bool inside = false;
     for (;;) {
         auto const at = std::min(border(a, i), border(b, j));
@@ -30,6 +35,16 @@ std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<Bl
         if (!now && inside) out.back().end = at;
         inside = now;
     }
+}
+
+std::optional<BlockRange> pair_from_json(json::Value const& value)
+{
+    auto const* pair = value.as_array();
+    if (pair == nullptr || pair->size() != 2) return std::nullopt;
+    auto const* begin = (*pair)[0].as_integer();
+    auto const* end = (*pair)[1].as_integer();
+    if (begin == nullptr || end == nullptr) return std::nullopt;
+    return BlockRange{*begin, *end};
 }
 
 }  // namespace
@@ -124,16 +139,13 @@ Result<Ranges> ranges_from_json(json::Value const& value, std::string const& whe
     Ranges out;
     std::int64_t last = -1;
     for (auto const& element : *list) {
-        auto const* pair = element.as_array();
-        auto const* begin =
-            pair != nullptr && pair->size() == 2 ? (*pair)[0].as_integer() : nullptr;
-        auto const* end = begin != nullptr ? (*pair)[1].as_integer() : nullptr;
-        if (end == nullptr) return bad("a range must be two integers");
-        if (*begin < 0 || *begin >= *end || *end > block_limit)
-            return bad("a range must run from 0 or more to a greater end");
-        if (*begin <= last) return bad("ranges must be sorted, disjoint and maximal");
-        last = *end;
-        out += Ranges::between(*begin, *end);
+        auto const range = pair_from_json(element);
+        if (!range) return bad("a range must be two integers");
+        if (range->begin < 0 || range->begin >= range->end || range->end > block_limit)
+            return bad("a range must satisfy 0 <= begin < end <= 2^53");
+        if (range->begin <= last) return bad("ranges must be sorted, disjoint and maximal");
+        last = range->end;
+        out += Ranges::between(range->begin, range->end);
     }
     return out;
 }

@@ -16,8 +16,8 @@ struct BlockRange {
     friend auto operator<=>(BlockRange const&, BlockRange const&) = default;
 };
 
-/// A set of blocks as sorted, disjoint, maximal, half-open ranges, so that equal sets are equal
-/// values. Written `[[0,512],[600,640]]`.
+/// A set of blocks as sorted, disjoint, maximal, half-open ranges: equal sets are equal values.
+/// JSON form: `[[0,512],[600,640]]`.
 class Ranges {
   public:
     Ranges() = default;
@@ -31,7 +31,7 @@ class Ranges {
     [[nodiscard]] bool contains(Ranges const& other) const;  ///< every block of `other`
     [[nodiscard]] bool contains(std::int64_t block) const;
     [[nodiscard]] bool overlaps(Ranges const& other) const;
-    [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< its n lowest blocks, or all
+    [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< its n lowest blocks, or all of them
 
     friend Ranges operator+(Ranges const& a, Ranges const& b);  ///< union
     friend Ranges operator-(Ranges const& a, Ranges const& b);  ///< difference
@@ -41,7 +41,7 @@ class Ranges {
     friend bool operator==(Ranges const&, Ranges const&) = default;
 
     [[nodiscard]] json::Value to_json() const;
-    [[nodiscard]] std::string to_string() const;  ///< `[0,512)+[600,640)`, `-` if empty: for people
+    [[nodiscard]] std::string to_string() const;  ///< `[0,512)+[600,640)`, `-` if empty
 
   private:
     std::vector<BlockRange> list_;
@@ -49,8 +49,8 @@ class Ranges {
 
 /// Longest list of ranges that a record may hold.
 inline constexpr std::size_t ranges_limit = 4096;
-/// Strict: pairs of integers `0 <= begin < end <= 2^53`, sorted, disjoint, maximal. Code
-/// `protocol`; `where` names the place.
+/// Strict: pairs of integers `0 <= begin < end <= 2^53`, sorted, disjoint, maximal. Errors have
+/// code `protocol` and name the place `where`.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::rounds

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 
 namespace curtail::rounds {
 namespace {
@@ -12,12 +13,10 @@ namespace {
 template <class Bits>
 std::optional<Bits> bits_from(std::string_view text)
 {
-    if (text.size() != sizeof(Bits) * 2) return std::nullopt;
+    bool const lower_hex = text.find_first_not_of("0123456789abcdef") == text.npos;
+    if (text.size() != sizeof(Bits) * 2 || !lower_hex) return std::nullopt;
     Bits bits = 0;
-    for (char const c : text) {
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) return std::nullopt;
-        bits = static_cast<Bits>(bits << 4 | static_cast<Bits>(c <= '9' ? c - '0' : c - 'a' + 10));
-    }
+    std::from_chars(text.data(), text.data() + text.size(), bits, 16);
     return bits;
 }
 
@@ -77,9 +76,9 @@ char const* to_text(Commit::Kind kind)
     return words[static_cast<int>(kind)];
 }
 
-char const* to_text(Outer::Kind kind)
+char const* to_text(Outer::Type type)
 {
-    return kind == Outer::Kind::average ? "average" : "nesterov";
+    return type == Outer::Type::average ? "average" : "nesterov";
 }
 
 }  // namespace curtail::rounds

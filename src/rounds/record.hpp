@@ -14,7 +14,7 @@
 #include "rounds/params.hpp"
 #include "rounds/ranges.hpp"
 
-/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content means equal
+/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content gives equal
 /// bytes.
 namespace curtail::rounds {
 
@@ -24,7 +24,7 @@ inline constexpr std::size_t members_limit = 1000;
 inline constexpr std::size_t norms_kept = 64;
 inline constexpr std::size_t header_ranges_limit = 256;  ///< of one contribution
 
-/// Speed of a site in steps, without pauses: 10^-6 blocks per second. 0: not known yet.
+/// Training speed of a site without pauses, in 10^-6 blocks per second. 0: not known yet.
 using Rate = std::int64_t;
 
 /// One payload object: a part of weights, momentum or a delta.
@@ -37,14 +37,14 @@ struct PartRef {
 };
 
 struct ModelRef {
-    Round round;  ///< whose result it is
+    Round round;  ///< the round that this model begins
     std::vector<PartRef> parts;
     friend bool operator==(ModelRef const&, ModelRef const&) = default;
 };
 
 /// State of the outer optimizer: its momentum.
 struct OuterRef {
-    Outer::Kind kind{Outer::Kind::nesterov};
+    Outer::Type type{Outer::Type::nesterov};
     std::vector<PartRef> parts;
     friend bool operator==(OuterRef const&, OuterRef const&) = default;
 };
@@ -62,19 +62,19 @@ struct RunPart {
     friend bool operator==(RunPart const&, RunPart const&) = default;
 };
 
-/// `run.json`: what all sites of a run agree on.
+/// `run.json`: the settings that are equal at all sites of a run.
 struct RunSpec {
     RunId run;
-    json::Object model;  ///< shape of the model; any integers and text, compared as a whole
+    json::Object model;  ///< shape of the model: integers and text, compared as a whole
     Digest manifest;     ///< of the data set's manifest.json
     std::int64_t blocks_per_epoch{};
     std::int64_t epochs{1};
     std::int64_t seed{1};
-    json::Object optimizer;  ///< inner optimizer; any integers and text (reals by exact()),
-                             ///< compared as a whole
+    json::Object optimizer;  ///< inner optimizer: integers and text (reals by exact()), compared
+                             ///< as a whole
     Outer outer;
     std::vector<RunPart> parts;
-    Params params;  ///< with block_tokens, which stands under `data` in the record
+    Params params;  ///< includes block_tokens, which the record keeps under `data`
     std::vector<SiteId> sites;
 
     [[nodiscard]] std::int64_t stream_blocks() const { return blocks_per_epoch * epochs; }
@@ -86,11 +86,11 @@ struct Member {
     MemberId id;
     SiteId site;
     Seq seq;      ///< last decided contribution, 0 at admission
-    Ranges held;  ///< blocks that nobody else may train
+    Ranges held;  ///< blocks that only this member may train
     Rate rate{};
     Round since_round;      ///< at admission
     std::int64_t missed{};  ///< merges in a row without a contribution of this member
-    Time seen;  ///< of the commit that admitted it or last decided one of its contributions
+    Time seen;              ///< time of the commit that admitted it or last decided its work
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -99,7 +99,7 @@ enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
 /// Why a member left the table.
 enum class Removal { left, silent, succeeded, complete };
 
-/// What became of one contribution.
+/// The decision on one contribution.
 struct Decided {
     MemberId member;
     Seq seq;
@@ -111,8 +111,8 @@ struct Decided {
     std::int64_t staleness{};  ///< parent's round - base round
     float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
     double norm{};             ///< sqrt(sumsq / tokens) of its delta, 0 without tokens
-    bool inlined{};  ///< of a lone member: inside the committed weights, without header and delta
-                     ///< of its own
+    bool inlined{};            ///< a lone member's: part of the committed weights, without header
+                               ///< and delta
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
@@ -128,11 +128,10 @@ struct RecentMerge {
     friend bool operator==(RecentMerge const&, RecentMerge const&) = default;
 };
 
-/// Who wrote a record: a member, or a process that is none (N = 0), and the how manieth attempt of
-/// its process.
+/// Writer of a record: a member, or a process that is no member (N = 0).
 struct Writer {
     MemberId member;
-    std::int64_t attempt{};
+    std::int64_t attempt{};  ///< of its process: 1, 2, ...
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -154,9 +153,9 @@ struct Commit {
     std::vector<Removed> removed;     ///< sorted by id
     bool outer_step{};                ///< the merge was an outer step with momentum, not theta - g
     std::vector<double> norms;        ///< of the last included contributions
-    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 merges, genesis being the first
+    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 merges; the genesis counts
     Writer by;
-    Time time;  ///< of the store
+    Time time;  ///< by the store's clock
 
     [[nodiscard]] Member const* find(MemberId const& id) const;
     friend bool operator==(Commit const&, Commit const&) = default;
@@ -175,14 +174,14 @@ struct Header {
     RunId run;
     MemberId member;
     Seq seq;
-    Round base_round;  ///< round whose model the site had taken over
-    bool leaving{};    ///< its member's last
+    Round base_round;  ///< round whose model the site had adopted
+    bool leaving{};    ///< its member's last contribution
     Ranges ranges;
     std::int64_t tokens{};
     std::int64_t steps{};
     std::string encoding{"fp32"};
-    std::vector<DeltaPart> parts;  ///< empty without ranges, and where values are not finite (then
-                                   ///< `nonfinite` counts them)
+    std::vector<DeltaPart> parts;  ///< empty without ranges and with non-finite values (counted in
+                                   ///< `nonfinite`)
     std::int64_t nonfinite{};      ///< of all parts
     Rate rate{};
     Time time;
@@ -190,8 +189,8 @@ struct Header {
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// `merge/<round>/<k>.json`: somebody means to merge on top of `round`. Saves double work, decides
-/// nothing.
+/// `merge/<round>/<k>.json`: a member intends to merge on top of `round`. Saves double work; does
+/// not affect correctness.
 struct Lease {
     MemberId member;
     std::int64_t k{};
@@ -203,23 +202,23 @@ struct Lease {
 /// A record as it is stored.
 struct Encoded {
     std::string bytes;
-    Digest sha256;  ///< of the bytes; what `parent` and `header_sha256` name
+    Digest sha256;  ///< of the bytes; `parent` and `header_sha256` refer to it
 };
 [[nodiscard]] Encoded encode(RunSpec const& run);
 [[nodiscard]] Encoded encode(Commit const& commit);
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
 
-/// Strict: size, canonical form, `self` digest, schema, and what a record must fulfil by itself.
-/// `name` is the object's; a record under a name that is not its own is refused. Code `protocol`,
-/// naming object and rule.
+/// Strict: checks size, canonical form, `self` digest, schema, and the rules within one record.
+/// Refuses a record stored under a name other than its own. Errors have code `protocol` and name
+/// object and rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 
-/// A real number as its bits in hex, since canonical records hold none. from_exact: nothing if it
-/// is not such a text.
+/// A real number as its bits in hex, because canonical records hold no reals. from_exact returns
+/// nothing for any other text.
 [[nodiscard]] std::string exact(double value);
 [[nodiscard]] std::string exact(float value);
 [[nodiscard]] std::optional<double> double_from_exact(std::string_view text);
@@ -228,10 +227,10 @@ struct Encoded {
 [[nodiscard]] char const* to_text(Refusal reason);  ///< `not-held`
 [[nodiscard]] char const* to_text(Removal reason);
 [[nodiscard]] char const* to_text(Commit::Kind kind);
-[[nodiscard]] char const* to_text(Outer::Kind kind);
+[[nodiscard]] char const* to_text(Outer::Type type);
 
-/// Says where two specifications differ, for a site whose configuration is not the run's: code
-/// `config`. Sites are not compared.
+/// The first key in which a site's configuration differs from the stored run, as an error of code
+/// `config`. Does not compare the list of sites.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

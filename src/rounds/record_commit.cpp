@@ -32,25 +32,44 @@ json::Value of(Decided const& d)
                         {"inline", d.inlined}};
 }
 
+json::Value of(Removed const& r)
+{
+    return json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}};
+}
+
+json::Value of(RecentMerge const& r)
+{
+    return json::Object{{"round", r.round.value}, {"number", r.number.value}};
+}
+
+template <class T>
+json::Array list_of(std::vector<T> const& values)
+{
+    json::Array list;
+    for (auto const& value : values) list.push_back(of(value));
+    return list;
+}
+
+json::Array exact_list(std::vector<double> const& values)
+{
+    json::Array list;
+    for (double const value : values) list.emplace_back(exact(value));
+    return list;
+}
+
+json::Value of(std::optional<OuterRef> const& outer)
+{
+    if (!outer) return {};
+    return json::Object{{"kind", to_text(outer->type)}, {"parts", fields::of(outer->parts)}};
+}
+
+json::Value of(ModelRef const& model)
+{
+    return json::Object{{"round", model.round.value}, {"parts", fields::of(model.parts)}};
+}
+
 json::Object content(Commit const& c)
 {
-    json::Array members;
-    for (auto const& m : c.members) members.push_back(of(m));
-    json::Array decided;
-    for (auto const& d : c.decided) decided.push_back(of(d));
-    json::Array removed;
-    for (auto const& r : c.removed)
-        removed.emplace_back(
-            json::Object{{"member", r.member.value}, {"reason", to_text(r.reason)}});
-    json::Array norms;
-    for (double const n : c.norms) norms.emplace_back(exact(n));
-    json::Array recent;
-    for (auto const& r : c.recent)
-        recent.emplace_back(json::Object{{"round", r.round.value}, {"number", r.number.value}});
-    json::Value outer;
-    if (c.outer)
-        outer =
-            json::Object{{"kind", to_text(c.outer->kind)}, {"parts", fields::of(c.outer->parts)}};
     return json::Object{
         {"format", record_format},
         {"run", c.run.value},
@@ -59,18 +78,17 @@ json::Object content(Commit const& c)
         {"kind", to_text(c.kind)},
         {"complete", c.complete},
         {"round", c.round.value},
-        {"model",
-         json::Object{{"round", c.model.round.value}, {"parts", fields::of(c.model.parts)}}},
-        {"outer", outer},
+        {"model", of(c.model)},
+        {"outer", of(c.outer)},
         {"totals", json::Object{{"tokens", c.totals.tokens}, {"steps", c.totals.steps}}},
         {"data", json::Object{{"done", c.done.to_json()}}},
-        {"members", members},
-        {"decided", decided},
-        {"removed", removed},
+        {"members", list_of(c.members)},
+        {"decided", list_of(c.decided)},
+        {"removed", list_of(c.removed)},
         {"outer_step", c.outer_step},
-        {"norms", norms},
+        {"norms", exact_list(c.norms)},
         {"quarantine", json::Array{}},
-        {"recent", recent},
+        {"recent", list_of(c.recent)},
         {"plan", nullptr},
         {"by", json::Object{{"member", c.by.member.value}, {"attempt", c.by.attempt}}},
         {"time", to_unix_ms(c.time)}};
@@ -94,29 +112,39 @@ Member read_member(json::ObjectReader& r)
     return m;
 }
 
+std::optional<Refusal> read_refusal(json::ObjectReader& r)
+{
+    bool const refused = r.one_of("outcome", {"included", "refused"}) == 1;
+    auto const reason = r.optional_text("reason");
+    r.require(reason.has_value() == refused, "reason",
+              "must be set exactly if the outcome is a refusal");
+    if (!reason) return std::nullopt;
+    static std::vector<std::string> const known{"nan",      "digest",    "stale",
+                                                "not-held", "wrong-run", "bad-tokens"};
+    auto const at = std::find(known.begin(), known.end(), *reason);
+    r.require(at != known.end(), "reason", "is unknown to this version");
+    return static_cast<Refusal>(at == known.end() ? 0 : at - known.begin());
+}
+
+std::optional<Digest> read_header_digest(json::ObjectReader& r, bool inlined)
+{
+    auto const header = r.optional_text("header_sha256");
+    r.require(header.has_value() != inlined, "header_sha256",
+              "must be set exactly if the contribution is not inline");
+    if (!header) return std::nullopt;
+    auto const digest = Digest::from_hex(*header);
+    r.require(digest.has_value(), "header_sha256", "must be a SHA-256 in hex");
+    return digest;
+}
+
 Decided read_decided(json::ObjectReader& r)
 {
     Decided d;
     d.member = fields::member(r, "member");
     d.seq = {fields::count(r, "seq", 1)};
-    bool const refused = r.one_of("outcome", {"included", "refused"}) == 1;
-    auto const reason = r.optional_text("reason");
-    r.require(reason.has_value() == refused, "reason", "must stand with a refusal and only there");
-    if (reason) {
-        static std::vector<std::string> const words{"nan",      "digest",    "stale",
-                                                    "not-held", "wrong-run", "bad-tokens"};
-        auto const at = std::find(words.begin(), words.end(), *reason);
-        r.require(at != words.end(), "reason", "is not one that this version knows");
-        d.refused = static_cast<Refusal>(at == words.end() ? 0 : at - words.begin());
-    }
+    d.refused = read_refusal(r);
     d.inlined = r.boolean("inline");
-    auto const header = r.optional_text("header_sha256");
-    r.require(header.has_value() != d.inlined, "header_sha256",
-              "must stand unless the contribution is inline");
-    if (header) {
-        d.header = Digest::from_hex(*header);
-        r.require(d.header.has_value(), "header_sha256", "must be a SHA-256 in hex");
-    }
+    d.header = read_header_digest(r, d.inlined);
     d.ranges = fields::ranges(r, "ranges");
     d.tokens = fields::count(r, "tokens");
     d.steps = fields::count(r, "steps");
@@ -142,7 +170,7 @@ void read_tables(json::ObjectReader& r, Commit& c)
 {
     r.each("members", [&](json::ObjectReader& o) { c.members.push_back(read_member(o)); });
     r.require(c.members.size() <= members_limit, "members",
-              "must be " + std::to_string(members_limit) + " at most");
+              "must be at most " + std::to_string(members_limit));
     r.each("decided", [&](json::ObjectReader& o) { c.decided.push_back(read_decided(o)); });
     r.each("removed", [&](json::ObjectReader& o) { c.removed.push_back(read_removed(o)); });
     for (auto const& norm : r.list("norms")) {
@@ -155,7 +183,35 @@ void read_tables(json::ObjectReader& r, Commit& c)
         c.recent.push_back({{fields::count(o, "round", 1)}, {fields::count(o, "number", 1)}});
     });
     r.require(!c.recent.empty(), "recent", "must not be empty");
-    r.require(r.list("quarantine").empty(), "quarantine", "must be empty: this version knows none");
+    r.require(r.list("quarantine").empty(), "quarantine", "must be empty in this version");
+}
+
+/// The commit's place in the chain.
+void read_place(json::ObjectReader& r, std::string const& name, Commit& c)
+{
+    fields::format(r);
+    c.run = {r.text("run")};
+    c.number = {fields::count(r, "number", 1)};
+    fields::require_name(r, name, commit_name(c.number));
+    c.parent = fields::digest(r, "parent");
+    c.kind = static_cast<Commit::Kind>(r.one_of("kind", {"genesis", "roster", "merge"}));
+    c.complete = r.boolean("complete");
+    c.round = {fields::count(r, "round", 1)};
+}
+
+void read_model(json::ObjectReader& r, Commit& c)
+{
+    r.object("model", [&](json::ObjectReader& o) {
+        c.model.round = {fields::count(o, "round", 1)};
+        c.model.parts = fields::parts(o, "parts");
+    });
+    auto const* outer = r.any("outer", true);
+    if (outer == nullptr || outer->is_null()) return;
+    c.outer.emplace();
+    r.object("outer", [&](json::ObjectReader& o) {
+        c.outer->type = static_cast<Outer::Type>(o.one_of("kind", {"average", "nesterov"}));
+        c.outer->parts = fields::parts(o, "parts");
+    });
 }
 
 }  // namespace
@@ -169,25 +225,8 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
     json::Value const value(std::move(*object));
     json::ObjectReader r(value, name, ExitCode::protocol);
     Commit c;
-    fields::format(r);
-    c.run = {r.text("run")};
-    c.number = {fields::count(r, "number", 1)};
-    fields::require_name(r, name, commit_name(c.number));
-    c.parent = fields::digest(r, "parent");
-    c.kind = static_cast<Commit::Kind>(r.one_of("kind", {"genesis", "roster", "merge"}));
-    c.complete = r.boolean("complete");
-    c.round = {fields::count(r, "round", 1)};
-    r.object("model", [&](json::ObjectReader& o) {
-        c.model.round = {fields::count(o, "round", 1)};
-        c.model.parts = fields::parts(o, "parts");
-    });
-    if (auto const* outer = r.any("outer", true); outer != nullptr && !outer->is_null()) {
-        c.outer.emplace();
-        r.object("outer", [&](json::ObjectReader& o) {
-            c.outer->kind = static_cast<Outer::Kind>(o.one_of("kind", {"average", "nesterov"}));
-            c.outer->parts = fields::parts(o, "parts");
-        });
-    }
+    read_place(r, name, c);
+    read_model(r, c);
     r.object("totals", [&](json::ObjectReader& o) {
         c.totals = {fields::count(o, "tokens"), fields::count(o, "steps")};
     });

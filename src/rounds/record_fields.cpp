@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/record_fields.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "rounds/names.hpp"
 
 namespace curtail::rounds::fields {
+namespace {
+
+bool has_real(json::Value const& value)
+{
+    if (std::holds_alternative<double>(value.variant())) return true;
+    if (auto const* list = value.as_array())
+        return std::any_of(list->begin(), list->end(), has_real);
+    auto const* object = value.as_object();
+    if (object == nullptr) return false;
+    auto const& members = object->members();
+    return std::any_of(members.begin(), members.end(),
+                       [](auto const& member) { return has_real(member.second); });
+}
+
+tl::unexpected<Error> refused(std::string const& name, std::string why)
+{
+    return fail(ExitCode::protocol, "refused record " + name, std::move(why));
+}
+
+}  // namespace
 
 json::Value of(PartRef const& part)
 {
@@ -40,27 +61,15 @@ Encoded finish_with_self(json::Object record)
 
 Result<json::Object> open(std::string_view bytes, std::string const& name)
 {
-    auto const refuse = [&](std::string why) {
-        return fail(ExitCode::protocol, "refused record " + name, std::move(why));
-    };
+    auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
     if (bytes.size() > record_bytes_limit)
         return refuse("longer than " + std::to_string(record_bytes_limit) + " bytes");
     auto const value = json::parse(bytes, name, json::Dialect::strict, json::record_limits);
     if (!value) return refuse(value.error().message());
     auto const* object = value->as_object();
     if (object == nullptr) return refuse("must be an object");
-    auto const has_real = [](auto const& self, json::Value const& v) -> bool {
-        if (std::holds_alternative<double>(v.variant())) return true;
-        if (auto const* list = v.as_array())
-            for (auto const& e : *list)
-                if (self(self, e)) return true;
-        if (auto const* o = v.as_object())
-            for (auto const& m : o->members())
-                if (self(self, m.second)) return true;
-        return false;
-    };
-    if (has_real(has_real, *value)) return refuse("records hold integers only");
-    if (json::canonical(*value) != bytes) return refuse("not in canonical form");
+    if (has_real(*value)) return refuse("records must hold integers only");
+    if (json::canonical(*value) != bytes) return refuse("must be in canonical form");
     return *object;
 }
 
@@ -68,21 +77,19 @@ Result<json::Object> open_with_self(std::string_view bytes, std::string const& n
 {
     auto object = open(bytes, name);
     if (!object) return object;
-    auto const refuse = [&](std::string why) {
-        return fail(ExitCode::protocol, "refused record " + name, std::move(why));
-    };
+    auto const refuse = [&](std::string why) { return refused(name, std::move(why)); };
     auto const* self = object->find("self");
     auto const* sig = object->find("sig");
-    if (self == nullptr || self->as_text() == nullptr) return refuse("has no digest of itself");
+    if (self == nullptr || self->as_text() == nullptr)
+        return refuse("its own digest (self) is missing");
     if (sig == nullptr || !sig->is_null())
-        return refuse("sig must be null: this version knows no signatures");
+        return refuse("sig must be null: this version has no signatures");
     auto const stated = *self->as_text();
     object->erase("self");
     object->erase("sig");
     auto const found = sha256(json::canonical(*object)).hex();
     if (stated != found)
-        return refuse("its bytes are not those that were written (self " + stated + ", found " +
-                      found + ")");
+        return refuse("its bytes have changed (self says " + stated + ", found " + found + ")");
     return object;
 }
 
@@ -90,7 +97,7 @@ std::int64_t count(json::ObjectReader& r, std::string const& key, std::int64_t l
 {
     auto const n = r.integer(key);
     r.require(n >= least && n < integer_limit, key,
-              "must be " + std::to_string(least) + " or more and less than 2^53");
+              "must be at least " + std::to_string(least) + " and less than 2^53");
     return n;
 }
 
@@ -122,7 +129,7 @@ double real(json::ObjectReader& r, std::string const& key)
 {
     auto const value = double_from_exact(r.text(key));
     r.require(value && std::isfinite(*value) && !std::signbit(*value), key,
-              "must be 16 hex digits of a finite number that is not negative");
+              "must be 16 hex digits of a finite number >= 0");
     return value.value_or(0);
 }
 

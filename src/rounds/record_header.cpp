@@ -16,13 +16,13 @@ DeltaPart read_delta_part(json::ObjectReader& r)
     return p;
 }
 
-/// A commit copies ranges and steps of what it decides, also of what it refuses: no header may make
-/// a record that nobody can read.
+/// A commit copies ranges and steps of every decided contribution, even of a refused one. So no
+/// header may cause an invalid commit.
 void require_bounds(json::ObjectReader& r, Header const& h)
 {
-    r.require(h.steps <= h.tokens, "steps", "must not be more than tokens");
+    r.require(h.steps <= h.tokens, "steps", "must be at most the number of tokens");
     r.require(h.ranges.list().size() <= header_ranges_limit, "ranges",
-              "must be " + std::to_string(header_ranges_limit) + " at most");
+              "must be at most " + std::to_string(header_ranges_limit));
     r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
 }
 

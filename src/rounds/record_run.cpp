@@ -10,7 +10,7 @@
 namespace curtail::rounds {
 namespace {
 
-/// Everything of Params but block_tokens, with its name in the record. Times in ms.
+/// Visits each field of Params except block_tokens, with its name in the record. Times in ms.
 template <class P, class Visit>
 void each_param(P& p, Visit visit)
 {
@@ -41,20 +41,30 @@ std::int64_t raw(Millis value) { return value.count(); }
 void put(std::int64_t& to, std::int64_t value) { to = value; }
 void put(Millis& to, std::int64_t value) { to = Millis{value}; }
 
-json::Object content(RunSpec const& run)
+json::Array parts_of(RunSpec const& run)
 {
-    json::Object params;
-    each_param(run.params,
-               [&](char const* name, auto const& value) { params.set(name, raw(value)); });
     json::Array parts;
     for (auto const& part : run.parts) {
         json::Array tensors;
         for (auto const& t : part.tensors) tensors.emplace_back(t);
         parts.emplace_back(json::Object{{"name", part.name}, {"tensors", tensors}});
     }
+    return parts;
+}
+
+json::Array sites_of(RunSpec const& run)
+{
     json::Array sites;
     for (auto const& site : run.sites)
         sites.emplace_back(json::Object{{"name", site.value}, {"key", nullptr}});
+    return sites;
+}
+
+json::Object content(RunSpec const& run)
+{
+    json::Object params;
+    each_param(run.params,
+               [&](char const* name, auto const& value) { params.set(name, raw(value)); });
     return json::Object{{"format", record_format},
                         {"run", run.run.value},
                         {"model", run.model},
@@ -64,12 +74,12 @@ json::Object content(RunSpec const& run)
                                               {"epochs", run.epochs}}},
                         {"seed", run.seed},
                         {"optimizer", run.optimizer},
-                        {"outer", json::Object{{"kind", to_text(run.outer.kind)},
+                        {"outer", json::Object{{"kind", to_text(run.outer.type)},
                                                {"eta", exact(run.outer.eta)},
                                                {"mu", exact(run.outer.mu)}}},
-                        {"parts", parts},
+                        {"parts", parts_of(run)},
                         {"params", params},
-                        {"sites", sites}};
+                        {"sites", sites_of(run)}};
 }
 
 json::Object read_object(json::ObjectReader& r, std::string const& key)
@@ -84,7 +94,7 @@ RunPart read_part(json::ObjectReader& r)
 {
     RunPart part;
     part.name = r.text("name");
-    r.require(is_plain_name(part.name), "name", "must have letters and digits");
+    r.require(is_plain_name(part.name), "name", "must be a plain name");
     for (auto const& tensor : r.list("tensors")) {
         r.require(tensor.as_text() != nullptr, "tensors", "must be a list of names");
         if (tensor.as_text() != nullptr) part.tensors.push_back(*tensor.as_text());
@@ -100,7 +110,24 @@ void read_data(json::ObjectReader& r, RunSpec& run)
     run.epochs = fields::count(r, "epochs", 1);
     bool const fits = !r.good() || run.blocks_per_epoch <
                                        fields::integer_limit / run.epochs / run.params.block_tokens;
-    r.require(fits, "epochs", "makes a stream of 2^53 tokens or more");
+    r.require(fits, "epochs", "must give a stream of less than 2^53 tokens");
+}
+
+Outer read_outer(json::ObjectReader& r)
+{
+    Outer outer;
+    outer.type = static_cast<Outer::Type>(r.one_of("kind", {"average", "nesterov"}));
+    outer.eta = fields::real(r, "eta");
+    outer.mu = fields::real(r, "mu");
+    return outer;
+}
+
+SiteId read_site(json::ObjectReader& r)
+{
+    SiteId site{r.text("name")};
+    r.require(is_plain_name(site.value), "name", "must be a plain name");
+    fields::only_null(r, "key");
+    return site;
 }
 
 void read_params(json::ObjectReader& r, Params& p)
@@ -130,18 +157,10 @@ Result<RunSpec> decode_run(std::string_view bytes)
     r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
     run.seed = r.integer("seed");
     run.optimizer = read_object(r, "optimizer");
-    r.object("outer", [&](json::ObjectReader& o) {
-        run.outer.kind = static_cast<Outer::Kind>(o.one_of("kind", {"average", "nesterov"}));
-        run.outer.eta = fields::real(o, "eta");
-        run.outer.mu = fields::real(o, "mu");
-    });
+    r.object("outer", [&](json::ObjectReader& o) { run.outer = read_outer(o); });
     r.each("parts", [&](json::ObjectReader& o) { run.parts.push_back(read_part(o)); });
     r.object("params", [&](json::ObjectReader& o) { read_params(o, run.params); });
-    r.each("sites", [&](json::ObjectReader& o) {
-        run.sites.push_back({o.text("name")});
-        o.require(is_plain_name(run.sites.back().value), "name", "must be a plain name");
-        fields::only_null(o, "key");
-    });
+    r.each("sites", [&](json::ObjectReader& o) { run.sites.push_back(read_site(o)); });
     r.require(!run.parts.empty(), "parts", "must not be empty");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return run;
@@ -149,7 +168,7 @@ Result<RunSpec> decode_run(std::string_view bytes)
 
 namespace {
 
-/// Where a value and its counterpart differ: `key`, or `key.inner` if both are objects.
+/// First difference between two values: `key`, or `key.inner` if both are objects.
 std::string first_difference(std::string const& key, json::Value const& theirs,
                              json::Value const* ours)
 {
@@ -174,10 +193,10 @@ std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
         if (key == "sites") continue;
         auto const* other = mine.find(key);
         if (other != nullptr && json::canonical(value) == json::canonical(*other)) continue;
-        return Error{ExitCode::config, "cannot join run " + printable(stored.run.value),
-                     "its " + first_difference(key, value, other) +
-                         " differs from this site's configuration",
-                     "use the configuration of the run, or another run name and an empty store"};
+        return Error{
+            ExitCode::config, "cannot join run " + printable(stored.run.value),
+            first_difference(key, value, other) + " differs from this site's configuration",
+            "use the run's configuration, or another run name and an empty store"};
     }
     return std::nullopt;
 }

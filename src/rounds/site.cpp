@@ -49,8 +49,7 @@ void Site::settle()
     if (exited()) wake_.reset();
 }
 
-/// The deadline is over. A contribution whose header is in the store is safe there: whoever merges
-/// next decides it.
+/// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
 void Site::out_of_time()
 {
     std::int64_t tokens = since_.count() * run_.params.block_tokens;
@@ -61,21 +60,20 @@ void Site::out_of_time()
     auto const work = std::to_string(tokens) + " tokens";
     finish(
         ExitCode::unavailable,
-        Error{
-            ExitCode::unavailable, "cannot leave the run in time",
-            sent ? "the store did not say before the deadline whether it took commit " +
-                       std::to_string(draft_->commit.number.value) + " with the last " + work
-                 : "the store took the last " + work +
-                       " neither as a commit nor as a contribution before the deadline",
-            sent
-                ? "`curtail-status` shows whether it is there; if not, its blocks are trained again"
-                : "they are lost to the run; their blocks are trained again"});
+        Error{ExitCode::unavailable, "cannot leave the run by the deadline",
+              sent ? "no answer from the store about commit " +
+                         std::to_string(draft_->commit.number.value) + " with the last " + work
+                   : "the store accepted the last " + work +
+                         " neither as a commit nor as a contribution",
+              sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
+                     "trained again"
+                   : "no action needed: this work is lost and its blocks are trained again"});
 }
 
 bool Site::fits(Input const& input) const
 {
     auto const is = [&]<class... T>() { return (std::holds_alternative<T>(input) || ...); };
-    switch (open_->kind) {
+    switch (open_->question) {
         case Question::get:
             return is.operator()<Got, Missing, Unknown>();
         case Question::create:
@@ -97,17 +95,16 @@ bool Site::fits(Input const& input) const
 void Site::accept(Op op, Input const& input)
 {
     if (!open_ || open_->op != op) throw std::logic_error("answer to a question that is not open");
-    if (!fits(input)) throw std::logic_error("answer does not fit the open question");
+    if (!fits(input)) throw std::logic_error("answer does not match the open question");
     open_.reset();
     if (refused_at_start(input)) return;
     auto const answered = row().answered;
-    if (answered == nullptr) throw std::logic_error("a state without questions was answered");
+    if (answered == nullptr) throw std::logic_error("answer in a phase without questions");
     (this->*answered)(input);
 }
 
-/// Who is no member yet has nothing to lose: a store that is read-only, forbidden, full or gone
-/// ends the process instead of being asked for ever. One header that cannot be read is not the
-/// store. True if it did.
+/// A process that is not yet a member has no work to lose. It exits if the store stays read-only,
+/// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
 bool Site::refused_at_start(Input const& input)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
@@ -123,7 +120,7 @@ bool Site::refused_at_start(Input const& input)
     constexpr int limit = 6;
     if (++refusals_at_start_ < limit) return false;
     finish(code, Error{code,
-                       "cannot begin in the run's store",
+                       "cannot start with the run's store",
                        unknown != nullptr ? unknown->why : unavailable->why,
                        {}});
     return true;
@@ -139,8 +136,7 @@ void Site::stepped(Stepped const& step)
 {
     if (!loaded_ || !tip_->find(*member_)) return;
     if (!trainable().contains(step.blocks))
-        throw std::logic_error("trained blocks that were not to be trained: " +
-                               step.blocks.to_string());
+        throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
     since_ += step.blocks;
     ++steps_in_round_;
     measured_blocks_ += static_cast<double>(step.blocks.count());
@@ -151,9 +147,9 @@ void Site::stepped(Stepped const& step)
     measured_seconds_ /= 2;
 }
 
-Op Site::ask(Question kind, std::string name)
+Op Site::ask(Question question, std::string name)
 {
-    open_ = OpenQuestion{++last_op_, kind, std::move(name)};
+    open_ = OpenQuestion{++last_op_, question, std::move(name)};
     return last_op_;
 }
 

@@ -4,7 +4,7 @@
 #include "rounds/site.hpp"
 #include "rounds/site_detail.hpp"
 
-/// BASE: how a new member gets its first model, and how a removed one ends.
+/// BASE: how a new member gets its first model, and what a removed member does.
 namespace curtail::rounds {
 
 void Site::begin_base()
@@ -19,9 +19,9 @@ void Site::begin_base()
     go(Phase::base_wait);
 }
 
-/// Beside a member that was alone in this round: it will commit its own weights at once, and that
-/// is the first common base.
-bool Site::lone_partner() const
+/// True if one member was alone in this round. It commits its own weights at once, which makes the
+/// first common base.
+bool Site::has_lone_partner() const
 {
     std::int64_t before = 0;
     std::int64_t first = member_parts(*member_).admitted.value;
@@ -47,7 +47,7 @@ bool Site::act_base_wait()
         phase_ = Phase::base_poll;
         return true;
     }
-    bool const load = base_merged_ || !lone_partner() || reached(base_until_);
+    bool const load = base_merged_ || !has_lone_partner() || reached(base_until_);
     if (load) go(Phase::base_load);
     return load;
 }
@@ -105,21 +105,19 @@ void Site::answered_base_forward(Input const& input)
 bool Site::load_failed(Input const& input)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
-    constexpr int failures_limit =
-        8;  // over some seconds: a newer commit may only be late in showing
+    constexpr int failures_limit = 8;  // takes some seconds: a newer commit may become visible
     if (corrupt == nullptr || ++load_failures_ < failures_limit) return false;
     finish(ExitCode::data,
            Error{ExitCode::data,
                  "cannot read the model of commit " + std::to_string(tip_->number.value),
                  corrupt->name + ": " + corrupt->why,
-                 "the store lost or changed it; the chain is good up to that commit: restore the "
-                 "object, or begin a new run "
-                 "from an earlier commit's model"});
+                 "restore the object from a backup, or start a new run from an earlier commit's "
+                 "model; the chain is valid up to this commit"});
     return true;
 }
 
-/// Not in the table any more: what was not decided is worth nothing. Goes on as a new life, unless
-/// another process took the place.
+/// No longer in the member table: undecided work is void. Joins again as a new member, unless
+/// another process has taken the place.
 void Site::removed()
 {
     auto const& members = tip_->members;

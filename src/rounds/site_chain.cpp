@@ -6,7 +6,7 @@
 #include "rounds/site.hpp"
 #include "rounds/site_detail.hpp"
 
-/// Reading the chain on, COMMIT, READ, ADOPT and what a merge leaves behind.
+/// Reading the chain, COMMIT, ADOPT and the deletion of unused payloads.
 namespace curtail::rounds {
 
 bool Site::take_next(std::string const& bytes)
@@ -32,7 +32,7 @@ bool Site::take_next(std::string const& bytes)
     return !exited();
 }
 
-/// What the record at the tip says about this member.
+/// Applies the tip's decisions on this member.
 void Site::own_decisions()
 {
     auto const* me = tip_->find(*member_);
@@ -46,11 +46,10 @@ void Site::own_decisions()
         if (d.member == *member_) not_finite_ = d.refused == Refusal::nan ? not_finite_ + 1 : 0;
     constexpr int not_finite_limit = 3;
     if (not_finite_ < not_finite_limit) return;
-    finish(
-        ExitCode::data,
-        Error{ExitCode::data, "cannot go on training",
-              "the work of three rounds in a row had values that are not finite, and was refused",
-              "lower the learning rate, or look at this site's hardware"});
+    finish(ExitCode::data,
+           Error{ExitCode::data, "cannot continue training",
+                 "three rounds in a row were refused for values that are not finite",
+                 "lower the learning rate, or check this site's hardware"});
 }
 
 void Site::begin_commit(Mode mode)
@@ -66,7 +65,7 @@ std::optional<Commit> Site::build() const
     auto intents = intents_;
     std::erase_if(intents.remove, [&](auto const& entry) {
         auto const* m = tip_->find(entry.first);
-        return m == nullptr || m->seq != looked_.at(entry.first);
+        return m == nullptr || m->seq != scanned_seq_.at(entry.first);
     });
     if (mode_ == Mode::lone)
         for (auto const& own : undecided_) found.push_back({own.header, std::nullopt, {}});
@@ -75,7 +74,7 @@ std::optional<Commit> Site::build() const
     return next(run_, *tip_, tip_sha256_, {writer(), attempt_}, store_now(), found, intents);
 }
 
-/// A record is never sent under a number whose predecessor was not its parent.
+/// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
 bool Site::act_commit_create()
 {
     if (!draft_ || draft_->commit.parent != tip_sha256_) {
@@ -99,7 +98,7 @@ bool Site::act_commit_create()
                 return true;
             }
             commit->model = {commit->round, made_->model};
-            if (commit->outer_step) commit->outer = OuterRef{run_.outer.kind, made_->momentum};
+            if (commit->outer_step) commit->outer = OuterRef{run_.outer.type, made_->momentum};
             payloads_.back().sent = commit->number;
             payloads_.back().settled = false;
         }
@@ -112,9 +111,8 @@ bool Site::act_commit_create()
 
 void Site::answered_commit_create(Input const&) { phase_ = Phase::commit_read; }
 
-/// A record that readers would refuse must never stand in the chain, where nothing could follow it.
-/// What others have announced is the only thing in it that this program did not make: it is doubted
-/// before the program is.
+/// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
+/// sites are the only part that this program did not make, so they are suspected first.
 bool Site::set_draft(Commit commit)
 {
     auto encoded = encode(commit);
@@ -125,7 +123,7 @@ bool Site::set_draft(Commit commit)
         return true;
     }
     bool const others = mode_ == Mode::merge || mode_ == Mode::fold;
-    if (others && spoil_widest()) {
+    if (others && refuse_widest()) {
         go(Phase::merge);
         return false;
     }
@@ -134,8 +132,8 @@ bool Site::set_draft(Commit commit)
     return false;
 }
 
-/// Takes the contribution with most ranges, which weighs most in a record, for unreadable.
-bool Site::spoil_widest()
+/// Treats the contribution with most ranges, the largest part of a record, as unreadable.
+bool Site::refuse_widest()
 {
     auto widest = headers_.end();
     for (auto it = headers_.begin(); it != headers_.end(); ++it) {
@@ -151,7 +149,7 @@ bool Site::spoil_widest()
     return true;
 }
 
-/// The stored weights contain exactly the work that would be included now, on top of this round's
+/// True if the stored weights contain exactly the work to be included, on top of this round's
 /// model.
 bool Site::lone_valid(Commit const& next) const
 {
@@ -174,7 +172,7 @@ void Site::answered_commit_read(Input const& input)
             mode_ != Mode::fold && tip_->round == round && tip_->find(*member_) != nullptr;
         if (rebuild) return go(Phase::commit_create);
         abandon_payloads();
-        return go_on_from_commit();
+        return after_commit();
     }
     if (!leaving_ && tries_ >= detail::tries_limit) return give_up();
     retry(std::holds_alternative<Missing>(input) ? Phase::commit_create : Phase::commit_read);
@@ -198,16 +196,16 @@ void Site::landed()
         begin_garbage();
         if (garbage_) return go(Phase::garbage);
     }
-    go_on_from_commit();
+    after_commit();
 }
 
-void Site::go_on_from_commit()
+void Site::after_commit()
 {
     back_ = Phase::run;
     go(mode_ == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
-/// The create may still land later; its payload stays until that is settled.
+/// The create may still land later, so its payload stays until the outcome is known.
 void Site::give_up()
 {
     abandon_payloads();
@@ -217,7 +215,7 @@ void Site::give_up()
     else go(Phase::adopt_forward);
 }
 
-/// Nothing of what was stored will be sent again: deletes what no create can name any more.
+/// No stored payload will be sent again: deletes those that no create in flight can name.
 void Site::abandon_payloads()
 {
     made_.reset();
@@ -297,13 +295,12 @@ void Site::answered_adopt(Input const& input)
     resume();
 }
 
-/// Back to what was interrupted, if the round is the same and a contribution still waits for its
-/// merge.
+/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
 void Site::resume()
 {
     if (!has_published()) back_ = Phase::run;
     if (back_ == Phase::run) return enter_run();
-    if (back_ == Phase::gather_headers) begin_sweep(others());
+    if (back_ == Phase::gather_headers) begin_scan(others());
     go(back_);
 }
 

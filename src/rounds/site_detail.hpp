@@ -5,17 +5,17 @@
 
 #include "rounds/messages.hpp"
 
-/// For the site_*.cpp of this room.
+/// Constants and helpers private to site_*.cpp.
 namespace curtail::rounds::detail {
 
-/// Tries of one act before a site does something else; a leaving site goes on until its deadline.
+/// Tries of one action before a site turns to another; a leaving site tries until its deadline.
 inline constexpr int tries_limit = 5;
 
-/// Reads of one object before it is believed to be bad, over 1.5 s: a network that spoils one read
-/// in twenty-five must neither end a site nor have good work refused.
+/// Reads of one object, over 1.5 s, before a site accepts that it is bad. A network that corrupts
+/// one read in 25 must neither end a site nor cause the refusal of good work.
 inline constexpr int reads_limit = 6;
 
-/// Codes of a read that waiting alone does not mend, though the store is there.
+/// True for read errors of a reachable store that waiting alone does not cure.
 [[nodiscard]] inline bool lasting(ExitCode code)
 {
     return code == ExitCode::io || code == ExitCode::permission;

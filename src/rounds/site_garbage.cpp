@@ -3,7 +3,7 @@
 
 #include "rounds/site.hpp"
 
-/// What a merge makes too old to be kept, and what earlier writers left behind.
+/// Deletion of payloads that a merge makes too old, and of those that earlier writers left.
 namespace curtail::rounds {
 namespace {
 
@@ -17,14 +17,12 @@ CommitNumber model_before(Commit const& commit)
 
 }  // namespace
 
-/// After its merge commit, before anything else, so that a site that leaves does it too. The first
-/// time a process also looks at rounds before the one whose turn it is: their writers may have been
-/// killed.
+/// Runs directly after an own merge commit, so that leaving sites do it too. The first walk of a
+/// process also covers older rounds, whose writers may have been killed.
 void Site::begin_garbage()
 {
     constexpr int rounds_back = 8;
-    constexpr int reads =
-        100;  // many roster commits in one round must not hold up the training for long
+    constexpr int reads = 100;  // many roster commits in one round must not delay training for long
     garbage_.reset();
     auto const oldest_kept = tip_->round.value - run_.params.keep_models + 1;
     for (auto const& merge : tip_->recent)
@@ -52,18 +50,18 @@ void Site::answered_garbage(Input const& input)
         }
         --garbage_->reads;
         more = garbage_->rounds > 0 && commit->number.value > 1 && garbage_->reads >= 0;
-        // The last read leaps over roster commits to the next model: it is what takes most room.
+        // The last read jumps over roster commits to the next model, the largest payload.
         garbage_->next =
             garbage_->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
         garbage_->newer = std::move(*commit);
     }
     if (more) return go(Phase::garbage);
     garbage_.reset();
-    go_on_from_commit();
+    after_commit();
 }
 
-/// The model that `old` made, momentum that the commit after it does not name any more, deltas
-/// decided in it, and what members left behind that were removed after it.
+/// Deletes the model that `old` made, momentum that `newer` no longer names, deltas that `old`
+/// decided, and deltas of members that `newer` removed.
 void Site::delete_garbage(Commit const& old, Commit const& newer)
 {
     bool const merge = old.kind == Commit::Kind::merge;
@@ -86,7 +84,7 @@ void Site::delete_garbage(Commit const& old, Commit const& newer)
     }
 }
 
-/// Deltas whose headers nobody can read, or that never got one: of every base that they can be of.
+/// Deltas with an unreadable header or none: deletes them under every possible base.
 void Site::delete_deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest)
 {
     auto const oldest =

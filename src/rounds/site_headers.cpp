@@ -5,14 +5,14 @@
 #include "rounds/site.hpp"
 #include "rounds/site_detail.hpp"
 
-/// How pending contributions are found: by exact name, after the last decided one of each member.
+/// Finding pending contributions: by exact name, after each member's last decided one.
 namespace curtail::rounds {
 
-void Site::begin_sweep(std::vector<MemberId> members)
+void Site::begin_scan(std::vector<MemberId> members)
 {
-    sweep_ = std::move(members);
-    sweep_at_ = 0;
-    not_looked_for_.clear();
+    scanned_ = std::move(members);
+    scan_at_ = 0;
+    unresolved_.clear();
     for (auto const& own : undecided_)
         if (own.published)
             headers_[{own.header.member, own.header.seq}] = {own.header, own.encoded->sha256, {}};
@@ -26,8 +26,8 @@ std::vector<MemberId> Site::others() const
     return ids;
 }
 
-/// Members of our site that began before this process.
-std::vector<MemberId> Site::earlier_lives() const
+/// Members of this site that started before this process.
+std::vector<MemberId> Site::earlier_instances() const
 {
     std::vector<MemberId> ids;
     auto const mine = member_ ? member_parts(*member_).admitted : CommitNumber{INT64_MAX};
@@ -40,10 +40,10 @@ std::vector<MemberId> Site::earlier_lives() const
     return ids;
 }
 
-bool Site::act_sweep()
+bool Site::act_scan()
 {
-    for (; sweep_at_ < sweep_.size(); ++sweep_at_) {
-        auto const* m = tip_->find(sweep_[sweep_at_]);
+    for (; scan_at_ < scanned_.size(); ++scan_at_) {
+        auto const* m = tip_->find(scanned_[scan_at_]);
         if (m == nullptr) continue;
         Seq seq = m->seq.next();
         while (headers_.contains({m->id, seq})) seq = seq.next();
@@ -55,22 +55,21 @@ bool Site::act_sweep()
     return false;
 }
 
-/// Pauses grow with the tries of one name only, so that many bad ones do not hold up a site for
-/// long.
-void Site::answered_sweep(Input const& input)
+/// Pauses grow per name only, so that many bad names do not delay a site for long.
+void Site::answered_scan(Input const& input)
 {
     auto const* unknown = std::get_if<Unknown>(&input);
-    if (unknown != nullptr && unanswered(*unknown)) return;
+    if (unknown != nullptr && retry_unanswered(*unknown)) return;
     if (unknown == nullptr) unread_.erase(asked_);
     if (auto const* got = std::get_if<Got>(&input)) {
         if (!found_header(got->bytes)) return retry(phase_);
-    } else ++sweep_at_;
+    } else ++scan_at_;
     tries_ = 0;
 }
 
-/// No answer is not "there is none". Who is no member yet has nothing to lose by asking on, unless
-/// asking does not help. True if it asks again.
-bool Site::unanswered(Unknown const& unknown)
+/// No answer does not mean that the header is missing. A process that is not yet a member asks
+/// again without limit, unless the error lasts. True if it asks again.
+bool Site::retry_unanswered(Unknown const& unknown)
 {
     bool const lasting = detail::lasting(unknown.code);
     bool const enough = deadline_ || tries_ >= detail::tries_limit;
@@ -80,12 +79,13 @@ bool Site::unanswered(Unknown const& unknown)
     }
     if (lasting) unread_.try_emplace(asked_, Unread{now_, {}}).first->second.why = unknown.why;
     else unread_.erase(asked_);
-    if (!unreadable_for_long(asked_)) not_looked_for_.insert(asked_.first);
+    if (!unreadable_for_long(asked_)) unresolved_.insert(asked_.first);
     return false;
 }
 
-/// For as long as makes a silent member suspect, no sweep could read it: waiting on would hold the
-/// member's blocks for ever. A starter, whose sweeps are few, leaves the removal to the members.
+/// True if no scan could read it for as long as makes a silent member suspect. Further waiting
+/// would block the member's blocks forever. A starter scans rarely and leaves the removal to
+/// members.
 bool Site::unreadable_for_long(Key const& key) const
 {
     auto const it = unread_.find(key);
@@ -93,7 +93,7 @@ bool Site::unreadable_for_long(Key const& key) const
            now_ - it->second.since >= run_.params.drop_after + run_.params.skew;
 }
 
-/// false: it cannot be read and is to be read again.
+/// False: its bytes are invalid and must be read again.
 bool Site::found_header(std::string const& bytes)
 {
     auto const& [member, seq] = asked_;
@@ -104,7 +104,7 @@ bool Site::found_header(std::string const& bytes)
         return true;
     }
     auto const bad = ++bad_headers_[name];
-    tries_ = bad - 1;  // however long it was not answered before: what answers is read again soon
+    tries_ = bad - 1;  // ignore tries without an answer: read again soon
     if (bad < detail::reads_limit) return false;
     headers_[asked_] = unreadable(run_, member, seq, digest);
     return true;
@@ -123,18 +123,18 @@ bool Site::suspect(Member const& m) const
     return is_suspect(run_.params, m, store_now());
 }
 
-/// Only who was looked for and has left nothing that can be read: removing a member throws away
-/// what it has announced.
-void Site::want_removal(MemberId const& id, Removal reason)
+/// Removes only a member whose next header was asked for and is missing or unreadable: a removal
+/// discards announced work.
+void Site::propose_removal(MemberId const& id, Removal reason)
 {
-    if (header_of(id) != nullptr || not_looked_for_.contains(id)) return;
+    if (header_of(id) != nullptr || unresolved_.contains(id)) return;
     auto const seq = tip_->find(id)->seq;
     if (auto const it = unread_.find({id, seq.next()}); it != unread_.end())
         note("header-unreadable", json::Object{{"member", id.value},
                                                {"name", header_name(id, seq.next())},
                                                {"why", it->second.why}});
     intents_.remove[id] = reason;
-    looked_[id] = seq;
+    scanned_seq_[id] = seq;
 }
 
 void Site::forget_decided()

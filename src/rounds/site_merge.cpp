@@ -41,7 +41,7 @@ bool Site::act_lease_read()
     return true;
 }
 
-/// Reads on to the highest lease of this round; from its first sight it is believed for lease_s.
+/// Reads forward to the highest lease of this round. Each is valid for lease_s from its first read.
 void Site::answered_lease_read(Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
@@ -56,7 +56,7 @@ void Site::answered_lease_read(Input const& input)
         next_poll_ = now_ + run_.params.poll_wait;
         return go(Phase::wait);
     }
-    // Nobody's lease counts any more and ours could not be made.
+    // No lease is valid and ours could not be created.
     if (tries_ < detail::tries_limit) return retry(Phase::lease_create);
     give_up();
 }
@@ -76,17 +76,20 @@ bool Site::act_wait()
     return true;
 }
 
-void Site::answered_wait_poll(Input const& input) { came_by(input, Phase::wait); }
-void Site::answered_gather_poll(Input const& input) { came_by(input, Phase::gather_headers); }
+void Site::answered_wait_poll(Input const& input) { polled_during_merge(input, Phase::wait); }
+void Site::answered_gather_poll(Input const& input)
+{
+    polled_during_merge(input, Phase::gather_headers);
+}
 
-/// A look at the next commit while waiting for or preparing a merge.
-void Site::came_by(Input const& input, Phase back)
+/// Answer to a poll for the next commit while waiting for a merge or preparing one.
+void Site::polled_during_merge(Input const& input, Phase back)
 {
     next_poll_ = now_ + run_.params.poll_wait;
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         phase_ = back;
-        if (back == Phase::gather_headers) begin_sweep(others());
+        if (back == Phase::gather_headers) begin_scan(others());
         return;
     }
     if (!take_next(got->bytes)) return;
@@ -97,13 +100,13 @@ void Site::came_by(Input const& input, Phase back)
 void Site::begin_gather()
 {
     gather_until_ = now_ + run_.params.gather_time;
-    begin_sweep(others());
+    begin_scan(others());
     go(Phase::gather_headers);
 }
 
 bool Site::act_gather_headers()
 {
-    if (!act_sweep()) gather_done();
+    if (!act_scan()) gather_done();
     return true;
 }
 
@@ -126,18 +129,18 @@ void Site::gather_done()
         return go(Phase::gather_pause);
     }
     intents_ = {};
-    looked_.clear();
+    scanned_seq_.clear();
     for (auto const& id : others())
-        if (suspect(*tip_->find(id))) want_removal(id, Removal::silent);
-    for (auto const& id : earlier_lives()) want_removal(id, Removal::succeeded);
+        if (suspect(*tip_->find(id))) propose_removal(id, Removal::silent);
+    for (auto const& id : earlier_instances()) propose_removal(id, Removal::succeeded);
     draft_.reset();
     go(Phase::merge);
 }
 
-/// Everybody from whom a contribution to this round can be expected has one.
+/// True if each member that can be expected to contribute to this round has done so.
 bool Site::all_found() const
 {
-    auto const dead = earlier_lives();
+    auto const dead = earlier_instances();
     return std::all_of(tip_->members.begin(), tip_->members.end(), [&](Member const& m) {
         bool const late = m.seq.value == 0 && m.seen - *round_began_ > run_.params.round_time / 2;
         bool const expected =
@@ -163,8 +166,7 @@ Site::MergeKey Site::key_of(Commit const& commit)
 bool Site::act_merge()
 {
     if (deadline_) {
-        // Whoever is to leave begins no merge: its own work is safe in the store, and somebody else
-        // merges it.
+        // A leaving site starts no merge: its work is safe in the store and another site merges it.
         abandon_payloads();
         if (mode_ == Mode::fold) finish(ExitCode::ok);
         else leave();
@@ -225,8 +227,8 @@ void Site::answered_merge(Input const& input)
     go(Phase::commit_create);
 }
 
-/// A refusal is final, so an object that seems to be absent is asked for again some polls long
-/// before that is believed.
+/// A refusal is final, and an answer "missing" may be stale. So a missing payload is asked for
+/// again in several polls before its contribution is refused.
 void Site::merge_refused(std::vector<Merged::Bad> const& bad)
 {
     constexpr int absent_limit = 5;
@@ -264,7 +266,7 @@ void Site::answered_lone_store(Input const& input)
         detail::require_targets(stored->parts, payloads_.back().names);
         made_->model = stored->parts;
         intents_ = {};
-        looked_.clear();
+        scanned_seq_.clear();
         return begin_commit(Mode::lone);
     }
     if (leaving_ || tries_ < detail::tries_limit) return retry(Phase::lone_store);

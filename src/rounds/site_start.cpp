@@ -16,7 +16,7 @@ void detail::require_targets(std::vector<PartRef> const& parts,
     bool const same =
         std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
                    [](PartRef const& p, std::string const& n) { return p.name == n; });
-    if (!same) throw std::logic_error("stored other parts than were asked for");
+    if (!same) throw std::logic_error("stored other parts than requested");
 }
 
 bool Site::act_probe_create()
@@ -37,7 +37,7 @@ void Site::answered_probe(Input const& input)
     if (phase_ == Phase::probe_create) {
         if (created == nullptr) return retry(Phase::probe_create);
         if (!created->stored_at)
-            throw std::logic_error("a create that wants its time was answered without");
+            throw std::logic_error("answer to a create lacks the requested time");
         store_offset_ = created->stored_at->time_since_epoch() - now_.time_since_epoch();
         return go(Phase::probe_again);
     }
@@ -45,8 +45,8 @@ void Site::answered_probe(Input const& input)
         return finish(
             ExitCode::protocol,
             Error{ExitCode::protocol, "cannot use this store",
-                  "it made " + probe_name(config_.process, attempt_) +
-                      " twice, though the name existed",
+                  "it created the existing object " + probe_name(config_.process, attempt_) +
+                      " a second time",
                   "use a store that creates only if absent (no versioned bucket, no old server)"});
     if (std::holds_alternative<Exists>(input)) go(Phase::run_get);
     else retry(Phase::probe_again);
@@ -80,8 +80,8 @@ void Site::answered_run(Input const& input)
     if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
         return finish(ExitCode::config,
                       Error{ExitCode::config, "cannot join run " + run->run.value,
-                            "site " + site.value + " is not in its list",
-                            "name the site in the run's configuration before the run is created"});
+                            "site " + site.value + " is not in its list of sites",
+                            "list the site in the configuration that creates the run"});
     run_ = std::move(*run);
     run_sha256_ = sha256(got->bytes);
     bad_reads_ = 0;
@@ -137,19 +137,17 @@ void Site::found_newest()
     go(Phase::find_sent);
 }
 
-/// A commit below the newest may only be late in showing, for as long as a client may believe an
-/// old "not there"; after that it is lost.
+/// A commit below the newest may still become visible while clients can get stale answers. After
+/// that it is lost.
 void Site::retry_absent(Phase phase, Input const& input, CommitNumber absent)
 {
-    constexpr int misses_limit = 14;  // over more than a minute
+    constexpr int misses_limit = 14;  // takes more than a minute
     if (!std::holds_alternative<Missing>(input) || ++misses_ < misses_limit) return retry(phase);
     auto const newest = tip_ ? tip_->number : found_;
-    finish(
-        ExitCode::protocol,
-        Error{
-            ExitCode::protocol, "cannot read the run's chain",
-            commit_name(absent) + " is missing, but " + commit_name(newest) + " is there",
-            "the store lost it: restore it from a copy, or begin a new run from the newest model"});
+    finish(ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                 "restore the object from a backup, or start a new run from the newest model"});
 }
 
 bool Site::act_find_parent()
@@ -180,9 +178,9 @@ void Site::answered_find_parent(Input const& input)
     go(Phase::find_sent);
 }
 
-/// A number that a create of ours was sent for and that the chain has grown beyond unread: as when
-/// many begin a run at once.
-CommitNumber Site::passed_over() const
+/// The number of an own create whose outcome is unknown although the chain has grown beyond it.
+/// Happens when many sites start a run at once. 0: none.
+CommitNumber Site::unsettled_create() const
 {
     for (auto const& payload : payloads_)
         if (payload.sent.value != 0 && payload.sent < tip_->number && !payload.settled)
@@ -190,10 +188,10 @@ CommitNumber Site::passed_over() const
     return {};
 }
 
-/// What another won there tells whether the model stored for it can go.
+/// The record under that number shows whether the model stored for it can be deleted.
 bool Site::act_find_sent()
 {
-    if (auto const number = passed_over(); number.value != 0) get(commit_name(number));
+    if (auto const number = unsettled_create(); number.value != 0) get(commit_name(number));
     else go(Phase::find_round);
     return true;
 }
@@ -201,9 +199,9 @@ bool Site::act_find_sent()
 void Site::answered_find_sent(Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return retry_absent(Phase::find_sent, input, passed_over());
+    if (got == nullptr) return retry_absent(Phase::find_sent, input, unsettled_create());
     misses_ = 0;
-    auto const record = decode_commit(got->bytes, commit_name(passed_over()));
+    auto const record = decode_commit(got->bytes, commit_name(unsettled_create()));
     if (!record) return refuse(record.error());
     bad_reads_ = 0;
     settle_payloads(*record);
@@ -222,7 +220,7 @@ bool Site::act_find_round()
         get(commit_name(began));
         return true;
     }
-    begin_sweep(others());
+    begin_scan(others());
     go(Phase::find_headers);
     return true;
 }
@@ -240,12 +238,12 @@ void Site::answered_find_round(Input const& input)
 
 bool Site::act_find_headers()
 {
-    if (!act_sweep()) choose_way_in();
+    if (!act_scan()) choose_entry();
     return true;
 }
 
-/// FOLD if there are members and none is alive as far as we see, else JOIN.
-void Site::choose_way_in()
+/// FOLD if there are members and none of them seems alive, else JOIN.
+void Site::choose_entry()
 {
     draft_.reset();
     auto const& members = tip_->members;
@@ -256,7 +254,7 @@ void Site::choose_way_in()
     bool const anyone =
         std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(m); });
     if (!members.empty() && !anyone && !in_already) return go(Phase::fold);
-    begin_sweep(earlier_lives());
+    begin_scan(earlier_instances());
     go(Phase::join_headers);
 }
 
@@ -269,8 +267,8 @@ bool Site::alive(Member const& m) const
             last = std::max(last, key.second);
             leaves = leaves || found.header.leaving;
         }
-    auto const judged = judged_dead_.find(m.id);
-    if (judged != judged_dead_.end() && last <= judged->second) return false;
+    auto const judged = presumed_dead_.find(m.id);
+    if (judged != presumed_dead_.end() && last <= judged->second) return false;
     return !suspect(m) && !leaves && m.site != config_.process.site;
 }
 
@@ -295,7 +293,7 @@ void Site::answered_genesis_create(Input const& input)
     found_ = missing_ = {};
     payloads_.back().in_use = false;
     go(Phase::find_commit);
-    // Should it not be there, the next one takes another model's worth of space.
+    // If it is missing, the next try stores another whole model.
     if (std::holds_alternative<Unknown>(input)) not_before_ = now_ + config_.run.params.poll_wait;
 }
 
@@ -314,18 +312,19 @@ void Site::answered_genesis_store(Input const& input)
     go(Phase::genesis_create);
 }
 
-/// Nobody is there: as a non-member decide what was left behind and remove who left nothing. Never
-/// rebuilt over newcomers.
+/// No member is alive: as a non-member, decide all pending contributions and remove members without
+/// one. Never rebuilt on a commit of a newcomer.
 bool Site::act_fold()
 {
     intents_ = {};
-    looked_.clear();
+    scanned_seq_.clear();
     for (auto const& m : tip_->members) {
         Seq last = m.seq;
         for (auto const& entry : headers_)
             if (entry.first.first == m.id) last = std::max(last, entry.first.second);
-        judged_dead_[m.id] = last;
-        want_removal(m.id, m.site == config_.process.site ? Removal::succeeded : Removal::silent);
+        presumed_dead_[m.id] = last;
+        propose_removal(m.id,
+                        m.site == config_.process.site ? Removal::succeeded : Removal::silent);
     }
     mode_ = Mode::fold;
     draft_.reset();
@@ -333,15 +332,15 @@ bool Site::act_fold()
         go(Phase::merge);
         return true;
     }
-    // Who is left has a header that cannot be read now: the members remove it when that lasts.
-    begin_sweep(earlier_lives());
+    // The remaining members have unreadable headers; members remove them if that persists.
+    begin_scan(earlier_instances());
     go(Phase::join_headers);
     return true;
 }
 
 bool Site::act_join_headers()
 {
-    if (!act_sweep()) go(Phase::join_create);
+    if (!act_scan()) go(Phase::join_create);
     return true;
 }
 
@@ -359,9 +358,9 @@ bool Site::act_join()
     if (!draft_ || draft_->commit.parent != tip_sha256_) {
         mode_ = Mode::roster;
         intents_ = {};
-        looked_.clear();
+        scanned_seq_.clear();
         intents_.admit = Admission{config_.process, rate()};
-        for (auto const& id : earlier_lives()) want_removal(id, Removal::succeeded);
+        for (auto const& id : earlier_instances()) propose_removal(id, Removal::succeeded);
         auto const id = member_id(config_.process, tip_->number.next());
         auto commit = next(run_, *tip_, tip_sha256_, {id, ++attempt_}, store_now(), {}, intents_);
         if (!commit) throw std::logic_error("a join that changes nothing");
@@ -379,7 +378,7 @@ void Site::answered_join(Input const& input)
     }
     if (auto const* got = std::get_if<Got>(&input)) {
         if (!take_next(got->bytes)) return;
-        begin_sweep(earlier_lives());
+        begin_scan(earlier_instances());
         go(Phase::join_headers);
         bool const admitted = tip_sha256_ == draft_->encoded.sha256;
         if (!admitted) not_before_ = now_ + jitter(std::min(Millis{2'000}, run_.params.poll_wait));

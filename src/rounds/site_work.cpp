@@ -14,12 +14,13 @@ void Site::enter_run()
     back_ = Phase::run;
     next_poll_ = now_ + poll_interval();
     if (deadline_) return;
-    Train train{tip_->find(*member_)->held, tip_->totals.tokens};
-    for (auto const& own : undecided_) train.tokens_before += own.header.tokens;
+    Train train{tip_->find(*member_)->held, Tokens{tip_->totals.tokens}};
+    for (auto const& own : undecided_) train.tokens_before += Tokens{own.header.tokens};
     out_.emplace_back(std::move(train));
 }
 
-/// Every other member was admitted since the round began; if all were, the one with the smallest N.
+/// True if every other member was admitted in this round. If this one was too, the smallest N is
+/// lone.
 bool Site::lone() const
 {
     auto const& me = *tip_->find(*member_);
@@ -51,7 +52,7 @@ bool Site::round_over()
     return reached(round_taken_ + run_.params.round_time);
 }
 
-/// The time for a cut has come; having nothing left to train is another reason for one.
+/// True if it is time for a cut. Having nothing left to train is another reason for one.
 bool Site::due()
 {
     if (!lone()) return round_over();
@@ -66,8 +67,8 @@ Millis Site::poll_interval() const
     return interval;
 }
 
-/// At most one quantum left to train, free blocks, and a target above what it holds: worth a roster
-/// commit with the rate measured now.
+/// True if a roster commit with the measured rate would grant more blocks: at most one quantum is
+/// left to train, some blocks are free, and the target exceeds the holding.
 bool Site::wants_rate() const
 {
     auto const& me = *tip_->find(*member_);
@@ -84,7 +85,7 @@ bool Site::wants_rate() const
            grant_target(run_, blocks_left, rate(), sum) > me.held.count();
 }
 
-/// A lone member publishes only what it cannot commit as its own weights any more.
+/// A lone member publishes only work that it can no longer commit within its own weights.
 bool Site::wants_publishing() const
 {
     bool const unpublished = std::any_of(undecided_.begin(), undecided_.end(),
@@ -121,15 +122,15 @@ bool Site::act_run()
     }
     if (more_blocks) {
         intents_ = {};
-        looked_.clear();
+        scanned_seq_.clear();
         intents_.rate = {*member_, rate()};
         begin_commit(Mode::roster);
         return true;
     }
     bool const stuck = starved || (is_due && !since_.empty());
-    if (stuck && reached(look_after_)) {
-        begin_sweep(others());
-        go(Phase::run_look);
+    if (stuck && reached(scan_after_)) {
+        begin_scan(others());
+        go(Phase::run_scan);
         return true;
     }
     return false;
@@ -147,19 +148,19 @@ void Site::answered_run_poll(Input const& input)
     }
 }
 
-bool Site::act_run_look()
+bool Site::act_run_scan()
 {
-    if (!act_sweep()) look_done();
+    if (!act_scan()) run_scan_done();
     return true;
 }
 
-/// Nothing to train and nothing to cut: remove who is dead, or merge what the others have left.
-void Site::look_done()
+/// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
+void Site::run_scan_done()
 {
     constexpr Millis longest_pause{20'000};
-    look_after_ = now_ + std::clamp(run_.params.round_time, Millis{50}, longest_pause);
+    scan_after_ = now_ + std::clamp(run_.params.round_time, Millis{50}, longest_pause);
     intents_ = {};
-    looked_.clear();
+    scanned_seq_.clear();
     bool all_found = true;
     bool any_found = has_published();
     for (auto const& id : others()) {
@@ -167,7 +168,7 @@ void Site::look_done()
         bool const found = header_of(id) != nullptr;
         any_found = any_found || found;
         if (!found && !m.held.empty()) all_found = false;
-        if (suspect(m)) want_removal(id, Removal::silent);
+        if (suspect(m)) propose_removal(id, Removal::silent);
     }
     if (!intents_.remove.empty()) return begin_commit(Mode::roster);
     if (any_found && (all_found || round_over()) && reached(merge_after_)) return begin_lease();
@@ -189,7 +190,7 @@ void Site::answered_cut(Input const& input)
                                since_.to_string());
     auto const parts = run_.parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
-        throw std::logic_error("a cut must count each part");
+        throw std::logic_error("a cut must report each part");
     Own own;
     auto& h = own.header;
     h.run = run_.run;
@@ -219,8 +220,8 @@ void Site::answered_cut(Input const& input)
     go(lone_possible() ? Phase::lone_store : Phase::publish_store);
 }
 
-/// The weights at the last cut are the round's model less all own undecided work, and nobody else
-/// has any.
+/// True if the weights at the last cut contain the round's model and this member's undecided work,
+/// and no other member has any.
 bool Site::lone_possible() const
 {
     bool work = false;
@@ -296,28 +297,27 @@ void Site::answered_publish(Input const& input)
     }
     if (std::holds_alternative<Created>(input)) return contributed();
     if (std::holds_alternative<Exists>(input)) return go(Phase::publish_read);
-    if (auto const* got = std::get_if<Got>(&input)) return name_taken(got->bytes);
+    if (auto const* got = std::get_if<Got>(&input)) return header_exists(got->bytes);
     if (leaving_ || tries_ < detail::tries_limit) return retry(phase_);
     retry(Phase::run);
     publish_after_ = not_before_ + run_.params.poll_wait;
     enter_run();
 }
 
-/// By an earlier try of ours, or by a stranger: then what the others find is not this work, and no
-/// second header can announce it.
-void Site::name_taken(std::string const& bytes)
+/// An earlier try of this process created it, or a foreign program did. In the latter case no
+/// second header can announce this work.
+void Site::header_exists(std::string const& bytes)
 {
     auto const& own = *next_unpublished();
     if (bytes == own.encoded->bytes) return contributed();
-    // A store now and then reads badly; what stands there is the same each time.
+    // A single read may be corrupt; a foreign object stays the same in every read.
     if (tries_ < detail::tries_limit) return retry(Phase::publish_read);
     finish(ExitCode::protocol,
            Error{ExitCode::protocol,
                  "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
-                 "another object stands under " + header_name(own.header.member, own.header.seq),
-                 "see that only this run's sites write to the store; the site goes on when it is "
-                 "started again, "
-                 "and these blocks are trained again"});
+                 "a foreign object has the name " + header_name(own.header.member, own.header.seq),
+                 "make sure that only this run's sites write to the store, then restart the site; "
+                 "these blocks are trained again"});
 }
 
 void Site::contributed()
@@ -338,8 +338,8 @@ void Site::published_all()
     enter_run();
 }
 
-/// Finish the step and contribute what was done. Who has no model yet leaves by a header without
-/// work.
+/// Finishes the step and contributes the work done. A member without a model leaves by a header
+/// without work.
 void Site::leave()
 {
     if (loaded_) return begin_cut(true);

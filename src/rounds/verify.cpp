@@ -14,14 +14,14 @@ namespace {
 
 tl::unexpected<Error> wrong(std::string const& name, std::string why)
 {
-    return fail(ExitCode::protocol, "the run in the store is not sound: " + name, std::move(why));
+    return fail(ExitCode::protocol, "the stored run is invalid: " + name, std::move(why));
 }
 
 Result<std::string> must_get(VerifySource const& source, std::string const& name)
 {
     auto bytes = source.record(name);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (!*bytes) return wrong(name, "there is no such object");
+    if (!*bytes) return wrong(name, "the object is missing");
     return std::move(**bytes);
 }
 
@@ -35,25 +35,55 @@ Result<std::pair<RunSpec, Digest>> read_run(VerifySource const& source)
     return std::pair{std::move(*run), sha256(*bytes)};
 }
 
+/// Commit `number`, checked against the chain so far; empty if it does not exist.
+Result<std::optional<Commit>> read_commit(VerifySource const& source, RunSpec const& run,
+                                          std::vector<Commit> const& chain, CommitNumber number,
+                                          Digest& parent)
+{
+    auto const name = commit_name(number);
+    auto const bytes = source.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return std::nullopt;
+    auto commit = decode_commit(**bytes, name);
+    if (!commit) return tl::unexpected(commit.error());
+    auto const error = chain.empty() ? check_genesis(run, parent, *commit)
+                                     : check(run, chain.back(), parent, *commit);
+    if (error) return tl::unexpected(*error);
+    parent = sha256(**bytes);
+    return std::optional(std::move(*commit));
+}
+
 Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec const& run,
                                          Digest parent)
 {
     std::vector<Commit> chain;
     for (CommitNumber number{1};; number = number.next()) {
-        auto const name = commit_name(number);
-        auto const bytes = source.record(name);
-        if (!bytes) return tl::unexpected(bytes.error());
-        if (!*bytes) break;
-        auto commit = decode_commit(**bytes, name);
+        auto commit = read_commit(source, run, chain, number, parent);
         if (!commit) return tl::unexpected(commit.error());
-        auto const error = chain.empty() ? check_genesis(run, parent, *commit)
-                                         : check(run, chain.back(), parent, *commit);
-        if (error) return tl::unexpected(*error);
-        parent = sha256(**bytes);
-        chain.push_back(std::move(*commit));
+        if (!*commit) break;
+        chain.push_back(std::move(**commit));
     }
-    if (chain.empty()) return wrong(commit_name({1}), "there is no such object");
+    if (chain.empty()) return wrong(commit_name({1}), "the object is missing");
     return chain;
+}
+
+/// True if `d` is the contribution by which its member left.
+bool leaves(Commit const& c, Decided const& d)
+{
+    bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
+        return r.member == d.member && r.reason == Removal::left;
+    });
+    bool const later = std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) {
+        return o.member == d.member && d.seq < o.seq;
+    });
+    return left && !later;
+}
+
+/// True if `d` records the work that the header announces.
+bool same_work(Commit const& parent, Decided const& d, Header const& header)
+{
+    return header.ranges == d.ranges && header.tokens == d.tokens && header.steps == d.steps &&
+           parent.round.value - header.base_round.value == d.staleness && norm_of(header) == d.norm;
 }
 
 class Verifier {
@@ -69,96 +99,105 @@ class Verifier {
         if (parent != nullptr)
             if (auto good = decisions(*parent, c); !good) return good;
         if (c.kind == Commit::Kind::roster) return {};
-        auto const every = summary_.run.params.milestone_every;
         bool const kept = c.round.value >= oldest_kept_;
-        bool const milestone = every > 0 && c.round.value % every == 0;
-        if (auto good = payloads(c.model.parts, kept || milestone); !good) return good;
+        if (auto good = payloads(c.model.parts, kept || is_milestone(c.round)); !good) return good;
         return c.outer ? payloads(c.outer->parts, kept) : Result<void>{};
     }
 
   private:
+    [[nodiscard]] bool is_milestone(Round round) const
+    {
+        auto const every = summary_.run.params.milestone_every;
+        return every > 0 && round.value % every == 0;
+    }
+
     Result<void> decisions(Commit const& parent, Commit const& c)
     {
         std::map<MemberId, Ranges> held;
         for (auto const& m : parent.members) held[m.id] = m.held;
         for (auto const& d : c.decided) {
-            if (!d.refused && ledger_.overlaps(d.ranges))
-                return wrong(commit_name(c.number),
-                             "includes blocks a second time: " + header_name(d.member, d.seq));
-            if (!d.refused) {
-                ledger_ += d.ranges;
-                tokens_ += d.tokens;
-            }
+            if (auto good = count_work(c, d); !good) return good;
             if (!d.inlined)
                 if (auto good = contribution(parent, held[d.member], c, d); !good) return good;
             held[d.member] -= d.ranges;
         }
         if (c.totals.tokens != tokens_)
-            return wrong(commit_name(c.number), "totals are not the sum of contributions");
+            return wrong(commit_name(c.number), "totals must be the sum of contributions");
         if (c.done != ledger_)
-            return wrong(commit_name(c.number), "done is not the union of contributions");
+            return wrong(commit_name(c.number), "done must be the union of contributions");
         return {};
     }
 
-    /// What was refused is not in the model: its header only has to be the one that was refused.
+    Result<void> count_work(Commit const& c, Decided const& d)
+    {
+        if (d.refused) return {};
+        if (ledger_.overlaps(d.ranges))
+            return wrong(commit_name(c.number),
+                         "includes blocks a second time: " + header_name(d.member, d.seq));
+        ledger_ += d.ranges;
+        tokens_ += d.tokens;
+        return {};
+    }
+
+    /// The model does not contain a refused contribution: its header only needs the right digest.
     Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c,
                               Decided const& d)
     {
         auto const name = header_name(d.member, d.seq);
-        auto const number = std::to_string(c.number.value);
         auto const bytes = must_get(source_, name);
         if (!bytes) return tl::unexpected(bytes.error());
         if (sha256(*bytes) != *d.header)
-            return wrong(name, "its digest is not the one in commit " + number);
+            return wrong(name, "its digest differs from the one in " + text_of(c));
         ++summary_.headers;
         if (d.refused) return {};
         auto const header = decode_header(*bytes, name);
         if (!header) return tl::unexpected(header.error());
         if (auto const reason = refusal(summary_.run, parent, held, *header))
-            return wrong(name, "commit " + number +
-                                   " includes it, though it must be refused: " + to_text(*reason));
-        bool const same = header->ranges == d.ranges && header->tokens == d.tokens &&
-                          header->steps == d.steps &&
-                          parent.round.value - header->base_round.value == d.staleness &&
-                          norm_of(*header) == d.norm;
-        if (!same) return wrong(name, "its work is not what commit " + number + " decided");
-        if (header->leaving != leaves(c, d))
             return wrong(name,
-                         "its member leaves, or does not, otherwise than in commit " + number);
+                         text_of(c) + " includes it, but must refuse it: " + to_text(*reason));
+        return included(parent, c, d, *header);
+    }
+
+    Result<void> included(Commit const& parent, Commit const& c, Decided const& d,
+                          Header const& header)
+    {
+        auto const name = header_name(d.member, d.seq);
+        if (!same_work(parent, d, header))
+            return wrong(name, "its work differs from the decision in " + text_of(c));
+        if (header.leaving != leaves(c, d))
+            return wrong(name, "its flag `leaving` contradicts " + text_of(c));
         std::vector<PartRef> parts;
-        for (auto const& part : header->parts) parts.push_back(part.payload);
+        for (auto const& part : header.parts) parts.push_back(part.payload);
         return payloads(parts, c.round.value >= oldest_kept_);
     }
 
-    /// Whether `d` is the contribution by which its member left.
-    [[nodiscard]] static bool leaves(Commit const& c, Decided const& d)
+    static std::string text_of(Commit const& c)
     {
-        bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
-            return r.member == d.member && r.reason == Removal::left;
-        });
-        bool const later = std::any_of(c.decided.begin(), c.decided.end(), [&](Decided const& o) {
-            return o.member == d.member && d.seq < o.seq;
-        });
-        return left && !later;
+        return "commit " + std::to_string(c.number.value);
     }
 
     Result<void> payloads(std::vector<PartRef> const& parts, bool kept)
     {
-        for (auto const& part : parts) {
-            auto const seen = seen_.find(part.name);
-            if (seen != seen_.end() && seen->second != part)
-                return wrong(part.name, "the chain names this object with two contents");
-            if (seen != seen_.end()) continue;
-            auto const facts = source_.payload(part.name);
-            if (!facts) return tl::unexpected(facts.error());
-            if (!*facts && kept)
-                return wrong(part.name, "the chain names this object, but it is not there");
-            if (!*facts) continue;
-            if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
-                return wrong(part.name, "its bytes are not those that the chain names");
-            seen_.emplace(part.name, part);
-            ++summary_.payloads;
+        for (auto const& part : parts)
+            if (auto good = payload(part, kept); !good) return good;
+        return {};
+    }
+
+    Result<void> payload(PartRef const& part, bool kept)
+    {
+        if (auto const seen = seen_.find(part.name); seen != seen_.end()) {
+            if (seen->second == part) return {};
+            return wrong(part.name, "the chain names this object with two contents");
         }
+        auto const facts = source_.payload(part.name);
+        if (!facts) return tl::unexpected(facts.error());
+        if (!*facts && kept)
+            return wrong(part.name, "the chain names this object, but it is missing");
+        if (!*facts) return {};
+        if ((*facts)->bytes != part.bytes || (*facts)->sha256 != part.sha256)
+            return wrong(part.name, "its bytes differ from those that the chain names");
+        seen_.emplace(part.name, part);
+        ++summary_.payloads;
         return {};
     }
 
@@ -167,8 +206,28 @@ class Verifier {
     std::int64_t oldest_kept_;
     std::int64_t tokens_{0};
     Ranges ledger_;
-    std::map<std::string, PartRef> seen_;  ///< payloads found right
+    std::map<std::string, PartRef> seen_;  ///< checked payloads
 };
+
+void count_refused(ChainSummary& s, ChainSummary::SiteShare& share)
+{
+    ++share.refused;
+    ++s.refused;
+}
+
+void count_merge(ChainSummary& s, Commit const& c)
+{
+    std::set<SiteId> sites;
+    bool lone = false;
+    for (auto const& d : c.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        sites.insert(member_parts(d.member).process.site);
+        lone = lone || d.inlined;
+    }
+    ++s.merges;
+    if (lone) ++s.lone;
+    if (sites.size() >= 2) ++s.averaged;
+}
 
 void count(ChainSummary& s, Commit const& c)
 {
@@ -176,25 +235,14 @@ void count(ChainSummary& s, Commit const& c)
     if (c.kind == Commit::Kind::roster) ++s.rosters;
     for (auto const& m : c.members)
         if (member_parts(m.id).admitted == c.number) ++s.members;
-    std::set<SiteId> sites;
-    bool lone = false;
     for (auto const& d : c.decided) {
-        auto const site = member_parts(d.member).process.site;
-        auto& share = s.sites[site];
-        if (d.refused) {
-            ++share.refused;
-            ++s.refused;
-        }
+        auto& share = s.sites[member_parts(d.member).process.site];
+        if (d.refused) count_refused(s, share);
         if (d.refused || d.ranges.empty()) continue;
         share.tokens += d.tokens;
         ++share.contributions;
-        sites.insert(site);
-        lone = lone || d.inlined;
     }
-    if (c.kind != Commit::Kind::merge) return;
-    ++s.merges;
-    if (lone) ++s.lone;
-    if (sites.size() >= 2) ++s.averaged;
+    if (c.kind == Commit::Kind::merge) count_merge(s, c);
 }
 
 }  // namespace

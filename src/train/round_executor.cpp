@@ -236,7 +236,7 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Adopt const& adopt)
 
 RoundExecutor::Answer RoundExecutor::act(rounds::Train const& train)
 {
-    parts_.order(TrainBlocks{train.held, Tokens{train.tokens_before}});
+    parts_.order(TrainBlocks{train.held, train.tokens_before});
     return std::nullopt;
 }
 

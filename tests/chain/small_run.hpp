@@ -49,7 +49,7 @@ class SmallRun {
         spec_.optimizer = {{"lr", rounds::exact(0.5)}};
         spec_.parts = {{"0", {"wte", "head"}}};
         spec_.sites = {{"A"}, {"B"}};
-        spec_.outer.kind = rounds::Outer::Kind::nesterov;
+        spec_.outer.type = rounds::Outer::Type::nesterov;
         spec_.params.block_tokens = 8;
         spec_.params.grant_quantum = 8;
         spec_.params.keep_models = 2;
@@ -219,7 +219,7 @@ class SmallRun {
                         {payload("w0", rounds::model_name(c->round, by.member, by.attempt, "w0"))}};
         if (c->outer_step)
             c->outer = rounds::OuterRef{
-                rounds::Outer::Kind::nesterov,
+                rounds::Outer::Type::nesterov,
                 {payload("m0", rounds::model_name(c->round, by.member, by.attempt, "m0"))}};
         append(std::move(*c));
     }

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that a site has announced, or believes to have announced: none of it is thrown away or
-// replaced unseen.
+// Announced work, and work whose announcement has an unknown outcome: a site never discards or
+// replaces it without reading the header.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "by_hand.hpp"
 #include "rounds/next.hpp"
+#include "scripted_site.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::ByHand;
 using test::part;
+using test::ScriptedSite;
 using test::small_run;
 using testing::HasSubstr;
 
 MemberId const member_a{"A.00000011.2"};
 
-/// A header that the store refuses to read, of a dead member with the only block of the run; a site
-/// that starts beside it.
-class Refused : public ByHand {
+/// A dead member holds the run's only block, and the store refuses to read its header. Another site
+/// starts.
+class RefusedHeaderRead : public ScriptedSite {
   protected:
-    Refused() : ByHand(small_run(1)) {}
+    RefusedHeaderRead() : ScriptedSite(small_run(1)) {}
     Input got(Get const& get) override
     {
-        if (get.name != name) return ByHand::got(get);
+        if (get.name != name) return ScriptedSite::got(get);
         if (!refused_since) refused_since = now;
         auto const code = site.status().member ? code_for_members : code_for_starters;
         return Unknown{get.op, "cannot read " + name + ": Input/output error", code};
     }
     std::optional<Input> work(Output const& output) override
     {
-        if (!left_behind) return std::nullopt;
+        if (!departed) return std::nullopt;
         if (auto const* load = std::get_if<LoadModel>(&output)) return Loaded{load->op};
         if (auto const* note = std::get_if<Note>(&output))
             notes.push_back(note->type + json::to_string(note->details));
@@ -40,8 +40,8 @@ class Refused : public ByHand {
         trains_since = now;
         return StopRequested{now};
     }
-    /// B joined long ago and took the place and the block of the first member.
-    void leave_behind()
+    /// B joined long ago and got the block of the first member, which was removed.
+    void add_departed_member()
     {
         (void)serve(Tick{});
         auto const& second = objects.at("commits/00000002.json");
@@ -53,9 +53,9 @@ class Refused : public ByHand {
                  from_unix_ms(1'600'000'000'000), {}, intents);
         objects["commits/00000003.json"] = encode(*joined).bytes;
         site = Site({{{"A"}, 0x33}, run, 0});
-        left_behind = true;
+        departed = true;
     }
-    bool left_behind{false};
+    bool departed{false};
     MemberId const dead{"B.00000022.3"};
     std::string const name{header_name(dead, {1})};
     ExitCode code_for_starters{ExitCode::io};
@@ -65,7 +65,7 @@ class Refused : public ByHand {
     std::vector<std::string> notes;
 };
 
-TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
+TEST_F(RefusedHeaderRead, MembersRemoveTheMemberAfterALongTimeAndStartersStillJoin)
 {
     for (auto const code : {ExitCode::io, ExitCode::permission}) {
         code_for_starters = code_for_members = code;
@@ -73,16 +73,16 @@ TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
         notes.clear();
         refused_since.reset();
         trains_since.reset();
-        left_behind = false;
+        departed = false;
         site = Site({{{"A"}, 0x11}, run, 0});
-        leave_behind();
+        add_departed_member();
         auto const error = exit_error(serve(Tick{}));
         EXPECT_EQ(error.code, ExitCode::ok) << error.message();
         auto const fourth =
             *decode_commit(objects.at("commits/00000004.json"), "commits/00000004.json");
         EXPECT_NE(fourth.find(dead), nullptr)
-            << "a starter removes nobody whose work it could not look for";
-        ASSERT_TRUE(trains_since) << "the block was never free";
+            << "a starter must not remove a member whose header it could not read";
+        ASSERT_TRUE(trains_since) << "the block was never freed";
         EXPECT_EQ(site.tip()->find(dead), nullptr);
         auto const longest = run.params.drop_after + run.params.skew;
         EXPECT_GE(*trains_since - *refused_since, longest);
@@ -92,10 +92,10 @@ TEST_F(Refused, ForLongTheirMemberIsRemovedAndNoStarterIsKeptOut)
     }
 }
 
-TEST_F(Refused, ByAStoreThatMayOnlyBeAwayTheirMemberStays)
+TEST_F(RefusedHeaderRead, TemporaryErrorsDoNotRemoveTheMember)
 {
     code_for_members = ExitCode::temporary;
-    leave_behind();
+    add_departed_member();
     (void)serve(Tick{});
     ASSERT_TRUE(refused_since);
     EXPECT_GT(now - *refused_since, 10 * (run.params.drop_after + run.params.skew));
@@ -103,15 +103,15 @@ TEST_F(Refused, ByAStoreThatMayOnlyBeAwayTheirMemberStays)
     EXPECT_NE(site.tip()->find(dead), nullptr);
 }
 
-/// A store that now and then does not answer for headers, and a process that is asked to leave with
-/// work to announce.
-class Headers : public ByHand {
+/// A store that sometimes fails to answer for headers, and a process that must leave with work to
+/// announce.
+class Headers : public ScriptedSite {
   protected:
     Input got(Get const& get) override
     {
         bool const header = get.name.rfind("contrib/", 0) == 0;
         if (header && unanswered > 0 && unanswered-- > 0) return Unknown{get.op, "time-out"};
-        auto answer = ByHand::got(get);
+        auto answer = ScriptedSite::got(get);
         auto* read = std::get_if<Got>(&answer);
         if (header && read != nullptr && read_badly > 0 && read_badly-- > 0)
             read->bytes.back() ^= 1;
@@ -119,7 +119,7 @@ class Headers : public ByHand {
     }
     Input created(Create const& create) override
     {
-        auto answer = ByHand::created(create);
+        auto answer = ScriptedSite::created(create);
         bool const header = create.name.rfind("contrib/", 0) == 0;
         if (header && replies_lost > 0 && replies_lost-- > 0)
             return Unknown{create.op, "reply lost"};
@@ -131,7 +131,7 @@ class Headers : public ByHand {
         if (merge == nullptr) return std::nullopt;
         return Merged{merge->op, {}, {part(merge->weights[0].part, merge->weights[0].name)}, {}};
     }
-    /// Joins, trains what it holds and leaves; what it does last.
+    /// Joins, trains the blocks it holds and leaves; returns its last outputs.
     std::vector<Output> train_and_leave()
     {
         auto outputs = serve(Tick{});
@@ -148,7 +148,7 @@ class Headers : public ByHand {
     int read_badly{0};
 };
 
-TEST_F(Headers, AreAskedForAgainBeforeTheyAreRefusedOrTheirMemberIsRemoved)
+TEST_F(Headers, AreReadAgainBeforeARefusalOrARemoval)
 {
     (void)serve(Tick{});
     auto const tip = *site.tip();
@@ -176,15 +176,15 @@ TEST_F(Headers, AreAskedForAgainBeforeTheyAreRefusedOrTheirMemberIsRemoved)
     EXPECT_EQ(third.removed.at(0).reason, Removal::left);
 }
 
-TEST_F(Headers, UnderWhoseNameAStrangersObjectStandsEndTheSiteWithThatName)
+TEST_F(Headers, AForeignObjectUnderTheHeadersNameEndsTheSiteAndIsNamed)
 {
     objects[name] = "{}";
     auto const error = exit_error(train_and_leave());
     EXPECT_EQ(error.code, ExitCode::protocol);
-    EXPECT_THAT(error.message(), HasSubstr("another object stands under " + name));
+    EXPECT_THAT(error.message(), HasSubstr("a foreign object has the name " + name));
 }
 
-TEST_F(Headers, AreAnnouncedThoughTheReplyWasLost)
+TEST_F(Headers, ALostReplyStillCountsAsAnnounced)
 {
     replies_lost = 1;
     auto const outputs = train_and_leave();
@@ -193,7 +193,7 @@ TEST_F(Headers, AreAnnouncedThoughTheReplyWasLost)
     EXPECT_EQ(decode_header(objects.at(name), name)->nonfinite, 1);
 }
 
-TEST_F(Headers, ReadBackBadlyOnceOrTwiceAreNotAStrangers)
+TEST_F(Headers, TwoCorruptReadsAreNotTakenForAForeignObject)
 {
     replies_lost = 1;
     read_badly = 2;

@@ -4,7 +4,7 @@
 
 namespace curtail::rounds::test {
 
-/// A small run with times of seconds.
+/// A small run with intervals of seconds.
 inline RunSpec small_run(std::int64_t blocks = 40,
                          std::vector<SiteId> sites = {{"A"}, {"B"}, {"C"}})
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The outer step against vectors made with the reference's own Python.
+// The outer step against vectors from the reference's own Python code.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ class GoldenOuter : public testing::Test {
     }
     bool has(std::string const& name) const { return file->find(name) != nullptr; }
 
-    /// g of one round: what its sites learned from `base`, weighted by their tokens.
+    /// g of one round: the sites' deltas from `base`, weighted by tokens.
     std::vector<float> average(std::string const& round, std::vector<float> const& base) const
     {
         std::vector<Weighed> weighed;
@@ -58,7 +58,7 @@ class GoldenOuter : public testing::Test {
     std::optional<tensors::TensorReader> file;
 };
 
-TEST_F(GoldenOuter, AveragesAndNesterovStepsAreTheReferences)
+TEST_F(GoldenOuter, AveragesAndNesterovStepsEqualTheReference)
 {
     auto base = values("base_0");
     std::vector<float> momentum(base.size(), 0);

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a site has prepared does not fit any more when others were faster: it builds anew, or makes
-// way.
+// Another site commits first, so prepared work no longer fits: the site rebuilds it or gives way.
 #include <gtest/gtest.h>
 
-#include "by_hand.hpp"
+#include "scripted_site.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::ByHand;
 using test::part;
+using test::ScriptedSite;
 using test::small_run;
 
-/// Site A with a trainer that makes as many steps as it is allowed. Merges and storing weights are
-/// the test's business where it says so, and fail before. B is a member that was last seen years
-/// ago.
-class Interrupted : public ByHand {
+/// Site A with a trainer that makes a given number of steps. Merges fail until the test sets
+/// `merges`, then the test answers them; it also answers each StoreModel. Member B was last seen
+/// years ago.
+class Interrupted : public ScriptedSite {
   protected:
-    explicit Interrupted() : ByHand(quantum_of_four()) {}
+    explicit Interrupted() : ScriptedSite(quantum_of_four()) {}
     static RunSpec quantum_of_four()
     {
         auto run = small_run(2000);
@@ -57,7 +56,7 @@ class Interrupted : public ByHand {
         while (objects.contains(commit_name(n.next()))) n = n.next();
         return commit(n);
     }
-    /// Another writer's commit on top of the newest.
+    /// Adds another writer's commit to the chain.
     Commit append(std::vector<Found> const& found, Intents const& intents,
                   Time at = from_unix_ms(1'600'000'000'000))
     {
@@ -70,7 +69,7 @@ class Interrupted : public ByHand {
         objects[commit_name(made.number)] = encode(made).bytes;
         return made;
     }
-    /// The next contribution of B, of two blocks.
+    /// The next contribution of B: two blocks.
     Found by_b()
     {
         auto const tip = newest();
@@ -106,13 +105,13 @@ class Interrupted : public ByHand {
     bool merges{false};
 };
 
-TEST_F(Interrupted, LoneWeightsAreNotCommittedWhenWorkInThemWasRefusedMeanwhile)
+TEST_F(Interrupted, LoneWeightsWithWorkRefusedMeanwhileAreNotCommitted)
 {
     two_members();
     steps = 1;
     (void)serve(Tick{});
     auto const name = header_name(a, {1});
-    ASSERT_TRUE(objects.contains(name)) << "announced, and no merge can be made";
+    ASSERT_TRUE(objects.contains(name)) << "must be announced, as no merge succeeds";
 
     Intents remove;
     remove.remove[b] = Removal::silent;
@@ -120,7 +119,7 @@ TEST_F(Interrupted, LoneWeightsAreNotCommittedWhenWorkInThemWasRefusedMeanwhile)
     steps = 1;
     auto outputs = serve(Tick{});
     ASSERT_TRUE(!outputs.empty() && std::holds_alternative<StoreModel>(outputs.back()))
-        << "alone now";
+        << "must commit as a lone member";
     auto const store = std::get<StoreModel>(outputs.back());
     auto const refusing = append(
         {{*decode_header(objects.at(name), name), sha256(objects.at(name)), Refusal::digest}}, {});
@@ -128,12 +127,11 @@ TEST_F(Interrupted, LoneWeightsAreNotCommittedWhenWorkInThemWasRefusedMeanwhile)
     ASSERT_EQ(refusing.find(a)->seq, Seq{1});
 
     (void)serve(Stored{store.op, {part("w0", store.parts[0].name)}});
-    EXPECT_EQ(newest().round, refusing.round)
-        << "weights with refused work in them are the model now";
+    EXPECT_EQ(newest().round, refusing.round) << "weights with refused work became the model";
     EXPECT_TRUE(objects.contains(header_name(a, {2})));
 }
 
-TEST_F(Interrupted, AMemberWhoseWorkWasFoundMeanwhileIsNotRemoved)
+TEST_F(Interrupted, AMemberWithWorkDecidedMeanwhileIsNotRemoved)
 {
     two_members();
     steps = 1;
@@ -148,10 +146,10 @@ TEST_F(Interrupted, AMemberWhoseWorkWasFoundMeanwhileIsNotRemoved)
     (void)serve(Merged{merge.op, {}, {part("w0", merge.weights[0].name)}, {}});
     auto const merged = commit(refusing.number.next());
     ASSERT_EQ(merged.kind, Commit::Kind::merge);
-    EXPECT_NE(merged.find(b), nullptr) << "its next contribution was not looked for";
+    EXPECT_NE(merged.find(b), nullptr) << "nothing asked for its next contribution";
 }
 
-TEST_F(Interrupted, AProcessWhosePlaceAnotherHasTakenExitsWhyeverItWasRemoved)
+TEST_F(Interrupted, AReplacedProcessExitsWhateverTheReasonOfItsRemoval)
 {
     (void)serve(Tick{});
     ASSERT_TRUE(newest().find(a));
@@ -160,7 +158,7 @@ TEST_F(Interrupted, AProcessWhosePlaceAnotherHasTakenExitsWhyeverItWasRemoved)
     intents.remove[a] = Removal::silent;
     append({}, intents);
     auto const outputs = serve(Tick{});
-    ASSERT_TRUE(site.exited()) << "two processes would remove each other for ever";
+    ASSERT_TRUE(site.exited()) << "two processes would remove each other forever";
     EXPECT_EQ(std::get<Exit>(outputs.back()).code, ExitCode::ok);
 }
 

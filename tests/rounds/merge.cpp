@@ -8,7 +8,7 @@
 namespace curtail::rounds {
 namespace {
 
-TEST(Merge, StaleWorkCountsLessAndDoesNotLiftTheOthers)
+TEST(Merge, StaleWorkCountsLessAndOtherWeightsStayTheSame)
 {
     std::vector<Weighed> const c{{3, 0}, {3, 1}, {3, 0}, {2, 0}};
     auto const s = scales(c, 250);
@@ -24,7 +24,7 @@ TEST(Merge, SumsFromLeftToRightInSinglePrecision)
     std::vector<float> const scale{1, 1, 1};
     std::vector<float> g{7};
     weighted_sum(std::vector<std::span<float const>>{big, one, minus}, scale, g);
-    EXPECT_EQ(g[0], 0.0F);  // the one is lost in the first addition
+    EXPECT_EQ(g[0], 0.0F);  // the first addition rounds the one away
     weighted_sum(std::vector<std::span<float const>>{big, minus, one}, scale, g);
     EXPECT_EQ(g[0], 1.0F);
 }

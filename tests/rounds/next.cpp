@@ -13,7 +13,7 @@ namespace {
 using test::small_run;
 using testing::HasSubstr;
 
-/// A chain in the making: what next() makes, with a made-up model, checked against its parent.
+/// Builds a chain with next(), with invented models, and checks each commit against its parent.
 class Chain : public testing::Test {
   protected:
     Chain()
@@ -23,7 +23,7 @@ class Chain : public testing::Test {
         tip = genesis(run, run_digest, {test::member("A", 0), 1}, now, {test::part("w0", name)});
         EXPECT_FALSE(check_genesis(run, run_digest, tip));
     }
-    /// Three equal sites of known rate that do 4 blocks in a round: targets of 8.
+    /// Three equal sites of known rate, each doing 4 blocks per round: targets of 8.
     static RunSpec example_run()
     {
         auto run = small_run(40);
@@ -40,7 +40,7 @@ class Chain : public testing::Test {
                         {test::part("w0", model_name(c->round, test::member("A", 2), 1, "w0"))}};
             if (c->outer_step)
                 c->outer = OuterRef{
-                    Outer::Kind::nesterov,
+                    Outer::Type::nesterov,
                     {test::part("m0", model_name(c->round, test::member("A", 2), 1, "m0"))}};
         }
         return c;
@@ -126,7 +126,7 @@ TEST_F(Chain, FollowsTheWorkedExample)
     EXPECT_FLOAT_EQ(tip.decided[1].scale, 3.0F / (1.25F * 11));
     EXPECT_EQ(tip.decided[1].staleness, 1);
     EXPECT_FALSE(try_next({contribution(c, 1, 2, {{20, 22}}), contribution(b, 1, 2, {{8, 11}})}))
-        << "a zombie and a repeated header change nothing";
+        << "a removed member's header and a repeated header change nothing";
 }
 
 TEST_F(Chain, ContributionsAreDecidedInOrderWithoutGaps)
@@ -139,7 +139,7 @@ TEST_F(Chain, ContributionsAreDecidedInOrderWithoutGaps)
     EXPECT_EQ(tip.done, Ranges::between(0, 2));
 }
 
-TEST_F(Chain, TokensOfMoreBlocksThanAnyStreamHasAreNotThoseOfNone)
+TEST_F(Chain, TheTokensOfTooManyBlocksDoNotOverflowToZero)
 {
     run.params.block_tokens = 2048;  // times 2^53 blocks is 2^64
     auto const a = test::member("A", 2);
@@ -152,7 +152,7 @@ TEST_F(Chain, TokensOfMoreBlocksThanAnyStreamHasAreNotThoseOfNone)
     EXPECT_FALSE(counts_tokens(run, Ranges::between(0, 3), 3 * 2048 + 1));
 }
 
-TEST_F(Chain, ARefusedHeadersRateIsNotBelieved)
+TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)
 {
     auto const a = test::member("A", 2);
     admit("A");
@@ -204,7 +204,7 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
         EXPECT_FALSE(check(run, tip, encode(tip).sha256, *c));
     }
     go({digest});
-    EXPECT_TRUE(at(a).held.contains(0)) << "a refused block is free and was granted again";
+    EXPECT_TRUE(at(a).held.contains(0)) << "a refused block must be free and granted again";
     (void)b;
 }
 
@@ -222,7 +222,7 @@ TEST_F(Chain, TooStaleWorkIsRefusedNotSkipped)
     EXPECT_FALSE(try_next({contribution(b, 1, 2, {{8, 9}})})->decided[0].refused);
 }
 
-TEST_F(Chain, WhoLeavesGoesWithItsLastContribution)
+TEST_F(Chain, AMemberLeavesWithItsLastContribution)
 {
     auto const a = test::member("A", 2);
     admit("A");
@@ -231,7 +231,7 @@ TEST_F(Chain, WhoLeavesGoesWithItsLastContribution)
     EXPECT_EQ(tip.removed, (std::vector<Removed>{{a, Removal::left}}));
     EXPECT_EQ(tip.done, Ranges::between(0, 2));
     admit("B", 1);
-    EXPECT_EQ(tip.members[0].held.list()[0].begin, 2) << "what it held is free";
+    EXPECT_EQ(tip.members[0].held.list()[0].begin, 2) << "its blocks must be free";
 }
 
 TEST_F(Chain, LeavingWithoutWorkMakesNoModel)
@@ -244,7 +244,7 @@ TEST_F(Chain, LeavingWithoutWorkMakesNoModel)
     EXPECT_FALSE(tip.decided[0].refused);
 }
 
-TEST_F(Chain, AMemberIsNotRemovedWhileAContributionOfItIsFound)
+TEST_F(Chain, AMemberWithADecidedContributionIsNotRemoved)
 {
     auto const a = test::member("A", 2), b = test::member("B", 3);
     admit("A");
@@ -267,10 +267,10 @@ TEST_F(Chain, AProcessIsNotAdmittedTwice)
 TEST_F(Chain, GrantsFollowRateAndShareTheTail)
 {
     run.params.grant_quantum = 4;
-    EXPECT_EQ(grant_target(run, 1000, 0, 0), 4) << "rate not known: one quantum";
+    EXPECT_EQ(grant_target(run, 1000, 0, 0), 4) << "unknown rate: one quantum";
     EXPECT_EQ(grant_target(run, 1000, 1'000'000, 3'000'000), 8) << "two rounds of 4 s at 1 block/s";
     EXPECT_EQ(grant_target(run, 1000, 1'100'000, 3'000'000), 12) << "8.8 rounded up to the quantum";
-    EXPECT_EQ(grant_target(run, 12, 1'000'000, 3'000'000), 4) << "a third of what is left";
+    EXPECT_EQ(grant_target(run, 12, 1'000'000, 3'000'000), 4) << "a third of the blocks left";
     EXPECT_EQ(grant_target(run, 13, 1'000'000, 3'000'000), 8) << "4.33 rounded up";
     EXPECT_EQ(grant_target(run, 1, 1, 1'000'000'000), 4) << "never less than one quantum";
 }
@@ -301,7 +301,7 @@ TEST_F(Chain, TheLastBlockCompletesTheRun)
 
 TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)
 {
-    run.outer.kind = Outer::Kind::nesterov;
+    run.outer.type = Outer::Type::nesterov;
     auto const a = test::member("A", 2), b = test::member("B", 3);
     admit("A");
     admit("B");
@@ -346,26 +346,27 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("done shrinks", [](Commit& c) { c.done -= Ranges::between(0, 1); });
     caught("held twice", [](Commit& c) { c.members[0].held += Ranges::between(12, 13); });
     caught("held and done", [](Commit& c) { c.members[0].held += Ranges::between(0, 1); });
-    caught("holding taken away", [](Commit& c) { c.members[0].held -= Ranges::between(4, 5); });
+    caught("block taken from a holding",
+           [](Commit& c) { c.members[0].held -= Ranges::between(4, 5); });
     caught("seq", [](Commit& c) { ++c.members[0].seq.value; });
     caught("missed", [](Commit& c) { ++c.members[0].missed; });
     caught("seen", [](Commit& c) { c.members[0].seen += Seconds{1}; });
     caught("since", [](Commit& c) { ++c.members[0].since_round.value; });
-    caught("member gone without record", [](Commit& c) { c.members.erase(c.members.begin()); });
-    caught("member removed though decided", [&](Commit& c) {
+    caught("member removed without record", [](Commit& c) { c.members.erase(c.members.begin()); });
+    caught("decided member removed", [&](Commit& c) {
         c.members.erase(c.members.begin());
         c.removed.push_back({a, Removal::silent});
     });
     caught("unknown removed", [](Commit& c) {
         c.removed.push_back({test::member("Z", 2), Removal::silent});
     });
-    caught("member from nowhere", [](Commit& c) {
+    caught("member without admission", [](Commit& c) {
         c.members.push_back({test::member("Z", 3), {"Z"}, {}, {}, 0, {2}, 0, c.time});
     });
     caught("decided out of order", [](Commit& c) { std::swap(c.decided[0], c.decided[1]); });
     caught("decided twice", [](Commit& c) { c.decided.push_back(c.decided[1]); });
     caught("seq skipped", [](Commit& c) { ++c.decided[0].seq.value; });
-    caught("refused though counted", [](Commit& c) { c.decided[0].refused = Refusal::nan; });
+    caught("counted work refused", [](Commit& c) { c.decided[0].refused = Refusal::nan; });
     caught("scale", [](Commit& c) { c.decided[0].scale = 0.5F; });
     caught("staleness", [](Commit& c) { c.decided[0].staleness = 3; });
     caught("tokens of a contribution", [](Commit& c) { c.decided[0].tokens += 8; });
@@ -376,7 +377,7 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("outer", [](Commit& c) { c.outer = OuterRef{}; });
     caught("model of another round", [](Commit& c) { c.model.round = {1}; });
     caught("model without parts", [](Commit& c) { c.model.parts.clear(); });
-    caught("model under a foreign name",
+    caught("model under another name",
            [](Commit& c) { c.model.parts[0].name = "models/2/x/w0.h5"; });
     caught("complete", [](Commit& c) { c.complete = true; });
     caught("another run", [](Commit& c) { c.run = {"other"}; });

@@ -31,7 +31,7 @@ Ranges random_ranges(std::mt19937& random)
     return r;
 }
 
-TEST(Ranges, AreSetsOfBlocksInOneForm)
+TEST(Ranges, AreSetsOfBlocksWithOneForm)
 {
     std::mt19937 random(11);
     for (int i = 0; i < 3000; ++i) {
@@ -60,7 +60,7 @@ TEST(Ranges, AreSetsOfBlocksInOneForm)
     }
 }
 
-TEST(Ranges, ReadOnlyTheirOneForm)
+TEST(Ranges, AcceptOnlyTheirOneForm)
 {
     auto const good = [](char const* text) {
         return ranges_from_json(*json::parse(text, "t"), "t").has_value();
@@ -73,7 +73,7 @@ TEST(Ranges, ReadOnlyTheirOneForm)
         EXPECT_FALSE(good(bad)) << bad;
 }
 
-TEST(Ranges, AsLongAsTheLimitAreRead)
+TEST(Ranges, AreReadUpToTheirLimit)
 {
     json::Array list;
     for (std::size_t i = 0; i < ranges_limit; ++i)
@@ -85,7 +85,7 @@ TEST(Ranges, AsLongAsTheLimitAreRead)
     EXPECT_FALSE(ranges_from_json(list, "t"));
 }
 
-TEST(Names, AreReadStrictly)
+TEST(Names, AreParsedStrictly)
 {
     auto const id = member_id({{"NEM_SA"}, 0x1f}, {12});
     EXPECT_EQ(id.value, "NEM_SA.0000001f.12");

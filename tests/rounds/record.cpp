@@ -22,7 +22,7 @@ Commit a_commit()
     c.kind = Commit::Kind::merge;
     c.round = {4};
     c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
-    c.outer = OuterRef{Outer::Kind::nesterov,
+    c.outer = OuterRef{Outer::Type::nesterov,
                        {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
     c.totals = {128, 16};
     c.done = {{0, 14}, {16, 18}};
@@ -74,7 +74,7 @@ Header a_header()
     return h;
 }
 
-TEST(Record, ReadsBackAsItWasWritten)
+TEST(Record, EncodesAndDecodesToTheSameValue)
 {
     auto const run = small_run();
     auto const run_bytes = encode(run).bytes;
@@ -95,7 +95,7 @@ TEST(Record, ReadsBackAsItWasWritten)
     EXPECT_EQ(*decode_lease(encode(lease).bytes, lease_name({4}, 2)), lease);
 }
 
-TEST(Record, AnyFlippedBitIsNoticed)
+TEST(Record, AnyFlippedBitIsDetected)
 {
     std::vector<std::pair<std::string, std::function<bool(std::string const&)>>> const records{
         {encode(small_run()).bytes, [](std::string const& b) { return decode_run(b).has_value(); }},
@@ -127,7 +127,7 @@ TEST(Record, UnderAnotherNameIsRefused)
     EXPECT_FALSE(decode_header(encode(a_header()).bytes, header_name(a_header().member, {4})));
 }
 
-TEST(Record, OfAnotherFormatIsRefusedEvenIfItsDigestIsRight)
+TEST(Record, OfAnotherFormatIsRefusedEvenWithACorrectDigest)
 {
     auto bytes = encode(a_commit()).bytes;
     auto object = *json::parse(bytes, "t")->as_object();
@@ -156,7 +156,7 @@ TEST(Record, ExactNumbersKeepTheirBits)
     EXPECT_FALSE(double_from_exact("3FF0000000000000"));
 }
 
-TEST(Record, AnotherConfigurationIsNamedByItsKey)
+TEST(Record, ADifferentConfigurationIsReportedByItsKey)
 {
     auto const run = small_run();
     auto other = run;

@@ -14,7 +14,7 @@
 
 namespace curtail::rounds::test {
 
-/// One process of a site in the simulation, its trainer, and what it must keep to whatever happens.
+/// One process of a site in the simulation with its trainer and its invariants.
 struct SimProcess {
     std::size_t site_index{};
     Process identity;
@@ -22,7 +22,7 @@ struct SimProcess {
     Millis frozen_until{};
     bool dead{false};
     bool stopping{false};
-    bool told_to_stop{false};
+    bool stop_delivered{false};
     int nan_cuts{0};
     std::unique_ptr<Site> machine;
     std::unique_ptr<SimTrainer> trainer;
@@ -30,13 +30,11 @@ struct SimProcess {
     std::optional<std::pair<Adopt, Tickets>> adopt;
     std::deque<Input> inbox;  ///< while frozen
     std::optional<MonoTime> wake;
-    std::map<std::string, bool> told_absent;  ///< by name: whether the last answer to a get was
-                                              ///< that there is no such object
-    std::map<std::string, Millis>
-        refused_since;  ///< gets of this name, and none was answered since
+    std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
+    std::map<std::string, Millis> refused_since;   ///< by name: first of the unanswered gets
 
-    /// Machine and trainer count the same work (I5).
-    void agree() const
+    /// Site and trainer agree on the work (I5).
+    void check_against_trainer() const
     {
         bool const reports_wait = inbox.size() > 1;
         if (!trainer->loaded() || machine->exited() || reports_wait) return;
@@ -46,43 +44,44 @@ struct SimProcess {
         bool const member = std::find(status.members.begin(), status.members.end(),
                                       status.member) != status.members.end();
         if (!member) return;
-        hold(status.since == trainer->since(),
-             "I5: machine and trainer differ about work since the cut");
+        require(status.since == trainer->since(),
+                "I5: site and trainer differ in the work since the cut");
         if (status.state == State::run)
-            hold(status.undecided == trainer->undecided(),
-                 "I5: refused or decided work stays in the weights");
+            require(status.undecided == trainer->undecided(),
+                    "I5: refused or decided work is still in the weights");
         auto all = status.since;
         for (auto const& own : status.undecided) all += own;
-        hold(status.held.contains(all), "I5: own work outside what the member holds");
-        hold(!machine->tip()->done.overlaps(all), "I5: own work is done already");
+        require(status.held.contains(all), "I5: own work outside the blocks that the member holds");
+        require(!machine->tip()->done.overlaps(all), "I5: own work is already done");
     }
 
-    /// A commit that it sends removes only members whose next contribution it asked for by name and
-    /// was told is not there. An old answer counts: nobody can know better.
-    void keeps_what_is_announced(Create const& create, Millis long_ago) const
+    /// A commit removes only members whose next contribution the site asked for by name and found
+    /// missing. A stale answer counts, because a site cannot detect it.
+    void check_removals(Create const& create, Millis long_ago) const
     {
         if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
         auto const commit = decode_commit(create.bytes, create.name);
-        hold(commit.has_value(), "a site sends a commit that cannot be read");
+        require(commit.has_value(), "a site sends an invalid commit");
         for (auto const& r : commit->removed) {
             if (r.reason != Removal::silent && r.reason != Removal::succeeded) continue;
             auto const* m = machine->tip()->find(r.member);
-            hold(m != nullptr, "a site removes who is no member");
+            require(m != nullptr, "a site removes a process that is no member");
             auto const name = header_name(m->id, m->seq.next());
-            auto const told = told_absent.find(name);
+            auto const missing = answered_missing.find(name);
             auto const refused = refused_since.find(name);
-            bool const in_vain = refused != refused_since.end() && refused->second <= long_ago;
-            hold(in_vain || (told != told_absent.end() && told->second),
-                 "a site removes " + r.member.value + " without having looked for its work");
+            bool const refused_long = refused != refused_since.end() && refused->second <= long_ago;
+            require(refused_long || (missing != answered_missing.end() && missing->second),
+                    "a site removes " + r.member.value + " without reading its next header");
         }
     }
 
-    /// A merge is on top of the newest record that the process has read: its model and its
-    /// momentum.
-    void builds_on_the_tip(Merge const& merge) const
+    /// A merge starts from the model and momentum of the newest record that the process has read.
+    void check_merge_base(Merge const& merge) const
     {
-        hold(merge.model == machine->tip()->model, "a merge on another model than the tip's");
-        hold(merge.outer == machine->tip()->outer, "a merge with another momentum than the tip's");
+        require(merge.model == machine->tip()->model,
+                "a merge that does not start from the tip's model");
+        require(merge.outer == machine->tip()->outer,
+                "a merge that does not start from the tip's momentum");
     }
 };
 

@@ -14,16 +14,16 @@
 
 namespace curtail::rounds::test {
 
-/// A property that must hold did not.
+/// A broken invariant.
 struct Violation : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-inline void hold(bool good, std::string const& what)
+inline void require(bool good, std::string const& what)
 {
     if (!good) throw Violation(what);
 }
 
-/// Weights with one coordinate per block ("ticket"): how many times the block is in them.
+/// Weights with one number per block: how many times they contain the block.
 using Tickets = std::vector<int>;
 
 inline Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
@@ -50,8 +50,8 @@ inline std::string bytes_of(Tickets const& t)
     return s;
 }
 
-/// The store of the simulation. Creating if absent is linearizable; each new record is held against
-/// the invariants.
+/// The store of the simulation. Create-if-absent is linearizable; each new record is checked
+/// against the invariants.
 class SimStore {
   public:
     SimStore(RunSpec run)
@@ -67,8 +67,8 @@ class SimStore {
         if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
         return true;
     }
-    /// An object that no site of the simulation made.
-    void litter(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
+    /// Adds an object that no site of the simulation made.
+    void inject(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
     [[nodiscard]] std::optional<std::string> get(std::string const& name) const
     {
         auto const it = small_.find(name);
@@ -86,8 +86,8 @@ class SimStore {
         payloads_.at(name)[0] += 100;
         spoiled_.insert(name);
     }
-    /// Makes spoiled payloads good again: one that was refused for another reason first was never
-    /// read, and a verifier tells.
+    /// Repairs spoiled payloads. Sites never read one whose contribution they refused for another
+    /// reason, but a verifier does.
     void heal()
     {
         for (auto const& name : spoiled_)
@@ -99,7 +99,7 @@ class SimStore {
         payloads_.erase(name);
         kept();
     }
-    /// Content if it is there and has the digest that the reference names.
+    /// Content if the object exists with the digest in the reference.
     [[nodiscard]] Tickets const* payload(PartRef const& ref) const
     {
         auto const it = payloads_.find(ref.name);
@@ -129,35 +129,36 @@ class SimStore {
     void committed(std::string const& name, std::string const& bytes)
     {
         auto const commit = decode_commit(bytes, name);
-        hold(commit.has_value(), commit ? "" : "unreadable commit: " + commit.error().message());
-        hold(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1,
-             "a commit beyond the end of the chain");
+        require(commit.has_value(), commit ? "" : "invalid commit: " + commit.error().message());
+        require(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1,
+                "a commit beyond the end of the chain");
         auto const error = chain_.empty()
                                ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
                                : check(run_, chain_.back(), digests_.back(), *commit);
-        hold(!error, error ? "I1-I3: " + error->message() : "");
+        require(!error, error ? "I1-I3: " + error->message() : "");
         auto const* model = payload(commit->model.parts.at(0));
-        hold(model != nullptr, "I8: the model of commit " + std::to_string(commit->number.value) +
-                                   " is not in the store");
-        hold(*model == tickets_of(commit->done, blocks_),
-             "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
-                 bytes_of(*model) + "but ledger " + commit->done.to_string());
+        require(model != nullptr, "I8: the model of commit " +
+                                      std::to_string(commit->number.value) +
+                                      " is missing in the store");
+        require(*model == tickets_of(commit->done, blocks_),
+                "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
+                    bytes_of(*model) + "but ledger " + commit->done.to_string());
         for (auto const& d : commit->decided) {
             if (!d.header) continue;
             auto const header = get(header_name(d.member, d.seq));
-            hold(header && sha256(*header) == *d.header,
-                 "decided contribution whose header is not in the store");
+            require(header && sha256(*header) == *d.header,
+                    "a decided contribution has no such header in the store");
         }
         for (auto const& d : commit->decided) last_[d.member] = d.seq;
         for (auto const& r : commit->removed)
             if (r.reason == Removal::left)
-                hold(!headers_.contains({r.member, last_[r.member].next()}),
-                     "S3: " + r.member.value + " left with an undecided contribution");
+                require(!headers_.contains({r.member, last_[r.member].next()}),
+                        "S3: " + r.member.value + " left with an undecided contribution");
         for (auto const& m : commit->members) {
             bool const fresh = member_parts(m.id).admitted == commit->number;
             if (fresh)
-                hold(ever_.insert({m.id, commit->number}).second,
-                     "I3: id admitted twice: " + m.id.value);
+                require(ever_.insert({m.id, commit->number}).second,
+                        "I3: id admitted twice: " + m.id.value);
         }
         chain_.push_back(*commit);
         digests_.push_back(sha256(bytes));
@@ -168,13 +169,12 @@ class SimStore {
     void contributed(std::string const& name, std::string const& bytes)
     {
         auto const header = decode_header(bytes, name);
-        hold(header.has_value(), header ? "" : "unreadable header: " + header.error().message());
+        require(header.has_value(), header ? "" : "invalid header: " + header.error().message());
         headers_[{header->member, header->seq}] = *header;
         pending();
     }
 
-    /// I4 and I8: what is pending can be included, and its delta is there and is what the header
-    /// says.
+    /// I4 and I8: pending contributions can be included, and their deltas exist as announced.
     void pending() const
     {
         if (chain_.empty()) return;
@@ -183,29 +183,30 @@ class SimStore {
             for (Seq seq = m.seq.next(); headers_.contains({m.id, seq}); seq = seq.next()) {
                 auto const& h = headers_.at({m.id, seq});
                 auto const which = m.id.value + "." + std::to_string(seq.value);
-                hold(held.contains(h.ranges),
-                     "I4: pending contribution " + which + " is not inside what its member holds");
+                require(held.contains(h.ranges),
+                        "I4: pending contribution " + which +
+                            " is outside the blocks that its member holds");
                 held -= h.ranges;
                 for (auto const& part : h.parts) {
                     auto const it = payloads_.find(part.payload.name);
-                    hold(it != payloads_.end(), "I8: delta of pending " + which + " is gone");
+                    require(it != payloads_.end(), "I8: delta of pending " + which + " is missing");
                     auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
-                    hold(payload(part.payload) == nullptr || it->second == right,
-                         "S2: " + which + " contains other work than it says");
+                    require(payload(part.payload) == nullptr || it->second == right,
+                            "S2: " + which + " contains other work than announced");
                 }
             }
         }
     }
 
-    /// I8: the newest models are there.
+    /// I8: the newest models exist.
     void kept() const
     {
         if (chain_.empty()) return;
         auto const newest = chain_.back().round.value;
         for (auto const& c : chain_)
             if (c.kind != Commit::Kind::roster && c.round.value > newest - run_.params.keep_models)
-                hold(payload(c.model.parts.at(0)) != nullptr,
-                     "I8: model of round " + std::to_string(c.round.value) + " was deleted");
+                require(payload(c.model.parts.at(0)) != nullptr,
+                        "I8: model of round " + std::to_string(c.round.value) + " was deleted");
     }
 
     RunSpec run_;
@@ -217,7 +218,7 @@ class SimStore {
     std::vector<Digest> digests_;
     std::map<std::pair<MemberId, Seq>, Header> headers_;
     std::map<MemberId, Seq> last_;           ///< decided
-    std::map<MemberId, CommitNumber> ever_;  ///< ids that were admitted
+    std::map<MemberId, CommitNumber> ever_;  ///< all ids ever admitted
 };
 
 }  // namespace curtail::rounds::test

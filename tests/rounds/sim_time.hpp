@@ -11,7 +11,7 @@
 
 namespace curtail::rounds::test {
 
-/// Simulated time, what happens in it, and chance; all of it follows from one seed.
+/// Simulated time, its event queue and random numbers; one seed determines all of it.
 class SimTime {
   public:
     explicit SimTime(std::uint64_t seed) : random_(seed) {}
@@ -34,8 +34,8 @@ class SimTime {
     {
         queue_.push({now_ + delay, order_++, std::move(act)});
     }
-    /// Lets the next thing happen unless it is later than `end`; false: it is, or nothing will.
-    bool happen(Millis end)
+    /// Runs the next event up to `end`; false: there is none.
+    bool run_next(Millis end)
     {
         if (queue_.empty() || queue_.top().at > end) return false;
         auto const event = queue_.top();

@@ -10,8 +10,8 @@
 
 namespace curtail::rounds::test {
 
-/// The trainer of the simulation: the arithmetic of docs/rounds.md on tickets. A step takes time,
-/// during which orders come.
+/// The trainer of the simulation: the arithmetic of docs/rounds.md on block counts. Orders may
+/// arrive while a step is in progress.
 class SimTrainer {
   public:
     explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
@@ -23,23 +23,23 @@ class SimTrainer {
         steps_ = 0;
         undecided_.clear();
         loaded_ = true;
-        stand_still();
+        pause();
     }
     void discard()
     {
         loaded_ = false;
-        stand_still();
+        pause();
         stepping_ = {};
-        ++life_;
+        ++instance_;
     }
     void train(Ranges held)
     {
         held_ = std::move(held);
         running_ = true;
     }
-    void stand_still() { running_ = false; }
+    void pause() { running_ = false; }
 
-    /// Begins a step if it may; answers its blocks.
+    /// Starts a step if possible; true if it did.
     [[nodiscard]] bool begin_step(std::int64_t blocks)
     {
         if (!loaded_ || !running_ || !stepping_.empty()) return false;
@@ -49,7 +49,7 @@ class SimTrainer {
         return !stepping_.empty();
     }
     [[nodiscard]] bool stepping() const { return !stepping_.empty(); }
-    [[nodiscard]] int life() const { return life_; }
+    [[nodiscard]] int instance() const { return instance_; }
     [[nodiscard]] Ranges end_step()
     {
         auto const done = std::exchange(stepping_, {});
@@ -61,7 +61,7 @@ class SimTrainer {
 
     [[nodiscard]] CutReady cut(Op op, Seq seq)
     {
-        stand_still();
+        pause();
         CutReady ready{op, since_, steps_, {1.0}, {0}};
         undecided_[seq] = {a_ - x_, since_};
         a_ = x_;
@@ -74,7 +74,7 @@ class SimTrainer {
 
     void adopt(Adopt const& adopt, Tickets const& theta)
     {
-        stand_still();
+        pause();
         for (auto const seq : adopt.dropped) undecided_.erase(seq);
         theta_ = theta;
         if (!adopt.keeps_weights) {
@@ -93,16 +93,16 @@ class SimTrainer {
         auto work = tickets_of(since_, blocks_);
         auto all = since_;
         for (auto const& [seq, own] : undecided_) {
-            hold(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
+            require(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
             all += own.ranges;
             work = work + tickets_of(own.ranges, blocks_);
         }
-        hold(x_ == theta_ + work,
-             "I5: weights are " + bytes_of(x_) + "but accounting says " + bytes_of(theta_ + work));
-        hold(a_ == x_ - tickets_of(since_, blocks_),
-             "I5: the anchor is not the weights at the last cut");
+        require(x_ == theta_ + work,
+                "I5: weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
+        require(a_ == x_ - tickets_of(since_, blocks_),
+                "I5: the anchor differs from the weights at the last cut");
         for (int const count : x_)
-            hold(count == 0 || count == 1, "S2: a block is twice in a site's weights");
+            require(count == 0 || count == 1, "S2: a site's weights contain a block twice");
     }
 
     [[nodiscard]] Ranges const& since() const { return since_; }
@@ -130,7 +130,7 @@ class SimTrainer {
     std::map<Seq, Own> undecided_;
     bool loaded_{false};
     bool running_{false};
-    int life_{0};
+    int instance_{0};
 };
 
 }  // namespace curtail::rounds::test

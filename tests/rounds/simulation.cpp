@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <string_view>
 
 #include "fixtures.hpp"
 
@@ -16,12 +18,12 @@ using test::Simulator;
 using test::small_run;
 using test::Violation;
 
-/// How a seed's run is set up; all of it follows from the seed.
+/// Set-up of one simulated run, determined by the seed.
 struct Plan {
     RunSpec run;
     Chaos chaos;
     Millis chaos_time{60'000};
-    int end{0};  ///< 0: all go on; 1: a fresh site alone; 2: one survivor alone
+    int end{0};  ///< after the chaos: 0: all continue; 1: one new site; 2: one survivor
 };
 
 Plan plan_of(std::uint64_t seed)
@@ -42,7 +44,7 @@ Plan plan_of(std::uint64_t seed)
     p.milestone_every = pick(0, 1) * 5;
     p.local_steps = pick(0, 3) == 0 ? 5 : 0;
     p.outer_min_permille = 0;
-    plan.run.outer.kind = pick(0, 1) == 1 ? Outer::Kind::nesterov : Outer::Kind::average;
+    plan.run.outer.type = pick(0, 1) == 1 ? Outer::Type::nesterov : Outer::Type::average;
     auto const share = [&](int most) {
         return static_cast<double>(pick(0, 1) * pick(0, most)) / 1000;
     };
@@ -53,11 +55,11 @@ Plan plan_of(std::uint64_t seed)
     return plan;
 }
 
-/// In calm some site makes a commit at least this often: the last freeze of the chaos, then a lease
-/// that died with its holder, a member to be missed, a pause between tries that had grown.
+/// Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
+/// whose holder has died, a member that misses merges, and a grown pause between tries.
 constexpr Seconds longest_wait{40 + 40};
 
-/// One whole run: chaos, then calm, then completion. Throws Violation.
+/// One whole run: a time with faults, then without, until complete. Throws Violation.
 void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
 {
     auto const sites = plan.run.sites.size();
@@ -73,40 +75,67 @@ void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
         auto const before = s.store().chain().size();
         bool const changed = s.run_until(s.now() + longest_wait,
                                          [&] { return s.complete() || s.living_count() == 0; });
-        test::hold(changed || s.store().chain().size() > before,
-                   "L1: somebody lives, but no commit was made for too long");
+        test::require(changed || s.store().chain().size() > before,
+                      "L1: a site is alive, but no commit was made for too long");
     }
-    test::hold(s.complete(), "L1: not complete");
+    test::require(s.complete(), "L1: not complete");
     auto const summary = verify(s.store().source());
-    test::hold(summary.has_value(),
-               summary ? "" : "the chain does not verify: " + summary.error().message());
+    test::require(summary.has_value(),
+                  summary ? "" : "the chain is invalid: " + summary.error().message());
     auto const tokens = plan.run.stream_blocks() * plan.run.params.block_tokens;
-    test::hold(summary->tip.totals.tokens == tokens, "tokens are not those of the stream");
+    test::require(summary->tip.totals.tokens == tokens, "tokens differ from those of the stream");
     auto const* model = s.store().payload(summary->tip.model.parts.at(0));
-    test::hold(model != nullptr && *model == test::Tickets(s.store().blocks(), 1),
-               "a block is not in the model exactly once");
+    test::require(model != nullptr && *model == test::Tickets(s.store().blocks(), 1),
+                  "the model does not contain each block exactly once");
 }
 
-std::int64_t count_from_environment(char const* name, std::int64_t fallback)
+/// The seeds to run, `[first, last]`.
+struct Seeds {
+    std::uint64_t first{0};
+    std::uint64_t last{119};
+    bool chosen{false};  ///< by CURTAIL_SEED
+};
+
+Seeds seeds_from_environment()
 {
-    char const* text = std::getenv(name);
-    return text != nullptr ? std::strtoll(text, nullptr, 10) : fallback;
+    if (char const* text = std::getenv("CURTAIL_SEED"); text != nullptr) {
+        char* end = nullptr;
+        auto const first = std::strtoull(text, &end, 10);
+        bool const range = std::string_view(end).starts_with("..");
+        return {first, range ? std::strtoull(end + 2, nullptr, 10) : first, true};
+    }
+    char const* count = std::getenv("CURTAIL_SOAK_SEEDS");
+    if (count == nullptr) return {};
+    return {0, std::max<std::uint64_t>(1, std::strtoull(count, nullptr, 10)) - 1, false};
 }
 
-/// CURTAIL_SOAK_SEEDS=n runs n seeds; CURTAIL_SEED=s runs that one and prints its log.
-TEST(RoundsSimulation, NothingIsLostOrCountedTwiceWhateverHappens)
+/// Opens the seed's log file; closed unless CURTAIL_SIM_LOGS is set.
+std::ofstream open_trace(std::uint64_t seed)
 {
-    auto const only = count_from_environment("CURTAIL_SEED", -1);
-    auto const seeds = only >= 0 ? 1 : count_from_environment("CURTAIL_SOAK_SEEDS", 120);
+    char const* folder = std::getenv("CURTAIL_SIM_LOGS");
+    if (folder == nullptr) return {};
+    std::ofstream file(std::string(folder) + "/" + std::to_string(seed) + ".log");
+    if (!file) throw std::runtime_error(std::string("cannot write into ") + folder);
+    return file;
+}
+
+/// CURTAIL_SOAK_SEEDS=n runs seeds 0 to n - 1. CURTAIL_SEED=s runs that seed and prints its log.
+/// CURTAIL_SEED=a..b runs a range of seeds. With CURTAIL_SIM_LOGS=FOLDER each of them writes every
+/// input and output of every Site to FOLDER/<seed>.log.
+TEST(RoundsSimulation, NoWorkIsLostOrCountedTwiceUnderAnyFaults)
+{
+    auto const seeds = seeds_from_environment();
+    auto const count = seeds.last - seeds.first + 1;
     auto const began = std::chrono::steady_clock::now();
     std::int64_t events = 0;
     std::int64_t commits = 0;
     std::map<std::string, int> states;
-    for (std::int64_t i = 0; i < seeds; ++i) {
-        auto const seed = static_cast<std::uint64_t>(only >= 0 ? only : i);
+    for (auto seed = seeds.first; seed <= seeds.last; ++seed) {
         auto const plan = plan_of(seed);
         Simulator s(plan.run, seed, plan.chaos);
-        s.keep_log(only >= 0);
+        s.keep_log(seeds.chosen && count == 1);
+        auto trace = open_trace(seed);
+        if (trace.is_open()) s.trace_to(&trace);
         std::string failure;
         try {
             simulate(seed, s, plan);
@@ -121,14 +150,14 @@ TEST(RoundsSimulation, NothingIsLostOrCountedTwiceWhateverHappens)
         for (auto const& [state, n] : s.states()) states[state] += n;
     }
     std::chrono::duration<double> const took = std::chrono::steady_clock::now() - began;
-    std::printf("%lld seeds, %lld events, %lld commits in %.1f s\n", static_cast<long long>(seeds),
+    std::printf("%lld seeds, %lld events, %lld commits in %.1f s\n", static_cast<long long>(count),
                 static_cast<long long>(events), static_cast<long long>(commits), took.count());
     for (auto const& [state, n] : states) std::printf("  %s %d\n", state.c_str(), n);
-    if (seeds < 100) return;
+    if (count < 100) return;
     for (auto const* state :
          {"probe", "find", "genesis", "fold", "join", "base", "run", "cut", "publish", "lease",
           "wait", "gather", "merge", "lone", "commit", "adopt", "exited"})
-        EXPECT_GT(states[state], 0) << "never in state " << state;
+        EXPECT_GT(states[state], 0) << "state never reached: " << state;
 }
 
 }  // namespace

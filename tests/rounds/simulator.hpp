@@ -6,28 +6,29 @@
 #include <string>
 #include <vector>
 
-#include "odd_objects.hpp"
+#include "foreign_objects.hpp"
 #include "sim_process.hpp"
 #include "sim_time.hpp"
+#include "sim_trace.hpp"
 
 namespace curtail::rounds::test {
 
-/// What the adversary may do, in shares of the respective event unless said otherwise.
+/// Probabilities of faults, per event of their type unless noted otherwise.
 struct Chaos {
-    double lost_reply{0};    ///< of a create: applied, but nobody knows
-    double lost_request{0};  ///< of a create: not applied, and nobody knows
-    double delayed{0};    ///< of a create: lands at any later time, also after its writer's death
-    double stale_404{0};  ///< of a get, of a delta in a merge, of a model to be loaded
-    double no_answer{0};  ///< of gets, loads, payload stores, merges
-    double spoiled{0};    ///< of stored deltas
-    double refused{0};    ///< of merges: one contribution is refused though it is good
-    double mishaps_per_s{0};  ///< crashes, starts, zombies, freezes, stops, outages of writes and
-                              ///< of headers, odd objects, per second of simulated time
-    double nan{0};            ///< of cuts: values that are not finite
+    double lost_reply{0};    ///< of a create: applied, but the site gets no answer
+    double lost_request{0};  ///< of a create: not applied, and no answer
+    double delayed{0};       ///< of a create: lands later, even after its writer's death
+    double stale_404{0};     ///< of a get, a delta in a merge, a model load
+    double no_answer{0};     ///< of gets, loads, payload stores, merges
+    double spoiled{0};       ///< of stored deltas
+    double refused{0};       ///< of merges: refuses one valid contribution
+    double faults_per_s{0};  ///< crashes, starts, second instances, freezes, stops, outages of
+                             ///< writes and headers, foreign objects; per simulated second
+    double nan{0};           ///< of cuts: values that are not finite
 };
 
-/// Several sites, a store and an adversary in one thread and simulated time. Every choice comes
-/// from one seed.
+/// Several sites, a store and injected faults, in one thread and simulated time. One seed
+/// determines every choice.
 class Simulator : public SimTime {
   public:
     Simulator(RunSpec run, std::uint64_t seed, Chaos chaos)
@@ -47,26 +48,26 @@ class Simulator : public SimTime {
         p->machine = std::make_unique<Site>(config);
         p->trainer = std::make_unique<SimTrainer>(store_.blocks());
         processes_.push_back(p);
-        give(p, Tick{});
+        deliver(p, Tick{});
     }
 
-    /// Runs until `end`, or until `stop` says so. Answers whether it was `stop`.
+    /// Runs until `end` or until `stop` returns true. Returns the last result of `stop`.
     bool run_until(Millis end, std::function<bool()> const& stop)
     {
         do {
             if (stop()) return true;
-        } while (happen(end) && mishap());
+        } while (run_next(end) && maybe_inject_fault());
         skip_to(end);
         return stop();
     }
 
     void set_chaos(Chaos chaos) { chaos_ = chaos; }
-    /// From now on nothing can be written; reads go on.
+    /// Refuses all writes for `duration`; reads still work.
     void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
-    /// Objects that no program of ours writes, under names that one will ask for: the next header
-    /// of a member, living or dead, the next lease.
-    void litter(int kind);
+    /// Adds an object that no program of Curtail writes, under a name that a site will read: the
+    /// next header of a member, alive or dead, or the next lease.
+    void inject(int type);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
         for (auto& p : processes_)
@@ -85,7 +86,7 @@ class Simulator : public SimTime {
                                   pick(0, static_cast<std::int64_t>(list.size()) - 1))];
     }
     [[nodiscard]] std::size_t living_count() const { return living().size(); }
-    /// Living process of a site with the highest id, if any.
+    /// The site's newest living process, or null.
     [[nodiscard]] Site const* site_of(std::size_t index) const
     {
         for (auto it = processes_.rbegin(); it != processes_.rend(); ++it)
@@ -97,10 +98,10 @@ class Simulator : public SimTime {
         for (auto& p : living())
             if (p->site_index == index) {
                 p->stopping = true;
-                give(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
+                deliver(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
             }
     }
-    /// How processes ended by themselves, in order.
+    /// Exits of processes, in order, without kills.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const
     {
@@ -108,6 +109,8 @@ class Simulator : public SimTime {
     }
     [[nodiscard]] SimStore& store() { return store_; }
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
+    /// Writes every input and output of every Site to `trace` from now on.
+    void trace_to(std::ostream* trace) { trace_ = trace; }
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
     [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
@@ -122,7 +125,7 @@ class Simulator : public SimTime {
         return list;
     }
     template <class... Text>
-    void say(P const& p, Text const&... text)
+    void log_line(P const& p, Text const&... text)
     {
         if (!keep_log_) return;
         std::string line =
@@ -132,9 +135,9 @@ class Simulator : public SimTime {
         log_.push_back(line);
     }
 
-    /// Hands one input to a process, in order, now or when it thaws, and carries out what comes
-    /// back.
-    void give(P const& p, Input const& input)
+    /// Delivers one input to a process, in order, now or after its freeze, and carries out the
+    /// outputs.
+    void deliver(P const& p, Input const& input)
     {
         if (p->dead) return;
         if (p->frozen_until > now() || !p->inbox.empty()) {
@@ -145,12 +148,13 @@ class Simulator : public SimTime {
     }
     void handle(P const& p, Input const& input)
     {
-        p->told_to_stop = p->told_to_stop || std::holds_alternative<StopRequested>(input);
+        p->stop_delivered = p->stop_delivered || std::holds_alternative<StopRequested>(input);
         auto const outputs = p->machine->on(MonoTime{now() + p->clock_offset}, input);
+        if (trace_ != nullptr) trace(*trace_, now(), *p, input, outputs);
         ++states_[to_text(p->machine->status().state)];
         for (auto const& output : outputs)
             std::visit([&](auto const& o) { execute(p, o); }, output);
-        p->agree();
+        p->check_against_trainer();
         auto const wake = p->machine->wake();
         if (!wake || wake == p->wake) return;
         p->wake = wake;
@@ -158,36 +162,36 @@ class Simulator : public SimTime {
               [this, p, wake] {
                   if (p->wake != wake) return;
                   p->wake.reset();
-                  give(p, Tick{});
+                  deliver(p, Tick{});
               });
     }
 
     void reply(P const& p, Input input)
     {
-        later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { give(p, input); });
+        later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { deliver(p, input); });
     }
 
     void execute(P const& p, Get const& o)
     {
         later(Millis{pick(1, 60)}, [this, p, o] {
-            p->told_absent[o.name] = false;
-            bool const dark = now() < headers_dark_until_ && o.name.rfind("contrib/", 0) == 0;
-            bool const refused = dark && headers_dark_until_.count() % 2 == 1;
+            p->answered_missing[o.name] = false;
+            bool const dark = now() < headers_unreadable_until_ && o.name.rfind("contrib/", 0) == 0;
+            bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
             if (refused) p->refused_since.try_emplace(o.name, now());
             if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
             if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
             p->refused_since.erase(o.name);
             auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
             if (bytes) return reply(p, Got{o.op, *bytes});
-            p->told_absent[o.name] = true;
+            p->answered_missing[o.name] = true;
             reply(p, Missing{o.op});
         });
     }
     void execute(P const& p, Create const& o)
     {
-        hold(!p->told_to_stop || o.name.rfind("merge/", 0) != 0,
-             "a site that is to leave takes the lease");
-        p->keeps_what_is_announced(o, now() - run_.params.drop_after - run_.params.skew);
+        require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0,
+                "a leaving site takes the lease");
+        p->check_removals(o, now() - run_.params.drop_after - run_.params.skew);
         later(Millis{pick(1, 60)}, [this, p, o] {
             if (now() < full_until_) {
                 ++creates_refused_;
@@ -199,7 +203,7 @@ class Simulator : public SimTime {
                 return reply(p, Unknown{o.op, "time-out"});
             }
             bool const created = store_.create(o.name, o.bytes);
-            if (created) say(p, "created", o.name);
+            if (created) log_line(p, "created", o.name);
             if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
             if (created) reply(p, Created{o.op, Time{now() + Millis{1'700'000'000'000}}});
             else reply(p, Exists{o.op});
@@ -235,14 +239,14 @@ class Simulator : public SimTime {
 
     void execute(P const& p, Merge const& o)
     {
-        hold(!p->told_to_stop, "a site that is to leave begins a merge");
-        p->builds_on_the_tip(o);
+        require(!p->stop_delivered, "a leaving site starts a merge");
+        p->check_merge_base(o);
         later(Millis{pick(50, 800)}, [this, p, o] {
             if (chance(chaos_.no_answer) || now() < full_until_)
                 return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr)
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
             Merged merged{o.op, {}, {}, {}};
             auto result = *theta;
             for (auto const& c : o.include) {
@@ -270,9 +274,9 @@ class Simulator : public SimTime {
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (theta == nullptr || chance(chaos_.stale_404))
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
             p->trainer->load(*theta);
-            give(p, Loaded{o.op});
+            deliver(p, Loaded{o.op});
         });
     }
     void execute(P const& p, Adopt const& o)
@@ -282,7 +286,7 @@ class Simulator : public SimTime {
             auto const* theta = store_.payload(o.model.parts.at(0));
             if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
             if (theta == nullptr || chance(chaos_.stale_404))
-                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "not there"});
+                return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
             p->adopt = {o, *theta};
             if (!p->trainer->stepping()) boundary(p);
         });
@@ -300,31 +304,31 @@ class Simulator : public SimTime {
     void execute(P const& p, Discard const&) { p->trainer->discard(); }
     void execute(P const& p, Delete const& o)
     {
-        say(p, "deletes", o.name);
+        log_line(p, "deletes", o.name);
         later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
     }
     void execute(P const& p, Note const& o)
     {
         ++notes_[o.type];
-        say(p, o.type, json::to_string(o.details));
+        log_line(p, o.type, json::to_string(o.details));
     }
     void execute(P const& p, Exit const& o)
     {
         exits_.push_back(o);
-        bool const sick = o.code == ExitCode::data && p->nan_cuts >= 3;
-        bool const robbed =
+        bool const not_finite = o.code == ExitCode::data && p->nan_cuts >= 3;
+        bool const name_taken =
             o.code == ExitCode::protocol &&
-            std::any_of(littered_.begin(), littered_.end(), [&](std::string const& name) {
+            std::any_of(injected_.begin(), injected_.end(), [&](std::string const& name) {
                 return o.error->message().find(name) != std::string::npos;
             });
-        bool const fine = o.code == ExitCode::ok || sick || robbed ||
+        bool const fine = o.code == ExitCode::ok || not_finite || name_taken ||
                           (p->stopping && o.code == ExitCode::unavailable);
-        hold(fine, "a site gave up: " + (o.error ? o.error->message() : "without error"));
-        say(p, "exit");
+        require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
+        log_line(p, "exit");
         p->dead = true;
     }
 
-    /// What the trainer was asked to do at the next step boundary.
+    /// Carries out the trainer's orders for a step boundary.
     void boundary(P const& p)
     {
         if (p->cut) {
@@ -334,11 +338,11 @@ class Simulator : public SimTime {
                 ready.nonfinite = {1};
                 ++p->nan_cuts;
             }
-            give(p, ready);
+            deliver(p, ready);
         } else if (p->adopt) {
             auto const [adopt, theta] = *std::exchange(p->adopt, {});
             p->trainer->adopt(adopt, theta);
-            give(p, Adopted{adopt.op});
+            deliver(p, Adopted{adopt.op});
         }
     }
     void step(P const& p)
@@ -346,54 +350,59 @@ class Simulator : public SimTime {
         if (p->cut || p->adopt || !p->trainer->begin_step(pick(1, 2))) return;
         auto const takes =
             Millis{static_cast<std::int64_t>(400 * speed_[p->site_index] * uniform(0.7, 1.4))};
-        later(takes, [this, p, takes, life = p->trainer->life()] { end_step(p, takes, life); });
+        later(takes, [this, p, takes, instance = p->trainer->instance()] {
+            end_step(p, takes, instance);
+        });
     }
-    void end_step(P const& p, Millis takes, int life)
+    void end_step(P const& p, Millis takes, int instance)
     {
-        if (p->dead || life != p->trainer->life()) return;
+        if (p->dead || instance != p->trainer->instance()) return;
         if (p->frozen_until > now())
-            return later(p->frozen_until - now(), [=, this] { end_step(p, takes, life); });
+            return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
         Stepped const stepped{p->trainer->end_step(), takes};
-        give(p, stepped);
+        deliver(p, stepped);
         boundary(p);
         step(p);
     }
 
-    /// Of the adversary, or none; true.
-    bool mishap()
+    /// Always true.
+    bool maybe_inject_fault()
     {
-        auto const elapsed = now() - last_mishap_check_;
-        last_mishap_check_ = now();
-        if (chance(chaos_.mishaps_per_s * static_cast<double>(elapsed.count()) / 1000)) do_harm();
+        auto const elapsed = now() - last_fault_check_;
+        last_fault_check_ = now();
+        if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000))
+            inject_fault();
         return true;
     }
-    void do_harm()
+    void inject_fault()
     {
         auto const list = living();
-        auto const kind = pick(0, 13);
-        if (kind == 10) return fill_store(Millis{pick(1'000, 20'000)});
-        if (kind == 13) {
-            headers_dark_until_ = now() + Millis{pick(1'000, 20'000)};
+        auto const fault = pick(0, 13);
+        if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
+        if (fault == 13) {
+            headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
             return;
         }
-        if (kind > 10)
-            return litter(static_cast<int>(pick(0, odd_header_kinds + odd_lease_kinds - 1)));
-        if (list.empty() || kind <= 2)
+        if (fault > 10)
+            return inject(
+                static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
+        if (list.empty() || fault <= 2)
             return start(static_cast<std::size_t>(
                 pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
         auto const& p =
             list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
-        if (kind <= 5) {
-            say(p, "is killed");
+        if (fault <= 5) {
+            log_line(p, "is killed");
             p->dead = true;
-        } else if (kind <= 7) {
-            p->frozen_until = now() + Millis{pick(100, kind == 6 ? 4'000 : 40'000)};
-            say(p, "freezes");
+        } else if (fault <= 7) {
+            p->frozen_until = now() + Millis{pick(100, fault == 6 ? 4'000 : 40'000)};
+            log_line(p, "freezes");
             later(p->frozen_until - now(), [this, p] { thaw(p); });
         } else {
             p->stopping = true;
-            say(p, "is asked to stop");
-            give(p, StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
+            log_line(p, "receives a stop request");
+            deliver(p,
+                    StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
         }
     }
     void thaw(P const& p)
@@ -406,27 +415,28 @@ class Simulator : public SimTime {
     SimStore store_;
     Chaos chaos_;
     std::vector<double> speed_;
-    Millis last_mishap_check_{0};
+    Millis last_fault_check_{0};
     Millis full_until_{0};
-    Millis headers_dark_until_{0};  ///< no get of one is answered; refused if odd
+    Millis headers_unreadable_until_{0};  ///< gets of headers fail; an odd time: refused
     int creates_refused_{0};
-    std::set<std::string> littered_;  ///< headers that no site wrote
+    std::set<std::string> injected_;  ///< names of foreign headers
     std::vector<Exit> exits_;
     std::vector<P> processes_;
+    std::ostream* trace_{nullptr};
     bool keep_log_{false};
     std::vector<std::string> log_;
     std::map<std::string, int> notes_;
     std::map<std::string, int> states_;
 };
 
-inline void Simulator::litter(int kind)
+inline void Simulator::inject(int type)
 {
     if (store_.chain().empty() || store_.chain().back().complete) return;
     auto const& tip = store_.chain().back();
-    if (kind >= odd_header_kinds) {
+    if (type >= foreign_header_types) {
         std::int64_t k = 1;
         while (store_.get(lease_name(tip.round, k))) ++k;
-        store_.create(lease_name(tip.round, k), odd_lease(k, kind - odd_header_kinds));
+        store_.create(lease_name(tip.round, k), foreign_lease(k, type - foreign_header_types));
         return;
     }
     std::vector<Member> open;
@@ -436,8 +446,8 @@ inline void Simulator::litter(int kind)
     auto const& m =
         open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
     auto const name = header_name(m.id, m.seq.next());
-    littered_.insert(name);
-    store_.litter(name, odd_header(run_, tip, m, kind));
+    injected_.insert(name);
+    store_.inject(name, foreign_header(run_, tip, m, type));
 }
 
 }  // namespace curtail::rounds::test

@@ -4,21 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "by_hand.hpp"
 #include "fixtures.hpp"
+#include "scripted_site.hpp"
 #include "simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::ByHand;
+using test::ScriptedSite;
 using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
 Result<ChainSummary> summary_of(Simulator& s) { return verify(s.store().source()); }
 
-TEST(Site, AloneCommitsItsOwnWeightsWithoutLeaseAndHeaders)
+TEST(Site, ALoneSiteCommitsItsOwnWeightsWithoutLeaseAndHeaders)
 {
     Simulator s(small_run(60, {{"A"}}), 1, {});
     s.start(0);
@@ -32,14 +32,14 @@ TEST(Site, AloneCommitsItsOwnWeightsWithoutLeaseAndHeaders)
             << entry.first;
 }
 
-TEST(Site, SeveralAverageInEveryRound)
+TEST(Site, SeveralSitesAverageInEveryRound)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}, {"C"}}), 2, {});
     for (std::size_t i = 0; i < 3; ++i) s.start(i);
     s.run_until(Seconds{90}, [] { return false; });
     auto const v = summary_of(s);
     ASSERT_TRUE(v) << v.error().message();
-    EXPECT_GE(v->averaged, 14) << "a round is 3 s and a merge";
+    EXPECT_GE(v->averaged, 14) << "a round takes 3 s plus the merge";
     EXPECT_LE(v->merges - v->averaged, 2);
     auto const& last = s.store().chain();
     int with_all = 0, merges = 0;
@@ -51,10 +51,10 @@ TEST(Site, SeveralAverageInEveryRound)
         ++merges;
         if (fresh.size() == 3) ++with_all;
     }
-    EXPECT_EQ(with_all, merges) << "live members are included fresh in each round";
+    EXPECT_EQ(with_all, merges) << "each round must include fresh work of all live members";
 }
 
-TEST(Site, AJoinerBesideALoneSiteBeginsFromItsNextCommit)
+TEST(Site, AJoinerStartsFromTheLoneSitesNextCommit)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 3, {});
     s.start(0);
@@ -70,7 +70,7 @@ TEST(Site, AJoinerBesideALoneSiteBeginsFromItsNextCommit)
     EXPECT_TRUE(s.store().chain().back().decided.at(0).inlined);
 }
 
-TEST(Site, AskedToStopItContributesAndExits)
+TEST(Site, AStoppedSiteContributesAndExits)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 4, {});
     s.start(0);
@@ -88,7 +88,7 @@ TEST(Site, AskedToStopItContributesAndExits)
     EXPECT_EQ(summary_of(s)->refused, 0);
 }
 
-TEST(Site, AfterAllHaveLeftAStarterFoldsTheirWorkBeforeItTrains)
+TEST(Site, AStarterFoldsPendingWorkOfDeadSitesBeforeItTrains)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 5, {});
     s.start(0);
@@ -116,11 +116,11 @@ TEST(Site, AfterAllHaveLeftAStarterFoldsTheirWorkBeforeItTrains)
     EXPECT_EQ(fold.decided.size(), 2U);
     EXPECT_TRUE(fold.members.empty());
     EXPECT_EQ(member_parts(fold.by.member).admitted, CommitNumber{0})
-        << "by a process that is no member";
+        << "must be written by a process that is no member";
     EXPECT_EQ(s.store().chain().back().members.size(), 1U);
 }
 
-TEST(Site, AKilledSitesBlocksAreTrainedByTheOther)
+TEST(Site, AnotherSiteTrainsTheBlocksOfAKilledOne)
 {
     Simulator s(small_run(60, {{"A"}, {"B"}}), 6, {});
     s.start(0);
@@ -134,7 +134,7 @@ TEST(Site, AKilledSitesBlocksAreTrainedByTheOther)
     EXPECT_TRUE(silent);
 }
 
-TEST(Site, ANewLifeTakesThePlaceOfTheOldAtOnce)
+TEST(Site, ANewInstanceReplacesTheOldOneAtOnce)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 7, {});
     s.start(0);
@@ -143,7 +143,7 @@ TEST(Site, ANewLifeTakesThePlaceOfTheOldAtOnce)
     auto const old = *s.site_of(0)->status().member;
     s.start(0);
     ASSERT_TRUE(s.run_until(s.now() + Seconds{30}, [&] { return s.living_count() == 2; }))
-        << "the older life exits";
+        << "the older instance must exit";
     auto const succeeded = [&] {
         for (auto const& c : s.store().chain())
             for (auto const& r : c.removed)
@@ -155,16 +155,16 @@ TEST(Site, ANewLifeTakesThePlaceOfTheOldAtOnce)
     EXPECT_TRUE(s.run_until(s.now() + Seconds{30}, succeeded));
 }
 
-TEST_F(ByHand, AStoreThatMakesANameTwiceIsNotUsed)
+TEST_F(ScriptedSite, AStoreThatCreatesANameTwiceIsRejected)
 {
-    lies = true;
+    creates_twice = true;
     auto const error = exit_error(serve(Tick{}));
     EXPECT_EQ(error.code, ExitCode::protocol);
     EXPECT_THAT(error.message(), HasSubstr("creates only if absent"));
     EXPECT_FALSE(objects.contains("run.json"));
 }
 
-TEST_F(ByHand, AnotherConfigurationIsRefused)
+TEST_F(ScriptedSite, ADifferentConfigurationIsRefused)
 {
     auto other = run;
     other.seed = 99;
@@ -174,7 +174,7 @@ TEST_F(ByHand, AnotherConfigurationIsRefused)
     EXPECT_THAT(error.message(), HasSubstr("seed"));
 }
 
-TEST_F(ByHand, TheFirstMakesTheRunAndJoinsIt)
+TEST_F(ScriptedSite, TheFirstSiteCreatesTheRunAndJoinsIt)
 {
     auto const outputs = serve(Tick{});
     ASSERT_TRUE(std::holds_alternative<LoadModel>(outputs.back()));
@@ -182,10 +182,10 @@ TEST_F(ByHand, TheFirstMakesTheRunAndJoinsIt)
     EXPECT_TRUE(objects.contains("commits/00000002.json"));
     EXPECT_EQ(site.status().state, State::base);
     EXPECT_EQ(site.status().member, (MemberId{"A.00000011.2"}));
-    EXPECT_EQ(site.status().held.count(), 1) << "rate not known: one quantum";
+    EXPECT_EQ(site.status().held.count(), 1) << "unknown rate: one quantum";
 }
 
-TEST_F(ByHand, AnEditedRecordStopsItWithNumberAndRule)
+TEST_F(ScriptedSite, AnEditedRecordIsReportedWithNumberAndRule)
 {
     (void)serve(Tick{});
     auto const bytes = objects.at("commits/00000002.json");
@@ -202,29 +202,29 @@ TEST_F(ByHand, AnEditedRecordStopsItWithNumberAndRule)
     EXPECT_THAT(error.message(), HasSubstr("done must grow by the included ranges"));
 }
 
-TEST_F(ByHand, AModelThatTheStoreLostIsAnErrorThatNamesTheCommit)
+TEST_F(ScriptedSite, ALostModelIsReportedWithItsCommit)
 {
     auto outputs = serve(Tick{});
     for (int i = 0; i < 100 && !site.exited(); ++i) {
         auto const* load = std::get_if<LoadModel>(&outputs.back());
         ASSERT_NE(load, nullptr);
-        outputs = serve(Corrupt{load->op, load->model.parts[0].name, "there is no such object"});
+        outputs = serve(Corrupt{load->op, load->model.parts[0].name, "the object is missing"});
     }
     auto const error = exit_error(outputs);
     EXPECT_EQ(error.code, ExitCode::data);
     EXPECT_THAT(error.message(), HasSubstr("model of commit 2"));
 }
 
-TEST_F(ByHand, AnAnswerToNothingIsADefect)
+TEST_F(ScriptedSite, AnAnswerWithoutQuestionThrows)
 {
     EXPECT_THROW((void)site.on(now, Missing{7}), std::logic_error);
     auto const outputs = site.on(now, Tick{});
     auto const op = std::get<Create>(outputs.back()).op;
     EXPECT_THROW((void)site.on(now, Missing{op}), std::logic_error)
-        << "a create is not answered so";
+        << "Missing does not answer a create";
 }
 
-TEST_F(ByHand, StoppedBeforeItJoinedItJustExits)
+TEST_F(ScriptedSite, ASiteStoppedBeforeItJoinsJustExits)
 {
     (void)site.on(now, Tick{});
     EXPECT_TRUE(site.on(now, StopRequested{now + Seconds{5}}).empty());
@@ -234,7 +234,7 @@ TEST_F(ByHand, StoppedBeforeItJoinedItJustExits)
     EXPECT_EQ(std::get<Exit>(last.back()).code, ExitCode::ok);
 }
 
-TEST_F(ByHand, WorkThatIsNotFiniteIsAnnouncedWithoutPayloadAndRefused)
+TEST_F(ScriptedSite, NonFiniteWorkIsAnnouncedWithoutPayloadAndRefused)
 {
     auto outputs = serve(Tick{});
     outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
@@ -243,7 +243,7 @@ TEST_F(ByHand, WorkThatIsNotFiniteIsAnnouncedWithoutPayloadAndRefused)
     auto const cut = std::get<Cut>(outputs.back());
     EXPECT_TRUE(cut.leaving);
     EXPECT_TRUE(site.on(now, Stepped{held, FractionalSeconds{1}}).empty())
-        << "the step in progress is finished first";
+        << "the step in progress must finish first";
     outputs = serve(CutReady{cut.op, held, 1, {1.0}, {3}});
     ASSERT_TRUE(site.exited());
     auto const name = header_name(MemberId{"A.00000011.2"}, {1});

@@ -14,7 +14,7 @@ using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-/// A finished run of two sites, with averaged and lone merges and a site that left.
+/// A complete run of two sites with averaged and lone merges; one site has left.
 class FinishedRun : public testing::Test {
   protected:
     FinishedRun()
@@ -33,7 +33,7 @@ class FinishedRun : public testing::Test {
     std::unique_ptr<Simulator> s;
 };
 
-TEST_F(FinishedRun, IsSummedUp)
+TEST_F(FinishedRun, IsSummarized)
 {
     auto const v = verify(s->store().source());
     ASSERT_TRUE(v) << v.error().message();
@@ -52,7 +52,7 @@ TEST_F(FinishedRun, IsSummedUp)
     EXPECT_EQ(chain->back(), v->tip);
 }
 
-TEST_F(FinishedRun, OldModelsAndDeltasAreGone)
+TEST_F(FinishedRun, OldModelsAndDeltasAreDeleted)
 {
     auto const newest = s->store().chain().back().round.value;
     int models = 0;
@@ -63,10 +63,10 @@ TEST_F(FinishedRun, OldModelsAndDeltasAreGone)
                 EXPECT_GE(std::stoll(name.substr(7)), newest - 3) << name;
             }
     }
-    EXPECT_LE(models, 3) << "the two that are kept and one whose turn comes with the next merge";
+    EXPECT_LE(models, 3) << "the two kept ones and one that the next merge deletes";
 }
 
-TEST_F(FinishedRun, AnyFlippedByteOfARecordFailsIt)
+TEST_F(FinishedRun, AnyFlippedBitOfARecordFails)
 {
     std::mt19937_64 random(1);
     for (auto& [name, bytes] : s->store().small()) {
@@ -82,7 +82,7 @@ TEST_F(FinishedRun, AnyFlippedByteOfARecordFailsIt)
     EXPECT_TRUE(verify(s->store().source()));
 }
 
-TEST_F(FinishedRun, AnyOtherPayloadFailsIt)
+TEST_F(FinishedRun, AnyChangedPayloadFails)
 {
     std::vector<std::string> names;
     for (auto const& entry : s->store().payloads()) names.push_back(entry.first);
@@ -97,8 +97,8 @@ TEST_F(FinishedRun, AnyOtherPayloadFailsIt)
     EXPECT_TRUE(verify(s->store().source()));
 }
 
-/// Changes the header of the first included contribution, and everything above it so that all
-/// digests are right again; its name.
+/// Changes the header of the first included contribution and updates all later digests. Returns the
+/// header's name.
 std::string forge(std::map<std::string, std::string>& small,
                   std::function<void(Header&)> const& change)
 {
@@ -125,7 +125,7 @@ std::string forge(std::map<std::string, std::string>& small,
     return forged;
 }
 
-TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFailsIt)
+TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFails)
 {
     auto& small = s->store().small();
     auto const good = small;
@@ -149,7 +149,7 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFailsIt)
     }
 }
 
-TEST_F(FinishedRun, MissingModelOrHeaderFailsIt)
+TEST_F(FinishedRun, AMissingModelOrHeaderFails)
 {
     auto& small = s->store().small();
     auto const header = std::find_if(small.begin(), small.end(), [](auto const& e) {
@@ -164,14 +164,14 @@ TEST_F(FinishedRun, MissingModelOrHeaderFailsIt)
     source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> {
         return std::nullopt;
     };
-    EXPECT_THAT(verify(source).error().message(), HasSubstr("is not there"));
+    EXPECT_THAT(verify(source).error().message(), HasSubstr("is missing"));
     source.payload = [](std::string const&) -> Result<std::optional<PayloadFacts>> {
         return fail(ExitCode::io, "cannot read", "disk");
     };
     EXPECT_EQ(verify(source).error().code, ExitCode::io);
 }
 
-TEST(Verify, AnEmptyStoreIsNotARun)
+TEST(Verify, AnEmptyStoreFails)
 {
     test::SimStore const store(small_run());
     auto const v = verify(store.source());

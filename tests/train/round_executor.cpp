@@ -38,7 +38,7 @@ class Executor : public testing::Test {
         rounds::Merge merge;
         merge.op = op;
         merge.model = {round, {model}};
-        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Kind::nesterov, {*momentum}};
+        if (momentum) merge.outer = rounds::OuterRef{rounds::Outer::Type::nesterov, {*momentum}};
         merge.include = {
             {member,
              seq,

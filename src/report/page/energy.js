@@ -1,94 +1,165 @@
 // SPDX-License-Identifier: Apache-2.0
-panel('energy', 4, 'Where energy and carbon went', 'Which site, which state, which hours?', whyNoEnergy(), (body, ctl) => {
-    const left = h('div', {}, h('h3', {}, 'Cumulative energy, kWh')), right = h('div', {}, h('h3', {}, 'Cumulative CO₂, kg'));
-    const shown = {alwaysOn: false};
-    body.append(energyLegend(), readout(), h('div', {class: 'two'}, left, right));
-    const both = [energyChart(left, ENERGY, shown), energyChart(right, CARBON, shown)];
-    if (D.energy.cumulative.always_on) ctl.append(alwaysOnSwitch(shown, both));
-    add(body, energyTable(), energyNote(), zeroNote());
-});
+// Panel: energy and carbon by site, state and time.
+import {commonValue, data, POWERED_GROUPS, sites, sumOrNull, whyCarbonUnknown} from './data.js';
+import {
+    add,
+    byId,
+    caption,
+    h,
+    lineSample,
+    note,
+    segmentedControl,
+    siteDot,
+    siteSwatch
+} from './elements.js';
+import {addEnergyChart, CARBON, ENERGY} from './energy_chart.js';
+import {boundMark, keepUnits, number, percent} from './format.js';
+import {addPanel} from './panel.js';
+import {markedUnit, sourceMark} from './provenance.js';
+import {readout} from './readout.js';
 
-function whyNoEnergy() { return D.energy ? null : 'No site has held devices yet, so nothing was drawn.'; }
-
-function alwaysOnSwitch(shown, both) {
-    return seg('emode', [['run', 'This run'], ['cmp', 'With always-on']], 'run', value => {
-        shown.alwaysOn = value === 'cmp';
-        $('aoleg').hidden = !shown.alwaysOn;
-        both.forEach(c => c.draw());
+export function addEnergy() {
+    addPanel({
+        id: 'energy',
+        number: 4,
+        title: 'Where energy and carbon went',
+        link: 'Energy',
+        question: 'Which site, which state, which hours?',
+        why: data.energy ? null : 'No site has held devices yet, so nothing was drawn.',
+        build: buildEnergy
     });
 }
 
-function energyLegend() {
-    const line = h('span', {class: 'ln', style: 'border-color:var(--muted);border-top-style:dashed'});
-    return h(
-        'ul', {class: 'legend'}, sites.map(s => h('li', {}, h('span', {class: 'sw', style: 'background:' + siteColor(s)}), s.label)),
-        h('li', {id: 'aoleg', hidden: true}, line, 'one site, always on'));
+function buildEnergy(body, controls) {
+    const left = h('div', {}, h('h3', {}, 'Cumulative energy, kWh'));
+    const right = h('div', {}, h('h3', {}, 'Cumulative CO₂, kg'));
+    const shown = {alwaysOn: false};
+    body.append(legend(), readout(), h('div', {class: 'two'}, left, right));
+    const charts = [addEnergyChart(left, ENERGY, shown), addEnergyChart(right, CARBON, shown)];
+    if (data.energy.cumulative.always_on) controls.append(alwaysOnSwitch(shown, charts));
+    add(body, energyTable(), energyNote(), zeroNote());
 }
+
+function alwaysOnSwitch(shown, charts) {
+    const options = [['run', 'This run'], ['cmp', 'With always-on']];
+    return segmentedControl('emode', options, 'run', value => {
+        shown.alwaysOn = value === 'cmp';
+        byId('aoleg').hidden = !shown.alwaysOn;
+        charts.forEach(c => c.draw());
+    });
+}
+
+function legend() {
+    const line = lineSample('border-color:var(--muted);border-top-style:dashed');
+    const alwaysOn = h('li', {id: 'aoleg', hidden: true}, line, 'one site, always on');
+    const entry = s => h('li', {}, siteSwatch(s), s.label);
+    return h('ul', {class: 'legend'}, sites.map(entry), alwaysOn);
+}
+
+const totalOf = (bySite, ids) => sumOrNull(ids.map(id => bySite[id]));
+const allSites = () => sites.map(s => s.id);
 
 // Energy and carbon by site and state. Columns that are 0 in every row are left out.
 function energyTable() {
-    const E = D.energy;
-    const states = ['training', 'starting', 'exchange', 'draining', 'idle'].filter(state => sites.some(s => E.kwh[s.id][state] > 0));
-    const columns = {states, windows: !!E.window_kwh, unknown: Object.values(E.unknown_kwh || {}).some(kwh => kwh > 0)};
-    const rows = sites.map(s => energyRow(columns, [dot(s), s.label], [s.id]));
-    const all = energyRow(columns, 'All sites', sites.map(s => s.id));
+    const {kwh, window_kwh: windowKwh, unknown_kwh: unknownKwh} = data.energy;
+    const columns = {
+        states: POWERED_GROUPS.filter(state => sites.some(s => kwh[s.id][state] > 0)),
+        windows: !!windowKwh,
+        unknown: Object.values(unknownKwh || {}).some(value => value > 0)
+    };
+    const rows = sites.map(s => energyRow(columns, [siteDot(s), s.label], [s.id]));
+    const total = energyRow(columns, 'All sites', allSites());
     return h(
         'div', {class: 'scroll', style: 'margin-top:8px'},
-        h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Energy and CO2 by site and state'), energyHead(columns), h('tbody', {}, rows),
-          h('tfoot', {}, all)));
+        h('table', {class: 't'}, caption('Energy and CO2 by site and state'), energyHead(columns),
+          h('tbody', {}, rows), h('tfoot', {}, total)));
 }
 
+const GROUP_STYLE = 'text-align:left;border-bottom:0';
+
 function energyHead({states, windows, unknown}) {
-    const group = (span, title, key) =>
-        h('th', {colspan: span, scope: 'colgroup', style: 'text-align:left;border-bottom:0'}, title, sourceMark(key));
+    const group = (colspan, title, key) => {
+        const unit = markedUnit(title, key);
+        return h('th', {colspan, scope: 'colgroup', style: GROUP_STYLE}, unit, sourceMark(key));
+    };
     const heading = title => h('th', {scope: 'col'}, title);
     const ofStates = () => states.map(state => heading(state[0].toUpperCase() + state.slice(1)));
     return h(
         'thead', {},
         h('tr', {}, h('th', {class: 'l', rowspan: 2, scope: 'col'}, 'Site'),
-          group(states.length + 2 + windows + unknown, markedUnit('Energy, kWh', 'energy'), 'energy'),
-          group(states.length + 3, markedUnit('CO₂, g', 'co2'), 'co2')),
-        h('tr', {}, ofStates(), ['Total', 'Curtailed'].map(heading), windows && heading('In windows'), unknown && heading('Unknown'),
-          ofStates(), ['Total', 'Above', 'g/kWh'].map(heading)));
+          group(states.length + 2 + windows + unknown, 'Energy, kWh', 'energy'),
+          group(states.length + 3, 'CO₂, g', 'co2')),
+        h('tr', {}, ofStates(), ['Total', 'Curtailed'].map(heading),
+          windows && heading('In windows'), unknown && heading('Unknown'), ofStates(),
+          ['Total', 'Above', 'g/kWh'].map(heading)));
 }
 
-// A row for the sum of the sites `ids`; a sum of which a part is not known is a dash.
-function energyRow({states, windows, unknown}, name, ids) {
-    const E = D.energy;
-    const total = bySite => sumOrNull(ids.map(id => bySite[id]));
-    const ofState = (bySite, state) => sumOrNull(ids.map(id => bySite[id][state]));
-    const faintZero = (x, digits) => h('td', {class: x ? null : 'z'}, x == null ? '–' : x ? N(x, digits) : '0');
-    const cell = text => h('td', {}, text);
-    const kwh = total(E.total_kwh), grams = total(E.total_g), inside = total(E.inside_kwh), unknownKwh = total(E.unknown_kwh || {});
-    const share = (part, of) => pct(of > 0 && part != null ? part / of : null);
-    const intensity = kwh > unknownKwh && grams != null ? grams / (kwh - unknownKwh) : null;
-    const mark = grams == null ? '' : least(kwh, unknownKwh);
-    return h(
-        'tr', {}, h('td', {class: 'l'}, name), states.map(state => faintZero(ofState(E.kwh, state), state === 'training' ? 2 : 3)),
-        cell(h('b', {}, N(kwh, 2))), cell(share(inside, kwh - unknownKwh)), windows && cell(share(total(E.window_kwh), kwh)),
-        unknown && faintZero(unknownKwh, 2), states.map(state => faintZero(ofState(E.g, state), 1)), cell(h('b', {}, mark, N(grams, 1))),
-        faintZero(total(E.outside_g), 1), cell(N(intensity, 1)));
+// A row for the sum of the sites `ids`. An unknown part makes its sum a dash.
+function energyRow(columns, name, ids) {
+    const energy = energyCells(columns, ids), carbon = carbonCells(columns, ids);
+    return h('tr', {}, h('td', {class: 'l'}, name), energy, carbon);
+}
+
+const cell = (...content) => h('td', {}, ...content);
+// A zero is faint.
+const valueCell = (x, digits) =>
+    h('td', {class: x ? null : 'z'},
+      x == null ? '–' :
+          x     ? number(x, digits) :
+                  '0');
+const stateTotal = (bySite, ids, state) => sumOrNull(ids.map(id => bySite[id][state]));
+
+function energyCells({states, windows, unknown}, ids) {
+    const E = data.energy;
+    const kwh = totalOf(E.total_kwh, ids), unknownKwh = totalOf(E.unknown_kwh || {}, ids);
+    const share = (part, of) => percent(of > 0 && part != null ? part / of : null);
+    const digits = state => state === 'training' ? 2 : 3;
+    return [
+        states.map(state => valueCell(stateTotal(E.kwh, ids, state), digits(state))),
+        cell(h('b', {}, number(kwh, 2))),
+        cell(share(totalOf(E.inside_kwh, ids), kwh - unknownKwh)),
+        windows && cell(share(totalOf(E.window_kwh, ids), kwh)),
+        unknown && valueCell(unknownKwh, 2),
+    ];
+}
+
+function carbonCells({states}, ids) {
+    const E = data.energy;
+    const kwh = totalOf(E.total_kwh, ids), unknownKwh = totalOf(E.unknown_kwh || {}, ids);
+    const grams = totalOf(E.total_g, ids);
+    const knownKwh = kwh - unknownKwh;
+    const intensity = kwh > unknownKwh && grams != null ? grams / knownKwh : null;
+    const mark = grams == null ? '' : boundMark(kwh, unknownKwh);
+    return [
+        states.map(state => valueCell(stateTotal(E.g, ids, state), 1)),
+        cell(h('b', {}, mark, number(grams, 1))),
+        valueCell(totalOf(E.outside_g, ids), 1),
+        cell(number(intensity, 1)),
+    ];
 }
 
 function energyNote() {
-    const E = D.energy;
-    const total = bySite => sumOrNull(sites.map(s => bySite[s.id]));
-    const threshold = common('close_above', 'its threshold', 'g/kWh');
-    const bands = `Bands in the CO₂ chart are closing delays: the site still trains although intensity is above ${threshold}.`;
-    const curtailed = '“Curtailed” is the share of energy drawn below the threshold, of what is drawn at known intensity';
-    const grams = total(E.total_g);
-    const above = grams == null ? `. CO₂ is not known: ${carbonUnknown()}.` :
-                                  `, “above” all CO₂ from energy drawn at or above it: ${N(total(E.outside_g), 1)} of ${N(grams, 1)} g.`;
-    return h('p', {class: 'note'}, unbroken(bands + ' ' + curtailed + above));
+    const E = data.energy;
+    const threshold = commonValue('close_above', 'its threshold', 'g/kWh');
+    const bands = 'Bands in the CO₂ chart are closing delays: ' +
+        `the site still trains although intensity is above ${threshold}.`;
+    const curtailed = '“Curtailed” is the share of energy drawn below the threshold, ' +
+        'of what is drawn at known intensity';
+    const grams = totalOf(E.total_g, allSites()), above = totalOf(E.outside_g, allSites());
+    const carbon = grams == null ? `. CO₂ is not known: ${whyCarbonUnknown()}.` :
+                                   ', “above” all CO₂ from energy drawn at or above it: ' +
+            `${number(above, 1)} of ${number(grams, 1)} g.`;
+    return note(keepUnits(bands + ' ' + curtailed + carbon));
 }
 
-// Sites that look as if their carbon were missing.
+// Explains sites whose carbon could look as if it were missing.
 function zeroNote() {
-    const E = D.energy, unknown = E.unknown_kwh || {};
-    const zero = sites.filter(s => E.total_kwh[s.id] > 0 && E.total_g[s.id] === 0 && !(unknown[s.id] > 0));
+    const {total_kwh: kwh, total_g: grams, unknown_kwh: unknown} = data.energy;
+    const isZero = s => kwh[s.id] > 0 && grams[s.id] === 0 && !((unknown || {})[s.id] > 0);
+    const zero = sites.filter(isZero);
     if (!zero.length) return null;
-    const names = zero.map(s => s.label).join(', ');
-    return h(
-        'p', {class: 'note'},
-        names + ': 0 g is the signal\'s own value, 0 gCO₂/kWh at every sample while the site drew power; it is not missing data.');
+    return note(
+        zero.map(s => s.label).join(', ') +
+        ': 0 g is the signal\'s own value, 0 gCO₂/kWh at every sample while the site drew power; ' +
+        'it is not missing data.');
 }

@@ -1,76 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
-panel('events', 7, 'Events', 'What happened, in order?', whyNoEvents(), body => {
+// Panel: the run's events, with filters.
+import {data, siteById, siteLabel, sites} from './data.js';
+import {caption, h, note, siteDot} from './elements.js';
+import {number, severalDays, timeOf, timestamp} from './format.js';
+import {addPanel} from './panel.js';
+
+export function addEvents() {
+    addPanel({
+        id: 'events',
+        number: 7,
+        title: 'Events',
+        question: 'What happened, in order?',
+        why: data.events.length ? null : 'The run has logged no event yet.',
+        build: buildEvents
+    });
+}
+
+function buildEvents(body) {
     const filter = {text: '', site: '', types: new Set(), most: 500};
     const list = h('tbody'), count = h('span', {class: 'count', 'aria-live': 'polite'});
-    const rows = D.events.map(e => ({e, text: eventText(e)}));
-    const show = () => showEvents(rows, filter, list, count, show);
-    body.append(eventFilters(filter, count, show), eventTable(list));
-    if (D.events_left_out) body.append(leftOutNote());
+    const rows = data.events.map(event => ({event, text: searchText(event)}));
+    const show = () => {
+        const found = rows.filter(row => matches(row, filter));
+        fillEvents(list, found, filter, show);
+        count.textContent = countText(found.length);
+    };
+    body.append(filterControls(filter, count, show), eventTable(list));
+    if (data.events_left_out) body.append(leftOutNote());
     show();
-});
+}
 
-function whyNoEvents() { return D.events.length ? null : 'The run has logged no event yet.'; }
+// The text that the text filter searches.
+function searchText([, type, round, id, details]) {
+    const roundText = round == null ? '' : 'round ' + round;
+    const parts = [type, roundText, id || '', id ? siteLabel(id) : '', details];
+    return parts.join(' ').toLowerCase();
+}
 
-// What the text filter looks into.
-function eventText([, type, round, id, details]) {
-    const words = [type, round == null ? '' : 'round ' + round, id || '', id ? label(id) : '', details];
-    return words.join(' ').toLowerCase();
+function matches({event: [, type, , id], text}, filter) {
+    return (!filter.text || text.includes(filter.text)) && (!filter.site || id === filter.site) &&
+        (!filter.types.size || filter.types.has(type));
+}
+
+// Makes each row when it is first shown.
+function fillEvents(list, found, filter, show) {
+    const line = content => h('tr', {}, h('td', {class: 'l', colspan: 6}, content));
+    const onclick = () => {
+        filter.most = Infinity;
+        show();
+    };
+    const rowOf = row => row.element = row.element || eventRow(row.event);
+    list.replaceChildren(...found.slice(0, filter.most).map(rowOf));
+    if (found.length > filter.most)
+        list.append(line(h('button', {class: 'btn', onclick}, 'Show all ' + number(found.length))));
+    if (!found.length) list.append(line('No event matches this filter.'));
 }
 
 function eventRow([t, type, round, id, details]) {
+    const site = id ? [siteById[id] && siteDot(siteById[id]), siteLabel(id)] : '';
     return h(
-        'tr', {}, h('td', {class: 'l'}, stamp(ms(t))), h('td', {}, '+' + N(t, 1)), h('td', {class: 'l m'}, type),
-        h('td', {}, round == null ? '' : round), h('td', {class: 'l'}, id ? [site[id] && dot(site[id]), label(id)] : ''),
-        h('td', {class: 'l m', style: 'white-space:normal'}, details));
+        'tr', {}, h('td', {class: 'l'}, timestamp(timeOf(t))), h('td', {}, '+' + number(t, 1)),
+        h('td', {class: 'l m'}, type), h('td', {}, round == null ? '' : round),
+        h('td', {class: 'l'}, site), h('td', {class: 'l m', style: 'white-space:normal'}, details));
 }
 
-// Fills the table and the count. Each row is made when it is first shown.
-function showEvents(rows, filter, list, count, again) {
-    const matches = ({e: [, type, , id], text}) => (!filter.text || text.includes(filter.text)) && (!filter.site || id === filter.site) &&
-        (!filter.types.size || filter.types.has(type));
-    const found = rows.filter(matches);
-    const line = content => h('tr', {}, h('td', {class: 'l', colspan: 6}, content));
-    const showAll = () => {
-        filter.most = Infinity;
-        again();
-    };
-    list.replaceChildren(...found.slice(0, filter.most).map(row => row.tr = row.tr || eventRow(row.e)));
-    if (found.length > filter.most) list.append(line(h('button', {class: 'btn', onclick: showAll}, 'Show all ' + N(found.length))));
-    if (!found.length) list.append(line('No event matches this filter.'));
-    count.textContent = found.length + ' of ' + rows.length + (D.events_left_out ? ', ' + N(D.events_left_out) + ' left out' : '');
+function countText(found) {
+    const leftOut = data.events_left_out;
+    return found + ' of ' + data.events.length + (leftOut ? `, ${number(leftOut)} left out` : '');
 }
 
 // Controls that change `filter` and call `show`.
-function eventFilters(filter, count, show) {
-    const search = e => {
+function filterControls(filter, count, show) {
+    const types = new Map();
+    for (const [, type] of data.events) types.set(type, (types.get(type) || 0) + 1);
+    const chips = [...types].map(([type, events]) => typeChip(type, events, filter, show));
+    return h(
+        'div', {class: 'filters'}, textFilter(filter, show), siteFilter(filter, show), chips,
+        count);
+}
+
+function textFilter(filter, show) {
+    const oninput = e => {
         filter.text = e.target.value.toLowerCase().trim();
         show();
     };
-    const choose = e => {
+    const label = {placeholder: 'Filter text', 'aria-label': 'Filter events by text'};
+    return h('input', {type: 'search', ...label, oninput});
+}
+
+function siteFilter(filter, show) {
+    const onchange = e => {
         filter.site = e.target.value;
         show();
     };
-    const types = new Map();
-    for (const [, type] of D.events) types.set(type, (types.get(type) || 0) + 1);
+    const options = sites.map(s => h('option', {value: s.id}, s.label));
     return h(
-        'div', {class: 'filters'},
-        h('input', {type: 'search', placeholder: 'Filter text', 'aria-label': 'Filter events by text', oninput: search}),
-        h('select', {'aria-label': 'Filter events by site', onchange: choose}, h('option', {value: ''}, 'All sites'),
-          sites.map(s => h('option', {value: s.id}, s.label))),
-        [...types].map(([type, number]) => eventChip(type, number, filter, show)), count);
+        'select', {'aria-label': 'Filter events by site', onchange},
+        h('option', {value: ''}, 'All sites'), options);
 }
 
-// Several pressed chips show the events of any of them.
-function eventChip(type, number, filter, show) {
-    const press = e => {
-        const on = !filter.types.has(type);
-        if (on) filter.types.add(type);
+// Several selected chips show the events of any of their types.
+function typeChip(type, events, filter, show) {
+    const onclick = e => {
+        const selected = !filter.types.has(type);
+        if (selected) filter.types.add(type);
         else filter.types.delete(type);
-        e.currentTarget.setAttribute('aria-pressed', String(on));
+        e.currentTarget.setAttribute('aria-pressed', String(selected));
         show();
     };
     const name = type.toLowerCase().replace(/_/g, ' ');
-    return h('button', {class: 'chip', 'aria-pressed': 'false', onclick: press}, name, h('span', {}, number));
+    const attributes = {class: 'chip', 'aria-pressed': 'false', onclick};
+    return h('button', attributes, name, h('span', {}, events));
 }
 
 function eventTable(list) {
@@ -82,15 +122,20 @@ function eventTable(list) {
         ['Site', 'l', 140],
         ['Details', 'l'],
     ];
-    const heading = ([title, cls, width]) =>
-        h('th', {scope: 'col', class: cls, style: width && `width:${width}px;min-width:${width}px`}, title);
+    const heading = ([title, cls, width]) => {
+        const style = width && `width:${width}px;min-width:${width}px`;
+        return h('th', {scope: 'col', class: cls, style}, title);
+    };
+    const box = {class: 'scroll tall', style: 'max-height:330px', tabindex: 0};
     return h(
-        'div', {class: 'scroll tall', style: 'max-height:330px', tabindex: 0, role: 'region', 'aria-label': 'Events, scrollable'},
-        h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Events'), h('thead', {}, h('tr', {}, columns.map(heading))), list));
+        'div', {...box, role: 'region', 'aria-label': 'Events, scrollable'},
+        h('table', {class: 't'}, caption('Events'),
+          h('thead', {}, h('tr', {}, columns.map(heading))), list));
 }
 
 function leftOutNote() {
-    const all = D.events.length + D.events_left_out;
-    const where = 'in the middle are left out here, and stand in the run\'s events.jsonl files';
-    return h('p', {class: 'note'}, `The run logged ${N(all)} events; ${N(D.events_left_out)} ${where}.`);
+    const leftOut = data.events_left_out, all = data.events.length + leftOut;
+    return note(
+        `The run logged ${number(all)} events; ${number(leftOut)} ` +
+        'in the middle are left out here, and stand in the run\'s events.jsonl files.');
 }

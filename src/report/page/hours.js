@@ -1,111 +1,180 @@
 // SPDX-License-Identifier: Apache-2.0
-panel('time', 3, 'Where the time went', 'How much of each site\'s time made tokens?', whyNoHours(), (body, ctl) => {
-    const bars = h('div'), show = whole => bars.replaceChildren(hourBars(whole));
-    ctl.append(seg('tmode', [['span', 'Share of the run'], ['alloc', 'Share of allocated time']], 'span', mode => show(mode === 'span')));
-    show(true);
-    add(body, hoursLegend(), bars, hoursTable(), startsAndStops(), longestEdges(), roundDurations());
-});
+// Panel: each site's hours by state, starts and stops, and the parts of a round.
+import {data, GROUP_OF_STATE, REAL_SECONDS, sites, STATE_GROUPS} from './data.js';
+import {
+    add,
+    caption,
+    h,
+    note,
+    segmentedControl,
+    siteColor,
+    siteDot,
+    stateSwatch,
+    unitLine
+} from './elements.js';
+import {number, percent} from './format.js';
+import {addPanel, table} from './panel.js';
+import {sourceMark} from './provenance.js';
 
-function whyNoHours() { return D.hours && Object.keys(D.hours).length ? null : 'No site has been provisioned yet.'; }
-
-function hoursLegend() {
-    const entry = ([state, text]) => h('li', {}, h('span', {class: 'sw st-' + state, style: '--c:var(--mid)'}), text);
-    return h('ul', {class: 'legend'}, STATES.map(entry));
+export function addHours() {
+    addPanel({
+        id: 'time',
+        number: 3,
+        title: 'Where the time went',
+        link: 'Time',
+        question: 'How much of each site\'s time made tokens?',
+        why: whyNoHours(),
+        build: buildHours
+    });
 }
 
-// Training's share of allocated time.
-function goodput(id) { return pct(D.allocated_h[id] > 0 ? (D.hours[id].training || 0) / D.allocated_h[id] : null); }
+function buildHours(body, controls) {
+    const bars = h('div', {}, hourBars(true));
+    const modes = [['span', 'Share of the run'], ['alloc', 'Share of allocated time']];
+    const show = mode => bars.replaceChildren(hourBars(mode === 'span'));
+    controls.append(segmentedControl('tmode', modes, 'span', show));
+    add(body, legend(), bars, hoursTable(), startsAndStops(), longestNote(), roundNote());
+}
 
-// A bar for each site, of the `whole` run or of the time that the site held devices.
+function whyNoHours() {
+    const known = data.hours && Object.keys(data.hours).length;
+    return known ? null : 'No site has been provisioned yet.';
+}
+
+function legend() {
+    const entry = ([group, text]) => h('li', {}, stateSwatch(group), text);
+    return h('ul', {class: 'legend'}, STATE_GROUPS.map(entry));
+}
+
+const sumOf = values => values.reduce((a, b) => a + b, 0);
+
+// Training's share of allocated time.
+function goodput(id) {
+    const allocated = data.allocated_h[id];
+    return percent(allocated > 0 ? (data.hours[id].training || 0) / allocated : null);
+}
+
+// A bar for each site, of the `whole` run or of the time during which the site held devices.
 function hourBars(whole) {
-    const total = s => Object.values(D.hours[s.id]).reduce((a, b) => a + b, 0);
-    const longest = Math.max(...sites.map(total));
-    const states = STATES.filter(([state]) => whole || state !== 'closed');
+    const longest = Math.max(...sites.map(s => sumOf(Object.values(data.hours[s.id]))));
     const row = s => {
-        const all = (whole ? longest : D.allocated_h[s.id]) || 1;
-        const parts = states.map(([state, text]) => {
-            const hours = hoursOfGroup(s.id, state), share = hours / all;
-            const title = `${s.label}, ${text}: ${N(hours, 2)} h, ${pct(share)}`;
-            return hours > 0 && h('i', {class: 'st-' + state, style: `width:${share * 100}%`, title});
-        });
-        return h(
-            'tr', {}, h('td', {}, dot(s), s.label), h('td', {}, h('div', {class: 'stack', style: '--c:' + siteColor(s)}, parts)),
-            h('td', {}, h('b', {}, goodput(s.id)), h('span', {class: 'gp'}, ' goodput')));
+        const parts = barParts(s, whole, (whole ? longest : data.allocated_h[s.id]) || 1);
+        const bar = h('div', {class: 'stack', style: '--c:' + siteColor(s)}, parts);
+        const share = [h('b', {}, goodput(s.id)), h('span', {class: 'gp'}, ' goodput')];
+        return h('tr', {}, h('td', {}, siteDot(s), s.label), h('td', {}, bar), h('td', {}, share));
     };
     return h(
-        'table', {class: 'bars'}, h('caption', {class: 'vh'}, 'Share of time by state; values in the next table'),
+        'table', {class: 'bars'}, caption('Share of time by state; values in the next table'),
         h('tbody', {}, sites.map(row)));
 }
 
-function hoursOfGroup(id, group) {
-    const kinds = Object.keys(D.hours[id]).filter(kind => (GROUP[kind] || kind) === group);
-    return kinds.reduce((sum, kind) => sum + D.hours[id][kind], 0);
+function barParts(s, whole, all) {
+    return STATE_GROUPS.filter(([group]) => whole || group !== 'closed').map(([group, text]) => {
+        const hours = hoursOfGroup(s.id, group), share = hours / all;
+        const title = `${s.label}, ${text}: ${number(hours, 2)} h, ${percent(share)}`;
+        return hours > 0 && h('i', {class: 'st-' + group, style: `width:${share * 100}%`, title});
+    });
 }
 
-// Hours by site and state; states that no site was in are left out.
+function hoursOfGroup(id, group) {
+    const states = Object.keys(data.hours[id]);
+    const inGroup = states.filter(state => (GROUP_OF_STATE[state] || state) === group);
+    return sumOf(inGroup.map(state => data.hours[id][state]));
+}
+
+// State, heading, unit.
+const HOUR_COLUMNS = [
+    ['training', 'Training', ''],
+    ['provision', 'Provisioning', 'opening to devices'],
+    ['starting', 'Starting', 'devices to first step'],
+    ['exchange', 'Exchange', 'with other sites'],
+    ['contribute', 'Contribute + wait', 'last step to round end'],
+    ['merge', 'Merge', ''],
+    ['adopt', 'Adopt + restart', 'to next first step'],
+    ['draining', 'Draining', ''],
+    ['idle', 'Idle', 'devices held'],
+];
+
+// States that no site was in are left out.
 function hoursTable() {
-    const all = [
-        ['training', 'Training', ''],
-        ['provision', 'Provisioning', 'opening to devices'],
-        ['starting', 'Starting', 'devices to first step'],
-        ['exchange', 'Exchange', 'with other sites'],
-        ['contribute', 'Contribute + wait', 'last step to round end'],
-        ['merge', 'Merge', ''],
-        ['adopt', 'Adopt + restart', 'to next first step'],
-        ['draining', 'Draining', ''],
-        ['idle', 'Idle', 'devices held'],
-    ];
-    const states = all.filter(([state]) => state === 'training' || sites.some(s => D.hours[s.id][state] > 0));
-    const heading = (title, unit, note) => h('th', {scope: 'col'}, title, note, h('span', {class: 'u'}, unit || '\u00a0'));
-    const sum = value => sites.reduce((t, s) => t + (value(s) || 0), 0);
-    const row = (name, hours, allocated) =>
-        h('tr', {}, h('td', {class: 'l'}, name),
-          states.map(([state]) => h('td', {class: hours(state) ? null : 'z'}, hours(state) ? N(hours(state), 2) : '0')),
-          h('td', {}, N(allocated, 2)), h('td', {}, N(hours('closed'), 2)),
-          h('td', {}, pct(allocated > 0 ? hours('training') / allocated : null)));
+    const isUsed = state => state === 'training' || sites.some(s => data.hours[s.id][state] > 0);
+    const columns = HOUR_COLUMNS.filter(([state]) => isUsed(state));
+    const states = columns.map(([state]) => state);
+    const sum = value => sumOf(sites.map(s => value(s) || 0));
+    const row = s => hoursRow(
+        states, [siteDot(s), s.label], state => data.hours[s.id][state] || 0,
+        data.allocated_h[s.id]);
+    const total = hoursRow(
+        states, 'All sites', state => sum(s => data.hours[s.id][state]),
+        sum(s => data.allocated_h[s.id]));
     return h(
         'div', {class: 'scroll'},
-        h('table', {class: 't'}, h('caption', {class: 'vh'}, 'Hours by site and state'),
-          h('thead', {},
-            h('tr', {}, h('th', {class: 'l', scope: 'col'}, 'Hours'), states.map(([, title, unit]) => heading(title, unit)),
-              heading('Allocated'), heading('Closed'), heading('Goodput', '', sourceMark('goodput')))),
-          h('tbody', {}, sites.map(s => row([dot(s), s.label], state => D.hours[s.id][state] || 0, D.allocated_h[s.id]))),
-          h('tfoot', {}, row('All sites', state => sum(s => D.hours[s.id][state]), sum(s => D.allocated_h[s.id])))));
+        h('table', {class: 't'}, caption('Hours by site and state'), hoursHead(columns),
+          h('tbody', {}, sites.map(row)), h('tfoot', {}, total)));
+}
+
+function hoursHead(columns) {
+    const heading = (title, unit, mark) => h('th', {scope: 'col'}, title, mark, unitLine(unit));
+    return h(
+        'thead', {},
+        h('tr', {}, h('th', {class: 'l', scope: 'col'}, 'Hours'),
+          columns.map(([, title, unit]) => heading(title, unit)), heading('Allocated'),
+          heading('Closed'), heading('Goodput', '', sourceMark('goodput'))));
+}
+
+function hoursRow(states, name, hours, allocated) {
+    const cell = text => h('td', {}, text);
+    const stateCell = state => {
+        const value = hours(state);
+        return h('td', {class: value ? null : 'z'}, value ? number(value, 2) : '0');
+    };
+    return h(
+        'tr', {}, h('td', {class: 'l'}, name), states.map(stateCell), cell(number(allocated, 2)),
+        cell(number(hours('closed'), 2)),
+        cell(percent(allocated > 0 ? hours('training') / allocated : null)));
 }
 
 function startsAndStops() {
-    const T = D.times;
-    if (!T || !sites.some(s => T[s.id] && (T[s.id].startup_s || T[s.id].drain_s))) return null;
-    const spread = x => x ? N(x.min, 1) + ' / ' + N(x.median, 1) + ' / ' + N(x.max, 1) : '–';
+    const times = data.times;
+    const hasTimes = s => times[s.id] && (times[s.id].startup_s || times[s.id].drain_s);
+    if (!times || !sites.some(hasTimes)) return null;
+    const values = x => [x.min, x.median, x.max].map(v => number(v, 1)).join(' / ');
+    const spread = x => x ? values(x) : '–';
+    const start = s => times[s.id].startup_s, stop = s => times[s.id].drain_s;
+    const unit = REAL_SECONDS + ': least / median / greatest';
     const columns = [
-        ['Starts and stops', REAL + ': least / median / greatest', s => [dot(s), s.label], 'l'],
-        ['Window open to first step', '', s => spread(T[s.id].startup_s)],
-        ['Windows', '', s => N((T[s.id].startup_s || {}).count)],
-        ['Stop request to exit', '', s => spread(T[s.id].drain_s)],
-        ['Stops', '', s => N((T[s.id].drain_s || {}).count)],
+        ['Starts and stops', unit, s => [siteDot(s), s.label], 'l'],
+        ['Window open to first step', '', s => spread(start(s))],
+        ['Windows', '', s => number((start(s) || {}).count)],
+        ['Stop request to exit', '', s => spread(stop(s))],
+        ['Stops', '', s => number((stop(s) || {}).count)],
     ];
     return table('Starts and stops by site', columns, sites, {id: 'times'});
 }
 
-function longestEdges() {
-    if (!D.edges) return null;
-    const longest = x => x ? N(x.max, 1) + ' ' + REAL : '–';
-    const edge = x => `${longest(x.alone)} with no other site training, ${longest(x.beside)} while another trained`;
-    return h('p', {class: 'note'}, `Longest start: ${edge(D.edges.start_s)}. Longest stop: ${edge(D.edges.stop_s)}.`);
+function longestNote() {
+    if (!data.edges) return null;
+    const longest = x => x ? number(x.max, 1) + ' ' + REAL_SECONDS : '–';
+    const both = x => `${longest(x.alone)} with no other site training, ` +
+        `${longest(x.beside)} while another trained`;
+    const {start_s: start, stop_s: stop} = data.edges;
+    return note(`Longest start: ${both(start)}. Longest stop: ${both(stop)}.`);
 }
 
-function roundDurations() {
-    const transfer = D.missing.transfer ? D.missing.transfer + ' ' : '';
-    return h('p', {class: 'note'}, transfer + (D.round_summary ? roundDurationWords(D.round_summary) : ''));
+function roundNote() {
+    const transfer = data.missing.transfer ? data.missing.transfer + ' ' : '';
+    return note(transfer + (data.round_summary ? roundText(data.round_summary) : ''));
 }
 
-function roundDurationWords(r) {
-    const whole = `A joint round takes ${N(r.duration_s, 1)} ${REAL} from its start to its merge (median of ${N(r.joint)})`;
+function roundText(r) {
+    const whole = `A joint round takes ${number(r.duration_s, 1)} ${REAL_SECONDS} ` +
+        `from its start to its merge (median of ${number(r.joint)})`;
     const parts = [
-        N(r.before_s, 1) + ' s before the first step',
-        N(r.train_s, 1) + ' s of training',
-        N(r.after_s, 1) + ' s after the last step',
-        N(r.merge_s, 1) + ' s of merging',
+        number(r.before_s, 1) + ' s before the first step',
+        number(r.train_s, 1) + ' s of training',
+        number(r.after_s, 1) + ' s after the last step',
+        number(r.merge_s, 1) + ' s of merging',
     ];
-    return `${whole}: ${parts.join(', ')}. ${pct(1 - r.train_s / r.duration_s)} of it makes no tokens.`;
+    const idle = percent(1 - r.train_s / r.duration_s);
+    return `${whole}: ${parts.join(', ')}. ${idle} of it makes no tokens.`;
 }

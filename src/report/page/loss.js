@@ -1,102 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-panel('loss', 2, 'Loss', 'What was learned, by tokens and by the clock?', whyNoLoss(), (body, ctl) => {
+// Panel: training loss of this run and of its baselines.
+import {data, sites} from './data.js';
+import {
+    add,
+    byId,
+    caption,
+    h,
+    lineSample,
+    note,
+    segmentedControl,
+    siteColor,
+    unitLine
+} from './elements.js';
+import {keepUnits, number, signed} from './format.js';
+import {addLossChart, curveStyle} from './loss_chart.js';
+import {addPanel} from './panel.js';
+import {sourceMark} from './provenance.js';
+
+export function addLoss() {
+    addPanel({
+        id: 'loss',
+        number: 2,
+        title: 'Loss',
+        question: 'What was learned, by tokens and by the clock?',
+        why: whyNoLoss(),
+        build: buildLoss
+    });
+}
+
+function buildLoss(body, controls) {
     const shown = {x: 'tokens', y: 'loss', range: 'detail'};
-    const left = h('div'), right = h('div');
-    left.append(lossLegend());
-    const c = lossChart(left, shown);
-    ctl.append(...lossSwitches(shown, c));
+    const left = h('div', {}, legend()), right = h('div');
+    const chart = addLossChart(left, shown);
+    controls.append(...switches(shown, chart));
     body.append(h('div', {class: 'side'}, left, right));
     add(right, finalValues(), differenceNote(), heldOutNote(), smoothingNote(), stripNote());
-});
+}
 
-function whyNoLoss() { return D.loss && D.loss.curves && D.loss.curves.length ? null : 'No training step has been logged yet.'; }
+function whyNoLoss() {
+    const hasCurves = data.loss && data.loss.curves && data.loss.curves.length;
+    return hasCurves ? null : 'No training step has been logged yet.';
+}
 
-// Switches that change `shown` and draw the chart again.
-function lossSwitches(shown, c) {
+// Controls that change `shown` and draw the chart again.
+function switches(shown, chart) {
     const change = key => value => {
         shown[key] = value;
-        c.draw();
-        const strip = $('dnote');
+        chart.draw();
+        const strip = byId('dnote');
         if (strip) strip.hidden = shown.x === 'time';
     };
+    const xs = [['tokens', 'Tokens'], ['steps', 'Steps'], ['time', 'Wall time']];
+    const ys = [['loss', 'Loss'], ['ppl', 'Perplexity']];
+    const ranges = [['detail', 'Detail'], ['full', 'Full range']];
     return [
-        seg('losx', [['tokens', 'Tokens'], ['steps', 'Steps'], ['time', 'Wall time']], 'tokens', change('x')),
-        seg('losy', [['loss', 'Loss'], ['ppl', 'Perplexity']], 'loss', change('y')),
-        seg('losr', [['detail', 'Detail'], ['full', 'Full range']], 'detail', change('range'))
+        segmentedControl('losx', xs, 'tokens', change('x')),
+        segmentedControl('losy', ys, 'loss', change('y')),
+        segmentedControl('losr', ranges, 'detail', change('range'))
     ];
 }
 
-function lossLegend() {
+function legend() {
     const curve = q => {
         const dash = {run: 'solid', one: 'dashed', two: 'dotted'}[q.id] || 'dashed';
+        const color = `border-color:var(${curveStyle(q.id).color})`;
         const width = q.id === 'run' ? 2.5 : 2;
-        const style = `border-color:var(${curveStyle(q.id).color});border-top-style:${dash};border-top-width:${width}px`;
-        return h('li', {}, h('span', {class: 'ln', style}), q.label);
+        const style = `${color};border-top-style:${dash};border-top-width:${width}px`;
+        return h('li', {}, lineSample(style), q.label);
     };
-    const steps = (s, i) =>
-        h('li', {}, i ? null : h('b', {}, 'Single steps:'),
-          h('span', {class: 'dot', style: 'border-radius:50%;margin:0;background:' + siteColor(s)}), s.label);
-    return h('ul', {class: 'legend'}, D.loss.curves.map(curve), sites.map(steps), h('li', {}, h('b', {}, 'Ticks:'), 'commits'));
+    const steps = (s, i) => {
+        const style = 'border-radius:50%;margin:0;background:' + siteColor(s);
+        const heading = i ? null : h('b', {}, 'Single steps:');
+        return h('li', {}, heading, h('span', {class: 'dot', style}), s.label);
+    };
+    const ticks = h('li', {}, h('b', {}, 'Ticks:'), 'commits');
+    return h('ul', {class: 'legend'}, data.loss.curves.map(curve), sites.map(steps), ticks);
 }
 
 function finalValues() {
-    const final = D.loss.final || [];
+    const final = data.loss.final || [];
     if (!final.length) return null;
-    const heading = (title, unit, note) => h('th', {scope: 'col'}, title, note, h('span', {class: 'u'}, unit));
+    const heading = (title, unit, cls, mark) =>
+        h('th', {class: cls, scope: 'col'}, title, mark, unitLine(unit));
     const row = q =>
-        h('tr', {class: q.id === 'run' ? 'me' : null}, h('td', {class: 'l'}, q.label.replace(', always on', '')),
-          h('td', {}, N(q.best_ppl, 2)), h('td', {}, N(q.tail_loss, 3) + ' ± ' + N(q.tail_se, 3)));
+        h('tr', {class: q.id === 'run' ? 'me' : null},
+          h('td', {class: 'l'}, q.label.replace(', always on', '')),
+          h('td', {}, number(q.best_ppl, 2)),
+          h('td', {}, number(q.tail_loss, 3) + ' ± ' + number(q.tail_se, 3)));
+    const headings = [
+        heading('At the end', '', 'l'),
+        heading('Perplexity', 'best smoothed', null, sourceMark('ppl')),
+        heading('Loss', 'last ' + number(data.loss.tail_steps) + ' steps'),
+    ];
     return h(
-        'table', {class: 't'}, h('caption', {class: 'vh'}, 'Final values'),
-        h('thead', {},
-          h('tr', {}, h('th', {class: 'l', scope: 'col'}, 'At the end', h('span', {class: 'u'}, '\u00a0')),
-            heading('Perplexity', 'best smoothed', sourceMark('ppl')), heading('Loss', 'last ' + N(D.loss.tail_steps) + ' steps'))),
+        'table', {class: 't'}, caption('Final values'), h('thead', {}, h('tr', {}, headings)),
         h('tbody', {}, final.map(row)));
 }
 
-// The difference of the tail losses of this run and its baselines, against two standard errors of it.
+// Compares the tail losses of this run and its baselines with twice the standard error.
 function differenceNote() {
-    const final = D.loss.final || [];
+    const final = data.loss.final || [];
     const run = final.find(q => q.id === 'run'), one = final.find(q => q.id === 'one');
     if (!run || !one) return null;
-    const compared = q => {
-        const difference = run.tail_loss - q.tail_loss, error = Math.hypot(run.tail_se, q.tail_se);
-        const better = difference < 0 ? 'better' : 'worse';
-        return {
-            size: `${S(difference, 4)} ± ${N(error, 4)}`,
-            verdict: Math.abs(difference) < 2 * error ? 'no difference beyond noise' : better
-        };
-    };
-    const toOne = compared(one);
+    const toOne = difference(run, one);
     const others = final.filter(q => q !== run && q !== one).map(q => {
-        const to = compared(q);
+        const to = difference(run, q);
         return `Against ${q.label}: ${to.size}, ${to.verdict}.`;
     });
-    return h(
-        'p', {class: 'note'},
-        unbroken(`Against one site, always on, the loss differs by ${toOne.size}: ${toOne.verdict}. ${others.join(' ')}`));
+    const first =
+        `Against one site, always on, the loss differs by ${toOne.size}: ${toOne.verdict}.`;
+    return note(keepUnits(`${first} ${others.join(' ')}`));
+}
+
+function difference(run, baseline) {
+    const value = run.tail_loss - baseline.tail_loss;
+    const error = Math.hypot(run.tail_se, baseline.tail_se);
+    const better = value < 0 ? 'better' : 'worse';
+    const verdict = Math.abs(value) < 2 * error ? 'no difference beyond noise' : better;
+    return {size: `${signed(value, 4)} ± ${number(error, 4)}`, verdict};
 }
 
 function heldOutNote() {
-    const held = D.headline && D.headline.held_out;
+    const held = data.headline && data.headline.held_out;
     if (!held) return null;
-    const newer = held.newer_commit == null ? '' : ` (the model is at commit ${N(held.newer_commit)})`;
-    const side = held.loss <= held.unigram_entropy ? 'below' : 'above';
-    const distance = N(Math.abs(held.unigram_entropy - held.loss), 3);
-    return h(
-        'p', {class: 'note'},
-        unbroken(
-            `Held-out loss of commit ${N(held.commit)}${newer}: ${N(held.loss, 3)} nats per token over ${N(held.tokens)} tokens, ` +
-            `${distance} ${side} their unigram entropy of ${N(held.unigram_entropy, 3)}.`));
+    const entropy = held.unigram_entropy, newer = held.newer_commit;
+    const model = newer == null ? '' : ` (the model is at commit ${number(newer)})`;
+    const side = held.loss <= entropy ? 'below' : 'above';
+    const distance = number(Math.abs(entropy - held.loss), 3);
+    return note(keepUnits(
+        `Held-out loss of commit ${number(held.commit)}${model}: ${number(held.loss, 3)} nats ` +
+        `per token over ${number(held.tokens)} tokens, ${distance} ${side} their unigram ` +
+        `entropy of ${number(entropy, 3)}.`));
 }
 
 function smoothingNote() {
-    const heldOut = D.headline && D.headline.held_out ? '' : ' No held-out loss was evaluated.';
-    return h('p', {class: 'note'}, 'Curves: ' + D.loss.smoothing + '; training loss.' + heldOut);
+    const evaluated = data.headline && data.headline.held_out;
+    const heldOut = evaluated ? '' : ' No held-out loss was evaluated.';
+    return note('Curves: ' + data.loss.smoothing + '; training loss.' + heldOut);
 }
 
 function stripNote() {
-    const strip = D.loss.difference;
-    const text = strip ? `Lower strip: mean of ${strip.bucket_steps} steps less the baseline's, bars ± 1 standard error.` : '';
+    const strip = data.loss.difference;
+    const text = strip ? `Lower strip: mean of ${strip.bucket_steps} steps less the baseline's, ` +
+            'bars ± 1 standard error.' :
+                         '';
     return h('p', {class: 'note', id: 'dnote'}, text);
 }

@@ -1,73 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-panel('timeline', 1, 'Timeline', 'When was power clean, and what did each site do?', whyNoTimeline(), (body, ctl) => {
-    add(ctl, zoomStatus(), zoomButtons());
-    body.append(laneLegend(), ribbonLegend(), readout());
-    timelineChart(body);
-    add(body, windowTables());
-});
+// Panel: the signal, the windows and the states of all sites on one time axis.
+import {
+    commonValue,
+    data,
+    siteById,
+    siteLabel,
+    sites,
+    STATE_GROUPS,
+    whyCarbonUnknown,
+    windowEnd
+} from './data.js';
+import {add, h, lineSample, siteColor, stateSwatch} from './elements.js';
+import {dayMonth, hourMinute, timeOf} from './format.js';
+import {addPanel} from './panel.js';
+import {readout} from './readout.js';
+import {addTimelineChart} from './timeline_chart.js';
+import {windowTables} from './windows.js';
+import {zoom, zoomStatus} from './zoom.js';
+
+export function addTimeline() {
+    addPanel({
+        id: 'timeline',
+        number: 1,
+        title: 'Timeline',
+        question: 'When was power clean, and what did each site do?',
+        why: whyNoTimeline(),
+        build: (body, controls) => {
+            add(controls, zoomStatus(), zoomButtons());
+            body.append(laneLegend(), ribbonLegend(), readout());
+            addTimelineChart(body);
+            add(body, windowTables());
+        }
+    });
+}
 
 function whyNoTimeline() {
     if (!sites.length) return 'No site is configured for this run.';
-    if (!D.signals && !D.windows.length) return 'No window has opened, and no signal is known: ' + carbonUnknown() + '.';
-    return null;
-}
-
-// What is shown while zoomed in; zoomText() keeps it up to date.
-function zoomStatus() {
-    return [
-        h('span', {class: 'note', id: 'zoomed', style: 'margin:0', 'aria-live': 'polite'}),
-        h('button', {class: 'btn', id: 'zoomout', hidden: true, onclick: () => zoom(null)}, 'Reset zoom')
-    ];
+    if (data.signals || data.windows.length) return null;
+    return 'No window has opened, and no signal is known: ' + whyCarbonUnknown() + '.';
 }
 
 function zoomButtons() {
-    const few = D.windows.length <= 8;
+    const zoomToRun = () => zoom([timeOf(0), timeOf(data.run.end_s)]);
     return [
         h('span', {class: 'note', style: 'margin:0'}, 'Zoom to'),
-        h('button', {class: 'btn', onclick: () => zoom([ms(0), ms(D.run.end_s)])}, 'run'),
-        few ? D.windows.map(windowButton) : windowSelect()
+        h('button', {class: 'btn', onclick: zoomToRun}, 'run'),
+        data.windows.length <= 8 ? data.windows.map(windowButton) : windowSelect()
     ];
 }
 
 function windowButton(w) {
-    const opened = hm(ms(w.open_s));
-    const words = 'Zoom to the window of ' + label(w.site) + ' opened ' + opened;
+    const opened = hourMinute(timeOf(w.open_s));
+    const title = 'Zoom to the window of ' + siteLabel(w.site) + ' opened ' + opened;
+    const onclick = () => zoomToWindow(w);
+    const style = 'margin-right:5px;background:' + siteColor(siteById[w.site]);
     return h(
-        'button', {class: 'btn', onclick: () => zoomToWindow(w), title: words, 'aria-label': words},
-        h('span', {class: 'dot', style: 'margin-right:5px;background:' + siteColor(site[w.site])}), opened);
+        'button', {class: 'btn', onclick, title, 'aria-label': title},
+        h('span', {class: 'dot', style}), opened);
 }
 
 function windowSelect() {
-    const choose = e => {
-        const w = D.windows[e.target.value];
+    const onchange = e => {
+        const w = data.windows[e.target.value];
         if (w) zoomToWindow(w);
     };
-    const option = (w, i) => h('option', {value: i}, day(ms(w.open_s)) + ' ' + hm(ms(w.open_s)) + ' ' + label(w.site));
+    const opened = w => dayMonth(timeOf(w.open_s)) + ' ' + hourMinute(timeOf(w.open_s));
+    const option = (w, i) => h('option', {value: i}, opened(w) + ' ' + siteLabel(w.site));
     return h(
-        'select', {class: 'btn', 'aria-label': 'Zoom to a window', onchange: choose}, h('option', {value: ''}, 'window …'),
-        D.windows.map(option));
+        'select', {class: 'btn', 'aria-label': 'Zoom to a window', onchange},
+        h('option', {value: ''}, 'window …'), data.windows.map(option));
 }
 
-// With a little of what was before and after.
+// With a margin on both sides.
 function zoomToWindow(w) {
-    const end = windowEnd(w);
-    const around = (end - w.open_s) * .04 + 300;
-    zoom([ms(w.open_s - around), ms(end + around)]);
+    const end = windowEnd(w), margin = (end - w.open_s) * .04 + 300;
+    zoom([timeOf(w.open_s - margin), timeOf(end + margin)]);
 }
+
+const legendHeading = text => h('b', {}, text);
 
 function laneLegend() {
-    const heading = text => h('b', {}, text);
-    const line = style => h('span', {class: 'ln', style: 'border-color:var(--mid);' + style});
-    const swatch = (percent, more = '') =>
-        h('span', {class: 'sw', style: `height:14px;background:color-mix(in srgb,var(--mid) ${percent}%,var(--bg))${more}`});
-    const threshold = common('open_below', 'of the site', 'g/kWh');
-    const delay = common('close_delay_s', 'each site\'s', 'min', 1 / 60);
+    const line = style => lineSample('border-color:var(--mid);' + style);
+    const swatch = (percent, more = '') => {
+        const color = `color-mix(in srgb,var(--mid) ${percent}%,var(--bg))`;
+        return h('span', {class: 'sw', style: `height:14px;background:${color}${more}`});
+    };
+    const threshold = commonValue('open_below', 'of the site', 'g/kWh');
+    const delay = commonValue('close_delay_s', 'each site\'s', 'min', 1 / 60);
     const entries = [
-        [heading('Trace:'), line('border-top-width:1.5px'), 'intensity'],
+        [legendHeading('Trace:'), line('border-top-width:1.5px'), 'intensity'],
         [line('border-top:1.5px dashed'), 'threshold ' + threshold],
         [swatch(14), 'window open'],
         [swatch(38), `closing (${delay} delay)`],
-        [heading('Rounds:'), swatch(9, ';box-shadow:inset 0 0 0 1px var(--rule)'), 'solo'],
+        [legendHeading('Rounds:'), swatch(9, ';box-shadow:inset 0 0 0 1px var(--rule)'), 'solo'],
         [swatch(34), 'joint'],
         [h('span', {'aria-hidden': 'true'}, '◆'), 'commit'],
     ];
@@ -75,10 +100,8 @@ function laneLegend() {
 }
 
 function ribbonLegend() {
-    const held = STATES.filter(([state]) => state !== 'closed');
-    return h(
-        'ul', {class: 'legend'},
-        held.map(
-            ([state, text], i) =>
-                h('li', {}, i ? null : h('b', {}, 'Ribbon:'), h('span', {class: 'sw st-' + state, style: '--c:var(--mid)'}), text)));
+    const held = STATE_GROUPS.filter(([group]) => group !== 'closed');
+    const entry = ([group, text], i) =>
+        h('li', {}, i ? null : legendHeading('Ribbon:'), stateSwatch(group), text);
+    return h('ul', {class: 'legend'}, held.map(entry));
 }

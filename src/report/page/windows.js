@@ -1,48 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-// The windows and the decisions as tables.
+// The tables of windows and of decisions.
+import {data, REAL_SECONDS, siteById, siteLabel, windowEnd} from './data.js';
+import {h, note, siteDot} from './elements.js';
+import {number, timeOf, timestamp} from './format.js';
+import {table} from './panel.js';
+import {markedUnit} from './provenance.js';
 
-// A window that is still open lasts to the end of the record.
-const windowEnd = w => w.close_s == null ? D.run.end_s : w.close_s;
+export const windowTables = () => [windowTable(), decisionTable()];
 
-function windowTables() { return [windowTable(), decisionTable()]; }
+const at = s => timestamp(timeOf(s));
+const lastDelay = w => w.closing_s[w.closing_s.length - 1];
+// Open at the end of the record, although a delay has begun.
+const isDelayed = w => w.close_s == null && lastDelay(w);
 
 function windowTable() {
-    if (!D.windows.length) return h('p', {class: 'empty'}, 'No window has opened: no decision to open is recorded.');
-    const kwh = () => markedUnit('kWh', 'energy'), grams = () => markedUnit('g', 'co2');
-    const lastDelay = w => w.closing_s[w.closing_s.length - 1];
-    const delayed = w => w.close_s == null && lastDelay(w);
-    const columns = [
-        ['Window', '', w => [dot(site[w.site]), label(w.site)], 'l'],
-        ['Opened', 'UTC', w => stamp(ms(w.open_s))],
-        ['Closing began', 'UTC', w => lastDelay(w) ? stamp(ms(lastDelay(w)[0])) + (delayed(w) ? ' *' : '') : '–'],
-        ['Closed', 'UTC', w => w.close_s == null ? 'run ended first' : stamp(ms(w.close_s))],
-        ['Open for', 'h', w => N((windowEnd(w) - w.open_s) / 3600, 2)],
-        ['To first step', REAL, w => N(w.startup_s, 1)],
-        ['Steps', '', w => N(w.steps)],
-        ['Energy', kwh(), w => N(w.kwh, 2)],
-        ['above threshold', kwh(), w => N(w.kwh_outside, 2)],
-        ['CO₂', grams(), w => N(w.gco2, 1)],
-        ['above threshold', grams(), w => N(w.gco2_outside, 1)],
-    ];
-    const note = '* The window had not closed when the record ends: the delay was running, or intensity fell below the threshold again.';
+    const {windows} = data;
+    if (!windows.length)
+        return h('p', {class: 'empty'}, 'No window has opened: no decision to open is recorded.');
+    const explanation = '* The window had not closed when the record ends: ' +
+        'the delay was running, or intensity fell below the threshold again.';
+    const options = {id: 'windows', wrap: windows.length > 12 ? 'tall' : ''};
     return [
-        table('Windows', columns, D.windows, {id: 'windows', wrap: D.windows.length > 12 ? 'tall' : ''}),
-        D.windows.some(delayed) && h('p', {class: 'note'}, note),
+        table('Windows', windowColumns(), windows, options),
+        windows.some(isDelayed) && note(explanation),
+    ];
+}
+
+function windowColumns() {
+    const kwh = () => markedUnit('kWh', 'energy'), grams = () => markedUnit('g', 'co2');
+    const closingBegan = w => lastDelay(w) ? at(lastDelay(w)[0]) + (isDelayed(w) ? ' *' : '') : '–';
+    return [
+        ['Window', '', w => [siteDot(siteById[w.site]), siteLabel(w.site)], 'l'],
+        ['Opened', 'UTC', w => at(w.open_s)],
+        ['Closing began', 'UTC', closingBegan],
+        ['Closed', 'UTC', w => w.close_s == null ? 'run ended first' : at(w.close_s)],
+        ['Open for', 'h', w => number((windowEnd(w) - w.open_s) / 3600, 2)],
+        ['To first step', REAL_SECONDS, w => number(w.startup_s, 1)],
+        ['Steps', '', w => number(w.steps)],
+        ['Energy', kwh(), w => number(w.kwh, 2)],
+        ['above threshold', kwh(), w => number(w.kwh_outside, 2)],
+        ['CO₂', grams(), w => number(w.gco2, 1)],
+        ['above threshold', grams(), w => number(w.gco2_outside, 1)],
     ];
 }
 
 function decisionTable() {
-    if (!D.decisions.length) return null;
+    if (!data.decisions.length) return null;
     const columns = [
-        ['Site', '', d => [site[d.site] && dot(site[d.site]), label(d.site)], 'l'],
-        ['Decided', 'UTC', d => stamp(ms(d.t))],
-        ['Elapsed', 's', d => N(d.t)],
-        ['Intensity', 'g/kWh', d => d.intensity == null ? 'no signal' : N(d.intensity)],
+        ['Site', '', d => [siteById[d.site] && siteDot(siteById[d.site]), siteLabel(d.site)], 'l'],
+        ['Decided', 'UTC', d => at(d.t)],
+        ['Elapsed', 's', d => number(d.t)],
+        ['Intensity', 'g/kWh', d => d.intensity == null ? 'no signal' : number(d.intensity)],
         ['From', '', d => d.from, 'l'],
         ['To', '', d => d.to, 'l'],
         ['Reason', '', d => d.reason, 'l'],
     ];
     return h(
-        'details', {}, h('summary', {}, 'Decisions (' + N(D.decisions.length) + ')'),
-        table('Decisions', columns, D.decisions, {id: 'decisions', wrap: 'tall'}));
+        'details', {}, h('summary', {}, 'Decisions (' + number(data.decisions.length) + ')'),
+        table('Decisions', columns, data.decisions, {id: 'decisions', wrap: 'tall'}));
 }

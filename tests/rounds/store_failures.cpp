@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store that is full, forbidden or has lost something, records that no program of ours writes,
-// work that is worth nothing.
+// A full, read-only or lossy store, foreign objects, and work with values that are not finite.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "by_hand.hpp"
+#include "scripted_site.hpp"
 #include "simulator.hpp"
 
 namespace curtail::rounds {
 namespace {
 
-using test::ByHand;
+using test::ScriptedSite;
 using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
+TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 11, {});
     s.start(0);
     s.start(1);
     s.run_until(Seconds{20}, [] { return false; });
-    // A lease has been made and its holder can do nothing with it: longer than any lease is
-    // believed.
+    // The store fills up while a site holds the lease, for longer than any lease is valid.
     auto const waits = [&] {
         return s.site_of(0)->status().state == State::wait ||
                s.site_of(1)->status().state == State::wait;
@@ -34,7 +32,7 @@ TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
     s.fill_store(Seconds{120});
     s.run_until(s.now() + Seconds{120}, [] { return false; });
     EXPECT_LE(s.creates_refused(), 480)
-        << "two sites, two minutes: less than two creates a second each";
+        << "two sites, two minutes: less than two creates per second and site";
     EXPECT_GE(s.creates_refused(), 10);
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
@@ -42,7 +40,7 @@ TEST(StoreTrouble, WhileNothingCanBeWrittenSitesTryWithPausesAndGoOnAfterwards)
     EXPECT_TRUE(verify(s.store().source()));
 }
 
-TEST(StoreTrouble, ALeaverWhoseWorkIsAnnouncedExitsWithSuccessThoughItCannotSayGoodbye)
+TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsFull)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 12, {});
     s.start(0);
@@ -59,7 +57,7 @@ TEST(StoreTrouble, ALeaverWhoseWorkIsAnnouncedExitsWithSuccessThoughItCannotSayG
     EXPECT_EQ(s.exits().back().code, ExitCode::ok);
 }
 
-TEST(StoreTrouble, WorkThatTheStoreDidNotTakeIsNamedByTheLeaver)
+TEST(StoreFailures, ALeavingSiteReportsWorkThatTheStoreRejected)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}}), 13, {});
     s.start(0);
@@ -78,7 +76,7 @@ TEST(StoreTrouble, WorkThatTheStoreDidNotTakeIsNamedByTheLeaver)
                 HasSubstr("tokens neither as a commit nor as a contribution"));
 }
 
-TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
+TEST(Drains, LeaveNoExpiredModel)
 {
     auto run = small_run(4000, {{"A"}});
     run.params.keep_models = 2;
@@ -93,7 +91,7 @@ TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
         auto const trains = [&] { return !s.site_of(0)->status().since.empty(); };
         ASSERT_TRUE(s.run_until(s.now() + Seconds{60}, trains));
         if (window == 3) {
-            // Killed with its merge commit made and nothing deleted yet: left to the next writer.
+            // Killed between its merge commit and the deletions: the next writer makes them.
             auto const round = s.store().chain().back().round;
             ASSERT_TRUE(s.run_until(s.now() + Seconds{60},
                                     [&] { return s.store().chain().back().round > round; }));
@@ -114,7 +112,7 @@ TEST(Drains, LeaveNoModelBehindThatIsTooOldToBeKept)
     EXPECT_EQ(models, 2);
 }
 
-TEST(Drains, ARoundOfManyRosterCommitsLeavesNoModelBehind)
+TEST(Drains, ARoundOfManyRosterCommitsLeavesNoExpiredModel)
 {
     auto run = small_run(4000, {{"A"}});
     run.params.keep_models = 2;
@@ -142,7 +140,7 @@ TEST(Drains, ARoundOfManyRosterCommitsLeavesNoModelBehind)
         EXPECT_GT(std::stoll(name.substr(name.find('/') + 1)), newest - 4) << name;
 }
 
-TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
+TEST(Starts, AtTheSameTimeLeaveNoExpiredModel)
 {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         auto run = small_run(4000, {{"A"}, {"B"}, {"C"}});
@@ -159,7 +157,7 @@ TEST(Starts, TogetherLeaveNoModelBehindThatIsTooOldToBeKept)
     }
 }
 
-/// No delta is left whose turn to be merged was over long ago.
+/// Expects that no delta of a long finished round is left.
 void expect_no_old_deltas(Simulator& s, std::string const& what)
 {
     auto const newest = s.store().chain().back().round.value;
@@ -169,7 +167,7 @@ void expect_no_old_deltas(Simulator& s, std::string const& what)
     }
 }
 
-TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
+TEST(Deltas, RefusedOnesAreDeletedWithTheirRound)
 {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
         test::Chaos chaos;
@@ -189,7 +187,7 @@ TEST(Deltas, ThatWereRefusedAreDeletedInTheirTurn)
     }
 }
 
-TEST(Deltas, OfAMemberThatDiedBeforeItCouldAnnounceThemAreDeletedInTheirTurn)
+TEST(Deltas, UnannouncedOnesOfADeadMemberAreDeletedWithTheirRound)
 {
     for (bool const unreadable : {false, true}) {
         Simulator s(small_run(4000, {{"A"}, {"B"}}), 16, {});
@@ -210,14 +208,14 @@ TEST(Deltas, OfAMemberThatDiedBeforeItCouldAnnounceThemAreDeletedInTheirTurn)
         };
         ASSERT_TRUE(s.run_until(s.now() + Seconds{20}, stored_only));
         s.kill(0);
-        if (unreadable) s.store().litter(header, "{}");
+        if (unreadable) s.store().inject(header, "{}");
         s.run_until(s.now() + Seconds{120}, [] { return false; });
         EXPECT_EQ(s.store().chain().back().members.size(), 1U);
-        expect_no_old_deltas(s, unreadable ? "header that cannot be read" : "no header");
+        expect_no_old_deltas(s, unreadable ? "invalid header" : "no header");
     }
 }
 
-TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
+TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
 {
     test::Chaos chaos;
     chaos.nan = 1;
@@ -233,7 +231,7 @@ TEST(NotFinite, ThreeRoundsOfItInARowEndTheSite)
     EXPECT_EQ(v->refused, 3);
 }
 
-class Forbidden : public ByHand {
+class Forbidden : public ScriptedSite {
   protected:
     Input created(Create const& create) override
     {
@@ -244,7 +242,7 @@ class Forbidden : public ByHand {
     int creates{0};
 };
 
-TEST_F(Forbidden, AReadOnlyStoreEndsTheStartInsteadOfBeingAskedForEver)
+TEST_F(Forbidden, AReadOnlyStoreEndsTheStartAfterAFewTries)
 {
     auto const error = exit_error(serve(Tick{}));
     EXPECT_EQ(error.code, ExitCode::permission);
@@ -252,12 +250,12 @@ TEST_F(Forbidden, AReadOnlyStoreEndsTheStartInsteadOfBeingAskedForEver)
     EXPECT_LE(creates, 10);
 }
 
-TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
+TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)
 {
     (void)serve(Tick{});
     ASSERT_TRUE(objects.contains("commits/00000002.json"));
     objects.erase("commits/00000001.json");
-    // Only number 2 answers: as after a bisection that met it.
+    // Only number 2 answers, as in a bisection.
     auto const second = objects.at("commits/00000002.json");
     objects["commits/00000001.json"] = second;
     site = Site({{{"B"}, 0x22}, run, 0});
@@ -281,21 +279,21 @@ TEST_F(ByHand, ACommitLostFromTheChainIsNamed)
     auto const error = exit_error(outputs);
     EXPECT_EQ(error.code, ExitCode::protocol);
     EXPECT_THAT(error.message(),
-                HasSubstr("commits/00000001.json is missing, but commits/00000002.json is there"));
+                HasSubstr("commits/00000001.json is missing, but commits/00000002.json exists"));
 }
 
-/// A run in which B has left a pending header of a sort that B would not write.
-class OddHeaders : public ByHand {
+/// A run with pending headers of B that no program of Curtail would write.
+class ForeignHeaders : public ScriptedSite {
   protected:
-    explicit OddHeaders() : ByHand(wide_run()) {}
+    explicit ForeignHeaders() : ScriptedSite(wide_run()) {}
     static RunSpec wide_run()
     {
         auto run = small_run();
         run.params.max_undecided = 100;
         return run;
     }
-    /// A second site that joined long ago and then wrote `headers` in a row.
-    void leave_behind(std::vector<Header> const& headers)
+    /// Adds a second site that joined long ago and wrote `headers` in a row.
+    void add_departed_member(std::vector<Header> const& headers)
     {
         (void)serve(Tick{});
         auto const parent =
@@ -316,7 +314,7 @@ class OddHeaders : public ByHand {
         }
         site = Site({{{"A"}, 0x33}, run, 0});
     }
-    /// What the chain made of them.
+    /// The chain's decisions on them.
     std::vector<Decided> decided()
     {
         auto const outputs = serve(Tick{});
@@ -332,7 +330,7 @@ class OddHeaders : public ByHand {
     }
 };
 
-TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
+TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
 {
     Header nan;
     nan.seq = {1};
@@ -345,18 +343,18 @@ TEST_F(OddHeaders, OneThatNoCommitCouldHoldIsRefusedAndStopsNobody)
     Header wide;
     wide.seq = {3};
     for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
-    leave_behind({nan, steps, wide});
+    add_departed_member({nan, steps, wide});
     auto const all = decided();
     ASSERT_EQ(all.size(), 3U);
     for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
 }
 
-TEST_F(OddHeaders, ManyThatCannotBeReadShareNoGrowingPause)
+TEST_F(ForeignHeaders, ManyInvalidHeadersShareNoGrowingPause)
 {
     std::vector<Header> headers(40);
     for (std::size_t i = 0; i < headers.size(); ++i)
         headers[i].seq = {static_cast<std::int64_t>(i) + 1};
-    leave_behind(headers);
+    add_departed_member(headers);
     for (auto& [name, bytes] : objects)
         if (name.rfind("contrib/", 0) == 0) bytes = "{}";
     auto const began = now;
@@ -364,7 +362,7 @@ TEST_F(OddHeaders, ManyThatCannotBeReadShareNoGrowingPause)
     EXPECT_LT(now - began, Seconds{110}) << "six reads of each, with five short pauses";
 }
 
-TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
+TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
 {
     std::vector<Header> headers;
     for (std::int64_t seq = 1; seq <= 60; ++seq) {
@@ -375,7 +373,7 @@ TEST_F(OddHeaders, ManyThatTogetherMakeNoRecordAreTakenForUnreadableUntilItFits)
             h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
         headers.push_back(h);
     }
-    leave_behind(headers);
+    add_departed_member(headers);
     auto const all = decided();
     EXPECT_EQ(all.size(), 60U);
     auto const count = [&](Refusal reason) {

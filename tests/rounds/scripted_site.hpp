@@ -12,15 +12,15 @@
 
 namespace curtail::rounds::test {
 
-/// One machine, driven by hand against a store of names.
-class ByHand : public testing::Test {
+/// One site, driven step by step against a map of objects.
+class ScriptedSite : public testing::Test {
   protected:
-    explicit ByHand(RunSpec spec = small_run())
+    explicit ScriptedSite(RunSpec spec = small_run())
         : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0})
     {
     }
-    /// Answers questions to the store until the machine asks something else, waits for long or
-    /// exits; answers its last outputs.
+    /// Answers questions to the store until the site asks another question, waits long or exits.
+    /// Returns its last outputs.
     std::vector<Output> serve(Input input)
     {
         for (int i = 0;; ++i) {
@@ -46,7 +46,7 @@ class ByHand : public testing::Test {
             input = *answer;
         }
     }
-    /// What a trainer or a merge would answer; nothing: the test does it.
+    /// Answer of the trainer or a merge; nothing: the test answers.
     virtual std::optional<Input> work(Output const&) { return std::nullopt; }
     virtual Input got(Get const& get)
     {
@@ -56,7 +56,8 @@ class ByHand : public testing::Test {
     }
     virtual Input created(Create const& create)
     {
-        if (!objects.emplace(create.name, create.bytes).second && !lies) return Exists{create.op};
+        if (!objects.emplace(create.name, create.bytes).second && !creates_twice)
+            return Exists{create.op};
         return Created{create.op, from_unix_ms(1'700'000'000'000)};
     }
     static Error exit_error(std::vector<Output> const& outputs)
@@ -68,7 +69,7 @@ class ByHand : public testing::Test {
     RunSpec run;
     MonoTime now{Seconds{1}};
     std::map<std::string, std::string> objects;
-    bool lies{false};
+    bool creates_twice{false};
     Site site;
 };
 

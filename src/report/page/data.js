@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report's document (docs/report.md) and what every panel derives from it.
+
+const LISTS = [
+    'sites', 'windows', 'rounds', 'events', 'facts', 'comparison', 'provenance', 'notes',
+    'decisions'
+];
+
+function readDocument() {
+    const parsed = JSON.parse(document.getElementById('curtail-data').textContent);
+    for (const key of LISTS) parsed[key] = parsed[key] || [];
+    for (const key of ['run', 'states', 'missing']) parsed[key] = parsed[key] || {};
+    return parsed;
+}
+
+export const data = readDocument();
+export const sites = data.sites;
+export const siteById = Object.fromEntries(sites.map(s => [s.id, s]));
+export const siteLabel = id => siteById[id] ? siteById[id].label : id;
+
+// The value that all sites share, scaled and with its unit; `otherwise` where they differ.
+export function commonValue(key, otherwise, unit, scale = 1) {
+    const same = new Set(sites.map(s => s[key])).size === 1;
+    return same ? sites[0][key] * scale + ' ' + unit : otherwise;
+}
+
+export const signalSeries = (data.signals || {}).series || {};
+export const hasEnded = ['finished', 'complete'].includes(data.run.status);
+// Seconds of the signal's clock per real second.
+export const clockFactor = data.run.clock_factor || 1;
+// The unit of real durations.
+export const REAL_SECONDS = clockFactor === 1 ? 's' : 'real s';
+
+// An undefined term counts as 0; null means unknown and makes the sum unknown.
+export const sumOrNull = xs =>
+    xs.reduce((t, x) => t === null || x === null ? null : t + (x || 0), 0);
+export const scaled = (x, factor) => x == null ? null : x * factor;
+export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is not known';
+
+// A window that is still open lasts until the record ends.
+export const windowEnd = w => w.close_s == null ? data.run.end_s : w.close_s;
+
+// The page shows a site's states in these groups: [group, text].
+export const STATE_GROUPS = [
+    ['training', 'training'],
+    ['starting', 'starting'],
+    ['exchange', 'round exchange'],
+    ['draining', 'draining'],
+    ['idle', 'idle, devices held'],
+    ['closed', 'closed'],
+];
+// The groups in which a site draws power, in the order in which the page lists them.
+export const POWERED_GROUPS = ['training', 'starting', 'exchange', 'draining', 'idle'];
+export const GROUP_OF_STATE = {
+    provision: 'starting',
+    starting: 'starting',
+    training: 'training',
+    exchange: 'exchange',
+    contribute: 'exchange',
+    merge: 'exchange',
+    adopt: 'exchange',
+    draining: 'draining',
+    idle: 'idle'
+};
+export const STATE_TEXT = {
+    provision: 'provisioning',
+    starting: 'starting',
+    training: 'training',
+    exchange: 'exchanging with other sites',
+    contribute: 'contributing, waiting for the merge',
+    merge: 'merging',
+    adopt: 'adopting the new base, restarting',
+    draining: 'draining',
+    idle: 'idle, provisioned'
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line of values at the cursor.
+import {data, signalSeries, sites, STATE_TEXT, sumOrNull} from './data.js';
+import {h, siteDot} from './elements.js';
+import {clockTime, dayMonth, duration, gramsOrKg, number, timeOf} from './format.js';
+
+const IDLE = 'Point at any time chart, or focus it and use the arrow keys, for values; ' +
+    'drag to zoom all of them; double-click to reset.';
+const bold = text => h('b', {}, text);
+
+export const readout = () => h('div', {class: 'readout', 'data-idle': IDLE}, h('span', {}, IDLE));
+
+// `s`: seconds on the signal's clock; null where no cursor is shown.
+export function updateReadouts(s) {
+    for (const line of document.querySelectorAll('.readout'))
+        line.replaceChildren(...(s == null ? [h('span', {}, line.dataset.idle)] : valuesAt(s)));
+}
+
+// The known values at `s` as elements.
+export function valuesAt(s) {
+    const beforeEnd = s <= data.run.end_s;
+    const time = bold(clockTime(timeOf(s)) + ' UTC');
+    const values = [h('span', {}, time, ' ' + dayMonth(timeOf(s)) + ', ' + duration(s) + ' in')];
+    for (const q of sites) values.push(siteValue(q, s, beforeEnd));
+    const round = data.rounds.find(k => k.start_s <= s && s < (k.merged_s || k.end_s));
+    if (round) values.push(h('span', {}, 'round ', bold(round.number), ' ' + round.mode));
+    if (data.energy && data.energy.cumulative && beforeEnd) values.push(totalsUntil(s));
+    return values;
+}
+
+function siteValue(q, s, beforeEnd) {
+    const grams = intensityAt(q.region, s);
+    const intensity = bold(grams == null ? 'no signal' : number(grams) + ' g');
+    const state = beforeEnd ? ' ' + stateAt(q.id, s) : '';
+    return h('span', {}, siteDot(q), q.label + ' ', intensity, state);
+}
+
+// Linear between two samples; null where one of them is missing.
+function intensityAt(region, s) {
+    if (!signalSeries[region]) return null;
+    const {t, v} = signalSeries[region], i = lastNotAfter(t, s);
+    if (i < 0) return null;
+    if (t[i] === s) return v[i];
+    if (i + 1 >= v.length || v[i] == null || v[i + 1] == null) return null;
+    return v[i] + (v[i + 1] - v[i]) * (s - t[i]) / (t[i + 1] - t[i]);
+}
+
+// Index of the last of the ascending `xs` that is not greater than `x`; -1 if all are greater.
+function lastNotAfter(xs, x) {
+    let from = 0, to = xs.length;
+    while (from < to) {
+        const middle = from + to >> 1;
+        if (xs[middle] <= x) from = middle + 1;
+        else to = middle;
+    }
+    return from - 1;
+}
+
+function stateAt(id, s) {
+    const interval = (data.states[id] || []).find(([, from, to]) => from <= s && s < to);
+    return interval ? STATE_TEXT[interval[0]].split(',')[0] : 'off';
+}
+
+// Energy and carbon of all sites from the start to `s`.
+function totalsUntil(s) {
+    const cumulative = data.energy.cumulative, i = Math.round(s / cumulative.step_s);
+    const bySite = sites.map(q => cumulative.sites[q.id]);
+    const wattHours = sumOrNull(bySite.map(series => series.wh[i]));
+    const grams = sumOrNull(bySite.map(series => series.g ? series.g[i] : null));
+    const ofCarbon = grams == null ? ' of CO₂' : '';
+    return h(
+        'span', {}, bold(number(wattHours / 1000, 2)), ' kWh, ', bold(gramsOrKg(grams)), ofCarbon,
+        ' so far');
+}
