@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # How everything of ours is compiled. Nothing here depends on the machine that builds: no -march=native.
 option(CURTAIL_TESTS "Build the tests" ON)
+option(CURTAIL_PRECOMPILED_HEADERS "Share precompiled headers" ON)
 option(CURTAIL_WERROR "Treat warnings as errors" ON)
 set(CURTAIL_SANITIZE "" CACHE STRING "Sanitizers for our code: address;undefined or thread")
 set(CURTAIL_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/site/torch" CACHE PATH "LibTorch: a folder with include/ and lib/")
@@ -20,7 +21,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 # Object files name sources relative to the checkout, so that ccache serves every clone from one cache.
 find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
-    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CURTAIL_CCACHE})
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_SLOPPINESS=pch_defines,time_macros ${CURTAIL_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
     set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
 endif()
@@ -31,6 +32,9 @@ target_compile_options(curtail_flags INTERFACE
     -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
     -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(curtail_flags INTERFACE -fpch-preprocess) # lets ccache cache sources that use a precompiled header
+endif()
 if(CURTAIL_WERROR)
     target_compile_options(curtail_flags INTERFACE -Werror)
 endif()
@@ -45,3 +49,7 @@ if(CURTAIL_SANITIZE)
 else()
     target_compile_options(curtail_flags INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
 endif()
+
+# Tests are compiled quickly rather than run quickly.
+add_library(curtail_test_flags INTERFACE)
+target_compile_options(curtail_test_flags INTERFACE -fPIC $<$<CONFIG:Release>:-O0 -U_FORTIFY_SOURCE>)

@@ -17,6 +17,7 @@
 #include "core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/record.hpp"
+#include "support/paths.hpp"
 
 namespace curtail::account::test {
 namespace {
@@ -149,8 +150,7 @@ class Maker {
 
     void write_trace() const
     {
-        auto content =
-            read_file(fs::path(CURTAIL_SOURCE_DIR) / "signals/mci_2026-01-11.csv").value();
+        auto content = read_file(test::source_folder() / "signals/mci_2026-01-11.csv").value();
         std::string out;
         int row = 0;
         for (auto const line : split(content, '\n')) {

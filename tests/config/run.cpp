@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::config {
@@ -31,13 +32,13 @@ TEST(Model, HeadsDivideTheWidthForEveryDepth)
 
 TEST(Run, TheDemoIsReadWhole)
 {
-    auto const run = read_run(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs/runs/demo.json");
+    auto const run = read_run(test::source_folder() / "inputs/runs/demo.json");
     ASSERT_TRUE(run) << run.error().message();
     EXPECT_EQ(run->model.parameters(), 917'508);
     EXPECT_EQ(run->rounds.round_time, Seconds{3});
     EXPECT_EQ(run->rounds.drop_after, Seconds{9});
     EXPECT_EQ(run->sites.size(), 3U);
-    EXPECT_EQ(run->store, "file://" CURTAIL_SOURCE_DIR "/results/demo/store");
+    EXPECT_EQ(run->store, "file://" + test::source_path("results/demo/store"));
     ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
     EXPECT_EQ(run->find_site({"NEM_SA"})->power.training, Watts{2024});
     EXPECT_EQ(run->find_site({"DE"}), nullptr);
@@ -49,13 +50,12 @@ class RunFile : public testing::Test {
     std::string message_with(std::string const& from, std::string const& to,
                              std::string const& changed = "inputs/runs/demo.json")
     {
-        auto text = *read_file(std::filesystem::path(CURTAIL_SOURCE_DIR) / changed);
+        auto text = *read_file(test::source_folder() / changed);
         auto const at = text.find(from);
         EXPECT_NE(at, std::string::npos) << from;
         text.replace(at, from.size(), to);
         std::filesystem::create_directories(folder / "inputs");
-        std::filesystem::copy(std::filesystem::path(CURTAIL_SOURCE_DIR) / "inputs",
-                              folder / "inputs",
+        std::filesystem::copy(test::source_folder() / "inputs", folder / "inputs",
                               std::filesystem::copy_options::recursive |
                                   std::filesystem::copy_options::overwrite_existing);
         EXPECT_TRUE(write_file(folder / changed, text));

@@ -8,6 +8,7 @@
 #include "data/shards.hpp"
 #include "data/stream.hpp"
 #include "data/summary.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::data {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 PrepareOptions golden_text(fs::path const& out)
 {
     PrepareOptions options;
-    options.text = {CURTAIL_SOURCE_DIR "/tests/golden/corpus"};
+    options.text = {test::source_path("tests/golden/corpus")};
     options.out = out;
     options.vocabulary = 500;
     options.held_out = 0.25;
@@ -65,7 +66,7 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     found.insert(found.end(), held_out.begin(), held_out.end());
     std::vector<std::string> wanted;
     for (int i = 1; i <= 4; ++i)
-        wanted.push_back(*read_file(CURTAIL_SOURCE_DIR "/tests/golden/corpus/prose-" +
+        wanted.push_back(*read_file(test::source_path("tests/golden/corpus/prose-") +
                                     std::to_string(i) + ".txt"));
     EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
     EXPECT_TRUE(verify(folder / "data")->good());
@@ -259,7 +260,7 @@ TEST(Prepare, AGivenTokenizerIsUsedAsItIs)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
-    options.tokenizer = CURTAIL_SOURCE_DIR "/tests/golden/tokenizer.tiktoken";
+    options.tokenizer = test::source_path("tests/golden/tokenizer.tiktoken");
     auto const prepared = prepare(options);
     ASSERT_TRUE(prepared) << prepared.error().message();
     EXPECT_EQ(*read_file(folder / "data" / tokenizer_file), *read_file(*options.tokenizer));

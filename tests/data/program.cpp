@@ -15,6 +15,7 @@
 #include "core/json.hpp"
 #include "data/shards.hpp"
 #include "support/own_options.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::data {
@@ -22,8 +23,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char const* program = CURTAIL_BIN_DIR "/curtail-data";
-constexpr char const* corpus = CURTAIL_SOURCE_DIR "/tests/golden/corpus";
+std::string const program = test::program_path("curtail-data");
+std::string const corpus = test::source_path("tests/golden/corpus");
 
 struct Outcome {
     int code;
@@ -110,7 +111,7 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
 TEST(CurtailData, PreparesWhatARunWants)
 {
     Shell shell;
-    std::string const inputs = CURTAIL_SOURCE_DIR "/inputs";
+    std::string const inputs = test::source_path("inputs");
     ASSERT_TRUE(
         write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
     ASSERT_TRUE(write_file(

@@ -7,11 +7,12 @@
 #include "account/trace.hpp"
 #include "reference/account.hpp"
 #include "report/document.hpp"
+#include "support/paths.hpp"
 
 namespace curtail::reference {
 namespace {
 
-std::filesystem::path const source{CURTAIL_SOURCE_DIR};
+std::filesystem::path const source = test::source_folder();
 
 class Reference : public testing::Test {
   protected:

@@ -6,6 +6,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "support/child_process.hpp"
+#include "support/paths.hpp"
 
 namespace curtail::report {
 namespace {
@@ -19,7 +20,7 @@ class Program : public testing::Test {
     /// Answers the exit code; `printed` holds all that it said.
     int report(std::vector<std::string> const& more)
     {
-        std::vector<std::string> words{std::string(CURTAIL_BIN_DIR) + "/curtail-report",
+        std::vector<std::string> words{test::program_path("curtail-report"),
                                        (folder_ / "run.json").string(), "--trace",
                                        (folder_ / "trace.csv").string(), "--quiet"};
         words.insert(words.end(), more.begin(), more.end());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::signals {
@@ -36,8 +37,7 @@ TEST(Trace, TimesWithAnOffsetAreUtcInside)
 
 TEST(Trace, RealDayIsReadToTheLastDigit)
 {
-    auto const trace =
-        read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv").value();
+    auto const trace = read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     EXPECT_EQ(trace.rows().size(), 217U);
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, GramsPerKwh{68.945984});
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, from_lbs_per_mwh(152));

@@ -8,6 +8,7 @@
 #include "chain/small_run.hpp"
 #include "core/files.hpp"
 #include "support/child_process.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::status {
@@ -22,7 +23,7 @@ class StatusProgram : public testing::Test {
     StatusProgram()
     {
         fs::create_directory(folder_ / "store");
-        auto const inputs = fs::path(CURTAIL_SOURCE_DIR) / "inputs";
+        auto const inputs = test::source_folder() / "inputs";
         auto const stated = json::parse_file(inputs / "runs/demo.json").value();
         auto run = *stated.as_object();
         run.set("run", "small")
@@ -43,7 +44,7 @@ class StatusProgram : public testing::Test {
     curtail::test::Outcome ask(std::vector<std::string> options)
     {
         options.insert(options.begin(),
-                       {CURTAIL_BIN_DIR "/curtail-status", (folder_ / "run.json").string()});
+                       {test::program_path("curtail-status"), (folder_ / "run.json").string()});
         return curtail::test::run_program(std::move(options));
     }
     curtail::test::TemporaryFolder folder_;

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "support/file_filter.hpp"
+
 // Every rank runs every test. The job fails if any rank fails; only rank 0 prints results.
 int main(int argc, char** argv)
 {
     testing::InitGoogleTest(&argc, argv);
+    if (!curtail::test::select_tests_of_file(argc, argv)) return 1;
     int provided = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     int rank = 0;

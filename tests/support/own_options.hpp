@@ -16,8 +16,8 @@ inline bool const options_are_unset = [] {
     for (char** entry = environ; *entry != nullptr; ++entry) {
         std::string_view const text(*entry);
         auto const name = text.substr(0, text.find('='));
-        if (name.substr(0, 8) == "CURTAIL_" && name != "CURTAIL_SEED" &&
-            name != "CURTAIL_GOLDEN_DIR")
+        if (name.substr(0, 8) == "CURTAIL_" && name.substr(0, 13) != "CURTAIL_TEST_" &&
+            name != "CURTAIL_SEED" && name != "CURTAIL_GOLDEN_DIR")
             names.emplace_back(name);
     }
     for (auto const& name : names) unsetenv(name.c_str());

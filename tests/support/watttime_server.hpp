@@ -17,6 +17,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "http/client.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::test {
@@ -33,7 +34,7 @@ class WattTimeServer {
     {
         std::ofstream(folder_ / "password") << password;
         std::vector<std::string> arguments{"python3",
-                                           CURTAIL_SOURCE_DIR "/tests/support/watttime_server.py",
+                                           test::source_path("tests/support/watttime_server.py"),
                                            "--password-file", (folder_ / "password").string()};
         if (!tls_name.empty())
             arguments.insert(arguments.end(),

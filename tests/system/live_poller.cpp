@@ -12,6 +12,7 @@
 #include "launch/command.hpp"
 #include "support/child_process.hpp"
 #include "support/eventually.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watttime_server.hpp"
 
@@ -40,7 +41,7 @@ class LivePoller : public testing::Test {
             write_file(folder_ / "run.json",
                        fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",
             "model": "{}/inputs/models/demo.json", "data": {{"folder": "d"}}, "training": {{"batch_tokens": 65536}}, "sites": ["site.json"]}})",
-                                   CURTAIL_SOURCE_DIR)));
+                                   test::source_folder().string())));
         ASSERT_TRUE(write_file(folder_ / "account.json",
                                fmt::format(R"({{"username": "alice", "password": "{}"}})",
                                            test::WattTimeServer::password),
@@ -62,7 +63,7 @@ class LivePoller : public testing::Test {
     }
     launch::Finished run(std::vector<std::string> more)
     {
-        std::vector<std::string> arguments{CURTAIL_BIN_DIR "/curtail-poll",
+        std::vector<std::string> arguments{test::program_path("curtail-poll"),
                                            (folder_ / "run.json").string()};
         arguments.insert(arguments.end(), more.begin(), more.end());
         auto const done = launch::run_command(
@@ -198,8 +199,8 @@ TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
 
 TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
 {
-    auto const command = CURTAIL_BIN_DIR "/curtail-poll " + (folder_ / "run.json").string() +
-                         " --watch --watttime --credentials " +
+    auto const command = test::program_path("curtail-poll") + " " +
+                         (folder_ / "run.json").string() + " --watch --watttime --credentials " +
                          (folder_ / "account.json").string() + " --watttime-url " + server_.url();
     auto const is_watching = [&] {
         return read_file(folder_ / "log").value_or("").find("submit job") != std::string::npos;

@@ -20,6 +20,7 @@
 #include "launch/command.hpp"
 #include "launch/process.hpp"
 #include "support/child_process.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail {
@@ -28,8 +29,8 @@ namespace {
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-std::string const poller = CURTAIL_BIN_DIR "/curtail-poll";
-std::string const source = CURTAIL_SOURCE_DIR;
+std::string const poller = test::program_path("curtail-poll");
+std::string const source = test::source_folder().string();
 std::vector<std::string> const all_sites{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
 /// In place of site_train.sh: notes when it ran and stops when asked.

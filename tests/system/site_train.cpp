@@ -10,6 +10,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "support/child_process.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail {
@@ -19,8 +20,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-std::string const script = CURTAIL_SOURCE_DIR "/slurm/site_train.sh";
-std::string const demo = CURTAIL_SOURCE_DIR "/inputs/runs/demo.json";
+std::string const script = test::source_path("slurm/site_train.sh");
+std::string const demo = test::source_path("inputs/runs/demo.json");
 
 /// Says `loading`, loads for a while, and only then can listen, as a program with large libraries
 /// does.
@@ -42,7 +43,7 @@ class SiteTrain : public testing::Test {
     {
         ASSERT_TRUE(make_folder(folder_ / "bin"));
         for (std::string const name : {"curtail-poll", "curtail-block-signals"})
-            std::filesystem::create_symlink(CURTAIL_BIN_DIR "/" + name, folder_ / "bin" / name);
+            std::filesystem::create_symlink(test::program_path(name), folder_ / "bin" / name);
         ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
         setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
         for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID",

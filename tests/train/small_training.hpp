@@ -14,6 +14,7 @@
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
 #include "support/eventually.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 #include "tensors/tensor_file.hpp"
 #include "train/run_training.hpp"
@@ -28,7 +29,7 @@ class SmallTraining : public testing::Test {
     void SetUp() override
     {
         data::PrepareOptions options;
-        options.text = {CURTAIL_SOURCE_DIR "/tests/golden/corpus"};
+        options.text = {test::source_path("tests/golden/corpus")};
         options.out = folder_ / "data";
         options.vocabulary = 300;
         options.held_out = 0.2;

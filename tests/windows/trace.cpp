@@ -5,6 +5,7 @@
 #include <map>
 
 #include "signals/trace.hpp"
+#include "support/paths.hpp"
 #include "windows/replay.hpp"
 
 namespace curtail::windows {
@@ -37,9 +38,7 @@ std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& 
 
 TEST(RealDay, HasItsEightDecisionsAndNoOther)
 {
-    auto const trace =
-        signals::read_trace(std::string(CURTAIL_SOURCE_DIR) + "/signals/mci_2026-01-11.csv")
-            .value();
+    auto const trace = signals::read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     std::map<std::string, std::vector<std::string>> found;
     for (auto const& region : trace.regions()) found[region.value] = decisions(trace, region);
     std::map<std::string, std::vector<std::string>> const expected{

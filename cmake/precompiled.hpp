@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What most sources include anyway. A source still includes what it uses: `make compilers` builds without this file.
+#pragma once
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+#include <variant>
+#include <vector>
