@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # How everything of ours is compiled. Nothing here depends on the machine that builds: no -march=native.
-option(CURTAIL_TESTS "Build the tests" ON)
+set(CURTAIL_COMPONENTS all CACHE STRING "What to build: all, or poller (curtail-poll and curtail-status, without MPI, LibTorch and HDF5)")
+set_property(CACHE CURTAIL_COMPONENTS PROPERTY STRINGS all poller)
+if(NOT CURTAIL_COMPONENTS MATCHES "^(all|poller)$")
+    message(FATAL_ERROR "CURTAIL_COMPONENTS is \"${CURTAIL_COMPONENTS}\"; set it to all or poller")
+endif()
+if(CURTAIL_COMPONENTS STREQUAL "all")
+    option(CURTAIL_TESTS "Build the tests" ON)
+else()
+    set(CURTAIL_TESTS OFF) # they need everything
+endif()
+option(CURTAIL_INSTALL_TORCH "Install LibTorch's CPU libraries beside the programs" OFF)
 option(CURTAIL_PRECOMPILED_HEADERS "Share precompiled headers" ON)
 option(CURTAIL_WERROR "Treat warnings as errors" ON)
 set(CURTAIL_SANITIZE "" CACHE STRING "Sanitizers for our code: address;undefined or thread")
 set(CURTAIL_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/site/torch" CACHE PATH "LibTorch: a folder with include/ and lib/")
+set(CURTAIL_PLOTLY "${PROJECT_SOURCE_DIR}/.deps/site/plotly/package_data/plotly.min.js" CACHE FILEPATH "plotly.min.js for reports")
 
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -15,6 +26,11 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+# Installed programs find LibTorch beside themselves, or else where it was when they were built.
+set(CMAKE_INSTALL_RPATH $ORIGIN/../lib/curtail)
+if(NOT CURTAIL_INSTALL_TORCH)
+    list(APPEND CMAKE_INSTALL_RPATH ${CURTAIL_TORCH_ROOT}/lib)
+endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 
@@ -34,6 +50,8 @@ target_compile_options(curtail_flags INTERFACE
     -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(curtail_flags INTERFACE -fpch-preprocess) # lets ccache cache sources that use a precompiled header
+    # GCC 12 warns falsely about std::string (its bugs 105329 and 105651). It is silent in system headers, but not in precompiled ones.
+    target_compile_options(curtail_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(CURTAIL_WERROR)
     target_compile_options(curtail_flags INTERFACE -Werror)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# build_info.cpp is written at build time, so that a new commit shows without a new configure.
-string(REGEX REPLACE "^.*\\(Open MPI\\) ([0-9.]+).*$" "\\1" _mpi "${MPI_CXX_LIBRARY_VERSION_STRING}")
-execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE _mpiexec ERROR_QUIET)
-string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" CURTAIL_MPI_VERSION "${_mpiexec}")
-set(CURTAIL_MPI_VERSION "Open MPI ${CURTAIL_MPI_VERSION}")
+# build_info.cpp is written at build time, so that a new commit needs no new configuration.
+set(CURTAIL_MPI_VERSION none)
+if(MPIEXEC_EXECUTABLE)
+    execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE _mpiexec ERROR_QUIET)
+    string(REGEX MATCH "[0-9]+\\.[0-9]+\\.[0-9]+" CURTAIL_MPI_VERSION "${_mpiexec}")
+    string(PREPEND CURTAIL_MPI_VERSION "Open MPI ")
+endif()
 set(_out ${PROJECT_BINARY_DIR}/generated/build_info.cpp)
 add_custom_target(curtail_build_info BYPRODUCTS ${_out}
     COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DIN=${CMAKE_CURRENT_LIST_DIR}/build_info.cpp.in -DOUT=${_out}
