@@ -67,7 +67,7 @@ function scenarioColumns() {
         ['Intensity', 'mean g/kWh', meanIntensity],
         ['CO₂', markedUnit('kg', 'co2'), carbon],
         ['', scale, c => scenarioBar(c, greatest), 'l'],
-        ['This run', '% of it', shareOf],
+        ['This run', '% of scenario', shareOf],
         ['CO₂', 'g per ' + tokenUnit + ' tokens', carbonPerTokens],
         ['Tokens', tokenUnit, c => number(c.tokens * tokenScale, 2)],
         ['Perplexity', 'best smoothed', c => number(c.ppl, 2)],
@@ -93,11 +93,11 @@ function scenarioBar(c, greatest) {
 function comparisonNotes() {
     const missing = data.missing;
     const notes = [
-        missing.carbon && 'CO₂ is not known: ' + missing.carbon + '.',
+        missing.carbon && 'CO₂ is unknown: ' + missing.carbon + '.',
         missing.always_on && 'No always-on scenario: ' + missing.always_on + '.',
-        missing.ratio && 'No share of always-on: ' + missing.ratio + '.',
+        missing.ratio && 'No percentage of always-on: ' + missing.ratio + '.',
         missing.comparison,
-        data.loss && 'A step is ' + number(data.loss.tokens_per_step) + ' tokens.',
+        data.loss && 'One step is ' + number(data.loss.tokens_per_step) + ' tokens.',
     ];
     return notes.filter(Boolean).join(' ');
 }

@@ -35,7 +35,10 @@ export const REAL_SECONDS = clockFactor === 1 ? 's' : 'real s';
 export const sumOrNull = xs =>
     xs.reduce((t, x) => t === null || x === null ? null : t + (x || 0), 0);
 export const scaled = (x, factor) => x == null ? null : x * factor;
-export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is not known';
+export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is unknown';
+
+// How the page names a round's mode.
+export const roundMode = k => k.mode === 'solo' ? 'lone' : k.mode;
 
 // A window that is still open lasts until the record ends.
 export const windowEnd = w => w.close_s == null ? data.run.end_s : w.close_s;

@@ -25,7 +25,7 @@ export function addEnergy() {
         title: 'Where energy and carbon went',
         link: 'Energy',
         question: 'Which site, which state, which hours?',
-        why: data.energy ? null : 'No site has held devices yet, so nothing was drawn.',
+        why: data.energy ? null : 'No site has held devices yet, so no energy was drawn.',
         build: buildEnergy
     });
 }
@@ -144,12 +144,13 @@ function energyNote() {
     const bands = 'Bands in the CO₂ chart are closing delays: ' +
         `the site still trains although intensity is above ${threshold}.`;
     const curtailed = '“Curtailed” is the share of energy drawn below the threshold, ' +
-        'of what is drawn at known intensity';
+        'out of all energy of known intensity.';
     const grams = totalOf(E.total_g, allSites()), above = totalOf(E.outside_g, allSites());
-    const carbon = grams == null ? `. CO₂ is not known: ${whyCarbonUnknown()}.` :
-                                   ', “above” all CO₂ from energy drawn at or above it: ' +
+    const carbon = grams == null ?
+        `CO₂ is unknown: ${whyCarbonUnknown()}.` :
+        '“Above” is the CO₂ from energy drawn at or above the threshold: ' +
             `${number(above, 1)} of ${number(grams, 1)} g.`;
-    return note(keepUnits(bands + ' ' + curtailed + carbon));
+    return note(keepUnits([bands, curtailed, carbon].join(' ')));
 }
 
 // Explains sites whose carbon could look as if it were missing.
@@ -159,7 +160,6 @@ function zeroNote() {
     const zero = sites.filter(isZero);
     if (!zero.length) return null;
     return note(
-        zero.map(s => s.label).join(', ') +
-        ': 0 g is the signal\'s own value, 0 gCO₂/kWh at every sample while the site drew power; ' +
-        'it is not missing data.');
+        zero.map(s => s.label).join(', ') + ': 0 g is not missing data. ' +
+        'The signal was 0 gCO₂/kWh at every sample while the site drew power.');
 }

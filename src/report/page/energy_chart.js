@@ -160,7 +160,7 @@ function addPartLabels(f, parts, total) {
 }
 
 function addUnknown(f) {
-    const text = 'not known: ' + f.unknown.map(shortLabel).join(', ');
+    const text = 'unknown: ' + f.unknown.map(shortLabel).join(', ');
     const place = {x: .02, xanchor: 'left', y: .98, yanchor: 'top', font: {size: 12}};
     f.layout.annotations.push(chartText(text, place));
 }

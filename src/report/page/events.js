@@ -11,7 +11,7 @@ export function addEvents() {
         number: 7,
         title: 'Events',
         question: 'What happened, in order?',
-        why: data.events.length ? null : 'The run has logged no event yet.',
+        why: data.events.length ? null : 'The run has logged no events yet.',
         build: buildEvents
     });
 }
@@ -136,6 +136,6 @@ function eventTable(list) {
 function leftOutNote() {
     const leftOut = data.events_left_out, all = data.events.length + leftOut;
     return note(
-        `The run logged ${number(all)} events; ${number(leftOut)} ` +
-        'in the middle are left out here, and stand in the run\'s events.jsonl files.');
+        `The run logged ${number(all)} events. This page leaves out ${number(leftOut)} in the ` +
+        'middle; the run\'s events.jsonl files hold all of them.');
 }

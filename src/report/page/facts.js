@@ -11,8 +11,8 @@ export function addFacts() {
         number: 8,
         title: 'Run facts',
         link: 'Facts',
-        question: 'What exactly ran, so that it can be run again?',
-        why: data.facts.length ? null : 'Nothing is known of what ran.',
+        question: 'What exactly ran, so that it can be repeated?',
+        why: data.facts.length ? null : 'No facts about the run are recorded.',
         build: (body, controls) => {
             const onclick = e => copy(e.currentTarget, factsAsJson());
             controls.append(h('button', {class: 'btn', onclick}, 'Copy all as JSON'));
@@ -29,7 +29,7 @@ export function addNotes() {
         number: '',
         title: 'Notes on this data',
         link: 'Notes',
-        question: 'What should be known before quoting these figures?',
+        question: 'What should you know before quoting these figures?',
         why: null,
         build: body => body.append(h('ol', {class: 'notes'}, data.notes.map(entry)))
     });

@@ -20,7 +20,7 @@ export function addHeadline() {
         buildHeadline();
     } catch (e) {
         console.error(e);
-        const message = 'The summary could not be drawn from the data: ' + e.message + '.';
+        const message = 'Cannot draw the summary from the data (' + e.message + ').';
         main.append(h('p', {class: 'empty'}, message));
     }
 }
@@ -53,10 +53,10 @@ function title() {
 }
 
 function whyNoFigures() {
-    const why = 'No work is committed yet: no site has trained, or its first round has not ' +
-        'ended. Figures appear with the first commit that holds trained tokens.';
+    const why = 'No work is committed yet: either no site has trained, or its first round ' +
+        'has not ended. Figures appear with the first commit that contains trained tokens.';
     const kwh = data.totals ? number(data.totals.all.kwh, 2) : null;
-    return why + (kwh ? ` So far ${kwh}\u00a0kWh were drawn.` : '');
+    return why + (kwh ? ` So far, the sites have drawn ${kwh}\u00a0kWh.` : '');
 }
 
 function linkToNotes() {
@@ -90,7 +90,7 @@ function sentence(headline) {
 function carbonInSentence(headline, bold) {
     if (headline.co2_kg == null) {
         const kwh = bold(number(headline.energy_kwh, 2) + '\u00a0kWh');
-        return [' with ', kwh, '; its CO₂ is not known: ' + whyCarbonUnknown()];
+        return [' with ', kwh, '; CO₂ is unknown: ' + whyCarbonUnknown()];
     }
     const kg = bold(number(headline.co2_kg, 3) + '\u00a0kg of\u00a0CO₂');
     return [' for ', headline.co2_is_whole ? '' : 'at least ', kg];
@@ -111,7 +111,7 @@ function carbonBlock(headline) {
 }
 
 function carbonText(headline) {
-    if (headline.co2_kg == null) return 'Not known: ' + whyCarbonUnknown() + '.';
+    if (headline.co2_kg == null) return 'Unknown: ' + whyCarbonUnknown() + '.';
     const ratios = alwaysOnRatios(headline);
     const why = data.missing.always_on || data.missing.ratio || 'none was computed';
     const compared = ratios ? comparedText(ratios) : 'No comparison with always-on: ' + why;

@@ -22,7 +22,7 @@ export function addHours() {
         number: 3,
         title: 'Where the time went',
         link: 'Time',
-        question: 'How much of each site\'s time made tokens?',
+        question: 'How much of each site\'s time went into training?',
         why: whyNoHours(),
         build: buildHours
     });
@@ -141,7 +141,7 @@ function startsAndStops() {
     const values = x => [x.min, x.median, x.max].map(v => number(v, 1)).join(' / ');
     const spread = x => x ? values(x) : '–';
     const start = s => times[s.id].startup_s, stop = s => times[s.id].drain_s;
-    const unit = REAL_SECONDS + ': least / median / greatest';
+    const unit = REAL_SECONDS + ': min / median / max';
     const columns = [
         ['Starts and stops', unit, s => [siteDot(s), s.label], 'l'],
         ['Window open to first step', '', s => spread(start(s))],
@@ -168,7 +168,7 @@ function roundNote() {
 
 function roundText(r) {
     const whole = `A joint round takes ${number(r.duration_s, 1)} ${REAL_SECONDS} ` +
-        `from its start to its merge (median of ${number(r.joint)})`;
+        `from its start to its merge (median of ${number(r.joint)} rounds)`;
     const parts = [
         number(r.before_s, 1) + ' s before the first step',
         number(r.train_s, 1) + ' s of training',
@@ -176,5 +176,5 @@ function roundText(r) {
         number(r.merge_s, 1) + ' s of merging',
     ];
     const idle = percent(1 - r.train_s / r.duration_s);
-    return `${whole}: ${parts.join(', ')}. ${idle} of it makes no tokens.`;
+    return `${whole}: ${parts.join(', ')}. No tokens are trained in ${idle} of that time.`;
 }

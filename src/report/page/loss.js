@@ -22,7 +22,7 @@ export function addLoss() {
         id: 'loss',
         number: 2,
         title: 'Loss',
-        question: 'What was learned, by tokens and by the clock?',
+        question: 'How did the loss fall, by tokens and by time?',
         why: whyNoLoss(),
         build: buildLoss
     });
@@ -141,8 +141,8 @@ function smoothingNote() {
 
 function stripNote() {
     const strip = data.loss.difference;
-    const text = strip ? `Lower strip: mean of ${strip.bucket_steps} steps less the baseline's, ` +
-            'bars ± 1 standard error.' :
+    const text = strip ? `Lower strip: mean of ${strip.bucket_steps} steps minus the baseline's; ` +
+            'bars show ± 1 standard error.' :
                          '';
     return h('p', {class: 'note', id: 'dnote'}, text);
 }

@@ -23,7 +23,7 @@ const PERPLEXITY_TICKS = [10, 12, 15, 20, 30, 40, 60, 100, 300, 1000, 3000, 1000
 export function addLossChart(where, shown) {
     const baselines = data.loss.curves.length - 1;
     const alt = `Training loss of this run and ${baselines} baselines; ` +
-        'final values in the table beside.';
+        'the table next to it lists the final values.';
     return addChart({where, height: 410, alt, figure: gd => lossFigure(gd, shown), time: true});
 }
 

@@ -32,11 +32,11 @@ function addPanels() {
 
 function footer() {
     const report = data.report || {};
-    const written = (report.generated_at || 'at a time not recorded');
+    const written = report.generated_at || 'at an unknown time';
     const parts = [
         report.program || 'curtail-report',
         'written ' + written.replace(/^(\d.*)T(.*)Z$/, '$1 $2 UTC'),
-        'data: ' + data.schema + ', in this page\'s source, element curtail-data',
+        'data: ' + data.schema + ', in the page source, element curtail-data',
         'charts: plotly.js ' + Plotly.version,
     ];
     return h('footer', {}, parts.map(part => h('span', {}, part)));
@@ -64,9 +64,8 @@ function addCharts() {
 function showTablesOnly(error) {
     const tables = h('div');
     tables.innerHTML = main.querySelector('noscript').textContent;
-    const message = 'The charts cannot be shown: ' + error.message +
-        '. The main tables follow. All data is in the page\'s source, in the element ' +
-        'curtail-data, as JSON.';
+    const message = `Cannot draw the charts: ${error.message}. This page shows only the main ` +
+        'tables. All data is in the page source, in the element curtail-data, as JSON.';
     tables.querySelector('.empty').textContent = message;
     main.replaceChildren(tables);
     byId('nav').replaceChildren();

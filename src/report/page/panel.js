@@ -20,8 +20,8 @@ function buildOrExplain(body, build) {
         build();
     } catch (e) {
         console.error(e);
-        const source = 'The data itself is in the page\'s source, element curtail-data.';
-        const message = `This panel could not be drawn from the data: ${e.message}. ${source}`;
+        const message = `Cannot draw this panel from the data (${e.message}). ` +
+            'The data is in the page source, in the element curtail-data.';
         body.replaceChildren(h('p', {class: 'empty'}, message));
     }
 }

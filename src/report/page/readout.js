@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line of values at the cursor.
-import {data, signalSeries, sites, STATE_TEXT, sumOrNull} from './data.js';
+import {data, roundMode, signalSeries, sites, STATE_TEXT, sumOrNull} from './data.js';
 import {h, siteDot} from './elements.js';
 import {clockTime, dayMonth, duration, gramsOrKg, number, timeOf} from './format.js';
 
-const IDLE = 'Point at any time chart, or focus it and use the arrow keys, for values; ' +
-    'drag to zoom all of them; double-click to reset.';
+const IDLE = 'Point at a time chart, or focus it and press the arrow keys, to read values. ' +
+    'Drag to zoom all time charts; double-click to reset.';
 const bold = text => h('b', {}, text);
 
 export const readout = () => h('div', {class: 'readout', 'data-idle': IDLE}, h('span', {}, IDLE));
@@ -20,10 +20,11 @@ export function updateReadouts(s) {
 export function valuesAt(s) {
     const beforeEnd = s <= data.run.end_s;
     const time = bold(clockTime(timeOf(s)) + ' UTC');
-    const values = [h('span', {}, time, ' ' + dayMonth(timeOf(s)) + ', ' + duration(s) + ' in')];
+    const values =
+        [h('span', {}, time, ' ' + dayMonth(timeOf(s)) + ', ' + duration(s) + ' after the start')];
     for (const q of sites) values.push(siteValue(q, s, beforeEnd));
     const round = data.rounds.find(k => k.start_s <= s && s < (k.merged_s || k.end_s));
-    if (round) values.push(h('span', {}, 'round ', bold(round.number), ' ' + round.mode));
+    if (round) values.push(h('span', {}, 'round ', bold(round.number), ' ' + roundMode(round)));
     if (data.energy && data.energy.cumulative && beforeEnd) values.push(totalsUntil(s));
     return values;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: the rounds as a sortable table.
-import {data, REAL_SECONDS, scaled, siteById, siteLabel} from './data.js';
+import {data, REAL_SECONDS, roundMode, scaled, siteById, siteLabel} from './data.js';
 import {caption, h, note, siteColor, unitLine} from './elements.js';
 import {keepUnits, number, timeOf, timestamp, tokenCount, tokenUnit} from './format.js';
 import {addPanel} from './panel.js';
@@ -11,7 +11,7 @@ export function addRounds() {
         id: 'rounds',
         number: 6,
         title: 'Rounds',
-        question: 'Who contributed what to each commit, and what did it cost?',
+        question: 'What did each site contribute to each commit, and at what cost?',
         why: whyNoRounds(),
         build: body => {
             const noted = data.rounds.filter(k => k.note);
@@ -74,8 +74,8 @@ function roundColumns(mark) {
     const weights = {value: greatestWeight, cls: 'l'};
     const columns = [
         column('number', '#', '', k => numberCell(k, mark)),
-        column('start_s', 'Began', 'UTC', k => timestamp(timeOf(k.start_s))),
-        column('mode', 'Mode', '', k => k.mode, {cls: 'l'}),
+        column('start_s', 'Started', 'UTC', k => timestamp(timeOf(k.start_s))),
+        column('mode', 'Mode', '', roundMode, {cls: 'l'}),
         column('weight', 'Sites and weights', 'by tokens', weightsCell, weights),
         column('tokens', 'Tokens', unit, k => number(k.tokens * scale, 1)),
         figure('duration_s', 'Duration', REAL_SECONDS, 1),

@@ -99,7 +99,7 @@ function heldOutTile(headline) {
         ['unigram entropy', nats(entropy)],
         [loss <= entropy ? 'below it by' : 'above it by', nats(Math.abs(entropy - loss))],
         ['training loss', nats((headline.tail_loss || [])[0])],
-        ['of commit', number(commit) + (newer == null ? '' : ', not ' + number(newer))],
+        ['at commit', number(commit) + (newer == null ? '' : `, newest ${number(newer)}`)],
     ];
     return makeTile(
         {title: 'Held-out loss', key: 'ppl', value: number(loss, 3), unit: 'nats', rows});

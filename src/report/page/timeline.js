@@ -37,7 +37,7 @@ export function addTimeline() {
 function whyNoTimeline() {
     if (!sites.length) return 'No site is configured for this run.';
     if (data.signals || data.windows.length) return null;
-    return 'No window has opened, and no signal is known: ' + whyCarbonUnknown() + '.';
+    return 'No window has opened, and the signal is unknown: ' + whyCarbonUnknown() + '.';
 }
 
 function zoomButtons() {
@@ -51,7 +51,7 @@ function zoomButtons() {
 
 function windowButton(w) {
     const opened = hourMinute(timeOf(w.open_s));
-    const title = 'Zoom to the window of ' + siteLabel(w.site) + ' opened ' + opened;
+    const title = 'Zoom to the window at ' + siteLabel(w.site) + ' that opened at ' + opened;
     const onclick = () => zoomToWindow(w);
     const style = 'margin-right:5px;background:' + siteColor(siteById[w.site]);
     return h(
@@ -85,14 +85,14 @@ function laneLegend() {
         const color = `color-mix(in srgb,var(--mid) ${percent}%,var(--bg))`;
         return h('span', {class: 'sw', style: `height:14px;background:${color}${more}`});
     };
-    const threshold = commonValue('open_below', 'of the site', 'g/kWh');
+    const threshold = commonValue('open_below', 'of each site', 'g/kWh');
     const delay = commonValue('close_delay_s', 'each site\'s', 'min', 1 / 60);
     const entries = [
         [legendHeading('Trace:'), line('border-top-width:1.5px'), 'intensity'],
         [line('border-top:1.5px dashed'), 'threshold ' + threshold],
         [swatch(14), 'window open'],
         [swatch(38), `closing (${delay} delay)`],
-        [legendHeading('Rounds:'), swatch(9, ';box-shadow:inset 0 0 0 1px var(--rule)'), 'solo'],
+        [legendHeading('Rounds:'), swatch(9, ';box-shadow:inset 0 0 0 1px var(--rule)'), 'lone'],
         [swatch(34), 'joint'],
         [h('span', {'aria-hidden': 'true'}, '◆'), 'commit'],
     ];

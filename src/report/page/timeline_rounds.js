@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds and commits in the timeline's chart.
-import {data, REAL_SECONDS, siteLabel} from './data.js';
+import {data, REAL_SECONDS, roundMode, siteLabel} from './data.js';
 import {rgba} from './elements.js';
 import {chartText, packSpans, spanBars, verticalLine} from './figure.js';
 import {clockTime, escapeMarkup, hourMinute, number, timeOf, tokenCount} from './format.js';
@@ -53,7 +53,7 @@ function barHover({x, y, q: k, last, n}) {
     const weight = part =>
         escapeMarkup(siteLabel(part.site)) + ' ' + number(part.weight * 100, 1) + ' %';
     const weights = k.sites.map(weight).join('<br>');
-    return `<b>Round ${k.number}</b> ${k.mode}, ${time}<br>${took}, ${merge}<br>` +
+    return `<b>Round ${k.number}</b> ${roundMode(k)}, ${time}<br>${took}, ${merge}<br>` +
         `${weights}<extra></extra>`;
 }
 

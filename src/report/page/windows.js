@@ -17,8 +17,8 @@ function windowTable() {
     const {windows} = data;
     if (!windows.length)
         return h('p', {class: 'empty'}, 'No window has opened: no decision to open is recorded.');
-    const explanation = '* The window had not closed when the record ends: ' +
-        'the delay was running, or intensity fell below the threshold again.';
+    const explanation = '* The window was still open when the record ended: ' +
+        'its delay was running, or intensity had fallen below the threshold again.';
     const options = {id: 'windows', wrap: windows.length > 12 ? 'tall' : ''};
     return [
         table('Windows', windowColumns(), windows, options),
