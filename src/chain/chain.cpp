@@ -29,32 +29,54 @@ Result<std::optional<CommitNumber>> commit_beyond(RunObjects const& objects, Com
     return std::optional<CommitNumber>{};
 }
 
+/// `number` is missing, and `beyond` exists. While sites train, "missing" may be an old answer from
+/// a client's cache, so this asks again. True: the commit exists now; `protocol`: it is lost.
+Result<bool> look_again(RunObjects const& objects, CommitNumber number, CommitNumber beyond)
+{
+    auto const exists = has_commit(objects, number);
+    if (!exists || *exists) return exists;
+    return fail(ExitCode::protocol, "the chain is broken at " + rounds::commit_name(number),
+                "it is missing, but " + rounds::commit_name(beyond) + " exists",
+                "restore it from a copy of the store");
+}
+
+/// Whether the chain has commit `number`; `protocol` if it has a gap there. Without the look beyond
+/// the end, a chain that lost a commit from its middle would seem shorter, not broken.
+Result<bool> continues_with(RunObjects const& objects, CommitNumber number)
+{
+    auto const exists = has_commit(objects, number);
+    if (!exists || *exists) return exists;
+    auto const beyond = commit_beyond(objects, number);
+    if (!beyond) return tl::unexpected(beyond.error());
+    return *beyond ? look_again(objects, number, **beyond) : false;
+}
+
 /// The number of the newest commit, 0 without any; `protocol` if the chain has a gap.
-///
-/// Without the look beyond the end, a chain that lost a commit from its middle would seem shorter,
-/// not broken. While sites train, "missing" may be an old answer from a client's cache. So the
-/// search asks again once a later commit appears, and continues from there.
 Result<CommitNumber> end_of_chain(RunObjects const& objects)
 {
-    CommitNumber end{0};
-    for (;;) {
-        auto const exists = has_commit(objects, end.next());
-        if (!exists) return tl::unexpected(exists.error());
-        if (*exists) {
-            end = end.next();
-            continue;
-        }
-        auto const beyond = commit_beyond(objects, end.next());
-        if (!beyond) return tl::unexpected(beyond.error());
-        if (!*beyond) return end;
-        auto const appeared = has_commit(objects, end.next());
-        if (!appeared) return tl::unexpected(appeared.error());
-        if (!*appeared)
-            return fail(ExitCode::protocol,
-                        "the chain is broken at " + rounds::commit_name(end.next()),
-                        "it is missing, but " + rounds::commit_name(**beyond) + " exists",
-                        "restore it from a copy of the store");
+    for (CommitNumber end{0};; end = end.next()) {
+        auto const more = continues_with(objects, end.next());
+        if (!more) return tl::unexpected(more.error());
+        if (!*more) return end;
     }
+}
+
+/// Commit `number` if it follows from a parent with the digest `parent`, which becomes its own.
+/// Empty: no such commit.
+Result<std::optional<rounds::Commit>> read_link(RunObjects const& objects, CommitNumber number,
+                                                std::optional<Digest>& parent)
+{
+    auto const name = rounds::commit_name(number);
+    auto const bytes = objects.record(name);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (!*bytes) return std::optional<rounds::Commit>{};
+    auto commit = rounds::decode_commit(**bytes, name);
+    if (commit && parent && commit->parent != *parent)
+        return fail(ExitCode::protocol, "the chain is broken at " + name,
+                    "it does not follow from the commit before it",
+                    "run `curtail-status --verify`");
+    parent = sha256(**bytes);
+    return std::move(commit).map([](rounds::Commit&& c) { return std::optional(std::move(c)); });
 }
 
 Result<std::vector<rounds::Commit>> read_links(RunObjects const& objects)
@@ -62,18 +84,10 @@ Result<std::vector<rounds::Commit>> read_links(RunObjects const& objects)
     std::vector<rounds::Commit> chain;
     std::optional<Digest> parent;
     for (CommitNumber number{1};; number = number.next()) {
-        auto const name = rounds::commit_name(number);
-        auto const bytes = objects.record(name);
-        if (!bytes) return tl::unexpected(bytes.error());
-        if (!*bytes) return chain;
-        auto commit = rounds::decode_commit(**bytes, name);
+        auto commit = read_link(objects, number, parent);
         if (!commit) return tl::unexpected(commit.error());
-        if (parent && commit->parent != *parent)
-            return fail(ExitCode::protocol, "the chain is broken at " + name,
-                        "it does not follow from the commit before it",
-                        "run `curtail-status --verify`");
-        parent = sha256(**bytes);
-        chain.push_back(std::move(*commit));
+        if (!*commit) return chain;
+        chain.push_back(std::move(**commit));
     }
 }
 

@@ -16,11 +16,12 @@ Result<bool> read(RunObjects const& objects, std::string const& name, Decode<Rec
                   std::vector<std::string>& unreadable, Take take)
 {
     auto const bytes = objects.record(name);
-    if (!bytes && bytes.error().code != ExitCode::protocol) return tl::unexpected(bytes.error());
     if (bytes && !*bytes) return false;
     auto record = bytes ? decode(**bytes, name) : Result<Record>(tl::unexpect, bytes.error());
     if (record) take(std::move(*record));
-    else unreadable.push_back(record.error().message());
+    else if (record.error().code == ExitCode::protocol)
+        unreadable.push_back(record.error().message());
+    else return tl::unexpected(record.error());
     return true;
 }
 

@@ -83,7 +83,7 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(
     auto const object = object_name(run_, part.name);
     if (!object)
         return tl::unexpected(
-            store::ReadFailure{store::ReadFailure::Kind::corrupt, object.error()});
+            store::ReadFailure{store::ReadFailure::Cause::corrupt, object.error()});
     return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256);
 }
 

@@ -51,15 +51,15 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
                     rounds::PartRef const& part)
 {
     auto const what = "cannot load the model of " + name_of(commit.number);
-    switch (failure.kind) {
-        case store::ReadFailure::Kind::missing:
+    switch (failure.cause) {
+        case store::ReadFailure::Cause::missing:
             return {ExitCode::unavailable, what,
                     "its payload " + part.name + " is not in the store",
                     "a run deletes older models: load the newest commit"};
-        case store::ReadFailure::Kind::corrupt:
+        case store::ReadFailure::Cause::corrupt:
             return {ExitCode::protocol, what, failure.error.message(),
                     "run curtail-status --verify to check the whole run"};
-        case store::ReadFailure::Kind::unavailable:
+        case store::ReadFailure::Cause::unavailable:
             break;
     }
     return failure.error.within(what);

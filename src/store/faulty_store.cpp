@@ -11,7 +11,7 @@ bool FaultyStore::draw(double probability)
     return hit;
 }
 
-Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool writes)
+void FaultyStore::land_some_delayed()
 {
     constexpr double lands_now = 0.2;
     for (std::size_t i = 0; i < delayed_.size();) {
@@ -22,6 +22,11 @@ Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool wr
         (void)inner_.create(delayed_[i].name, delayed_[i].bytes);
         delayed_.erase(delayed_.begin() + static_cast<std::ptrdiff_t>(i));
     }
+}
+
+Result<void> FaultyStore::begin(char const* act, ObjectName const& name, bool writes)
+{
+    land_some_delayed();
     auto const what = std::string("cannot ") + act + " " + name.text();
     if (draw(faults_.unavailable))
         return fail(ExitCode::temporary, what, "the store does not answer (injected)");
@@ -51,6 +56,16 @@ Result<void> FaultyStore::put(ObjectName const& name, std::span<std::byte const>
     return inner_.put(name, bytes);
 }
 
+void FaultyStore::damage(Content& content)
+{
+    auto const place = [&] {
+        return std::uniform_int_distribution<std::size_t>(0, content.size() - 1)(random_);
+    };
+    if (!content.empty() && draw(faults_.short_read)) content.resize(place());
+    if (!content.empty() && draw(faults_.corrupt_read))
+        content[place()] ^= std::byte{1} << (random_() % 8);
+}
+
 Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& sink)
 {
     Content content;
@@ -62,12 +77,7 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
         if (!whole) return tl::unexpected(whole.error());
         if (!*whole) return false;
         content = std::move(**whole);
-        auto const place = [&] {
-            return std::uniform_int_distribution<std::size_t>(0, content.size() - 1)(random_);
-        };
-        if (!content.empty() && draw(faults_.short_read)) content.resize(place());
-        if (!content.empty() && draw(faults_.corrupt_read))
-            content[place()] ^= std::byte{1} << (random_() % 8);
+        damage(content);
     }
     sink(content, {static_cast<std::int64_t>(content.size())});
     return true;
@@ -76,7 +86,7 @@ Result<bool> FaultyStore::read(ObjectName const& name, Bytes limit, Sink const& 
 Result<std::optional<ObjectInfo>> FaultyStore::stat(ObjectName const& name)
 {
     std::lock_guard const guard(mutex_);
-    if (auto ready = begin("look at", name, false); !ready) return tl::unexpected(ready.error());
+    if (auto ready = begin("inspect", name, false); !ready) return tl::unexpected(ready.error());
     if (draw(faults_.stale_missing)) return std::optional<ObjectInfo>{};
     return inner_.stat(name);
 }

@@ -7,21 +7,21 @@
 
 namespace curtail::store {
 
-/// How often, 0 to 1 per request, a FaultyStore goes wrong in each way.
+/// The probability, per request, of each fault.
 struct Faults {
-    double lost_request{0};  ///< create answers `unknown` and never happens
-    double lost_reply{0};    ///< create answers `unknown` and has happened
+    double lost_request{0};  ///< create returns `unknown` and is never carried out
+    double lost_reply{0};    ///< create returns `unknown` and was carried out
     double delayed_create{
-        0};  ///< create answers `unknown` and happens before some later request, or never
-    double stale_missing{0};  ///< read and stat answer that there is no such object though there is
-    double short_read{0};     ///< read hands out only the beginning, without a failure
-    double corrupt_read{0};   ///< read hands out one flipped bit
+        0};                   ///< create returns `unknown`; a later request carries it out, or none
+    double stale_missing{0};  ///< read and stat report an existing object as missing
+    double short_read{0};     ///< read passes on only the beginning, without an error
+    double corrupt_read{0};   ///< read flips one bit
     double unavailable{0};    ///< any request fails with `temporary` and does nothing
     double no_space{0};       ///< create and put fail with `io` and do nothing
 };
 
-/// A store that misbehaves on purpose: passes requests on to another one, with faults drawn from a
-/// seed. The same seed and the same sequence of requests give the same faults.
+/// A store for tests that forwards requests to another store and injects faults. The same seed and
+/// the same sequence of requests give the same faults.
 class FaultyStore final : public ObjectStore {
   public:
     FaultyStore(ObjectStore& inner, Faults faults, std::uint64_t seed)
@@ -38,8 +38,8 @@ class FaultyStore final : public ObjectStore {
     [[nodiscard]] Result<void> remove(ObjectName const& name) override;
 
     void set_faults(Faults faults);      ///< from the next request on
-    void land_delayed();                 ///< every create still on its way happens now
-    [[nodiscard]] int injected() const;  ///< faults so far
+    void land_delayed();                 ///< carries out every delayed create now
+    [[nodiscard]] int injected() const;  ///< number of faults so far
 
   private:
     struct Delayed {
@@ -47,8 +47,11 @@ class FaultyStore final : public ObjectStore {
         Content bytes;
     };
     [[nodiscard]] bool draw(double probability);
-    /// What happens before any request: a delayed create may land, and the store may be away.
+    /// Precedes every request: may carry out delayed creates, and fails if the store is away or
+    /// full.
     [[nodiscard]] Result<void> begin(char const* act, ObjectName const& name, bool writes);
+    void land_some_delayed();
+    void damage(Content& content);
 
     ObjectStore& inner_;
     mutable std::mutex mutex_;

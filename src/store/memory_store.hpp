@@ -8,10 +8,10 @@
 
 namespace curtail::store {
 
-/// A store in this process, for tests and simulations.
+/// A store in the memory of this process, for tests and simulations.
 class MemoryStore final : public ObjectStore {
   public:
-    /// `clock` is the store's own; it must outlive the store. Without one: the system's.
+    /// `clock` is the store's clock and must outlive the store; by default the system's clock.
     explicit MemoryStore(Clock const* clock = nullptr) : clock_(clock) {}
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,

@@ -60,25 +60,43 @@ bool is_file(std::string_view text, std::string_view suffix, bool (*is_stem)(std
 bool is_count(std::string_view text) { return is_number(text); }
 bool is_commit(std::string_view text) { return is_number(text, 8, 8); }
 
-/// `path` is what follows `runs/<run>/`, cut at slashes.
-bool is_known_form(std::vector<std::string_view> const& path)
+bool is_probe(std::string_view text) { return is_attempt(text, is_process); }
+bool is_model_writer(std::string_view text) { return is_attempt(text, is_member); }
+bool is_commit_file(std::string_view text) { return is_file(text, ".json", is_commit); }
+bool is_count_file(std::string_view text) { return is_file(text, ".json", is_count); }
+bool is_site_file(std::string_view text) { return is_file(text, ".json", is_plain_name); }
+bool is_part_file(std::string_view text) { return is_file(text, ".h5", is_part); }
+
+using IsSegment = bool (*)(std::string_view text);
+
+/// What may follow `runs/<run>/`: a fixed first segment, then segments of these kinds.
+struct Form {
+    std::string_view first;
+    std::vector<IsSegment> rest;
+};
+
+bool has_form(std::vector<std::string_view> const& path, Form const& form)
 {
-    auto const is = [&](std::size_t size, std::string_view first) {
-        return path.size() == size && path[0] == first;
-    };
-    if (is(1, "run.json")) return true;
-    if (is(2, "probe")) return is_attempt(path[1], is_process);
-    if (is(2, "commits")) return is_file(path[1], ".json", is_commit);
-    if (is(3, "contrib")) return is_member(path[1]) && is_file(path[2], ".json", is_count);
-    if (is(5, "deltas"))
-        return is_count(path[1]) && is_member(path[2]) && is_count(path[3]) &&
-               is_file(path[4], ".h5", is_part);
-    if (is(4, "models"))
-        return is_count(path[1]) && is_attempt(path[2], is_member) &&
-               is_file(path[3], ".h5", is_part);
-    if (is(3, "merge")) return is_count(path[1]) && is_file(path[2], ".json", is_count);
-    if (is(2, "status")) return is_file(path[1], ".json", is_plain_name);
-    return false;
+    return path.size() == form.rest.size() + 1 && path[0] == form.first &&
+           std::equal(path.begin() + 1, path.end(), form.rest.begin(),
+                      [](std::string_view text, IsSegment is) { return is(text); });
+}
+
+/// `path` follows `runs/<run>/` and is split at slashes.
+bool has_known_form(std::vector<std::string_view> const& path)
+{
+    static std::array<Form, 8> const forms{{
+        {"run.json", {}},
+        {"probe", {is_probe}},
+        {"commits", {is_commit_file}},
+        {"contrib", {is_member, is_count_file}},
+        {"deltas", {is_count, is_member, is_count, is_part_file}},
+        {"models", {is_count, is_model_writer, is_part_file}},
+        {"merge", {is_count, is_count_file}},
+        {"status", {is_site_file}},
+    }};
+    return std::any_of(forms.begin(), forms.end(),
+                       [&](Form const& form) { return has_form(path, form); });
 }
 
 }  // namespace
@@ -90,11 +108,11 @@ Result<ObjectName> ObjectName::parse(std::string_view text)
         auto path = split(text, '/');
         if (path.size() >= 3 && path[0] == "runs" && is_plain_name(path[1])) {
             path.erase(path.begin(), path.begin() + 2);
-            if (is_known_form(path)) return ObjectName(text);
+            if (has_known_form(path)) return ObjectName(text);
         }
     }
     return fail(ExitCode::protocol, "object name \"" + printable(text.substr(0, longest)) + "\"",
-                "it has none of the forms that a store may hold");
+                "not the name of any object in a store");
 }
 
 std::string_view ObjectName::folder() const

@@ -8,9 +8,10 @@
 
 namespace curtail::store {
 
-/// The name of one object, relative to the store's root. Only names of the fixed forms below can be
-/// made, so a name that came out of a record can never leave the store: no `..`, no leading slash,
-/// no control character, bounded length.
+/// The name of one object, relative to the store's root.
+///
+/// Only names of the fixed forms below exist. So no name from a record can lead out of the store:
+/// it has no `..`, no leading slash, no control character and a bounded length.
 ///
 ///     runs/<run>/run.json
 ///     runs/<run>/probe/<site>.<8 hex>-<attempt>
@@ -25,13 +26,12 @@ namespace curtail::store {
 /// [a-z][a-z0-9_]{0,31}; round, seq, k, attempt: 1 to 18 digits.
 class ObjectName {
   public:
-    /// `protocol` if the text has none of the forms: it came from a record or a caller that this
-    /// program must not follow.
+    /// `protocol` if the text has none of the forms.
     [[nodiscard]] static Result<ObjectName> parse(std::string_view text);
 
     [[nodiscard]] std::string const& text() const { return text_; }
     [[nodiscard]] std::string_view folder() const;  ///< up to the last slash, without it
-    [[nodiscard]] std::string_view file() const;    ///< behind the last slash
+    [[nodiscard]] std::string_view file() const;    ///< after the last slash
     friend auto operator<=>(ObjectName const&, ObjectName const&) = default;
 
   private:

@@ -11,12 +11,12 @@ namespace curtail::store {
 Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes limit)
 {
     Content content;
-    auto const there = read(name, limit, [&](std::span<std::byte const> piece, Bytes whole) {
+    auto const found = read(name, limit, [&](std::span<std::byte const> piece, Bytes whole) {
         content.reserve(static_cast<std::size_t>(whole.value));
         content.insert(content.end(), piece.begin(), piece.end());
     });
-    if (!there) return tl::unexpected(there.error());
-    if (!*there) return std::optional<Content>{};
+    if (!found) return tl::unexpected(found.error());
+    if (!*found) return std::optional<Content>{};
     return std::optional(std::move(content));
 }
 
@@ -26,7 +26,7 @@ Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url, Missing mi
     if (url.substr(0, scheme.size()) != scheme || url.size() <= scheme.size() + 1 ||
         url[scheme.size()] != '/' || url.find('\0') != url.npos)
         return fail(ExitCode::config, "store " + printable(url),
-                    "it is no address of a shared folder", "write file:///absolute/folder");
+                    "not the address of a shared folder", "write file:///absolute/folder");
     auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), missing);
     if (!opened) return tl::unexpected(opened.error());
     return std::unique_ptr<ObjectStore>(std::move(*opened));

@@ -13,15 +13,15 @@
 #include "core/time.hpp"
 #include "store/object_name.hpp"
 
-/// Where a run lives: immutable objects under names. docs/store.md.
+/// Where runs are stored: immutable objects under names (docs/store.md).
 namespace curtail::store {
 
 using Content = std::vector<std::byte>;
 
 enum class CreateOutcome {
-    created,  ///< this call made it
-    exists,   ///< it was there, or somebody else was faster
-    unknown   ///< reply lost: it is there, will be, or never comes; read the name back
+    created,  ///< this call created the object
+    exists,   ///< the name was taken before, or by a faster caller
+    unknown   ///< the reply was lost: the object exists, will exist or never will; read it back
 };
 
 struct ObjectInfo {
@@ -30,48 +30,48 @@ struct ObjectInfo {
     friend bool operator==(ObjectInfo const&, ObjectInfo const&) = default;
 };
 
-/// A flat space of objects. Every member may be called from any thread.
+/// A flat namespace of objects. All members are thread-safe.
 ///
-/// Failures: `permission` (not allowed, read-only, a symbolic link), `io` (full, or reading and
-/// writing broke off), `temporary` (the store does not answer just now), `unavailable` (its root is
-/// not there), `data` (longer than the limit, not a plain file). After a failure the object is what
-/// it was before; half of one is never visible to anybody.
+/// Error codes: `permission` (access denied, read-only, a symbolic link), `io` (full, or a transfer
+/// failed), `temporary` (the store does not answer), `unavailable` (its root does not exist),
+/// `data` (longer than the limit, not a regular file). After an error the object is unchanged. No
+/// reader ever sees part of an object.
 class ObjectStore {
   public:
-    /// Takes one piece of an object that has `whole` bytes in all.
+    /// Receives one piece of an object of `whole` bytes.
     using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
 
     virtual ~ObjectStore() = default;
-    /// Writes `bytes` under `name` unless the name exists. Linearizable: of any number of callers
-    /// at most one gets `created`. Durable when it returns `created`.
+    /// Writes `bytes` under `name` unless the name exists. Linearizable: at most one of any number
+    /// of callers gets `created`. Durable once it returns `created`.
     [[nodiscard]] virtual Result<CreateOutcome> create(ObjectName const& name,
                                                        std::span<std::byte const> bytes) = 0;
-    /// Writes `bytes` under `name` whatever was there; for names that only one writer uses. Durable
-    /// when it returns.
+    /// Writes `bytes` under `name` and replaces what is stored there. Use it only for names with a
+    /// single writer. Durable once it returns.
     [[nodiscard]] virtual Result<void> put(ObjectName const& name,
                                            std::span<std::byte const> bytes) = 0;
-    /// Hands the object to `sink` in consecutive pieces. false: there is no such object now, and
-    /// `sink` was not called. An object of more than `limit` bytes is a failure, before the first
+    /// Passes the object to `sink` in consecutive pieces. False: the object does not exist now, and
+    /// `sink` was not called. An object of more than `limit` bytes is an error before the first
     /// piece.
     [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit,
                                             Sink const& sink) = 0;
-    [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(
-        ObjectName const& name) = 0;  ///< nothing: no such object now
-    [[nodiscard]] virtual Result<void> remove(
-        ObjectName const& name) = 0;  ///< success too if it was not there
+    /// Empty: the object does not exist now.
+    [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name) = 0;
+    /// Succeeds also if the object does not exist.
+    [[nodiscard]] virtual Result<void> remove(ObjectName const& name) = 0;
 
-    /// The whole object; nothing: there is no such object now.
+    /// The whole object; empty: it does not exist now.
     [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit);
 };
 
-/// Where objects of a run begin if `Missing::refuse` finds no folder there.
+/// What open_store does if the folder does not exist.
 enum class Missing {
-    refuse,  ///< a failure: a shared folder that is not mounted must not look like an empty store
-    make     ///< make the folder; for the one who begins a run
+    refuse,  ///< an error: a shared folder that is not mounted must not look like an empty store
+    make     ///< create the folder; only for the program that starts a run
 };
 
-/// The store that an address names: `file:///absolute/folder`. `config` if the address is wrong,
-/// `unavailable` if nothing is there.
+/// The store at the address `file:///absolute/folder`. `config` if the address is invalid,
+/// `unavailable` if the folder does not exist.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url,
                                                               Missing missing = Missing::refuse);
 

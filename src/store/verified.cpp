@@ -8,32 +8,41 @@
 namespace curtail::store {
 namespace {
 
+tl::unexpected<ReadFailure> failure(ReadFailure::Cause cause, ObjectName const& name,
+                                    std::string why)
+{
+    return tl::unexpected(
+        ReadFailure{cause, {ExitCode::data, "cannot read " + name.text(), std::move(why), {}}});
+}
+
+/// How the content differs from the record; empty: not at all.
+std::string difference(std::size_t found_size, Digest const& found, Bytes size,
+                       Digest const& digest)
+{
+    if (found_size != static_cast<std::size_t>(size.value))
+        return fmt::format("it has {} bytes, the record says {}", found_size, size.value);
+    if (found != digest)
+        return fmt::format("its sha256 is {}, the record says {}", found.hex(), digest.hex());
+    return {};
+}
+
 tl::expected<Content, ReadFailure> read_once(ObjectStore& store, ObjectName const& name, Bytes size,
                                              Digest const& digest)
 {
-    auto const what = "cannot read " + name.text();
-    auto const corrupt = [&](std::string why) {
-        return tl::unexpected(
-            ReadFailure{ReadFailure::Kind::corrupt, {ExitCode::data, what, std::move(why), {}}});
-    };
+    using Cause = ReadFailure::Cause;
     Content content;
     Sha256 hash;
-    auto const there = store.read(name, size, [&](std::span<std::byte const> piece, Bytes whole) {
+    auto const found = store.read(name, size, [&](std::span<std::byte const> piece, Bytes whole) {
         content.reserve(static_cast<std::size_t>(whole.value));
         content.insert(content.end(), piece.begin(), piece.end());
         hash.update(piece);
     });
-    if (!there && there.error().code == ExitCode::data) return corrupt(there.error().message());
-    if (!there) return tl::unexpected(ReadFailure{ReadFailure::Kind::unavailable, there.error()});
-    if (!*there)
-        return tl::unexpected(ReadFailure{ReadFailure::Kind::missing,
-                                          {ExitCode::data, what, "there is no such object", {}}});
-    if (content.size() != static_cast<std::size_t>(size.value))
-        return corrupt(
-            fmt::format("it has {} bytes, the record says {}", content.size(), size.value));
-    if (auto const found = hash.finish(); found != digest)
-        return corrupt(
-            fmt::format("its sha256 is {}, the record says {}", found.hex(), digest.hex()));
+    if (!found && found.error().code == ExitCode::data)
+        return failure(Cause::corrupt, name, found.error().message());
+    if (!found) return tl::unexpected(ReadFailure{Cause::unavailable, found.error()});
+    if (!*found) return failure(Cause::missing, name, "there is no such object");
+    auto why = difference(content.size(), hash.finish(), size, digest);
+    if (!why.empty()) return failure(Cause::corrupt, name, std::move(why));
     return content;
 }
 

@@ -6,20 +6,20 @@
 
 namespace curtail::store {
 
-/// Why a payload could not be had.
+/// Why a payload could not be read.
 struct ReadFailure {
-    enum class Kind {
-        missing,  ///< there is no such object: read the chain forward, it may have been superseded
-        corrupt,  ///< it is there, but its length or digest is not what the record says
+    enum class Cause {
+        missing,     ///< no such object: a newer commit may have superseded it
+        corrupt,     ///< its length or digest differs from the record's
         unavailable  ///< the store did not answer
     };
-    Kind kind;
+    Cause cause;
     Error error;
 };
 
-/// The object `name` of exactly `size` bytes with digest `digest`, hashed while it streams in. Up
-/// to three tries with `pause` between them, since a short or damaged read may be the transport's
-/// doing; the last try's finding counts.
+/// Reads the object `name`, which must have `size` bytes and the digest `digest`. Hashes while it
+/// reads. Tries up to three times with `pause` between, because the transport may have shortened or
+/// damaged a read. Returns the result of the last attempt.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,

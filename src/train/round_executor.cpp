@@ -130,11 +130,11 @@ tl::expected<Values, store::ReadFailure> RoundExecutor::read_payload(rounds::Par
 {
     using store::ReadFailure;
     auto const name = object(part.name);
-    if (!name) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, name.error()});
+    if (!name) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, name.error()});
     auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
     if (!content) return tl::unexpected(content.error());
     auto values = payload::decode(parts_.layout, part.part, store::text_of(*content), part.name);
-    if (!values) return tl::unexpected(ReadFailure{ReadFailure::Kind::corrupt, values.error()});
+    if (!values) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, values.error()});
     return *values;
 }
 
@@ -142,8 +142,8 @@ RoundExecutor::Fetched RoundExecutor::fetch(rounds::Op op, rounds::PartRef const
 {
     auto values = read_payload(part);
     if (values) return *values;
-    auto const& [kind, error] = values.error();
-    if (kind == store::ReadFailure::Kind::unavailable)
+    auto const& [cause, error] = values.error();
+    if (cause == store::ReadFailure::Cause::unavailable)
         return tl::unexpected(failed<rounds::Unavailable>(op, error));
     return tl::unexpected<rounds::Input>(rounds::Corrupt{op, part.name, error.message()});
 }
@@ -153,14 +153,14 @@ RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge,
 {
     rounds::Merged found{merge.op, {}, {}, {}};
     for (auto const& included : merge.include) {
-        using Kind = store::ReadFailure::Kind;
+        using Cause = store::ReadFailure::Cause;
         auto const delta = read_payload(included.parts.at(0).payload);
-        if (!delta && delta.error().kind == Kind::unavailable)
+        if (!delta && delta.error().cause == Cause::unavailable)
             return failed<rounds::Unavailable>(merge.op, delta.error().error);
         if (!delta) {
             parts_.log.warning(delta.error().error.message());
             found.bad.push_back({included.member, included.seq, rounds::Refusal::digest,
-                                 delta.error().kind == Kind::missing});
+                                 delta.error().cause == Cause::missing});
         } else if (!all_finite(**delta))
             found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
         else deltas.push_back(*delta);

@@ -203,11 +203,11 @@ TEST_F(Chain, APayloadIsComparedWithItsReference)
     EXPECT_EQ(std::ssize(*good), part.bytes);
     EXPECT_EQ(objects.payload_facts(part.name).value()->sha256, part.sha256);
     part.sha256 = sha256("other");
-    EXPECT_EQ(objects.payload(part).error().kind, store::ReadFailure::Kind::corrupt);
+    EXPECT_EQ(objects.payload(part).error().cause, store::ReadFailure::Cause::corrupt);
     part.name = "../../etc/passwd";
-    EXPECT_EQ(objects.payload(part).error().kind, store::ReadFailure::Kind::corrupt);
+    EXPECT_EQ(objects.payload(part).error().cause, store::ReadFailure::Cause::corrupt);
     part.name = "models/99/A.00000001.2-1/w0.h5";
-    EXPECT_EQ(objects.payload(part).error().kind, store::ReadFailure::Kind::missing);
+    EXPECT_EQ(objects.payload(part).error().cause, store::ReadFailure::Cause::missing);
 }
 
 TEST_F(Chain, PendingHeadersAndLeasesAreReadAroundDamagedOnes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every store promises, asked of every store.
+// The contract of ObjectStore, tested with every implementation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,34 +16,34 @@
 namespace curtail::store {
 namespace {
 
-/// A store and what it stands on.
-struct World {
+/// A store and what it needs.
+struct Fixture {
     test::TemporaryFolder folder;
     std::unique_ptr<ObjectStore> inner;
     std::unique_ptr<ObjectStore> store;
 };
-using MakeStore = void (*)(World&);
-struct Kind {
+using MakeStore = void (*)(Fixture&);
+struct Implementation {
     char const* name;
     MakeStore make;
 };
 
-void make_memory(World& w) { w.store = std::make_unique<MemoryStore>(); }
-void make_posix(World& w) { w.store = *PosixStore::open(w.folder.path(), Missing::refuse); }
-void make_stepwise(World& w)
+void make_memory(Fixture& f) { f.store = std::make_unique<MemoryStore>(); }
+void make_posix(Fixture& f) { f.store = *PosixStore::open(f.folder.path(), Missing::refuse); }
+void make_stepwise(Fixture& f)
 {
-    w.store = *PosixStore::open(w.folder.path(), Missing::refuse, Lookup::stepwise);
+    f.store = *PosixStore::open(f.folder.path(), Missing::refuse, Lookup::stepwise);
 }
-void make_faultless(World& w)
+void make_faultless(Fixture& f)
 {
-    w.inner = std::make_unique<MemoryStore>();
-    w.store = std::make_unique<FaultyStore>(*w.inner, Faults{}, 1);
+    f.inner = std::make_unique<MemoryStore>();
+    f.store = std::make_unique<FaultyStore>(*f.inner, Faults{}, 1);
 }
 
-class Store : public testing::TestWithParam<Kind> {
+class Store : public testing::TestWithParam<Implementation> {
   protected:
-    Store() { GetParam().make(world_); }
-    ObjectStore& store() { return *world_.store; }
+    Store() { GetParam().make(fixture_); }
+    ObjectStore& store() { return *fixture_.store; }
     std::optional<std::string> text_at(ObjectName const& name)
     {
         auto const content = store().get(name, {1 << 20});
@@ -53,7 +53,7 @@ class Store : public testing::TestWithParam<Kind> {
     }
 
   private:
-    World world_;
+    Fixture fixture_;
 };
 
 ObjectName commit(int number)
@@ -79,7 +79,7 @@ TEST_P(Store, TheFirstCreateWinsAndLaterOnesChangeNothing)
     EXPECT_EQ(text_at(commit(2)), std::nullopt);
 }
 
-TEST_P(Store, OfManyThreadsExactlyOneCreatesAndItsBytesAreThere)
+TEST_P(Store, ExactlyOneOfManyThreadsCreatesAndItsBytesAreStored)
 {
     constexpr int threads = 8;
     constexpr int objects = 40;
@@ -106,7 +106,7 @@ TEST_P(Store, OfManyThreadsExactlyOneCreatesAndItsBytesAreThere)
     }
 }
 
-TEST_P(Store, PutReplacesAndMayFollowACreate)
+TEST_P(Store, PutReplacesAndCreateDoesNot)
 {
     ASSERT_TRUE(store().put(payload, bytes_of("one")));
     ASSERT_TRUE(store().put(payload, bytes_of("two, longer")));
@@ -127,7 +127,7 @@ TEST_P(Store, KeepsEveryByteOfAnySize)
     }
 }
 
-TEST_P(Store, LimitHoldsToTheByte)
+TEST_P(Store, TheLimitIsExact)
 {
     ASSERT_TRUE(store().put(payload, bytes_of("12345")));
     EXPECT_TRUE(store().get(payload, {5}));
@@ -137,7 +137,7 @@ TEST_P(Store, LimitHoldsToTheByte)
     EXPECT_THAT(refused.error().message(), testing::HasSubstr("5 bytes, the limit is 4"));
 }
 
-TEST_P(Store, RemovedIsAbsentAndRemovingTheAbsentIsFine)
+TEST_P(Store, ARemovedObjectIsMissingAndRemovingItAgainSucceeds)
 {
     EXPECT_TRUE(store().remove(payload));
     ASSERT_TRUE(store().put(payload, bytes_of("x")));
@@ -159,7 +159,7 @@ TEST_P(Store, ModificationTimeIsTheStoresClock)
     EXPECT_EQ((*store().stat(commit(1)))->modified, info->modified);
 }
 
-TEST_P(Store, VerifiedReadTellsGoodFromCorruptFromMissing)
+TEST_P(Store, AVerifiedReadDistinguishesGoodCorruptAndMissing)
 {
     auto const content = random_content(100'000, 7);
     ASSERT_TRUE(store().put(payload, content));
@@ -167,20 +167,21 @@ TEST_P(Store, VerifiedReadTellsGoodFromCorruptFromMissing)
     ASSERT_TRUE(good) << good.error().error.message();
     EXPECT_TRUE(*good == content);
 
-    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other"), Millis{0}).error().kind,
-              ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content), Millis{0}).error().kind,
-              ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content), Millis{0}).error().kind,
-              ReadFailure::Kind::corrupt);
-    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256(""), Millis{0}).error().kind,
-              ReadFailure::Kind::missing);
+    EXPECT_EQ(read_verified(store(), payload, {100'000}, sha256("other"), Millis{0}).error().cause,
+              ReadFailure::Cause::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {100'001}, sha256(content), Millis{0}).error().cause,
+              ReadFailure::Cause::corrupt);
+    EXPECT_EQ(read_verified(store(), payload, {99'999}, sha256(content), Millis{0}).error().cause,
+              ReadFailure::Cause::corrupt);
+    EXPECT_EQ(read_verified(store(), commit(1), {1}, sha256(""), Millis{0}).error().cause,
+              ReadFailure::Cause::missing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Store,
-                         testing::Values(Kind{"Memory", make_memory}, Kind{"Posix", make_posix},
-                                         Kind{"PosixStepwise", make_stepwise},
-                                         Kind{"FaultyWithoutFaults", make_faultless}),
+                         testing::Values(Implementation{"Memory", make_memory},
+                                         Implementation{"Posix", make_posix},
+                                         Implementation{"PosixStepwise", make_stepwise},
+                                         Implementation{"FaultyWithoutFaults", make_faultless}),
                          [](auto const& made) { return std::string(made.param.name); });
 
 }  // namespace

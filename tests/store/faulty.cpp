@@ -17,24 +17,24 @@ ObjectName commit(int number)
 struct Faulty : testing::Test {
     MemoryStore inner;
     FaultyStore faulty{inner, {}, 1};
-    bool is_there(int number) { return inner.get(commit(number), {100}).value().has_value(); }
+    bool exists(int number) { return inner.get(commit(number), {100}).value().has_value(); }
 };
 
-TEST_F(Faulty, ALostRequestNeverHappensAndALostReplyDid)
+TEST_F(Faulty, ALostRequestIsNeverCarriedOutAndALostReplyWas)
 {
     faulty.set_faults({.lost_request = 1});
     EXPECT_EQ(*faulty.create(commit(1), bytes_of("x")), CreateOutcome::unknown);
-    EXPECT_FALSE(is_there(1));
+    EXPECT_FALSE(exists(1));
     faulty.set_faults({.lost_reply = 1});
     EXPECT_EQ(*faulty.create(commit(1), bytes_of("x")), CreateOutcome::unknown);
-    EXPECT_TRUE(is_there(1));
+    EXPECT_TRUE(exists(1));
 }
 
 TEST_F(Faulty, ADelayedCreateLandsLaterAndNeverOverwrites)
 {
     faulty.set_faults({.delayed_create = 1});
     EXPECT_EQ(*faulty.create(commit(1), bytes_of("late")), CreateOutcome::unknown);
-    EXPECT_FALSE(is_there(1));
+    EXPECT_FALSE(exists(1));
     ASSERT_EQ(*inner.create(commit(1), bytes_of("fast")), CreateOutcome::created);
     faulty.land_delayed();
     EXPECT_EQ(text_of(*inner.get(commit(1), {100}).value()), "fast");
@@ -42,11 +42,11 @@ TEST_F(Faulty, ADelayedCreateLandsLaterAndNeverOverwrites)
     EXPECT_EQ(*faulty.create(commit(2), bytes_of("late")), CreateOutcome::unknown);
     faulty.set_faults({});
     int requests = 0;
-    for (; requests < 1000 && !is_there(2); ++requests) (void)faulty.stat(commit(3));
+    for (; requests < 1000 && !exists(2); ++requests) (void)faulty.stat(commit(3));
     EXPECT_LT(requests, 1000) << "it never landed";
 }
 
-TEST_F(Faulty, StaleAnswersAndRefusalsLieOnlyAboutTheMoment)
+TEST_F(Faulty, StaleAnswersAndErrorsLeaveObjectsUnchanged)
 {
     ASSERT_TRUE(inner.put(commit(1), bytes_of("x")));
     faulty.set_faults({.stale_missing = 1});
@@ -60,7 +60,7 @@ TEST_F(Faulty, StaleAnswersAndRefusalsLieOnlyAboutTheMoment)
     EXPECT_EQ(text_of(*faulty.get(commit(1), {100}).value()), "x");
 }
 
-TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
+TEST_F(Faulty, AVerifiedReadRetriesBadReadsAndReportsPersistentOnes)
 {
     Content const content(5000, std::byte{1});
     auto const read = [&] {
@@ -69,10 +69,10 @@ TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
     ASSERT_TRUE(inner.put(commit(1), content));
     for (auto const& always : {Faults{.short_read = 1}, Faults{.corrupt_read = 1}}) {
         faulty.set_faults(always);
-        EXPECT_EQ(read().error().kind, ReadFailure::Kind::corrupt);
+        EXPECT_EQ(read().error().cause, ReadFailure::Cause::corrupt);
     }
     faulty.set_faults({.unavailable = 1});
-    EXPECT_EQ(read().error().kind, ReadFailure::Kind::unavailable);
+    EXPECT_EQ(read().error().cause, ReadFailure::Cause::unavailable);
 
     faulty.set_faults({.short_read = 0.1, .corrupt_read = 0.1, .unavailable = 0.1});
     int good = 0;
@@ -82,7 +82,7 @@ TEST_F(Faulty, VerifiedReadSurvivesSomeBadReadsAndReportsLastingOnes)
         EXPECT_TRUE(*answer == content);
         ++good;
     }
-    EXPECT_GT(good, 190) << "each read has three tries, each of which is good 7 times in 10";
+    EXPECT_GT(good, 190) << "each read has three attempts, of which 7 in 10 succeed";
 }
 
 TEST(FaultySeeds, TheSameSeedGivesTheSameFaults)

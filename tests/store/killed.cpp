@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A writer that is killed before or after any of its system calls leaves an object that is absent
-// or whole.
+// A writer that is killed before or after any of its system calls leaves an object that is missing
+// or complete.
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -21,8 +21,8 @@ using Act = void (*)(ObjectStore&);
 void create_it(ObjectStore& store) { (void)store.create(record, content_of_it); }
 void put_it(ObjectStore& store) { (void)store.put(record, content_of_it); }
 
-/// Runs `act` on the store at `root` in a child that dies at its `stops`-th stop; a system call
-/// stops twice, on its way in and out. True if the child had ended by itself before.
+/// Runs `act` on the store at `root` in a child process and kills it at its stop number `stops`. A
+/// system call stops twice, at entry and at exit. True if the child ended before.
 bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
 {
     pid_t const child = fork();
@@ -45,42 +45,42 @@ bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
     return false;
 }
 
-enum class Seen { absent, whole, half };
+enum class State { missing, complete, partial };
 
-Seen look(ObjectStore& store)
+State state_of(ObjectStore& store)
 {
     auto const content = store.get(record, {1 << 20});
     if (!content) throw std::runtime_error(content.error().message());
-    if (!*content) return Seen::absent;
-    return **content == content_of_it ? Seen::whole : Seen::half;
+    if (!*content) return State::missing;
+    return **content == content_of_it ? State::complete : State::partial;
 }
 
-/// Kills at every stop there is, one after another.
+/// Kills at every stop, one after another, each time in a new store.
 void kill_everywhere(Act act)
 {
-    int absent = 0;
-    int whole_ones = 0;
+    int missing = 0;
+    int complete = 0;
     for (int stop = 0;; ++stop) {
         test::TemporaryFolder const folder;
         bool const finished = kill_at_stop(folder.path(), act, stop);
         auto const store = *PosixStore::open(folder.path(), Missing::refuse);
-        auto const seen = look(*store);
-        ASSERT_NE(seen, Seen::half) << "killed at stop " << stop;
-        (seen == Seen::absent ? absent : whole_ones) += 1;
-        // Whatever the dead one left behind, the next one finds a store that works.
+        auto const seen = state_of(*store);
+        ASSERT_NE(seen, State::partial) << "killed at stop " << stop;
+        (seen == State::missing ? missing : complete) += 1;
+        // The store works for the next writer, whatever the killed one left behind.
         auto const outcome = store->create(record, content_of_it);
         ASSERT_TRUE(outcome) << outcome.error().message();
-        EXPECT_EQ(*outcome, seen == Seen::absent ? CreateOutcome::created : CreateOutcome::exists)
+        EXPECT_EQ(*outcome, seen == State::missing ? CreateOutcome::created : CreateOutcome::exists)
             << "killed at stop " << stop;
-        EXPECT_EQ(look(*store), Seen::whole);
+        EXPECT_EQ(state_of(*store), State::complete);
         if (finished) break;
     }
-    EXPECT_GT(absent, 10);
-    EXPECT_GT(whole_ones, 3) << "the object became visible only at the very end";
+    EXPECT_GT(missing, 10);
+    EXPECT_GT(complete, 3) << "the object became visible only at the very end";
 }
 
-TEST(KilledWriter, LeavesTheCreatedObjectAbsentOrWhole) { kill_everywhere(create_it); }
-TEST(KilledWriter, LeavesThePutObjectAbsentOrWhole) { kill_everywhere(put_it); }
+TEST(KilledWriter, LeavesACreatedObjectMissingOrComplete) { kill_everywhere(create_it); }
+TEST(KilledWriter, LeavesAPutObjectMissingOrComplete) { kill_everywhere(put_it); }
 
 TEST(KilledWriter, LeavesTheOldObjectOrTheNewOne)
 {

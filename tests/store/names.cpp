@@ -24,7 +24,7 @@ TEST(ObjectName, EveryFormOfTheProtocolIsAccepted)
     }
 }
 
-TEST(ObjectName, WhatCouldLeaveTheStoreIsRefused)
+TEST(ObjectName, TextOfAnyOtherFormIsRefused)
 {
     using namespace std::string_literals;
     for (auto const& bad : {
@@ -78,7 +78,7 @@ TEST(ObjectName, WhatCouldLeaveTheStoreIsRefused)
     }
 }
 
-TEST(ObjectName, IsCutIntoFolderAndFile)
+TEST(ObjectName, IsSplitIntoFolderAndFile)
 {
     auto const name = *ObjectName::parse("runs/demo/commits/00000001.json");
     EXPECT_EQ(name.folder(), "runs/demo/commits");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a store of files can get wrong: processes, permissions, links, full disks.
+// A store of files: several processes, permissions, links, full disks.
 #include "store/posix_store.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::unique_ptr<PosixStore> open_at(fs::path const& root, Lookup lookup = Lookup
     return std::move(*opened);
 }
 
-/// What `body` answers (0 to 255) in a process of its own.
+/// Runs `body` in a process of its own, whose exit code is its result (0 to 255).
 template <class Body>
 pid_t start(Body body)
 {
@@ -62,7 +62,7 @@ std::vector<std::string> temporaries_in(fs::path const& folder)
     return found;
 }
 
-TEST(PosixStore, OfManyProcessesExactlyOneCreates)
+TEST(PosixStore, ExactlyOneOfManyProcessesCreates)
 {
     test::TemporaryFolder const folder;
     constexpr int writers = 8;
@@ -76,7 +76,7 @@ TEST(PosixStore, OfManyProcessesExactlyOneCreates)
             close(gate[1]);
             char go = 0;
             if (read(gate[0], &go, 1) != 0)
-                return 255;  // the gate opens for all at once, when the parent closes it
+                return 255;  // the parent starts all at once by closing the pipe
             int won = 0;
             for (int n = 1; n <= objects; ++n) {
                 auto const name =
@@ -103,7 +103,7 @@ TEST(PosixStore, OfManyProcessesExactlyOneCreates)
     EXPECT_TRUE(temporaries_in(folder.path()).empty());
 }
 
-TEST(PosixStore, AMissingRootIsAnErrorUnlessARunBegins)
+TEST(PosixStore, AMissingRootIsAnErrorUnlessARunStarts)
 {
     test::TemporaryFolder const folder;
     auto const refused = open_store("file://" + (folder / "gone").string());
@@ -115,7 +115,7 @@ TEST(PosixStore, AMissingRootIsAnErrorUnlessARunBegins)
     EXPECT_TRUE(open_store("file://" + (folder / "gone").string()));
 }
 
-TEST(PosixStore, AWrongAddressIsAConfigurationError)
+TEST(PosixStore, AnInvalidAddressIsAConfigurationError)
 {
     using namespace std::string_literals;
     for (auto const& bad : {""s, "file:"s, "file://"s, "file:///"s, "file://relative"s, "/folder"s,
@@ -123,7 +123,7 @@ TEST(PosixStore, AWrongAddressIsAConfigurationError)
         EXPECT_EQ(code_of(open_store(bad)), ExitCode::config) << bad;
 }
 
-TEST(PosixStore, ARootThatVanishesIsNotAnEmptyStore)
+TEST(PosixStore, ARemovedRootIsNotAnEmptyStore)
 {
     test::TemporaryFolder const folder;
     fs::create_directory(folder / "root");
@@ -164,7 +164,7 @@ TEST(PosixStore, NeverFollowsASymbolicLink)
     }
 }
 
-TEST(PosixStore, WhatIsNoPlainFileIsNoObjectAndBlocksNobody)
+TEST(PosixStore, AnythingButARegularFileIsAnErrorAndNeverBlocks)
 {
     test::TemporaryFolder const folder;
     auto const store = open_at(folder.path());
@@ -176,7 +176,7 @@ TEST(PosixStore, WhatIsNoPlainFileIsNoObjectAndBlocksNobody)
     EXPECT_EQ(code_of(store->get(record, {100})), ExitCode::data);
 }
 
-TEST(PosixStore, EverythingInItHasTheRootsPermissions)
+TEST(PosixStore, FilesAndFoldersGetTheRootsPermissions)
 {
     test::TemporaryFolder const folder;
     fs::create_directory(folder / "root");
@@ -192,7 +192,7 @@ TEST(PosixStore, EverythingInItHasTheRootsPermissions)
     EXPECT_EQ(status.st_mode & 07777, 0660U);
 }
 
-TEST(PosixStore, AWriterKilledWhileItMakesAFolderShutsNobodyOut)
+TEST(PosixStore, AWriterKilledWhileItMakesAFolderLocksNoOtherOut)
 {
     test::TemporaryFolder const folder;
     ASSERT_EQ(chmod(folder.path().c_str(), 02770), 0);
@@ -221,7 +221,7 @@ TEST(PosixStore, AWriterKilledWhileItMakesAFolderShutsNobodyOut)
     }
 }
 
-TEST(PosixStore, FoldersOfDeletedPayloadsGoAndWritersBesideThemSucceed)
+TEST(PosixStore, FoldersOfDeletedPayloadsAreRemovedWhileOthersWrite)
 {
     test::TemporaryFolder const folder;
     auto const store = open_at(folder.path());
@@ -245,7 +245,7 @@ TEST(PosixStore, FoldersOfDeletedPayloadsGoAndWritersBesideThemSucceed)
     EXPECT_TRUE(fs::exists(folder / "runs/r/commits"));
 }
 
-/// Exit code of a failed create, put and their leftovers; 0 if one of them went through.
+/// The code with which create and put fail, if they leave nothing behind; 0 if one succeeds.
 int write_failure(fs::path const& root, std::size_t size)
 {
     auto const store = open_at(root);
@@ -272,8 +272,8 @@ TEST(PosixStore, AFileThatMayNotGrowLeavesNothingBehind)
               static_cast<int>(ExitCode::io));
 }
 
-/// A file system of 64 KiB at `folder`, seen by this process only. False where the kernel allows
-/// neither root nor users to do so.
+/// Mounts a file system of 64 KiB at `folder`, visible to this process only. False if the kernel
+/// does not permit it.
 bool mount_small(fs::path const& folder)
 {
     int const flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS;
@@ -287,8 +287,7 @@ TEST(PosixStore, AFullDiskLeavesNothingBehindAndWorksAgainWithSpace)
     int const code = exit_code_of(start(
         [&] { return mount_small(folder.path()) ? write_failure(folder.path(), 200'000) : 250; }));
     if (code == 250) {
-        // No file system of one's own: the next best device without space, straight at the writing
-        // step.
+        // Mounting is not permitted, so test only the write itself, on a device without space.
         Fd const full(open("/dev/full", O_WRONLY | O_CLOEXEC));
         EXPECT_EQ(write_all(full.get(), "x"), ENOSPC);
         return;
@@ -296,7 +295,7 @@ TEST(PosixStore, AFullDiskLeavesNothingBehindAndWorksAgainWithSpace)
     EXPECT_EQ(code, static_cast<int>(ExitCode::io));
 }
 
-TEST(PosixStore, AStoreThatMayNotBeWrittenSaysSo)
+TEST(PosixStore, AReadOnlyStoreIsAPermissionError)
 {
     test::TemporaryFolder const folder;
     int const code = exit_code_of(start([&] {
@@ -312,7 +311,7 @@ TEST(PosixStore, AStoreThatMayNotBeWrittenSaysSo)
     chmod(folder.path().c_str(), 0755);
 }
 
-TEST(PosixStore, ATemporaryOfADeadProcessDoesNoHarm)
+TEST(PosixStore, ATemporaryOfAKilledProcessIsHarmless)
 {
     test::TemporaryFolder const folder;
     auto const store = open_at(folder.path());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network file system may lose the reply to a request that it carried out. Here link and fsync of
-// this process stand between the store and the kernel and lie on command.
+// A network file system may lose the reply to a request that it carried out. To simulate that, this
+// test replaces link and fsync of the C library.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,9 +12,9 @@
 
 namespace {
 
-enum class Link { honest, reply_lost, heard_twice, never_sent, not_supported };
-Link link_mode = Link::honest;
-int failing_sync = 0;  ///< the so-manieth fsync from now fails; 0: none
+enum class Link { normal, reply_lost, sent_twice, never_sent, not_supported };
+Link link_mode = Link::normal;
+int failing_sync = 0;  ///< which fsync from now on fails (1: the next); 0: none
 
 }  // namespace
 
@@ -30,7 +30,7 @@ extern "C" int linkat(int from_folder, char const* from, int to_folder, char con
     auto const done =
         static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
     if (done == 0 && link_mode == Link::reply_lost) return fail_with(ETIMEDOUT);
-    if (done == 0 && link_mode == Link::heard_twice) return fail_with(EEXIST);
+    if (done == 0 && link_mode == Link::sent_twice) return fail_with(EEXIST);
     return done;
 }
 
@@ -57,38 +57,38 @@ class LostReplies : public testing::Test {
     }
     ~LostReplies() override
     {
-        link_mode = Link::honest;
+        link_mode = Link::normal;
         failing_sync = 0;
     }
-    bool is_there() { return store_->get(record, {100}).value().has_value(); }
+    bool exists() { return store_->get(record, {100}).value().has_value(); }
 
     test::TemporaryFolder folder_;
     std::unique_ptr<PosixStore> store_;
 };
 
-TEST_F(LostReplies, AWinnerThatHearsExistsKnowsThatItWon)
+TEST_F(LostReplies, AWinnerThatReceivesExistsKnowsThatItWon)
 {
-    link_mode = Link::heard_twice;
+    link_mode = Link::sent_twice;
     EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::created);
-    link_mode = Link::honest;
+    link_mode = Link::normal;
     EXPECT_EQ(*store_->create(record, bytes_of("y")), CreateOutcome::exists);
 }
 
-TEST_F(LostReplies, AWinnerThatHearsNothingKnowsThatItWon)
+TEST_F(LostReplies, AWinnerThatReceivesNoReplyKnowsThatItWon)
 {
     link_mode = Link::reply_lost;
     EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::created);
-    EXPECT_TRUE(is_there());
+    EXPECT_TRUE(exists());
 }
 
 TEST_F(LostReplies, ARequestThatMayStillArriveIsUnknown)
 {
     link_mode = Link::never_sent;
     EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::unknown);
-    EXPECT_FALSE(is_there());
+    EXPECT_FALSE(exists());
 }
 
-TEST_F(LostReplies, AFileSystemWithoutLinksIsRefusedInWords)
+TEST_F(LostReplies, AFileSystemWithoutLinksIsAnErrorThatSaysSo)
 {
     link_mode = Link::not_supported;
     auto const created = store_->create(record, bytes_of("x"));
@@ -97,21 +97,21 @@ TEST_F(LostReplies, AFileSystemWithoutLinksIsRefusedInWords)
     EXPECT_NE(created.error().message().find("hard links"), std::string::npos);
 }
 
-TEST_F(LostReplies, WhatIsNotOnDiskBecomesNoObject)
+TEST_F(LostReplies, ContentThatIsNotDurableBecomesNoObject)
 {
     failing_sync = 1;  // of the content
     EXPECT_FALSE(store_->create(record, bytes_of("x")));
-    EXPECT_FALSE(is_there());
+    EXPECT_FALSE(exists());
     failing_sync = 1;
     EXPECT_FALSE(store_->put(record, bytes_of("x")));
-    EXPECT_FALSE(is_there());
+    EXPECT_FALSE(exists());
 }
 
 TEST_F(LostReplies, VisibleButNotDurableIsUnknown)
 {
     failing_sync = 2;  // of the folder
     EXPECT_EQ(*store_->create(record, bytes_of("x")), CreateOutcome::unknown);
-    EXPECT_TRUE(is_there());
+    EXPECT_TRUE(exists());
 }
 
 }  // namespace
