@@ -53,9 +53,51 @@ std::string tensor_line(json::Object const& tensor)
         fmt::format("{:<48} {:<8} {:>16}", *tensor.find("name")->as_text(),
                     *tensor.find("type")->as_text(), shape_text(*tensor.find("shape")->as_array()));
     if (tensor.find("rms") == nullptr) return line + "\n";
-    line += fmt::format("  rms {:<10.4g} greatest {:<10.4g}", number("rms"), number("greatest"));
+    line += fmt::format("  rms {:<10.4g} max abs {:<10.4g}", number("rms"), number("greatest"));
     if (number("not_finite") > 0) line += fmt::format(" {:.0f} NOT FINITE", number("not_finite"));
     return line + "\n";
+}
+
+/// One tensor of an open file.
+Result<json::Object> describe(tensors::TensorReader const& reader, tensors::TensorInfo const& info)
+{
+    auto tensor = describe_tensor(info.name, tensors::name_of(info.dtype), info.shape);
+    if (info.dtype != tensors::Dtype::float32) return tensor;
+    auto const values = reader.read<float>(info.name);
+    if (!values) return tl::unexpected(values.error());
+    add_statistics(tensor, *values);
+    return tensor;
+}
+
+json::Array describe_parts(rounds::Commit const& commit)
+{
+    json::Array parts;
+    for (auto const& part : commit.model.parts)
+        parts.emplace_back(json::Object{
+            {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}});
+    return parts;
+}
+
+json::Array describe_weights(model::Parameters const& weights)
+{
+    json::Array list;
+    for (auto const& place : model::parameter_places(weights.shape())) {
+        auto tensor = describe_tensor(place.name, "float32", place.shape);
+        add_statistics(tensor, weights.values().subspan(static_cast<std::size_t>(place.offset),
+                                                        static_cast<std::size_t>(place.numel())));
+        list.emplace_back(std::move(tensor));
+    }
+    return list;
+}
+
+std::string attribute_lines(json::Object const& attributes)
+{
+    std::string text;
+    for (auto const& [key, value] : attributes.members())
+        text += fmt::format(
+            "{:<16} {}\n", key,
+            printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
+    return text;
 }
 
 }  // namespace
@@ -67,14 +109,10 @@ Result<json::Object> describe_file(std::filesystem::path const& file)
     json::Array list;
     std::int64_t elements = 0;
     for (auto const& info : reader->list()) {
-        auto tensor = describe_tensor(info.name, tensors::name_of(info.dtype), info.shape);
+        auto tensor = describe(*reader, info);
+        if (!tensor) return tl::unexpected(tensor.error());
         elements += info.elements();
-        if (info.dtype == tensors::Dtype::float32) {
-            auto const values = reader->read<float>(info.name);
-            if (!values) return tl::unexpected(values.error());
-            add_statistics(tensor, *values);
-        }
-        list.emplace_back(std::move(tensor));
+        list.emplace_back(std::move(*tensor));
     }
     return json::Object{{"file", file.string()},
                         {"attributes", reader->attributes()},
@@ -85,18 +123,6 @@ Result<json::Object> describe_file(std::filesystem::path const& file)
 json::Object describe_commit(CommittedModel const& model)
 {
     auto const& commit = model.commit;
-    json::Array parts;
-    for (auto const& part : commit.model.parts)
-        parts.emplace_back(json::Object{
-            {"name", part.name}, {"bytes", part.bytes}, {"sha256", part.sha256.hex()}});
-    json::Array list;
-    for (auto const& place : model::parameter_places(model.weights.shape())) {
-        auto tensor = describe_tensor(place.name, "float32", place.shape);
-        add_statistics(tensor,
-                       model.weights.values().subspan(static_cast<std::size_t>(place.offset),
-                                                      static_cast<std::size_t>(place.numel())));
-        list.emplace_back(std::move(tensor));
-    }
     json::Object about{{"run", commit.run.value},
                        {"commit", commit.number.value},
                        {"kind", rounds::to_text(commit.kind)},
@@ -106,19 +132,16 @@ json::Object describe_commit(CommittedModel const& model)
                        {"steps", commit.totals.steps},
                        {"time", format_time(commit.time)}};
     return json::Object{{"attributes", about},
-                        {"parts", parts},
+                        {"parts", describe_parts(commit)},
                         {"elements", model.weights.numel()},
-                        {"tensors", list}};
+                        {"tensors", describe_weights(model.weights)}};
 }
 
 std::string contents_text(json::Object const& description)
 {
     std::string text;
     if (auto const* file = description.find("file")) text += printable(*file->as_text()) + "\n";
-    for (auto const& [key, value] : description.find("attributes")->as_object()->members())
-        text += fmt::format(
-            "{:<16} {}\n", key,
-            printable(value.as_text() != nullptr ? *value.as_text() : json::to_string(value)));
+    text += attribute_lines(*description.find("attributes")->as_object());
     if (auto const* parts = description.find("parts"))
         for (auto const& part : *parts->as_array())
             text += fmt::format("{:<16} {}\n", "stored as", json::to_string(part));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t tokens_per_pass = 4096;
 
-/// Mean and its standard error of values that come one by one (Welford).
+/// Standard error of the mean, computed value by value (Welford).
 class Spread {
   public:
     void add(double value)
@@ -21,7 +21,7 @@ class Spread {
         mean_ += off / static_cast<double>(count_);
         squares_ += off * (value - mean_);
     }
-    /// Nothing of fewer than two values.
+    /// Empty with fewer than two values.
     [[nodiscard]] std::optional<double> standard_error() const
     {
         auto const n = static_cast<double>(count_);
@@ -34,7 +34,7 @@ class Spread {
     double squares_{0};
 };
 
-/// Losses of `rows` rows of `length` tokens each that begin at `offset`: (rows, length).
+/// Losses of `rows` rows of `length` tokens each, from `offset` on: (rows, length).
 Result<at::Tensor> losses_at(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t offset,
                              std::int64_t rows, std::int64_t length)
 {
@@ -47,10 +47,7 @@ Result<at::Tensor> losses_at(model::Gpt const& gpt, data::TokenStream& stream, s
     return gpt.token_losses(view(0), view(1));
 }
 
-}  // namespace
-
-Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
-                                  data::Report const& report)
+Result<void> check_stream(model::Gpt const& gpt, data::TokenStream const& stream)
 {
     auto const what = "cannot evaluate on the held-out part";
     if (stream.tokens() < 2)
@@ -60,41 +57,66 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
         return fail(ExitCode::data, what,
                     "the data's vocabulary is " + std::to_string(stream.manifest().vocabulary) +
                         ", the model's " + std::to_string(gpt.shape().vocabulary),
-                    "use the data that the run was trained on");
-    HeldOutLoss out;
-    out.tokens = stream.tokens() - 1;
-    auto const entropy = data::unigram_entropy(stream);
-    if (!entropy) return tl::unexpected(entropy.error());
-    out.unigram_entropy = *entropy;
+                    "use the data on which the run was trained");
+    return {};
+}
 
+struct Loss {
+    double sum{0};  ///< nats over all tokens
+    Spread rows;    ///< means of the whole rows
+};
+
+/// Predicts `tokens` tokens of the stream, several rows per pass.
+Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t tokens,
+                        data::Report const& report)
+{
     std::int64_t const length = gpt.shape().sequence;
-    std::int64_t const whole_rows = out.tokens / length;
+    std::int64_t const whole_rows = tokens / length;
     std::int64_t const rows_per_pass = std::max<std::int64_t>(1, tokens_per_pass / length);
-    Spread rows_spread;
-    double sum = 0;
-    for (std::int64_t row = 0; row * length < out.tokens;) {
+    Loss loss;
+    for (std::int64_t row = 0; row * length < tokens;) {
         bool const last = row == whole_rows;
         std::int64_t const rows = last ? 1 : std::min(rows_per_pass, whole_rows - row);
         auto const losses =
-            losses_at(gpt, stream, row * length, rows, last ? out.tokens - row * length : length);
+            losses_at(gpt, stream, row * length, rows, last ? tokens - row * length : length);
         if (!losses) return tl::unexpected(losses.error());
-        auto const sums = losses->sum(at::IntArrayRef{1}, false, at::kDouble);
+        auto const sums = losses->sum(at::IntArrayRef{1}, false, at::kDouble);  // (rows)
         for (std::int64_t r = 0; r < rows; ++r) {
-            double const row_sum = sums[r].item<double>();
-            sum += row_sum;
-            if (!last) rows_spread.add(row_sum / static_cast<double>(length));
+            double const sum = sums[r].item<double>();
+            loss.sum += sum;
+            if (!last) loss.rows.add(sum / static_cast<double>(length));
         }
         row += rows;
         if (report)
-            report(static_cast<double>(std::min(row * length, out.tokens)),
-                   static_cast<double>(out.tokens));
+            report(static_cast<double>(std::min(row * length, tokens)),
+                   static_cast<double>(tokens));
     }
-    out.loss = sum / static_cast<double>(out.tokens);
-    out.standard_error = rows_spread.standard_error();
+    return loss;
+}
+
+double tokens_per_byte(data::TokenStream const& stream)
+{
     auto const& part = stream.manifest().held_out;
-    double const tokens_per_byte = static_cast<double>(part.tokens) /
-                                   static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
-    out.bits_per_byte = out.loss / std::numbers::ln2 * tokens_per_byte;
+    return static_cast<double>(part.tokens) /
+           static_cast<double>(std::max<std::int64_t>(1, part.text_bytes));
+}
+
+}  // namespace
+
+Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
+                                  data::Report const& report)
+{
+    if (auto good = check_stream(gpt, stream); !good) return tl::unexpected(good.error());
+    auto const entropy = data::unigram_entropy(stream);
+    if (!entropy) return tl::unexpected(entropy.error());
+    HeldOutLoss out;
+    out.tokens = stream.tokens() - 1;
+    out.unigram_entropy = *entropy;
+    auto const total = total_loss(gpt, stream, out.tokens, report);
+    if (!total) return tl::unexpected(total.error());
+    out.loss = total->sum / static_cast<double>(out.tokens);
+    out.standard_error = total->rows.standard_error();
+    out.bits_per_byte = out.loss / std::numbers::ln2 * tokens_per_byte(stream);
     return out;
 }
 

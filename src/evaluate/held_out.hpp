@@ -8,21 +8,22 @@
 
 namespace curtail::evaluate {
 
-/// How well a model predicts text that it was not trained on.
+/// How well a model predicts text on which it was not trained.
 struct HeldOutLoss {
-    std::int64_t tokens{};                 ///< predicted: all but the first
-    double loss{};                         ///< mean, nats per token
-    std::optional<double> standard_error;  ///< of `loss`, from the means of whole rows, which are
-                                           ///< nearly independent; two at least
-    double unigram_entropy{};  ///< of the same tokens, nats: what a model knows that has only
-                               ///< counted them
-    double bits_per_byte{};    ///< loss in bits over the bytes of the text, so that models of
-                               ///< different vocabulary compare
+    std::int64_t tokens{};  ///< number of predicted tokens: all but the first
+    double loss{};          ///< mean, nats per token
+    /// Of `loss`, computed from the means of whole rows, which are nearly independent. Empty with
+    /// fewer than two rows.
+    std::optional<double> standard_error;
+    /// Of the same tokens, nats per token: the loss of a model that knows only their frequencies.
+    double unigram_entropy{};
+    /// Loss in bits per byte of the text. Comparable between models of different vocabularies.
+    double bits_per_byte{};
 };
 
-/// Predicts every token of a stream once, in rows of the model's T tokens (the last one shorter),
-/// each without what was before it. `data` if the stream has fewer than two tokens or another
-/// vocabulary than the model.
+/// Predicts every token of a stream once, in rows of the model's T tokens (the last row may be
+/// shorter). A prediction sees only the tokens before it in its row. Fails with `data` if the
+/// stream has fewer than two tokens or a larger vocabulary than the model.
 [[nodiscard]] Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
                                                 data::Report const& report = {});
 

@@ -12,7 +12,7 @@
 namespace curtail::evaluate {
 namespace {
 
-/// Logits of what follows `ids`, from as many of the last of them as the model sees.
+/// Logits of the token after `ids`. The model sees the last T of them.
 std::vector<float> next_logits(model::Gpt const& gpt, std::vector<std::int64_t>& ids)
 {
     auto const seen = std::min(static_cast<std::int64_t>(ids.size()), gpt.shape().sequence);
@@ -33,6 +33,34 @@ std::string safe_text(std::string_view text)
         begin = end + 1;
     }
     return out;
+}
+
+/// BOS and the prompt's tokens.
+Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
+                                             std::string const& prompt)
+{
+    auto const encoded = data::Encoder(tokenizer).encode(prompt);
+    if (!encoded) return tl::unexpected(encoded.error());
+    std::vector<std::int64_t> ids{tokenizer.bos()};
+    ids.insert(ids.end(), encoded->begin(), encoded->end());
+    return ids;
+}
+
+/// Appends tokens to `ids` until the limit, or until the model ends the document.
+void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSettings const& settings,
+            data::Report const& report, std::vector<std::int64_t>& ids)
+{
+    auto const count = static_cast<std::size_t>(tokenizer.vocabulary());
+    std::mt19937_64 random(settings.seed);
+    for (std::int64_t n = 0; n < settings.tokens; ++n) {
+        auto logits = next_logits(gpt, ids);
+        logits.resize(count);  // the model's vocabulary may be larger than the tokenizer's
+        auto const next =
+            draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
+        if (next == tokenizer.bos()) return;
+        ids.push_back(static_cast<std::int64_t>(next));
+        if (report) report(static_cast<double>(n + 1), static_cast<double>(settings.tokens));
+    }
 }
 
 }  // namespace
@@ -59,23 +87,12 @@ Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& to
                     "the tokenizer has " + std::to_string(tokenizer.vocabulary()) +
                         " tokens, the model " + std::to_string(gpt.shape().vocabulary),
                     "use the data that the run was trained on");
-    auto const encoded = data::Encoder(tokenizer).encode(prompt);
-    if (!encoded) return tl::unexpected(encoded.error());
-    std::vector<std::int64_t> ids{tokenizer.bos()};
-    ids.insert(ids.end(), encoded->begin(), encoded->end());
-    auto const count = static_cast<std::size_t>(tokenizer.vocabulary());
-    std::mt19937_64 random(settings.seed);
-    for (std::int64_t n = 0; n < settings.tokens; ++n) {
-        auto logits = next_logits(gpt, ids);
-        logits.resize(count);  // a model may have a larger vocabulary than its tokenizer
-        auto const next =
-            draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
-        if (next == tokenizer.bos()) break;
-        ids.push_back(static_cast<std::int64_t>(next));
-        if (report) report(static_cast<double>(n + 1), static_cast<double>(settings.tokens));
-    }
+    auto ids = prompt_ids(tokenizer, prompt);
+    if (!ids) return tl::unexpected(ids.error());
+    extend(gpt, tokenizer, settings, report, *ids);
     std::vector<data::Token> tokens;
-    for (std::size_t i = 1; i < ids.size(); ++i) tokens.push_back(static_cast<data::Token>(ids[i]));
+    for (std::size_t i = 1; i < ids->size(); ++i)
+        tokens.push_back(static_cast<data::Token>((*ids)[i]));
     return tokenizer.decode(tokens).map(safe_text);
 }
 

@@ -248,7 +248,7 @@ TEST(Contents, CountsValuesThatAreNotFinite)
     ASSERT_TRUE(description) << description.error().message();
     auto const text = contents_text(*description);
     EXPECT_THAT(text,
-                testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +greatest 4 +2 NOT FINITE"));
+                testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +max abs 4 +2 NOT FINITE"));
     EXPECT_THAT(text, testing::ContainsRegex("n +int64 +2"));
     EXPECT_EQ(describe_file(folder / "none.h5").error().code, ExitCode::no_input);
 }
