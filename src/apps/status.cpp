@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-status: who is in a run, how far it is and who waits for what; and whether its store is
-// sound.
+// curtail-status: shows the state of a run and verifies its store.
 #include <fmt/format.h>
 
 #include "apps/program.hpp"
@@ -24,7 +23,7 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
     return {};
 }
 
-/// A run whose store is not there (yet) still has windows and jobs to show.
+/// A run whose store does not exist (yet) still has windows and jobs to show.
 Result<void> show(config::Run const& run,
                   Result<std::unique_ptr<store::ObjectStore>> const& objects,
                   apps::Console const& console)
@@ -44,7 +43,7 @@ Result<void> show(config::Run const& run,
     return {};
 }
 
-/// For scripts: where the run lies, with paths made absolute. Looks at no store.
+/// For scripts: absolute paths of the run, its data and its store. Reads none of them.
 void print_paths(config::Run const& run, apps::Console const& console)
 {
     json::Object paths;
@@ -77,16 +76,16 @@ int main(int argc, char** argv)
 {
     apps::Program const program{
         "curtail-status",
-        "Shows who is in a run, how far it is and who waits for what; --verify checks its store.",
+        "Shows the members, progress and sites of a run; --verify checks its store.",
         {{"",
           "",
           {{"verify", apps::Kind::flag, "", "",
-            "Recompute the run from its store: one unbroken chain, every digest right, every block "
-            "in the model exactly once; exit 76 with "
-            "the object and the reason if not"},
+            "Recompute the run from its store: an unbroken chain, correct digests, every block in "
+            "the model exactly once. Otherwise exit with 76 and name the object and the reason"},
            {"paths", apps::Kind::flag, "", "",
-            "Print where the run, its data and its store lie, and look at nothing (for scripts)"}},
-          {{"RUN", "A run's file, as inputs/runs/demo.json."}},
+            "Print the folders of the run, its data and its store without reading them (for "
+            "scripts)"}},
+          {{"RUN", "The run's file, for example inputs/runs/demo.json."}},
           run_status,
           true}},
         ""};
