@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
 
 namespace curtail::evaluate {
 namespace {

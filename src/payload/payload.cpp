@@ -5,7 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 
 namespace curtail::payload {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <array>
 #include <exception>
 
 #include "core/text.hpp"
@@ -14,15 +14,16 @@ namespace {
 
 std::mutex& library_lock()
 {
-    // Must be the first call of all. A damaged file that cannot be opened stays open inside the
-    // library, which would say at exit that it cannot close itself; every handle of ours closes
-    // itself, and nothing else is left to do then.
+    // Must be the first call into HDF5. A damaged file that fails to open stays open inside the
+    // library, whose exit handler would then print errors. All our handles close themselves, so
+    // the exit handler has no other work.
     [[maybe_unused]] static herr_t const without_exit_handler = H5dont_atexit();
     static std::mutex lock;
     return lock;
 }
 
-/// Callbacks of the core driver's image, over a std::string that belongs to somebody else.
+/// Callbacks of the core driver's file image. The std::string belongs to the caller of
+/// use_memory().
 struct Image {
     static void* reach(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
     {
@@ -53,8 +54,8 @@ struct Image {
 
 std::string use_memory(Handle const& access, std::string& bytes)
 {
-    // Growing byte by byte makes the image end where the file ends; a string with room reserved
-    // grows for nothing.
+    // With an increment of one byte the image ends where the file ends. Growth is cheap because the
+    // string has reserved its capacity.
     std::size_t const step = 1;
     H5FD_file_image_callbacks_t callbacks{
         &Image::reach,       &Image::copy_nothing,  &Image::resize, &Image::release,
@@ -89,73 +90,15 @@ std::string take_hdf5_error()
     };
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_last, &text);
     H5Eclear2(H5E_DEFAULT);
-    return text.empty() ? "HDF5 gives no reason" : "HDF5: " + text;
+    return text.empty() ? "HDF5 reports no reason" : "HDF5: " + text;
 }
 
 hid_t file_type(Dtype dtype)
 {
-    switch (dtype) {
-        case Dtype::float32:
-            return H5T_IEEE_F32LE;
-        case Dtype::float64:
-            return H5T_IEEE_F64LE;
-        case Dtype::int32:
-            return H5T_STD_I32LE;
-        case Dtype::int64:
-            return H5T_STD_I64LE;
-        case Dtype::uint16:
-            return H5T_STD_U16LE;
-        case Dtype::uint8:
-            return H5T_STD_U8LE;
-    }
-    __builtin_unreachable();
-}
-
-std::size_t size_of(Dtype dtype)
-{
-    switch (dtype) {
-        case Dtype::float32:
-        case Dtype::int32:
-            return 4;
-        case Dtype::float64:
-        case Dtype::int64:
-            return 8;
-        case Dtype::uint16:
-            return 2;
-        case Dtype::uint8:
-            return 1;
-    }
-    __builtin_unreachable();
-}
-
-char const* name_of(Dtype dtype)
-{
-    static constexpr char const* names[] = {"float32", "float64", "int32",
-                                            "int64",   "uint16",  "uint8"};
-    return names[static_cast<std::size_t>(dtype)];
-}
-
-std::int64_t TensorInfo::elements() const
-{
-    std::int64_t product = 1;
-    for (auto const dimension : shape) product *= dimension;
-    return product;
-}
-
-std::int64_t TensorInfo::bytes() const
-{
-    return elements() * static_cast<std::int64_t>(size_of(dtype));
-}
-
-bool is_tensor_name(std::string_view name)
-{
-    if (name.size() > 255) return false;
-    for (auto const part : split(name, '/')) {
-        if (part.empty() || part == "." || part == "..") return false;
-        if (!std::all_of(part.begin(), part.end(), [](char c) { return c > ' ' && c < '\x7f'; }))
-            return false;
-    }
-    return true;
+    // Not constants: each expands to a call that initializes the library.
+    std::array<hid_t, 6> const types{H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_STD_I32LE,
+                                     H5T_STD_I64LE,  H5T_STD_U16LE,  H5T_STD_U8LE};
+    return types.at(static_cast<std::size_t>(dtype));
 }
 
 std::string content_line(TensorInfo const& info)

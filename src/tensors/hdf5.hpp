@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "tensors/tensor_file.hpp"
+#include "tensors/tensor_info.hpp"
 
-/// What writer and reader share of HDF5. Private to this room.
+/// HDF5 helpers that writer and reader share. Private to this library.
 namespace curtail::tensors {
 
-/// An HDF5 identifier; closed when it goes. Use only while a Session lives.
+/// An HDF5 identifier, closed on destruction. Use only inside a Session.
 class Handle {
   public:
     using Close = herr_t (*)(hid_t);
@@ -33,7 +33,7 @@ class Handle {
     }
     [[nodiscard]] hid_t get() const { return id_; }
     explicit operator bool() const { return id_ >= 0; }
-    /// Closes now; false if HDF5 could not (a full disk shows here).
+    /// Closes now. False if HDF5 failed, for example because the disk is full.
     bool reset()
     {
         if (id_ < 0) return true;
@@ -45,8 +45,8 @@ class Handle {
     Close close_{nullptr};
 };
 
-/// A turn at the library, which is not safe for threads: holds the process-wide lock, keeps HDF5
-/// from printing its errors and from loading plug-ins.
+/// Exclusive use of HDF5, which is not thread-safe: holds the process-wide lock and keeps HDF5 from
+/// printing errors and loading plug-ins.
 class Session {
   public:
     Session();
@@ -60,31 +60,18 @@ class Session {
     void* print_data_{nullptr};
 };
 
-/// The root cause on HDF5's error stack, in its words; clears the stack.
+/// The root cause on HDF5's error stack, as HDF5 words it. Clears the stack.
 [[nodiscard]] std::string take_hdf5_error();
-[[nodiscard]] hid_t file_type(Dtype dtype);  ///< predefined, not to be closed
-/// `name` can be a path in a file: components of printable ASCII, none empty, `.` or `..`; at most
-/// 255 bytes.
-[[nodiscard]] bool is_tensor_name(std::string_view name);
+[[nodiscard]] hid_t file_type(Dtype dtype);  ///< predefined: do not close it
 
 /// Root attribute: SHA-256 over all tensors in order of name, each as `name dtype [d0,d1,...]\n`
 /// and its bytes.
 inline constexpr char const* content_attribute = "content_sha256";
 [[nodiscard]] std::string content_line(TensorInfo const& info);
 
-/// Makes the core driver of `access` work on `bytes` itself, without copies: it reads what is
-/// there, or grows it as it writes. `bytes` must outlive the file. Answers the name to open it by
-/// (HDF5 takes two open files of one name for the same); empty: failed.
+/// Makes the core driver of `access` read `bytes` in place, or grow it on writing, without copies.
+/// `bytes` must outlive the file. Returns the unique name to open the file by (HDF5 takes two open
+/// files of one name for the same file), or an empty name on failure.
 [[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
-
-/// What a file holds, after every check of ReadLimits.
-struct FileContent {
-    std::vector<TensorInfo> tensors;  ///< sorted by name
-    json::Object attributes;          ///< without the digest
-    std::string digest;               ///< content_attribute; empty: the file has none
-};
-/// Walks an open file of `file_bytes` bytes; the failure says what speaks against it.
-[[nodiscard]] tl::expected<FileContent, std::string> scan_file(hid_t file, std::int64_t file_bytes,
-                                                               ReadLimits const& limits);
 
 }  // namespace curtail::tensors

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensors/reader.hpp"
+
 #include <algorithm>
 
 #include "core/digest.hpp"
 #include "core/text.hpp"
-#include "tensors/hdf5.hpp"
+#include "tensors/scan.hpp"
 
 namespace curtail::tensors {
 
 struct TensorReader::Impl {
     std::string source;
-    std::string memory{};  ///< the file, if it is not on disk
+    std::string memory{};  ///< the file, if opened from bytes
     Handle file{};
     FileContent content{};
 
@@ -27,12 +29,12 @@ struct TensorReader::Impl {
         return fail(ExitCode::data, "cannot read tensor file " + source, std::move(why),
                     "it is damaged or not a tensor file");
     }
-    /// Opens `path` with `access` and checks what is inside. Within a Session.
+    /// Opens `path` with `access` and checks its contents. Call inside a Session.
     [[nodiscard]] Result<void> load(std::string const& path, Handle const& access,
                                     std::int64_t file_bytes, ReadLimits const& limits);
-    /// Within a Session.
+    /// Call inside a Session.
     [[nodiscard]] Result<void> read_tensor(TensorInfo const& info, std::span<std::byte> out) const;
-    /// Takes a turn of its own for each tensor, so that nobody waits while it computes.
+    /// Uses a Session per tensor, so that other threads can use HDF5 while this one hashes.
     [[nodiscard]] Result<void> check_digest() const;
 };
 
@@ -74,7 +76,7 @@ Result<void> TensorReader::Impl::check_digest() const
     }
     auto const found = hash.finish().hex();
     if (found == content.digest) return {};
-    return bad("its content's digest differs (expected " + printable(content.digest) + ", found " +
+    return bad("content digest differs (expected " + printable(content.digest) + ", found " +
                found + ")");
 }
 
@@ -103,14 +105,14 @@ Result<TensorInfo> TensorReader::info(std::string_view name) const
     return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
                 "it has no tensor " + printable(name),
                 nearest ? "did you mean \"" + *nearest + "\"?"
-                        : "it is not the kind of file that is wanted here");
+                        : "it is another type of file than expected");
 }
 
-Result<void> TensorReader::expect_dtype(TensorInfo const& info, Dtype wanted) const
+Result<void> TensorReader::expect_dtype(TensorInfo const& info, Dtype expected) const
 {
-    if (info.dtype == wanted) return {};
+    if (info.dtype == expected) return {};
     return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
-                info.name + " holds " + name_of(info.dtype) + ", wanted is " + name_of(wanted));
+                info.name + " holds " + name_of(info.dtype) + ", expected " + name_of(expected));
 }
 
 Result<void> TensorReader::read_into(std::string_view name, Dtype dtype,
@@ -121,7 +123,7 @@ Result<void> TensorReader::read_into(std::string_view name, Dtype dtype,
     if (auto good = expect_dtype(*found, dtype); !good) return good;
     if (static_cast<std::int64_t>(out.size()) != found->bytes())
         return fail(ExitCode::data, "cannot read tensor file " + impl_->source,
-                    found->name + " has " + std::to_string(found->bytes()) + " bytes, wanted are " +
+                    found->name + " has " + std::to_string(found->bytes()) + " bytes, expected " +
                         std::to_string(out.size()));
     Session const session;
     return impl_->read_tensor(*found, out);

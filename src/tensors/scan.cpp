@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensors/scan.hpp"
+
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "core/text.hpp"
-#include "tensors/hdf5.hpp"
 
 namespace curtail::tensors {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 constexpr int max_depth = 16;
 constexpr hsize_t max_attributes = 1'000;
 constexpr std::size_t max_text{std::size_t{64} * 1024};
-/// Deflate cannot shrink further than this.
+/// The greatest compression ratio of deflate.
 constexpr std::int64_t deflate_ratio = 1'032;
 
 std::optional<Dtype> dtype_of_file(hid_t type)
@@ -23,14 +24,9 @@ std::optional<Dtype> dtype_of_file(hid_t type)
     return std::nullopt;
 }
 
-/// Why the storage of a dataset is refused, or nothing.
-std::optional<std::string> storage_defect(hid_t properties, bool compressed)
+/// Why the filters of a chunked dataset are refused; empty if they are accepted.
+std::optional<std::string> filter_defect(hid_t properties, bool compressed)
 {
-    if (H5Pget_external_count(properties) != 0) return "its data lies in other files";
-    auto const layout = H5Pget_layout(properties);
-    if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED)
-        return "its storage is virtual or unknown";
-    if (layout != H5D_CHUNKED) return std::nullopt;
     int const filters = H5Pget_nfilters(properties);
     for (int i = 0; i < filters; ++i) {
         std::array<unsigned, 8> values{};
@@ -45,7 +41,65 @@ std::optional<std::string> storage_defect(hid_t properties, bool compressed)
     return filters < 0 ? std::optional<std::string>("its filters cannot be read") : std::nullopt;
 }
 
-/// One walk over an open file; the first thing against it ends the walk.
+/// Why the storage of a dataset is refused; empty if it is accepted.
+std::optional<std::string> storage_defect(hid_t properties, bool compressed)
+{
+    if (H5Pget_external_count(properties) != 0) return "its data is in other files";
+    auto const layout = H5Pget_layout(properties);
+    if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED)
+        return "its storage is virtual or unknown";
+    return layout == H5D_CHUNKED ? filter_defect(properties, compressed) : std::nullopt;
+}
+
+bool is_filtered(hid_t properties)
+{
+    return H5Pget_layout(properties) == H5D_CHUNKED && H5Pget_nfilters(properties) > 0;
+}
+
+/// An attribute's value, or the rest of the sentence that begins with the attribute's name.
+using AttributeValue = tl::expected<json::Value, std::string>;
+
+template <class T>
+AttributeValue read_number(hid_t attribute, hid_t memory_type)
+{
+    T value{};
+    if (H5Aread(attribute, memory_type, &value) < 0)
+        return tl::unexpected(": " + take_hdf5_error());
+    return json::Value(value);
+}
+
+AttributeValue read_text(hid_t attribute, hid_t type)
+{
+    std::string text(H5Tget_size(type), '\0');
+    if (H5Aread(attribute, type, text.data()) < 0) return tl::unexpected(": " + take_hdf5_error());
+    text.resize(std::min(text.find('\0'), text.size()));
+    if (find_invalid_utf8(text)) return tl::unexpected<std::string>(" is not UTF-8");
+    return json::Value(std::move(text));
+}
+
+AttributeValue read_value(hid_t attribute, hid_t type)
+{
+    auto const type_class = H5Tget_class(type);
+    std::size_t const size = H5Tget_size(type);
+    if (type_class == H5T_INTEGER && size <= 8)
+        return read_number<std::int64_t>(attribute, H5T_NATIVE_INT64);
+    if (type_class == H5T_FLOAT && size <= 8)
+        return read_number<double>(attribute, H5T_NATIVE_DOUBLE);
+    if (type_class == H5T_STRING && H5Tis_variable_str(type) == 0 && size <= max_text)
+        return read_text(attribute, type);
+    return tl::unexpected<std::string>(
+        " is neither an integer, a number nor a text of fixed length");
+}
+
+std::optional<std::string> name_of_attribute(hid_t attribute)
+{
+    std::array<char, 257> name{};
+    ssize_t const length = H5Aget_name(attribute, name.size(), name.data());
+    if (length < 1 || length > 256 || !is_tensor_name(name.data())) return std::nullopt;
+    return name.data();
+}
+
+/// One walk over an open file. The first defect ends it.
 struct Scan {
     hid_t file;
     std::int64_t file_bytes;
@@ -62,41 +116,45 @@ struct Scan {
         return false;
     }
     bool scan(hid_t group, std::string const& prefix, int depth);
+    bool check_link(char const* name, H5L_info_t const& link);
     bool scan_member(hid_t group, std::string const& prefix, std::string const& name, int depth);
     bool take_dataset(hid_t dataset, std::string const& name);
     bool take_shape(hid_t dataset, TensorInfo& info);
+    bool count_bytes(hid_t dataset, TensorInfo const& info, bool filtered);
     bool take_attributes();
     bool take_attribute(hsize_t index);
 };
+
+bool Scan::check_link(char const* name, H5L_info_t const& link)
+{
+    auto const shown = [&] { return printable(std::string_view(name).substr(0, 256)); };
+    if (link.type != H5L_TYPE_HARD) return refuse("soft or external link \"" + shown() + "\"");
+    if (std::string_view(name).find('/') != std::string_view::npos || !is_tensor_name(name))
+        return refuse("bad name \"" + shown() + "\"");
+    if (++objects > limits.objects)
+        return refuse("it has more than " + std::to_string(limits.objects) + " objects");
+    return true;
+}
 
 bool Scan::scan(hid_t group, std::string const& prefix, int depth)
 {
     if (depth > max_depth)
         return refuse("groups are nested deeper than " + std::to_string(max_depth));
-    std::vector<std::string> names;
-    struct Seen {
+    struct Links {
         Scan& scan;
-        std::vector<std::string>& names;
-    } seen{*this, names};
+        std::vector<std::string> names{};
+    } links{*this};
     auto const visit = [](hid_t, char const* name, H5L_info_t const* link, void* data) -> herr_t {
-        auto& here = *static_cast<Seen*>(data);
-        auto const shown = printable(std::string_view(name).substr(0, 256));
-        if (link->type != H5L_TYPE_HARD)
-            here.scan.refuse("soft or external link \"" + shown + "\"");
-        else if (std::string_view(name).find('/') != std::string_view::npos ||
-                 !is_tensor_name(name))
-            here.scan.refuse("bad name \"" + shown + "\"");
-        else if (++here.scan.objects > here.scan.limits.objects)
-            here.scan.refuse("it has more than " + std::to_string(here.scan.limits.objects) +
-                             " objects");
-        else here.names.emplace_back(name);
-        return here.scan.refusal ? -1 : 0;
+        auto& [scan, names] = *static_cast<Links*>(data);
+        if (!scan.check_link(name, *link)) return -1;
+        names.emplace_back(name);
+        return 0;
     };
-    if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, &seen) < 0)
+    if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, visit, &links) < 0)
         return refuse(take_hdf5_error());
-    for (auto const& name : names)
-        if (!scan_member(group, prefix, name, depth)) return false;
-    return true;
+    return std::all_of(links.names.begin(), links.names.end(), [&](std::string const& name) {
+        return scan_member(group, prefix, name, depth);
+    });
 }
 
 bool Scan::scan_member(hid_t group, std::string const& prefix, std::string const& name, int depth)
@@ -116,24 +174,32 @@ bool Scan::take_shape(hid_t dataset, TensorInfo& info)
 {
     Handle const space(H5Dget_space(dataset), H5Sclose);
     if (!space) return refuse(info.name + ": " + take_hdf5_error());
-    auto const kind = H5Sget_simple_extent_type(space.get());
-    if (kind == H5S_SCALAR) return true;
+    auto const extent_type = H5Sget_simple_extent_type(space.get());
+    if (extent_type == H5S_SCALAR) return true;
     int const rank = H5Sget_simple_extent_ndims(space.get());
-    if (kind != H5S_SIMPLE || rank < 1 || rank > max_rank)
+    if (extent_type != H5S_SIMPLE || rank < 1 || rank > max_rank)
         return refuse(info.name + " has no shape or more than " + std::to_string(max_rank) +
                       " dimensions");
     std::array<hsize_t, max_rank> extent{};
     if (H5Sget_simple_extent_dims(space.get(), extent.data(), nullptr) != rank)
         return refuse(info.name + ": " + take_hdf5_error());
-    std::int64_t total = static_cast<std::int64_t>(size_of(info.dtype));
-    for (int i = 0; i < rank; ++i) {
-        auto const dimension = extent[static_cast<std::size_t>(i)];
-        if (dimension > INT64_MAX ||
-            __builtin_mul_overflow(
-                total, std::max<std::int64_t>(1, static_cast<std::int64_t>(dimension)), &total))
-            return refuse(info.name + " is larger than memory can be");
-        info.shape.push_back(static_cast<std::int64_t>(dimension));
-    }
+    info.shape.assign(extent.begin(), extent.begin() + rank);
+    return is_valid_shape(info.shape, info.dtype) ||
+           refuse(info.name + " is larger than memory can be");
+}
+
+bool Scan::count_bytes(hid_t dataset, TensorInfo const& info, bool filtered)
+{
+    auto const stored = static_cast<std::int64_t>(H5Dget_storage_size(dataset));
+    if (!filtered && stored < info.bytes())
+        return refuse(info.name + " has " + std::to_string(stored) +
+                      " bytes in the file, its shape needs " + std::to_string(info.bytes()));
+    auto& sum = filtered ? compressed_bytes : plain_bytes;
+    std::int64_t const most = filtered ? file_bytes * deflate_ratio : file_bytes;
+    if (__builtin_add_overflow(sum, info.bytes(), &sum) || sum > most)
+        return refuse("its tensors claim more bytes than the file has");
+    if (plain_bytes + compressed_bytes > limits.bytes)
+        return refuse("its tensors have more than " + std::to_string(limits.bytes) + " bytes");
     return true;
 }
 
@@ -145,25 +211,14 @@ bool Scan::take_dataset(hid_t dataset, std::string const& name)
     Handle const properties(H5Dget_create_plist(dataset), H5Pclose);
     if (!type || !properties) return refuse(name + ": " + take_hdf5_error());
     auto const dtype = dtype_of_file(type.get());
-    if (!dtype) return refuse(name + " has an element type that tensor files do not hold");
-    // Before anything that takes its space: HDF5 opens the files that a virtual dataset names to
-    // find out how large it is.
+    if (!dtype) return refuse(name + " has an element type that tensor files do not support");
+    // Before any call that needs the dataspace: to find the size of a virtual dataset, HDF5 opens
+    // the files that it names.
     if (auto const defect = storage_defect(properties.get(), limits.compressed))
         return refuse(name + ": " + *defect);
     TensorInfo info{name, *dtype, {}};
     if (!take_shape(dataset, info)) return false;
-    bool const filtered =
-        H5Pget_layout(properties.get()) == H5D_CHUNKED && H5Pget_nfilters(properties.get()) > 0;
-    auto const stored = static_cast<std::int64_t>(H5Dget_storage_size(dataset));
-    if (!filtered && stored < info.bytes())
-        return refuse(name + " has " + std::to_string(stored) +
-                      " bytes in the file, its shape wants " + std::to_string(info.bytes()));
-    auto& sum = filtered ? compressed_bytes : plain_bytes;
-    std::int64_t const room = filtered ? file_bytes * deflate_ratio : file_bytes;
-    if (__builtin_add_overflow(sum, info.bytes(), &sum) || sum > room)
-        return refuse("its tensors claim more bytes than the file has");
-    if (plain_bytes + compressed_bytes > limits.bytes)
-        return refuse("its tensors have more than " + std::to_string(limits.bytes) + " bytes");
+    if (!count_bytes(dataset, info, is_filtered(properties.get()))) return false;
     found.tensors.push_back(std::move(info));
     return true;
 }
@@ -174,39 +229,17 @@ bool Scan::take_attribute(hsize_t index)
         H5Aopen_by_idx(file, ".", H5_INDEX_NAME, H5_ITER_INC, index, H5P_DEFAULT, H5P_DEFAULT),
         H5Aclose);
     if (!attribute) return refuse(take_hdf5_error());
-    std::array<char, 257> name{};
-    ssize_t const length = H5Aget_name(attribute.get(), name.size(), name.data());
-    if (length < 1 || length > 256 || !is_tensor_name(name.data()))
-        return refuse("an attribute has a bad name");
+    auto const name = name_of_attribute(attribute.get());
+    if (!name) return refuse("an attribute has a bad name");
     Handle const type(H5Aget_type(attribute.get()), H5Tclose);
     Handle const space(H5Aget_space(attribute.get()), H5Sclose);
     if (!type || !space) return refuse(take_hdf5_error());
-    std::string const where = std::string("attribute ") + name.data();
     if (H5Sget_simple_extent_type(space.get()) != H5S_SCALAR)
-        return refuse(where + " is not a single value");
-    auto const kind = H5Tget_class(type.get());
-    std::size_t const size = H5Tget_size(type.get());
-    if (kind == H5T_INTEGER && size <= 8) {
-        std::int64_t value = 0;
-        if (H5Aread(attribute.get(), H5T_NATIVE_INT64, &value) < 0)
-            return refuse(where + ": " + take_hdf5_error());
-        found.attributes.set(name.data(), value);
-    } else if (kind == H5T_FLOAT && size <= 8) {
-        double value = 0;
-        if (H5Aread(attribute.get(), H5T_NATIVE_DOUBLE, &value) < 0)
-            return refuse(where + ": " + take_hdf5_error());
-        found.attributes.set(name.data(), value);
-    } else if (kind == H5T_STRING && H5Tis_variable_str(type.get()) == 0 && size <= max_text) {
-        std::string text(size, '\0');
-        if (H5Aread(attribute.get(), type.get(), text.data()) < 0)
-            return refuse(where + ": " + take_hdf5_error());
-        text.resize(std::min(text.find('\0'), text.size()));
-        if (find_invalid_utf8(text)) return refuse(where + " is not UTF-8");
-        if (name.data() == std::string_view(content_attribute)) found.digest = std::move(text);
-        else found.attributes.set(name.data(), std::move(text));
-    } else {
-        return refuse(where + " is neither an integer, a number nor a text of fixed length");
-    }
+        return refuse("attribute " + *name + " is not a single value");
+    auto value = read_value(attribute.get(), type.get());
+    if (!value) return refuse("attribute " + *name + value.error());
+    if (*name == content_attribute && value->as_text() != nullptr) found.digest = *value->as_text();
+    else found.attributes.set(*name, std::move(*value));
     return true;
 }
 

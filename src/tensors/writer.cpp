@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "tensors/writer.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -12,29 +13,19 @@
 namespace curtail::tensors {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensor files hold memory as it is");
+static_assert(std::endian::native == std::endian::little, "tensor files copy elements from memory");
 
-/// Tensors start at multiples of this, so that a mapped or copied file can be used by vector
-/// instructions.
+/// Tensors start at multiples of this, so that vector instructions work on a mapped or copied file.
 constexpr hsize_t alignment = 64;
-/// Links and attributes stay inside the (checksummed) object headers up to this many.
+/// Up to this many links and attributes stay inside the (checksummed) object headers.
 constexpr unsigned max_compact = 1'000;
 
-bool is_good_shape(Shape const& shape)
+Handle object_properties(hid_t property_class)
 {
-    if (shape.size() > static_cast<std::size_t>(max_rank)) return false;
-    std::int64_t elements = 1;
-    for (auto const dimension : shape)
-        if (dimension < 0 || __builtin_mul_overflow(elements, dimension, &elements)) return false;
-    return elements <= std::numeric_limits<std::int64_t>::max() / 8;
-}
-
-Handle object_properties(hid_t kind)
-{
-    Handle list(H5Pcreate(kind), H5Pclose);
+    Handle list(H5Pcreate(property_class), H5Pclose);
     H5Pset_obj_track_times(list.get(), false);
     H5Pset_attr_phase_change(list.get(), max_compact, 0);
-    if (kind != H5P_DATASET_CREATE) {
+    if (property_class != H5P_DATASET_CREATE) {
         H5Pset_link_phase_change(list.get(), max_compact, 0);
         return list;
     }
@@ -44,7 +35,7 @@ Handle object_properties(hid_t kind)
     return list;
 }
 
-/// The format of HDF5 1.8: checksummed headers, no marks of open files in the superblock.
+/// The format of HDF5 1.8: checksummed headers, no open-file flags in the superblock.
 Handle access_properties()
 {
     Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -85,16 +76,17 @@ bool write_attribute(hid_t file, std::string const& name, json::Value const& val
 void TensorWriter::add(std::string name, Dtype dtype, Shape shape, std::span<std::byte const> bytes)
 {
     if (!is_tensor_name(name)) throw std::invalid_argument("bad tensor name \"" + name + "\"");
-    if (!is_good_shape(shape)) throw std::invalid_argument("tensor " + name + " has a bad shape");
+    if (!is_valid_shape(shape, dtype))
+        throw std::invalid_argument("tensor " + name + " has a bad shape");
     TensorInfo info{std::move(name), dtype, std::move(shape)};
     if (static_cast<std::int64_t>(bytes.size()) != info.bytes())
         throw std::invalid_argument("tensor " + info.name + " has " + std::to_string(bytes.size()) +
-                                    " bytes, its shape wants " + std::to_string(info.bytes()));
+                                    " bytes, its shape needs " + std::to_string(info.bytes()));
     auto const at = std::lower_bound(
         entries_.begin(), entries_.end(), info.name,
         [](Entry const& entry, std::string const& key) { return entry.info.name < key; });
     if (at != entries_.end() && at->info.name == info.name)
-        throw std::invalid_argument("tensor " + info.name + " was added before");
+        throw std::invalid_argument("tensor " + info.name + " was already added");
     entries_.insert(at, Entry{std::move(info), bytes});
 }
 
@@ -107,7 +99,7 @@ void TensorWriter::attribute(std::string name, json::Value value)
     attributes_.set(std::move(name), std::move(value));
 }
 
-/// One pass over what a writer holds into an open file.
+/// Writes the contents of a TensorWriter into an open file.
 struct FileWriter {
     TensorWriter const& content;
     std::string const& digest;
@@ -169,18 +161,19 @@ std::string TensorWriter::digest() const
     return hash.finish().hex();
 }
 
-Result<std::string> TensorWriter::encode() const
+std::size_t TensorWriter::file_size_estimate() const
 {
-    auto const content_digest =
-        digest();  // before the turn at the library begins, since it takes longest
-    Session const session;
-    auto const failed = [] {
-        return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error());
-    };
     std::size_t total = std::size_t{4} << 20;
     for (auto const& entry : entries_) total += entry.bytes.size();
+    return total;
+}
+
+Result<std::string> TensorWriter::encode() const
+{
+    auto const content_digest = digest();  // the slowest step, so outside the Session
+    Session const session;
     std::string bytes;
-    bytes.reserve(total);
+    bytes.reserve(file_size_estimate());
     auto const access = access_properties();
     auto const name = use_memory(access, bytes);
     auto const creation = object_properties(H5P_FILE_CREATE);
@@ -189,7 +182,7 @@ Result<std::string> TensorWriter::encode() const
     if (!file || !FileWriter{*this, content_digest, file.get()}.write_all() ||
         H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file.get(), &size) < 0 ||
         !file.reset())
-        return failed();
+        return fail(ExitCode::software, "cannot encode tensors", take_hdf5_error());
     bytes.resize(size);
     return bytes;
 }
@@ -199,10 +192,6 @@ Result<void> TensorWriter::write(std::filesystem::path const& path) const
     auto const content_digest = digest();
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         Session const session;
-        auto const failed = [&] {
-            return fail(ExitCode::io, "cannot write " + path.string(), take_hdf5_error(),
-                        "is there space and permission in its folder?");
-        };
         auto const access = access_properties();
         auto const creation = object_properties(H5P_FILE_CREATE);
         Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
@@ -211,7 +200,8 @@ Result<void> TensorWriter::write(std::filesystem::path const& path) const
             return fail(ExitCode::cannot_create, "cannot write " + path.string(),
                         take_hdf5_error());
         if (!FileWriter{*this, content_digest, file.get()}.write_all() || !file.reset())
-            return failed();
+            return fail(ExitCode::io, "cannot write " + path.string(), take_hdf5_error(),
+                        "check space and permissions of its folder");
         return {};
     });
 }

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 
 namespace curtail::train {
 namespace {

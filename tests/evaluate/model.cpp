@@ -21,7 +21,7 @@
 #include "rounds/next.hpp"
 #include "store/memory_store.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/writer.hpp"
 
 namespace curtail::evaluate {
 namespace {

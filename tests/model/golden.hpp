@@ -7,26 +7,26 @@
 
 #include "config/model.hpp"
 #include "model/parameters.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
 
 namespace curtail::test {
 
-/// A file of golden vectors: from CURTAIL_GOLDEN_DIR, else tests/golden. What it lacks is thrown as
-/// std::runtime_error.
+/// A file of golden vectors from CURTAIL_GOLDEN_DIR, by default tests/golden. Throws
+/// std::runtime_error if the file lacks what a test requests.
 class Golden {
   public:
     explicit Golden(std::string const& file);
     [[nodiscard]] at::Tensor tensor(std::string const& name) const;   ///< float32, float64 or int64
     [[nodiscard]] double number(std::string const& attribute) const;  ///< attribute of the root
-    [[nodiscard]] std::int64_t integer(
-        std::string const& attribute) const;                ///< attribute of the root
+    /// Attribute of the root.
+    [[nodiscard]] std::int64_t integer(std::string const& attribute) const;
     [[nodiscard]] bool has(std::string const& name) const;  ///< a tensor
     [[nodiscard]] std::vector<std::string> groups() const;  ///< at the root, sorted
-    [[nodiscard]] std::vector<model::NamedTensor> under(
-        std::string const& prefix) const;       ///< names without `prefix`
+    /// The tensors whose names start with `prefix`, named without it.
+    [[nodiscard]] std::vector<model::NamedTensor> with_prefix(std::string const& prefix) const;
     [[nodiscard]] config::Model shape() const;  ///< from the attributes
-    [[nodiscard]] model::Parameters parameters(
-        std::string const& group) const;  ///< every one must be there, nothing else
+    /// All parameters from `group`, which must hold nothing else.
+    [[nodiscard]] model::Parameters parameters(std::string const& group) const;
 
   private:
     std::string file_;
@@ -35,10 +35,10 @@ class Golden {
 
 /// |a - b| / |b|, Frobenius norms in double.
 [[nodiscard]] double relative(at::Tensor const& a, at::Tensor const& b);
-/// |a - b| / |b - start|: the difference as a share of the update.
-[[nodiscard]] double of_update(at::Tensor const& a, at::Tensor const& b, at::Tensor const& start);
-/// Prints and records a measured difference, so that a run of the test shows how near the tolerance
-/// is.
-void measured(std::string const& what, double difference);
+/// |a - b| / |b - start|: the difference relative to the update.
+[[nodiscard]] double relative_to_update(at::Tensor const& a, at::Tensor const& b,
+                                        at::Tensor const& start);
+/// Prints and records a difference, so that a test run shows the distance to the tolerance.
+void record(std::string const& what, double difference);
 
 }  // namespace curtail::test

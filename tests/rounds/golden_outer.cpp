@@ -6,7 +6,7 @@
 
 #include "rounds/merge.hpp"
 #include "support/golden_folder.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
 
 namespace curtail::rounds {
 namespace {

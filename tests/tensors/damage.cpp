@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged and hostile files: an error or the true content, never a crash, never something else.
+// Damaged and hostile files give an error or the original content and never crash the reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -13,10 +13,10 @@
 
 #include "core/files.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 
-/// HDF5 1.10 loses some memory of its own whenever it refuses a file; that is not what a leak check
-/// should find here.
+/// HDF5 1.10 leaks memory whenever it refuses a file; leak checks of these tests ignore that.
 extern "C" char const* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace curtail::tensors {
@@ -41,7 +41,7 @@ std::string sample_bytes()
     return *writer.encode();
 }
 
-/// Everything a reader can be asked for, as text; empty if it refuses.
+/// The whole content of a file as text; empty if the reader refuses any of it.
 std::string content_of(Result<TensorReader> const& reader)
 {
     if (!reader) return {};
@@ -71,8 +71,8 @@ TEST(DamagedTensorFile, AFlippedBitIsAnErrorOrHarmless)
     test::TemporaryFolder const folder;
     auto const whole = sample_bytes();
     ASSERT_TRUE(write_file(folder / "a.h5", whole));
-    auto const truth = content_of(TensorReader::open(folder / "a.h5"));
-    ASSERT_FALSE(truth.empty());
+    auto const original = content_of(TensorReader::open(folder / "a.h5"));
+    ASSERT_FALSE(original.empty());
     int refused = 0;
     std::mt19937 random(seed);
     for (std::size_t at = 0; at < whole.size(); at += 1 + random() % 3) {
@@ -82,9 +82,9 @@ TEST(DamagedTensorFile, AFlippedBitIsAnErrorOrHarmless)
         std::ofstream(folder / "b.h5", std::ios::binary) << flipped;
         auto const found = content_of(TensorReader::open(folder / "b.h5"));
         refused += found.empty();
-        EXPECT_TRUE(found.empty() || found == truth) << "seed " << seed << ", byte " << at;
+        EXPECT_TRUE(found.empty() || found == original) << "seed " << seed << ", byte " << at;
     }
-    EXPECT_GT(refused, 1'000) << "data and headers take more bytes than that";
+    EXPECT_GT(refused, 1'000) << "data and headers have more bytes than that";
 }
 
 TEST(DamagedTensorFile, RandomDamageNeverCrashes)
@@ -111,7 +111,7 @@ TEST(DamagedTensorFile, RandomBytesAreRefused)
     }
 }
 
-/// A file made with HDF5 itself, holding what a writer of ours never writes; the refusal's text.
+/// Fills a file through HDF5 itself and returns why a reader refuses it, or "accepted".
 std::string refusal_of(std::function<void(hid_t)> const& fill, ReadLimits const& limits = {})
 {
     test::TemporaryFolder const folder;
@@ -139,7 +139,7 @@ void put_floats(hid_t made, std::size_t n)
     H5Dclose(made);
 }
 
-TEST(HostileTensorFile, OnlyHardLinksToOwnObjects)
+TEST(HostileTensorFile, OnlyHardLinksAreAccepted)
 {
     EXPECT_THAT(
         refusal_of([](hid_t f) { H5Lcreate_soft("/x", f, "soft", H5P_DEFAULT, H5P_DEFAULT); }),
@@ -160,7 +160,7 @@ TEST(HostileTensorFile, OnlyHardLinksToOwnObjects)
                 testing::Not(HasSubstr("accepted")));
 }
 
-TEST(HostileTensorFile, OnlyPlainElementTypes)
+TEST(HostileTensorFile, OnlyPlainElementTypesAreAccepted)
 {
     EXPECT_THAT(refusal_of([](hid_t f) {
                     hid_t const text = H5Tcopy(H5T_C_S1);
@@ -186,7 +186,7 @@ TEST(HostileTensorFile, OnlyPlainElementTypes)
                 HasSubstr("neither a group nor a tensor"));
 }
 
-TEST(HostileTensorFile, StorageIsInsideTheFileAndWhole)
+TEST(HostileTensorFile, StorageMustBeCompleteAndInsideTheFile)
 {
     EXPECT_THAT(refusal_of([](hid_t f) {
                     hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);
@@ -210,8 +210,7 @@ TEST(HostileTensorFile, StorageIsInsideTheFileAndWhole)
                 HasSubstr("0 bytes in the file"));
 }
 
-/// A dataset whose values lie in the dataset `/data` of another file, of a size that only that file
-/// knows.
+/// Adds a virtual dataset backed by the dataset `/data` of another file, which determines its size.
 void make_virtual(hid_t file, std::string const& source)
 {
     hsize_t const size = 4;
@@ -236,8 +235,7 @@ TEST(HostileTensorFile, AVirtualDatasetIsRefusedBeforeItsSourceIsOpened)
     test::TemporaryFolder const folder;
     EXPECT_THAT(refusal_of([&](hid_t f) { make_virtual(f, (folder / "absent.h5").string()); }),
                 HasSubstr("virtual"));
-    // Whoever opens a FIFO without a writer waits for ever: this test would run into its time
-    // limit.
+    // Opening a FIFO without a writer blocks forever: this test would hit its time limit.
     ASSERT_EQ(mkfifo((folder / "fifo.h5").c_str(), 0600), 0);
     auto const path = folder / "hostile.h5";
     hid_t const file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -250,7 +248,7 @@ TEST(HostileTensorFile, AVirtualDatasetIsRefusedBeforeItsSourceIsOpened)
     EXPECT_THAT(reader.error().message(), HasSubstr("virtual"));
 }
 
-TEST(HostileTensorFile, CompressionOnlyWhereItIsAllowed)
+TEST(HostileTensorFile, CompressionIsAcceptedOnlyOnRequest)
 {
     auto const fill = [](hid_t f) {
         hid_t const properties = H5Pcreate(H5P_DATASET_CREATE);

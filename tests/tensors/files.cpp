@@ -11,14 +11,15 @@
 #include "core/files.hpp"
 #include "support/golden_folder.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 
 namespace curtail::tensors {
 namespace {
 
 using testing::HasSubstr;
 
-/// One tensor of each kind and rank, in groups and outside.
+/// One tensor of each type and rank, inside and outside of groups.
 struct Sample {
     std::vector<float> weights = iota<float>(6);
     std::vector<double> losses = iota<double>(3);
@@ -84,7 +85,7 @@ void expect_sample(TensorReader const& reader)
     EXPECT_EQ(reader.attributes().members().size(), 4U);
 }
 
-TEST(TensorFile, BytesInMemoryHoldWhatWasPutIn)
+TEST(TensorFile, BytesInMemoryRoundTrip)
 {
     auto const bytes = Sample{}.writer().encode();
     ASSERT_TRUE(bytes) << bytes.error().message();
@@ -93,7 +94,7 @@ TEST(TensorFile, BytesInMemoryHoldWhatWasPutIn)
     expect_sample(*reader);
 }
 
-TEST(TensorFile, AFileHoldsWhatWasPutIn)
+TEST(TensorFile, AFileRoundTrips)
 {
     test::TemporaryFolder const folder;
     auto const written = Sample{}.writer().write(folder / "sample.h5");
@@ -112,7 +113,7 @@ TEST(TensorFile, EqualContentGivesEqualBytes)
     EXPECT_EQ(sha256(*read_file(folder / "a.h5")), sha256(first));
 }
 
-TEST(TensorFile, NoObjectCarriesATime)
+TEST(TensorFile, NoObjectHasATimestamp)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(Sample{}.writer().write(folder / "a.h5"));
@@ -138,7 +139,7 @@ TEST(TensorFile, TensorsAreAlignedInTheFile)
     EXPECT_EQ(at % 64, 0U);
 }
 
-TEST(TensorFile, SeveralMayBeOpenAtOnce)
+TEST(TensorFile, SeveralFilesMayBeOpenAtOnce)
 {
     test::TemporaryFolder const folder;
     auto const file_of = [](float value) {
@@ -178,16 +179,16 @@ TEST(TensorFile, ManyTensorsInOneGroup)
     EXPECT_TRUE(TensorReader::from_bytes(bytes, "many", {.objects = 3'001}));
 }
 
-TEST(TensorFile, NothingIsConvertedAndMissingNamesGetTheNearest)
+TEST(TensorFile, NothingIsConvertedAndErrorsNameTheNearestTensor)
 {
     auto const reader = *TensorReader::from_bytes(*Sample{}.writer().encode(), "sample");
     EXPECT_THAT(reader.read<double>("tokens").error().message(),
-                HasSubstr("tokens holds uint16, wanted is float64"));
+                HasSubstr("tokens holds uint16, expected float64"));
     EXPECT_THAT(reader.read<float>("token").error().message(),
                 HasSubstr("did you mean \"tokens\"?"));
     std::array<std::byte, 3> small{};
     EXPECT_THAT(reader.read_into("tokens", Dtype::uint16, small).error().message(),
-                HasSubstr("tokens has 10 bytes, wanted are 3"));
+                HasSubstr("tokens has 10 bytes, expected 3"));
 }
 
 TEST(TensorFile, ABrokenContractThrows)
@@ -215,7 +216,7 @@ TEST(TensorFile, AFailedWriteLeavesTheOldFile)
     EXPECT_EQ(*read_file(folder / "a.h5"), "old");
 }
 
-TEST(TensorFile, ThreadsTakeTurns)
+TEST(TensorFile, ThreadsMayReadAndWriteConcurrently)
 {
     auto const bytes = *Sample{}.writer().encode();
     std::vector<std::thread> threads;

@@ -16,7 +16,6 @@
 #include "support/eventually.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
-#include "tensors/tensor_file.hpp"
 #include "train/run_training.hpp"
 #include "train/site_training.hpp"
 #include "train/snapshot_owner.hpp"
