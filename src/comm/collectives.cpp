@@ -18,7 +18,7 @@ class Single final : public Collectives {
             throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
     }
     void barrier() override {}
-    [[nodiscard]] int all_agree_max(int value) override { return value; }
+    [[nodiscard]] int all_reduce_max(int value) override { return value; }
 };
 
 }  // namespace

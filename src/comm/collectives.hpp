@@ -9,17 +9,17 @@
 
 namespace curtail::comm {
 
-/// What the ranks could not do together. After it they cannot go on: let it end the program
-/// (MpiSession::run ends them all).
+/// A collective operation failed. The ranks cannot continue: let the exception end the program
+/// (MpiSession::run ends all ranks).
 struct CommError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What the ranks of one site do together. Every rank calls the same members in the same order with
-/// the same sizes, from one thread at a time; a call returns when all ranks have made it. Waiting
-/// for a late rank costs next to no processor time.
+/// Collective operations of one site's ranks. Every rank calls the same members in the same order
+/// with the same sizes, from one thread at a time. A call returns once all ranks have made it.
+/// Waiting for a late rank uses almost no processor time.
 ///
-/// Deterministic: the same numbers on the same number of ranks give the same bits, on every rank.
+/// Deterministic: the same numbers on the same number of ranks give the same bits on every rank.
 /// All members may throw CommError.
 class Collectives {
   public:
@@ -32,15 +32,15 @@ class Collectives {
     /// bytes := those of rank `root`.
     virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
     virtual void barrier() = 0;
-    /// The greatest of all ranks' values: how they agree to stop.
-    [[nodiscard]] virtual int all_agree_max(int value) = 0;
+    /// The greatest value of all ranks.
+    [[nodiscard]] virtual int all_reduce_max(int value) = 0;
 };
 
-/// For one process by itself.
+/// For a single process, without MPI.
 [[nodiscard]] std::unique_ptr<Collectives> single();
 
-/// `text` of rank `root`, on every rank; what the others pass is ignored. CommError if it is longer
-/// than `limit` bytes.
+/// Returns rank `root`'s `text` on every rank; the other ranks' `text` is ignored. Throws CommError
+/// if it is longer than `limit` bytes.
 [[nodiscard]] std::string broadcast_text(Collectives& ranks, std::string_view text, int root,
                                          std::size_t limit = std::size_t{1} << 26);
 

@@ -11,18 +11,18 @@
 
 namespace curtail::comm {
 
-void check(int code, char const* act)
+void check(int code, char const* operation)
 {
     if (code == MPI_SUCCESS) return;
     char text[MPI_MAX_ERROR_STRING]{};
     int length = 0;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
-    throw CommError(std::string("cannot ") + act + ": " +
+    throw CommError(std::string("cannot ") + operation + ": " +
                     (length > 0 ? std::string(text, static_cast<std::size_t>(length))
                                 : "MPI error " + std::to_string(code)));
 }
 
-bool await(MPI_Request& request, std::optional<Millis> deadline, char const* act)
+bool await(MPI_Request& request, std::optional<Millis> timeout, char const* operation)
 {
     using namespace std::chrono;
     constexpr microseconds spin{200};
@@ -31,10 +31,10 @@ bool await(MPI_Request& request, std::optional<Millis> deadline, char const* act
     auto const begin = steady_clock::now();
     for (;;) {
         int done = 0;
-        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), act);
+        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
         if (done != 0) return true;
         auto const waited = duration_cast<microseconds>(steady_clock::now() - begin);
-        if (deadline && waited >= *deadline) return false;
+        if (timeout && waited >= *timeout) return false;
         if (waited < spin) sched_yield();
         else std::this_thread::sleep_for(std::clamp(waited / 16, shortest_nap, longest_nap));
     }

@@ -7,18 +7,19 @@
 
 #include "core/units.hpp"
 
-/// What the sources of this room share; it includes mpi.h, so no other header includes it.
+/// MPI helpers of this library. Includes mpi.h, so no other header may include it.
 namespace curtail::comm {
 
-/// Throws CommError "cannot <act>: <what MPI says>" unless `code` is MPI_SUCCESS.
-void check(int code, char const* act);
+/// Throws CommError "cannot <operation>: <MPI's message>" unless `code` is MPI_SUCCESS.
+void check(int code, char const* operation);
 
-/// Waits for a nonblocking operation without burning a core: spins briefly, then sleeps for a
-/// sixteenth of the time waited so far, at most a millisecond. So it comes back at most 7 % late,
-/// or a millisecond. False: `deadline` from now has passed and it is not done.
-[[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> deadline, char const* act);
+/// Waits for a nonblocking operation without occupying a core: spins briefly, then sleeps for a
+/// sixteenth of the time waited so far, at most a millisecond. It therefore returns at most 7 % or
+/// one millisecond late. False if the operation is still incomplete after `timeout`.
+[[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> timeout,
+                         char const* operation);
 
-/// A duplicate of MPI_COMM_WORLD whose failures are return codes.
+/// A duplicate of MPI_COMM_WORLD that reports failures by return code.
 class Communicator {
   public:
     Communicator();

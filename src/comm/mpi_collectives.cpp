@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_collectives.hpp"
+
 #include <algorithm>
 
 #include "comm/mpi_call.hpp"
-#include "comm/mpi_session.hpp"
 
 namespace curtail::comm {
 namespace {
 
-/// All ranks meet first, politely, since one may be late by a whole step. Then all are there, and
-/// MPI's blocking form, which spins, is both the fastest and soon over. Its order of summation
-/// depends on count and number of ranks alone.
+/// Before each operation the ranks wait for each other without spinning, since one may be late by a
+/// whole step. After that, MPI's blocking call, which spins, is the fastest and short. Its order of
+/// summation depends only on the count and the number of ranks.
 class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
@@ -28,23 +29,25 @@ class MpiCollectives final : public Collectives {
         });
     }
 
-    void barrier() override { meet("meet at a barrier"); }
+    void barrier() override { meet("pass a barrier"); }
 
-    [[nodiscard]] int all_agree_max(int value) override
+    [[nodiscard]] int all_reduce_max(int value) override
     {
-        meet("agree");
+        meet("find the maximum");
         int greatest = value;
-        check(MPI_Allreduce(&value, &greatest, 1, MPI_INT, MPI_MAX, comm_.get()), "agree");
+        check(MPI_Allreduce(&value, &greatest, 1, MPI_INT, MPI_MAX, comm_.get()),
+              "find the maximum");
         return greatest;
     }
 
   private:
-    void meet(char const* act)
+    /// Waits for all ranks without spinning.
+    void meet(char const* operation)
     {
         if (size() == 1) return;
         MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Ibarrier(comm_.get(), &request), act);
-        (void)await(request, std::nullopt, act);
+        check(MPI_Ibarrier(comm_.get(), &request), operation);
+        (void)await(request, std::nullopt, operation);
     }
 
     template <class T>
@@ -57,13 +60,13 @@ class MpiCollectives final : public Collectives {
         });
     }
 
-    /// MPI counts in int.
-    template <class T, class Act>
-    static void in_pieces(std::span<T> values, Act const& act)
+    /// MPI's counts are of type int.
+    template <class T, class Call>
+    static void in_pieces(std::span<T> values, Call const& call)
     {
         constexpr std::size_t most = std::size_t{1} << 28;
         for (; !values.empty(); values = values.subspan(std::min(most, values.size())))
-            act(values.data(), static_cast<int>(std::min(most, values.size())));
+            call(values.data(), static_cast<int>(std::min(most, values.size())));
     }
 
     Communicator comm_;

@@ -6,21 +6,22 @@
 #include <exception>
 
 #include "comm/mpi_call.hpp"
+#include "comm/mpi_collectives.hpp"
 
 namespace curtail::comm {
 
-/// `end` carries nothing but the agreement at the end, so that a rank that failed cannot be
-/// mistaken for one in the middle of its work.
+/// `end` carries only the final agreement, so that a failed rank cannot be mistaken for one that is
+/// still working.
 struct MpiSession::State {
-    bool ours;  ///< to finalize
+    bool ours;  ///< this session must finalize MPI
     int exceptions{std::uncaught_exceptions()};
     std::unique_ptr<Communicator> end;
-    std::array<int, 2> own{};    ///< exit code and rank; a nonblocking operation that was given up
-                                 ///< may still use both
+    /// Exit code and rank. Members, because an abandoned nonblocking operation may still use them.
+    std::array<int, 2> own{};
     std::array<int, 2> worst{};  ///< of all ranks
 
-    /// Greatest exit code of all ranks in `worst`, with the lowest rank that has it. False: the
-    /// others did not come within `grace`.
+    /// Stores the greatest exit code and the lowest rank that has it in `worst`. False if the other
+    /// ranks did not arrive within `grace`.
     [[nodiscard]] Result<bool> agree(ExitCode mine, std::optional<Millis> grace);
 };
 
@@ -29,7 +30,7 @@ namespace {
 tl::unexpected<Error> cannot_work_together(CommError const& broken)
 {
     return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(),
-                "another start goes on from the last commit");
+                "start again to continue from the last commit");
 }
 
 Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
@@ -42,6 +43,13 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
         return fail(ExitCode::software, "internal error", broken.what(),
                     "please report this with the command that led to it");
     }
+}
+
+[[noreturn]] void abort_all(Error const& error, MpiSession::LogError const& log_error)
+{
+    log_error(error);
+    MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code));
+    std::_Exit(static_cast<int>(error.code));
 }
 
 }  // namespace
@@ -83,7 +91,7 @@ Result<MpiSession> MpiSession::start()
     auto state = std::make_unique<State>(State{.ours = running == 0, .end = nullptr});
     if (provided < MPI_THREAD_SERIALIZED)
         return fail(ExitCode::unavailable, "cannot use MPI",
-                    "this MPI library does not allow threads (MPI_THREAD_SERIALIZED)",
+                    "this MPI library does not support threads (MPI_THREAD_SERIALIZED)",
                     "use an OpenMPI built with thread support");
     state->end = std::make_unique<Communicator>();
     return MpiSession(std::move(state));
@@ -104,24 +112,19 @@ MpiSession::~MpiSession()
 int MpiSession::rank() const { return state_->end->rank(); }
 int MpiSession::size() const { return state_->end->size(); }
 
-Result<void> MpiSession::run(Body const& body, LastWords const& last_words, Millis grace)
+Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis grace)
 {
     auto const ranks = mpi_collectives();
     auto done = run_caught(body, *ranks);
-    auto const mine = done ? ExitCode::ok : done.error().code;
-    auto const met = state_->agree(mine, done ? std::nullopt : std::optional(grace));
-    if (!met || !*met) {
-        auto const error = done ? met.error() : done.error();
-        last_words(error);
-        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code));
-        std::_Exit(static_cast<int>(error.code));
-    }
+    auto const own = done ? ExitCode::ok : done.error().code;
+    auto const agreed = state_->agree(own, done ? std::nullopt : std::optional(grace));
+    if (!agreed || !*agreed) abort_all(done ? agreed.error() : done.error(), log_error);
     auto const [code, failed] = state_->worst;
     if (code == 0 || size() == 1) return done;
-    if (rank() == failed) last_words(done.error());
-    bool const heard = state_->agree(mine, grace).value_or(false);
+    if (rank() == failed) log_error(done.error());
+    bool const logged = state_->agree(own, grace).value_or(false);
     return fail(static_cast<ExitCode>(code), "rank " + std::to_string(rank()) + " stops",
-                "rank " + std::to_string(failed) + " failed" + (heard ? ", and has said why" : ""));
+                "rank " + std::to_string(failed) + " failed" + (logged ? " (see its error)" : ""));
 }
 
 }  // namespace curtail::comm

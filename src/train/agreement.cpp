@@ -5,10 +5,10 @@ namespace curtail::train {
 
 Result<void> agree(comm::Collectives& ranks, Result<void> const& mine)
 {
-    int const who = ranks.all_agree_max(mine ? -1 : ranks.rank());
+    int const who = ranks.all_reduce_max(mine ? -1 : ranks.rank());
     if (who < 0) return {};
     int const code =
-        ranks.all_agree_max(who == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
+        ranks.all_reduce_max(who == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
     auto const words = [&](std::string Error::*part) {
         return comm::broadcast_text(ranks, mine ? "" : mine.error().*part, who);
     };

@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "comm/mpi_collectives.hpp"
 #include "comm/mpi_session.hpp"
 
 namespace curtail::comm {
@@ -18,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Keeps this rank busy, as a long step would.
+/// Keeps this rank busy, like a long step.
 void be_late_by(std::chrono::microseconds time)
 {
     for (auto const begin = Clock::now(); Clock::now() - begin < time;) {}
@@ -44,13 +45,13 @@ std::vector<T> numbers(std::size_t count, unsigned seed)
     return values;
 }
 
-/// Equal to the bit on all ranks.
+/// True if `values` are bitwise equal on all ranks.
 template <class T>
 bool same_everywhere(Collectives& ranks, std::vector<T> const& values)
 {
     auto first = values;
     ranks.broadcast(std::as_writable_bytes(std::span(first)), 0);
-    return ranks.all_agree_max(
+    return ranks.all_reduce_max(
                std::memcmp(first.data(), values.data(), values.size() * sizeof(T)) == 0 ? 0 : 1) ==
            0;
 }
@@ -59,7 +60,7 @@ struct AllRanks : testing::Test {
     std::unique_ptr<Collectives> ranks{mpi_collectives()};
 };
 
-TEST_F(AllRanks, SumsExactlyWhereNumbersAreWhole)
+TEST_F(AllRanks, SumsIntegersExactly)
 {
     int const n = ranks->size();
     for (std::size_t const count : {0UL, 1UL, 3UL, 1000UL, 900'001UL}) {
@@ -76,7 +77,7 @@ TEST_F(AllRanks, SumsExactlyWhereNumbersAreWhole)
     }
 }
 
-TEST_F(AllRanks, SumsHaveTheSameBitsOnEveryRankAndEveryTimeWhoeverIsLate)
+TEST_F(AllRanks, SumsHaveTheSameBitsOnEveryRankWhateverRankIsLate)
 {
     std::mt19937 random(static_cast<unsigned>(ranks->rank()));
     for (std::size_t const count : {17UL, 5'000UL, 900'000UL}) {
@@ -94,7 +95,7 @@ TEST_F(AllRanks, SumsHaveTheSameBitsOnEveryRankAndEveryTimeWhoeverIsLate)
     }
 }
 
-TEST_F(AllRanks, BroadcastGivesEveryRankTheRootsBytes)
+TEST_F(AllRanks, BroadcastCopiesTheRootsBytesToEveryRank)
 {
     for (int root = 0; root < ranks->size(); ++root)
         for (std::size_t const size : {0UL, 1UL, 70'000UL, 3'600'000UL}) {
@@ -105,20 +106,20 @@ TEST_F(AllRanks, BroadcastGivesEveryRankTheRootsBytes)
         }
 }
 
-TEST_F(AllRanks, TextsOfAnyLengthTravel)
+TEST_F(AllRanks, BroadcastsTextsOfAnyLength)
 {
     for (auto const& text : {std::string(), std::string("stop"), std::string(100'000, 'x')})
         EXPECT_EQ(broadcast_text(*ranks, ranks->rank() == 0 ? text : "ignored", 0), text);
     EXPECT_THROW((void)broadcast_text(*ranks, "12345", 0, 4), CommError);
 }
 
-TEST_F(AllRanks, AgreeOnTheGreatestValue)
+TEST_F(AllRanks, FindTheGreatestValue)
 {
-    EXPECT_EQ(ranks->all_agree_max(ranks->rank() == ranks->size() - 1 ? 5 : -3), 5);
-    EXPECT_EQ(ranks->all_agree_max(-7), -7);
+    EXPECT_EQ(ranks->all_reduce_max(ranks->rank() == ranks->size() - 1 ? 5 : -3), 5);
+    EXPECT_EQ(ranks->all_reduce_max(-7), -7);
 }
 
-TEST_F(AllRanks, NobodyPassesABarrierBeforeTheLastHasCome)
+TEST_F(AllRanks, NoRankPassesABarrierBeforeTheLastArrives)
 {
     auto const mine = [] {
         return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
@@ -134,7 +135,7 @@ TEST_F(AllRanks, NobodyPassesABarrierBeforeTheLastHasCome)
     EXPECT_GE(passed, arrival);  // steady clocks of one machine
 }
 
-TEST_F(AllRanks, WaitingForALateRankLeavesTheCoreToOthers)
+TEST_F(AllRanks, WaitingForALateRankUsesLittleProcessorTime)
 {
     ranks->barrier();
     double const cpu = cpu_seconds();
@@ -146,7 +147,7 @@ TEST_F(AllRanks, WaitingForALateRankLeavesTheCoreToOthers)
         << "seconds of processor time while waiting 0.3 s";
 }
 
-TEST_F(AllRanks, ARootThatIsNoRankIsADefect)
+TEST_F(AllRanks, AnInvalidRootThrows)
 {
     std::byte b{};
     EXPECT_THROW(ranks->broadcast({&b, 1}, ranks->size()), std::logic_error);
@@ -154,10 +155,10 @@ TEST_F(AllRanks, ARootThatIsNoRankIsADefect)
     EXPECT_THROW(single()->broadcast({&b, 1}, 1), std::logic_error);
 }
 
-TEST_F(AllRanks, SizesThatDifferAreAnErrorInWords)
+TEST_F(AllRanks, DifferentSizesGiveAReadableError)
 {
     if (ranks->size() != 2)
-        return;  // with more, a rank that failed passes nothing on and the rest would wait for ever
+        return;  // with more ranks, a failed one forwards nothing and the rest would wait forever
     std::vector<std::byte> bytes(ranks->rank() == 0 ? 64 : 32);
     if (ranks->rank() == 0) {
         ranks->broadcast(bytes, 0);
@@ -165,24 +166,24 @@ TEST_F(AllRanks, SizesThatDifferAreAnErrorInWords)
     }
     try {
         ranks->broadcast(bytes, 0);
-        FAIL() << "half a message was taken for a whole one";
+        FAIL() << "a truncated message was accepted";
     } catch (CommError const& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("cannot broadcast: MPI_ERR_TRUNCATE"));
     }
 }
 
-TEST(Single, IsARankByItself)
+TEST(Single, IsTheOnlyRank)
 {
     auto const alone = single();
     std::vector<float> f{1, 2};
     alone->all_reduce_sum(f);
     EXPECT_THAT(f, testing::ElementsAre(1, 2));
-    EXPECT_EQ(alone->all_agree_max(3), 3);
+    EXPECT_EQ(alone->all_reduce_max(3), 3);
     EXPECT_EQ(alone->size(), 1);
     EXPECT_EQ(broadcast_text(*alone, "x", 0), "x");
 }
 
-TEST(Launcher, IsRecognised) { EXPECT_TRUE(started_by_launcher()); }
+TEST(Launcher, IsDetected) { EXPECT_TRUE(started_by_launcher()); }
 
 }  // namespace
 }  // namespace curtail::comm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that end in the way the first argument says. Prints "rank R: ..." to stdout.
+// Ranks that end as the first argument says. Prints "rank R: ..." to stdout.
 #include <mpi.h>
 
 #include <cstdio>
@@ -37,8 +37,7 @@ Result<void> act(std::string const& way, comm::Collectives& ranks)
 
 }  // namespace
 
-/// MPI's profiling interface lets a program put itself before the library: how the agreement at the
-/// end is made to fail.
+/// Makes the final agreement fail through MPI's profiling interface.
 extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Datatype type,
                               MPI_Op op, MPI_Comm comm, MPI_Request* request)
 {
@@ -53,7 +52,7 @@ int main(int, char** argv)
     int const rank = session->rank();
     auto const done = session->run(
         [&](auto& ranks) { return act(argv[1], ranks); },
-        [&](Error const& error) { say(rank, "last words: " + error.message()); }, Millis{200});
+        [&](Error const& error) { say(rank, "logs: " + error.message()); }, Millis{200});
     say(rank, done ? "good" : done.error().message());
     return done ? 0 : static_cast<int>(done.error().code);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How several ranks end, seen from outside: each case is an mpirun of curtail_test_ranks.
+// How several ranks end, as a launcher sees it. Each case is an mpirun of curtail_test_ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using curtail::test::Outcome;
 using curtail::test::run_program;
 using testing::HasSubstr;
 
-Outcome ranks_that(std::string const& way, int ranks = 3)
+Outcome run_ranks(std::string const& way, int ranks = 3)
 {
     for (auto const& [name, value] : {std::pair{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
                                       std::pair{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
@@ -27,59 +27,58 @@ Outcome ranks_that(std::string const& way, int ranks = 3)
                         std::to_string(ranks), CURTAIL_TEST_RANKS, way});
 }
 
-TEST(MpiSession, AllRanksEndWellTogether)
+TEST(MpiSession, AllRanksSucceedTogether)
 {
-    auto const [code, output] = ranks_that("good");
+    auto const [code, output] = run_ranks("good");
     EXPECT_EQ(code, 0) << output;
     for (auto const* line : {"rank 0: good", "rank 1: good", "rank 2: good"})
         EXPECT_THAT(output, HasSubstr(line));
 }
 
-TEST(MpiSession, OneRankAloneGetsItsOwnError)
+TEST(MpiSession, ASingleRankGetsItsOwnError)
 {
-    auto const [code, output] = ranks_that("all-fail", 1);
+    auto const [code, output] = run_ranks("all-fail", 1);
     EXPECT_EQ(code, 78) << output;
     EXPECT_THAT(output, HasSubstr("rank 0: bad key: on every rank"));
 }
 
-TEST(MpiSession, AFailureThatAllShareEndsThemWithoutForce)
+TEST(MpiSession, AFailureOfAllRanksEndsThemWithoutAbort)
 {
-    auto const [code, output] = ranks_that("all-fail");
+    auto const [code, output] = run_ranks("all-fail");
     EXPECT_EQ(code, 78) << output;
-    EXPECT_THAT(output, HasSubstr("rank 0: last words: bad key: on every rank"));
+    EXPECT_THAT(output, HasSubstr("rank 0: logs: bad key: on every rank"));
     EXPECT_THAT(output, testing::Not(HasSubstr("MPI_ABORT")));
 }
 
-TEST(MpiSession, ARankThatFailsLastIsHeardByTheOthers)
+TEST(MpiSession, OtherRanksReferToAFailureAtTheEnd)
 {
-    auto const [code, output] = ranks_that("one-fails-at-the-end");
+    auto const [code, output] = run_ranks("one-fails-at-the-end");
     EXPECT_EQ(code, 65) << output;
-    EXPECT_THAT(output, HasSubstr("rank 2: last words: bad shard: on this rank"));
-    EXPECT_THAT(output, HasSubstr("rank 0: rank 0 stops: rank 2 failed, and has said why"));
+    EXPECT_THAT(output, HasSubstr("rank 2: logs: bad shard: on this rank"));
+    EXPECT_THAT(output, HasSubstr("rank 0: rank 0 stops: rank 2 failed (see its error)"));
     EXPECT_THAT(output, testing::Not(HasSubstr("MPI_ABORT")));
 }
 
-TEST(MpiSession, ARankThatFailsWhileOthersWaitForItEndsThemAll)
+TEST(MpiSession, AFailureWhileOthersWaitAbortsThemAll)
 {
-    auto const [code, output] = ranks_that("one-fails-in-the-middle");
+    auto const [code, output] = run_ranks("one-fails-in-the-middle");
     EXPECT_EQ(code, 65) << output;
-    EXPECT_THAT(output, HasSubstr("rank 2: last words: bad shard: on this rank"));
+    EXPECT_THAT(output, HasSubstr("rank 2: logs: bad shard: on this rank"));
 }
 
-TEST(MpiSession, AnExceptionInOneRankEndsThemAll)
+TEST(MpiSession, AnExceptionInOneRankAbortsThemAll)
 {
-    auto const [code, output] = ranks_that("one-throws");
+    auto const [code, output] = run_ranks("one-throws");
     EXPECT_EQ(code, 70) << output;
-    EXPECT_THAT(output, HasSubstr("rank 2: last words: internal error: a broken promise"));
+    EXPECT_THAT(output, HasSubstr("rank 2: logs: internal error: a broken promise"));
 }
 
-TEST(MpiSession, WhenMpiItselfFailsAtTheEndAnotherStartMayHelp)
+TEST(MpiSession, AFailureOfMpiAtTheEndIsTemporary)
 {
-    auto const [code, output] = ranks_that("mpi-breaks-at-the-end");
+    auto const [code, output] = run_ranks("mpi-breaks-at-the-end");
     EXPECT_EQ(code, 75) << output;
-    EXPECT_THAT(
-        output,
-        HasSubstr("rank 2: last words: the ranks cannot work together: cannot end together"));
+    EXPECT_THAT(output,
+                HasSubstr("rank 2: logs: the ranks cannot work together: cannot end together"));
 }
 
 }  // namespace
