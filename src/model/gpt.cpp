@@ -8,6 +8,8 @@
 
 #include <stdexcept>
 
+#include "model/head.hpp"
+
 namespace curtail::model {
 namespace {
 
@@ -35,7 +37,7 @@ void check_target(at::Tensor const& input, at::Tensor const& target)
 {
     check(target.sizes() == input.sizes() && target.scalar_type() == at::kLong &&
               target.is_contiguous(),
-          "target must have the form of input");
+          "target must have the shape and type of input");
 }
 
 LossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
@@ -62,8 +64,7 @@ Gpt::Gpt(Parameters weights)
 
 void Gpt::zero_gradients() { gradients_.flat().zero_(); }
 
-// q, k and v are three products, and their derivatives too: one product would round otherwise than
-// the reference's.
+// Three separate products for q, k and v, as in the reference: one product would round differently.
 at::Tensor Gpt::attention(BlockMatrices const& w, at::Tensor const& x, at::IntArrayRef batch) const
 {
     auto const heads = [&](at::Tensor const& matrix) {
@@ -92,7 +93,7 @@ LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& tar
 {
     check_input(shape(), input);
     check_target(input, target);
-    c10::InferenceMode const with_autograd(false);  // whatever mode the caller is in
+    c10::InferenceMode const with_autograd(false);  // in case the caller disabled it
     auto const leaves = weights_.leaves(gradients_);
     auto const loss = head_loss(forward(leaves, input), leaves.head(), target.view({-1}),
                                 shape().vocabulary, scale);

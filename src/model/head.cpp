@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/head.hpp"
+
 #include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/_log_softmax_backward_data.h>
 #include <ATen/ops/div.h>
@@ -11,8 +13,6 @@
 
 #include <algorithm>
 
-#include "model/layers.hpp"
-
 namespace curtail::model {
 namespace {
 
@@ -20,10 +20,10 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr double cap = 15;
-/// Tokens whose logits are worked on at a time: few enough to stay in a core's cache, enough for an
-/// efficient matrix product.
+/// Tokens per slice: few enough that their logits stay in a core's cache, enough for an efficient
+/// matrix product.
 constexpr std::int64_t slice_tokens = 256;
-/// Derivatives of logits that are kept for one product with their inputs; bounds memory.
+/// Derivatives of logits kept for one product with their inputs. Bounds memory.
 constexpr std::int64_t block_elements = std::int64_t{1} << 26;
 
 /// tanh(x W^T / 15): (n, V).
@@ -32,7 +32,7 @@ at::Tensor capped(at::Tensor const& x, at::Tensor const& head, std::int64_t voca
     return at::div(at::mm(x, head.t()).narrow(1, 0, vocabulary), cap).tanh_();
 }
 
-/// Cross entropy of a few tokens, whose logits exist together.
+/// Cross entropy of one slice of tokens.
 class Slice {
   public:
     Slice(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
@@ -49,7 +49,7 @@ class Slice {
         return log_p_.gather(1, index_).neg_().mul_(counts_).squeeze(1);
     }
 
-    /// Writes the derivatives of scale * sum of losses by the products x W^T into `dz` (n, V).
+    /// Writes the derivative of scale * (sum of losses) with respect to x W^T into `dz` (n, V).
     void differentiate(double scale, at::Tensor dz) const
     {
         auto const d = at::zeros(log_p_.sizes(), log_p_.options())
@@ -98,7 +98,7 @@ Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tenso
     return out;
 }
 
-/// (scale * sum of losses, losses) as one node of autograd's graph.
+/// (scale * sum of losses, losses) as one node of the autograd graph.
 class HeadFunction : public torch::autograd::Function<HeadFunction> {
   public:
     static variable_list forward(AutogradContext* context, at::Tensor const& x,

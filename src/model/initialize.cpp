@@ -8,8 +8,8 @@
 namespace curtail::model {
 namespace {
 
-/// Numbers from the engine that the C++ standard defines bit by bit; its distributions are not
-/// defined so, hence ours.
+/// The C++ standard defines the engine's output exactly, but not that of its distributions, so
+/// these are our own.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -22,7 +22,7 @@ class Random {
         for (auto& x : out) x = static_cast<float>(bound * (2 * uniform() - 1));
     }
 
-    /// Box-Muller: two normal numbers from two uniform ones.
+    /// Box-Muller transform: two normal numbers from two uniform ones.
     void fill_normal(std::span<float> out, double deviation)
     {
         for (std::size_t i = 0; i < out.size(); i += 2) {

@@ -14,7 +14,7 @@ std::vector<NamedTensor> views(config::Model const& shape, at::Tensor const& fla
 {
     auto const places = parameter_places(shape);
     if (places.back().offset + places.back().numel() != flat.numel())
-        throw std::logic_error("places do not fill the flat buffer");
+        throw std::logic_error("parameters do not fill the flat buffer");
     std::vector<NamedTensor> named;
     named.reserve(places.size());
     for (auto const& place : places)

@@ -12,14 +12,13 @@
 
 namespace curtail::model {
 
-/// A tensor and what it is called in files. The tensor is a handle: it shares memory with what it
-/// was taken from.
+/// A tensor and its name in files. The tensor is a handle that shares memory with its origin.
 struct NamedTensor {
     std::string name;
     at::Tensor tensor;
 };
 
-/// Name, shape and place of one parameter in the flat buffer.
+/// Name, shape and position of one parameter in the flat buffer.
 struct ParameterPlace {
     std::string name;  ///< as in nanochat's state dict: `transformer.h.3.attn.c_q.weight`
     std::vector<std::int64_t> shape;
@@ -27,11 +26,11 @@ struct ParameterPlace {
     [[nodiscard]] std::int64_t numel() const;
 };
 
-/// All parameters in their order: embedding, blocks (q, k, v, output, fc, projection), head,
+/// All parameters in order: embedding, blocks (q, k, v, output, fc, projection), head,
 /// residual and x0 factors.
 [[nodiscard]] std::vector<ParameterPlace> parameter_places(config::Model const& shape);
 
-/// The matrices of one block as views, rows are outputs. C width, D head size, H query heads, K
+/// The matrices of one block as views; rows are outputs. C width, D head size, H query heads, K
 /// key/value heads.
 struct BlockMatrices {
     at::Tensor q;         ///< (H D, C)
@@ -41,9 +40,8 @@ struct BlockMatrices {
     at::Tensor mlp_out;   ///< (C, 4C)
 };
 
-/// One value per parameter of a GPT (weights, or their gradients) in one contiguous buffer, with
-/// named views into it. The buffer can be summed over ranks, averaged or stored as it is. Movable;
-/// clone() copies.
+/// Weights or gradients of a GPT in one contiguous buffer, with named views into it. Ranks can sum
+/// the buffer, and files store it, as a whole. Movable; clone() copies.
 class Parameters {
   public:
     /// All zero.
@@ -51,19 +49,19 @@ class Parameters {
     Parameters(Parameters&&) noexcept = default;
     Parameters& operator=(Parameters&&) noexcept = default;
     [[nodiscard]] Parameters clone() const;
-    /// Handles to the same weights that are leaves of LibTorch's autograd: a backward pass adds
-    /// their derivatives, in place, to `gradients`, which must have the same shape and type.
+    /// Handles to the same weights as leaves of LibTorch's autograd graph. A backward pass adds
+    /// their derivatives in place to `gradients`, which must have the same shape and type.
     [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
     [[nodiscard]] at::Tensor const& flat() const { return flat_; }  ///< (numel)
     [[nodiscard]] std::int64_t numel() const { return flat_.numel(); }
-    /// The buffer itself. Only for float32 on the CPU; throws otherwise.
+    /// The buffer itself. Throws unless it is float32 on the CPU.
     [[nodiscard]] std::span<float> values();
     [[nodiscard]] std::span<float const> values() const;
 
     [[nodiscard]] std::vector<NamedTensor> const& named() const { return named_; }  ///< in order
-    [[nodiscard]] at::Tensor const& get(std::string_view name) const;  ///< throws if there is none
+    [[nodiscard]] at::Tensor const& get(std::string_view name) const;  ///< throws if it is missing
 
     [[nodiscard]] at::Tensor const& embedding() const { return embedding_; }  ///< (padded V, C)
     [[nodiscard]] at::Tensor const& head() const { return head_; }            ///< (padded V, C)

@@ -6,7 +6,7 @@
 
 namespace curtail::optim {
 
-/// Constants of AdamW as the reference sets them; no weight decay.
+/// The reference's constants of AdamW; no weight decay.
 struct AdamWSettings {
     double beta1{0.8};
     double beta2{0.95};
@@ -18,8 +18,8 @@ struct AdamWSettings {
 /// step.
 class AdamW {
   public:
-    explicit AdamW(at::Tensor const& weight,
-                   AdamWSettings settings = {});  ///< moments of that shape, zero
+    /// Starts with zero moments of the shape of `weight`.
+    explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});
     /// `count` is t, 1 at the first step. Changes `weight` in place.
     void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
               std::int64_t count);

@@ -18,8 +18,7 @@ namespace {
 struct Polynomial {
     double a, b, c;
 };
-/// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, made for singular values up to 1
-/// / 1.02.
+/// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, for singular values up to 1/1.02.
 constexpr std::array<Polynomial, 5> polynomials{
     {{8.156554524902461, -22.48329292557795, 15.878769915207462},
      {4.042929935166739, -2.808917465908714, 0.5000178451051316},
@@ -30,14 +29,23 @@ constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
 
+/// w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
+/// A zero step counts as shrinking, so that a matrix without gradient decays.
+void descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay)
+{
+    auto const change = at::mul(step, rate).to(at::kFloat);
+    if (decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * decay)));
+    w.sub_(change);
+}
+
 }  // namespace
 
-at::Tensor polar_express(at::Tensor const& given, at::ScalarType products)
+at::Tensor polar_express(at::Tensor const& matrices, at::ScalarType products)
 {
-    bool const tall = given.size(1) > given.size(2);
-    auto x = (tall ? given.transpose(1, 2) : given).to(products);  // (K, r, c), r <= c
-    // Not mul_ here and below: in bfloat16 it rounds its factor too, which mul does not, nor the
-    // reference.
+    bool const tall = matrices.size(1) > matrices.size(2);
+    auto x = (tall ? matrices.transpose(1, 2) : matrices).to(products);  // (K, r, c), r <= c
+    // Not mul_, here and below: in bfloat16 mul_ also rounds its factor; mul and the reference do
+    // not.
     x = x.div(at::mul(at::linalg_vector_norm(x, 2, sides, true), 1.02).add_(1e-6));
     auto gram = at::empty({x.size(0), x.size(1), x.size(1)}, x.options());
     auto square = at::empty(gram.sizes(), x.options());
@@ -61,8 +69,8 @@ Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::Scal
 }
 
 /// Divides rows (or columns) by their running root mean square, then restores each matrix's
-/// Frobenius norm. Everything that the reference keeps in its products' precision is rounded to it
-/// here too: one rounding less turns a sign in the decay's mask.
+/// Frobenius norm. Rounds to the precision of the products wherever the reference does: one
+/// rounding less would flip signs in the mask of the decay.
 at::Tensor Muon::reduce_variance(at::Tensor const& x)
 {
     bool const by_row = second_.size(2) == 1;
@@ -79,29 +87,27 @@ at::Tensor Muon::reduce_variance(at::Tensor const& x)
     return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products_));
 }
 
+/// update := Nesterov's combination of gradient and momentum.
+void Muon::update_momentum(std::span<at::Tensor const> gradients, double beta)
+{
+    for (std::size_t k = 0; k < gradients.size(); ++k) {
+        auto const buffer = momentum_[static_cast<std::int64_t>(k)];
+        auto update = update_[static_cast<std::int64_t>(k)];
+        buffer.lerp_(gradients[k], 1 - beta);
+        at::lerp_out(update, gradients[k], buffer, beta);
+    }
+}
+
 void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
                 MuonRates rates)
 {
     c10::InferenceMode const no_autograd;
-    for (std::size_t k = 0; k < weights.size(); ++k) {
-        auto const buffer = momentum_[static_cast<std::int64_t>(k)];
-        auto update = update_[static_cast<std::int64_t>(k)];
-        buffer.lerp_(gradients[k], 1 - rates.momentum);
-        at::lerp_out(update, gradients[k], buffer, rates.momentum);
-    }
+    update_momentum(gradients, rates.momentum);
     auto const x = reduce_variance(polar_express(update_, products_));
     double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
     double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
-    for (std::size_t k = 0; k < weights.size(); ++k) {
-        auto const& w = weights[k];
-        auto const step = x[static_cast<std::int64_t>(k)];
-        auto const change = at::mul(step, rate).to(at::kFloat);
-        // Cautious decay: only where the step shrinks the weight too. Zero counts, so that a matrix
-        // at rest decays.
-        if (rates.decay != 0)
-            change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * rates.decay)));
-        w.sub_(change);
-    }
+    for (std::size_t k = 0; k < weights.size(); ++k)
+        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.decay);
 }
 
 }  // namespace curtail::optim

@@ -7,11 +7,12 @@
 
 namespace curtail::optim {
 
-/// U V^T of each U S V^T, approximately: five Polar Express steps (arXiv:2505.16932), products in
-/// `products` (float32 or bfloat16). x (K, m, n) -> (K, m, n) in `products`. Zero stays zero.
+/// Orthogonalizes each matrix, approximately: U S V^T becomes U V^T in five Polar Express steps
+/// (arXiv:2505.16932). Matrix products use the type `products` (float32 or bfloat16).
+/// x (K, m, n) -> (K, m, n) in `products`. Zero stays zero.
 [[nodiscard]] at::Tensor polar_express(at::Tensor const& x, at::ScalarType products);
 
-/// What a schedule says about one step of Muon.
+/// The scheduled values for one step of Muon.
 struct MuonRates {
     double rate{};  ///< before the factor sqrt(max(1, m / n))
     double momentum{};
@@ -19,7 +20,7 @@ struct MuonRates {
 };
 
 /// Muon with Nesterov momentum, NorMuon's variance reduction (arXiv:2510.05491) and cautious weight
-/// decay, for K matrices of one shape, which are orthogonalised together.
+/// decay, for K matrices of one shape. Orthogonalizes them together.
 class Muon {
   public:
     Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products);
@@ -28,11 +29,12 @@ class Muon {
               MuonRates rates);
 
     [[nodiscard]] at::Tensor const& momentum() const { return momentum_; }  ///< (K, m, n)
-    /// Running mean of squares over the longer side: (K, m, 1) where m >= n, else (K, 1, n);
-    /// float32 that holds numbers of `products`.
+    /// Running mean of squares over the longer side: (K, m, 1) if m >= n, otherwise (K, 1, n).
+    /// Stored as float32, rounded to `products`.
     [[nodiscard]] at::Tensor const& second_momentum() const { return second_; }
 
   private:
+    void update_momentum(std::span<at::Tensor const> gradients, double beta);
     [[nodiscard]] at::Tensor reduce_variance(at::Tensor const& x);
 
     at::ScalarType products_;

@@ -7,6 +7,38 @@
 
 namespace curtail::optim {
 
+namespace {
+
+/// The AdamW rate of a parameter; null for those that Muon trains.
+double Rates::*adamw_rate(std::string const& name)
+{
+    static std::map<std::string, double Rates::*> const rates{
+        {"transformer.wte.weight", &Rates::embedding},
+        {"lm_head.weight", &Rates::head},
+        {"resid_lambdas", &Rates::resid},
+        {"x0_lambdas", &Rates::x0}};
+    auto const it = rates.find(name);
+    return it == rates.end() ? nullptr : it->second;
+}
+
+using TensorsByName = std::map<std::string, at::Tensor const*>;
+
+/// Why `given` does not fit an optimizer with the tensors `own`; empty if it fits.
+std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor> const& own)
+{
+    if (given.size() != own.size())
+        return "it holds " + std::to_string(given.size()) + " tensors, this model's has " +
+               std::to_string(own.size());
+    for (auto const& [name, tensor] : own) {
+        auto const it = given.find(name);
+        if (it == given.end()) return "it has no " + name;
+        if (it->second->sizes() != tensor.sizes()) return name + " has a different shape";
+    }
+    return {};
+}
+
+}  // namespace
+
 Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings,
                      std::int64_t batch_tokens)
     : shape_(shape),
@@ -14,18 +46,12 @@ Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings,
       batch_tokens_(batch_tokens),
       places_(model::parameter_places(shape))
 {
-    std::map<std::string, double Rates::*> const adamw{
-        {"transformer.wte.weight", &Rates::embedding},
-        {"lm_head.weight", &Rates::head},
-        {"resid_lambdas", &Rates::resid},
-        {"x0_lambdas", &Rates::x0}};
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
     for (std::size_t i = 0; i < places_.size(); ++i) {
-        auto const it = adamw.find(places_[i].name);
-        if (it == adamw.end()) matrices[places_[i].shape].push_back(i);
-        else
-            adamw_.push_back(
-                {i, it->second, AdamW(at::zeros(places_[i].shape, at::TensorOptions(at::kFloat)))});
+        auto const& [name, sides, offset] = places_[i];
+        if (auto const rate = adamw_rate(name))
+            adamw_.push_back({i, rate, AdamW(at::zeros(sides, at::TensorOptions(at::kFloat)))});
+        else matrices[sides].push_back(i);
     }
     auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
     for (auto& [sides, members] : matrices) {
@@ -74,23 +100,14 @@ OptimizerState Optimizer::state() const
 
 Result<void> Optimizer::restore(OptimizerState const& from)
 {
-    auto const wrong = [](std::string why) {
-        return fail(ExitCode::data, "cannot restore the optimizer", std::move(why),
-                    "use a state of the same model, or start without one");
-    };
-    std::map<std::string, at::Tensor const*> given;
+    TensorsByName given;
     for (auto const& [name, tensor] : from.tensors) given[name] = &tensor;
-    auto const mine = state().tensors;
-    if (from.steps < 0) return wrong("its step number is negative");
-    if (given.size() != mine.size())
-        return wrong("it holds " + std::to_string(given.size()) + " tensors, this model's has " +
-                     std::to_string(mine.size()));
-    for (auto const& [name, tensor] : mine) {
-        auto const it = given.find(name);
-        if (it == given.end()) return wrong("it has no " + name);
-        if (it->second->sizes() != tensor.sizes()) return wrong(name + " has another shape");
-    }
-    for (auto const& [name, tensor] : mine) tensor.copy_(*given.at(name));
+    auto const own = state().tensors;
+    auto const why = from.steps < 0 ? "its step number is negative" : mismatch(given, own);
+    if (!why.empty())
+        return fail(ExitCode::data, "cannot restore the optimizer", why,
+                    "use a state of the same model, or start without one");
+    for (auto const& [name, tensor] : own) tensor.copy_(*given.at(name));
     steps_ = from.steps;
     return {};
 }

@@ -12,7 +12,7 @@
 
 namespace curtail::optim {
 
-/// What a snapshot keeps so that a run goes on to the bit.
+/// The state that a snapshot keeps, so that training resumes bit-exactly.
 struct OptimizerState {
     std::int64_t steps{};  ///< steps done
     /// `<parameter>/exp_avg` and `/exp_avg_sq`, or `<parameter>/momentum_buffer` and
@@ -20,8 +20,8 @@ struct OptimizerState {
     std::vector<model::NamedTensor> tensors;
 };
 
-/// The inner optimizer of a site: Muon for block matrices, AdamW for the rest, rates by progress.
-/// Every rank holds all of it and takes the same steps from the same gradients.
+/// The inner optimizer of a site: Muon for block matrices, AdamW for the rest, with scheduled
+/// rates. Every rank holds the complete state and takes the same steps from the same gradients.
 class Optimizer {
   public:
     Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens);
@@ -33,13 +33,12 @@ class Optimizer {
         return rates_at(at, shape_, settings_, batch_tokens_);
     }
 
-    /// The tensors share memory with the optimizer: copy them or write them out before the next
-    /// step.
+    /// The tensors share memory with the optimizer: copy or write them before the next step.
     [[nodiscard]] OptimizerState state() const;
-    /// Takes over a state of the same names and shapes; another one is an error (`data`) that
-    /// leaves everything as it was.
+    /// Copies a state. If names or shapes differ, fails with `data` and changes nothing.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
-    /// Back to a new optimizer: what is not finite in its state would stay so for ever.
+    /// Back to the state of a new optimizer. Needed after non-finite gradients, which would stay in
+    /// the state forever.
     void reset();
 
   private:

@@ -35,12 +35,16 @@ double muon_weight_decay(Progress at, double base, std::int64_t layers)
     return base * depth * depth * (1 - std::min(at.step / at.steps, 1.0));
 }
 
+double default_lr_scale(std::int64_t batch_tokens)
+{
+    return std::sqrt(static_cast<double>(batch_tokens) / 524'288);
+}
+
 Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings,
                std::int64_t batch_tokens)
 {
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
-    double const scale =
-        settings.lr_scale.value_or(std::sqrt(static_cast<double>(batch_tokens) / 524'288));
+    double const scale = settings.lr_scale.value_or(default_lr_scale(batch_tokens));
     double const width = 1 / std::sqrt(static_cast<double>(shape.width) / 768);
     return {.factor = factor,
             .muon = 0.02 * scale * factor,

@@ -5,13 +5,12 @@
 #include "config/model.hpp"
 #include "config/run.hpp"
 
-/// What changes from step to step of the inner optimizer, as pure functions of progress
-/// (docs/model.md).
+/// Schedules of the inner optimizer as pure functions of progress (docs/model.md).
 namespace curtail::optim {
 
-/// Position s in a schedule of S steps. Both may be fractions: a trainer counts tokens of the run's
-/// committed model plus its own, s = tokens / batch_tokens, so that rates depend on progress and
-/// not on who is present. s > S counts as S.
+/// Position s in a schedule of S steps. Both may be fractions: s = tokens / batch_tokens, where a
+/// trainer counts the tokens in the committed model plus its own since. Rates therefore depend on
+/// progress, not on which sites are present. s > S counts as S.
 struct Progress {
     double step{};   ///< s: steps done so far, 0 at the first
     double steps{};  ///< S
@@ -27,7 +26,7 @@ struct Progress {
 /// base (12 / layers)^2 (1 - s / S).
 [[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
 
-/// Everything a step needs to know of the schedules. Learning rates include factor and scale.
+/// All scheduled values for one step. Learning rates include factor and scale.
 struct Rates {
     double factor{};     ///< lr_factor
     double muon{};       ///< block matrices
@@ -38,7 +37,9 @@ struct Rates {
     double momentum{};   ///< Muon
     double decay{};      ///< Muon
 };
-/// The reference's learning rates x lr_scale (absent: sqrt(batch_tokens / 2^19)) x factor.
+/// sqrt(batch_tokens / 2^19), the value of `lr_scale` if the run file omits it.
+[[nodiscard]] double default_lr_scale(std::int64_t batch_tokens);
+/// The reference's learning rates x lr_scale x factor.
 [[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
                              config::Optimizer const& settings, std::int64_t batch_tokens);
 

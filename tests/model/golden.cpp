@@ -81,7 +81,7 @@ std::vector<std::string> Golden::groups() const
     return {names.begin(), names.end()};
 }
 
-std::vector<model::NamedTensor> Golden::under(std::string const& prefix) const
+std::vector<model::NamedTensor> Golden::with_prefix(std::string const& prefix) const
 {
     std::vector<model::NamedTensor> found;
     for (auto const& info : reader_.list())
@@ -100,7 +100,7 @@ config::Model Golden::shape() const
                         integer("sequence_len"),
                         integer("vocab_size")};
     if (shape.padded_vocabulary() != integer("padded_vocab_size"))
-        throw std::runtime_error(file_ + " pads its vocabulary otherwise");
+        throw std::runtime_error(file_ + " has another padded vocabulary");
     return shape;
 }
 
@@ -108,14 +108,17 @@ model::Parameters Golden::parameters(std::string const& group) const
 {
     model::Parameters out(shape());
     for (auto const& [name, value] : out.named()) value.copy_(tensor(group + "/" + name));
-    if (under(group + "/").size() != out.named().size())
+    if (with_prefix(group + "/").size() != out.named().size())
         throw std::runtime_error(file_ + " has more parameters than the model");
     return out;
 }
 
-double relative(at::Tensor const& a, at::Tensor const& b) { return of_update(a, b, b.sub(b)); }
+double relative(at::Tensor const& a, at::Tensor const& b)
+{
+    return relative_to_update(a, b, b.sub(b));
+}
 
-double of_update(at::Tensor const& a, at::Tensor const& b, at::Tensor const& start)
+double relative_to_update(at::Tensor const& a, at::Tensor const& b, at::Tensor const& start)
 {
     auto const exact = b.to(at::kDouble);
     auto const distance = [&](at::Tensor const& x) {
@@ -124,7 +127,7 @@ double of_update(at::Tensor const& a, at::Tensor const& b, at::Tensor const& sta
     return distance(a) / std::max(distance(start), 1e-30);
 }
 
-void measured(std::string const& what, double difference)
+void record(std::string const& what, double difference)
 {
     std::printf("[ measured ] %-60s %.1e\n", what.c_str(), difference);
     testing::Test::RecordProperty(what, std::to_string(difference));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model against vectors of the reference's own Python; tests/golden/README.md says where
-// tolerances come from.
+// The model against vectors computed by the reference's Python; tests/golden/README.md explains the
+// tolerances.
 #include <gtest/gtest.h>
 
 #include "model/golden.hpp"
@@ -9,12 +9,12 @@
 namespace curtail::model {
 namespace {
 
-using test::measured;
+using test::record;
 using test::relative;
 
 class GoldenGpt : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenGpt, LogitsLossesAndGradientsAreTheReferences)
+TEST_P(GoldenGpt, LogitsLossesAndGradientsMatchTheReference)
 {
     test::Golden const golden(GetParam());
     Gpt gpt(golden.parameters("weights"));
@@ -27,9 +27,9 @@ TEST_P(GoldenGpt, LogitsLossesAndGradientsAreTheReferences)
     double const of_logits = relative(gpt.logits(input), logits);
     double const of_tokens = relative(gpt.token_losses(input, target), per_token);
     auto const loss = gpt.loss(input, target);
-    measured(GetParam() + " logits", of_logits);
-    measured(GetParam() + " loss per token", of_tokens);
-    measured(GetParam() + " loss", std::abs(loss.mean() - mean) / mean);
+    record(GetParam() + " logits", of_logits);
+    record(GetParam() + " loss per token", of_tokens);
+    record(GetParam() + " loss", std::abs(loss.mean() - mean) / mean);
     EXPECT_LE(of_logits, 1e-4);
     EXPECT_LE(of_tokens, 1e-4);
     EXPECT_LE(std::abs(loss.mean() - mean), 1e-4 * mean);
@@ -40,12 +40,12 @@ TEST_P(GoldenGpt, LogitsLossesAndGradientsAreTheReferences)
     EXPECT_NEAR(trained.mean(), mean, 1e-4 * mean);
     double worst = 0;
     for (auto const& [name, gradient] : gpt.gradients().named()) {
-        auto const wanted = golden.tensor("grads/" + name);
-        double const difference = relative(gradient, wanted);
+        auto const expected = golden.tensor("grads/" + name);
+        double const difference = relative(gradient, expected);
         worst = std::max(worst, difference);
         EXPECT_LE(difference, 1e-4) << name;
     }
-    measured(GetParam() + " gradients, worst tensor", worst);
+    record(GetParam() + " gradients, worst tensor", worst);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenGpt, testing::Values("gpt_mha.h5", "gpt_gqa.h5"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Behaviour of the model that golden vectors do not show: locality, sums, derivatives against
-// finite differences, initial weights.
+// Model behaviour beyond the golden vectors: locality, sums, finite differences, initial weights.
 #include "model/gpt.hpp"
 
 #include <ATen/ops/equal.h>
@@ -12,8 +11,8 @@
 #include <cmath>
 #include <random>
 
+#include "model/head.hpp"
 #include "model/initialize.hpp"
-#include "model/layers.hpp"
 
 namespace curtail::model {
 namespace {
@@ -30,7 +29,7 @@ at::Tensor random_ids(std::int64_t rows, std::int64_t columns, std::int64_t voca
     return at::tensor(ids).view({rows, columns});
 }
 
-/// Weights in which nothing is zero, so that every path carries something.
+/// Weights without zeros, so that every path contributes.
 Parameters busy_weights(at::ScalarType type)
 {
     Parameters weights(small_shape(), type);
@@ -80,7 +79,7 @@ TEST_F(SmallGpt, LossesAddUpOverRowsAndMicroBatches)
     EXPECT_TRUE(gpt.gradients().flat().allclose(together.flat(), 1e-4, 1e-6));
 }
 
-TEST_F(SmallGpt, IgnoredTargetsCountForNothing)
+TEST_F(SmallGpt, IgnoredTargetsContributeNothing)
 {
     target.fill_(-1);
     auto const loss = gpt.accumulate_gradients(input, target, 1);
@@ -89,7 +88,7 @@ TEST_F(SmallGpt, IgnoredTargetsCountForNothing)
     EXPECT_EQ(gpt.gradients().flat().abs().max().item<float>(), 0);
 }
 
-TEST_F(SmallGpt, RowsThatOnlyPadTheVocabularyAreNeverTrained)
+TEST_F(SmallGpt, PaddingRowsAreNeverTrained)
 {
     gpt.accumulate_gradients(input, target, 1);
     EXPECT_EQ(gpt.gradients().head().narrow(0, 50, 14).abs().max().item<float>(), 0);
@@ -97,13 +96,13 @@ TEST_F(SmallGpt, RowsThatOnlyPadTheVocabularyAreNeverTrained)
     EXPECT_EQ(gpt.logits(input).size(2), 50);
 }
 
-TEST_F(SmallGpt, LogitsOfTheLastPositionAreThoseOfTheWhole)
+TEST_F(SmallGpt, LastLogitsAreThoseOfTheLastPosition)
 {
     EXPECT_TRUE(gpt.last_logits(input).allclose(gpt.logits(input).select(1, 15), 1e-5, 1e-5));
     EXPECT_LE(gpt.logits(input).abs().max().item<float>(), 15);
 }
 
-TEST_F(SmallGpt, ShortInputsAndMoreTokensThanASliceWork)
+TEST_F(SmallGpt, ShortInputsAndSeveralSlicesWork)
 {
     auto const many = random_ids(40, 16, 50, 3);  // 640 tokens
     auto const losses = gpt.token_losses(many, many);
@@ -124,7 +123,7 @@ TEST_F(SmallGpt, GradientsOfSeveralSlicesAreTheSumOfTheirRows)
     EXPECT_TRUE(gpt.gradients().flat().allclose(together.flat(), 1e-4, 1e-6));
 }
 
-TEST_F(SmallGpt, GradientsDoNotDependOnTheCallersModeOrOnEarlierCalls)
+TEST_F(SmallGpt, GradientsDoNotDependOnAutogradModeOrEarlierCalls)
 {
     gpt.accumulate_gradients(input, target, 1);
     auto const first = gpt.gradients().clone();
@@ -138,7 +137,7 @@ TEST_F(SmallGpt, GradientsDoNotDependOnTheCallersModeOrOnEarlierCalls)
     EXPECT_FALSE(gpt.weights().head().requires_grad());
 }
 
-TEST_F(SmallGpt, InputOfAnotherFormIsRefused)
+TEST_F(SmallGpt, InvalidInputThrows)
 {
     EXPECT_THROW((void)gpt.logits(random_ids(1, 17, 50, 1)), std::invalid_argument);
     EXPECT_THROW((void)gpt.logits(input.to(at::kFloat)), std::invalid_argument);
@@ -147,7 +146,7 @@ TEST_F(SmallGpt, InputOfAnotherFormIsRefused)
     EXPECT_ANY_THROW((void)gpt.logits(input.add(64)));
 }
 
-TEST(Gradients, AreThoseOfFiniteDifferencesInDouble)
+TEST(Gradients, MatchFiniteDifferencesInDouble)
 {
     Gpt gpt(busy_weights(at::kDouble));
     auto const input = random_ids(2, 12, 50, 5);
@@ -159,7 +158,7 @@ TEST(Gradients, AreThoseOfFiniteDifferencesInDouble)
     for (std::size_t i = 0; i < gpt.weights().named().size(); ++i) {
         auto const w = gpt.weights().named()[i].tensor.view({-1});
         auto const g = gpt.gradients().named()[i].tensor.view({-1});
-        // Along a random direction of few elements, so that each tensor costs two passes.
+        // A random direction of a few elements, so that each tensor costs only two passes.
         auto direction = w.clone().zero_();
         for (int n = 0; n < 8; ++n)
             direction[static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(w.numel()))]
@@ -170,8 +169,8 @@ TEST(Gradients, AreThoseOfFiniteDifferencesInDouble)
         w.add_(direction, -2 * step);
         double const below = gpt.loss(input, target).sum;
         w.add_(direction, step);
-        double const wanted = scale * (above - below) / (2 * step);
-        EXPECT_NEAR(g.dot(direction).item<double>(), wanted, 1e-6 + 1e-5 * std::abs(wanted))
+        double const expected = scale * (above - below) / (2 * step);
+        EXPECT_NEAR(g.dot(direction).item<double>(), expected, 1e-6 + 1e-5 * std::abs(expected))
             << gpt.weights().named()[i].name;
     }
 }
@@ -180,14 +179,14 @@ TEST(Parameters, FlatBufferAndNamedViewsAreTheSameMemory)
 {
     auto weights = busy_weights(at::kFloat);
     EXPECT_EQ(weights.numel(), small_shape().parameters());
-    std::size_t place = 0;
+    std::size_t offset = 0;
     for (auto const& [name, tensor] : weights.named()) {
         auto const flat = tensor.view({-1});
-        EXPECT_EQ(weights.values()[place], flat[0].item<float>()) << name;
-        place += static_cast<std::size_t>(flat.numel());
-        EXPECT_EQ(weights.values()[place - 1], flat[-1].item<float>()) << name;
+        EXPECT_EQ(weights.values()[offset], flat[0].item<float>()) << name;
+        offset += static_cast<std::size_t>(flat.numel());
+        EXPECT_EQ(weights.values()[offset - 1], flat[-1].item<float>()) << name;
     }
-    EXPECT_EQ(place, weights.values().size());
+    EXPECT_EQ(offset, weights.values().size());
     weights.values()[0] = 42;
     EXPECT_EQ(weights.get("transformer.wte.weight")[0][0].item<float>(), 42);
     auto const copy = weights.clone();
@@ -196,7 +195,7 @@ TEST(Parameters, FlatBufferAndNamedViewsAreTheSameMemory)
     EXPECT_THROW((void)weights.get("transformer.h.2.attn.c_q.weight"), std::out_of_range);
 }
 
-TEST(Parameters, LeavesAreTheSameWeightsAndTheirDerivativesAreAddedToTheGradients)
+TEST(Parameters, LeavesShareTheWeightsAndAddToTheGradients)
 {
     auto const weights = busy_weights(at::kFloat);
     Parameters const gradients(small_shape());
@@ -211,7 +210,7 @@ TEST(Parameters, LeavesAreTheSameWeightsAndTheirDerivativesAreAddedToTheGradient
               static_cast<double>(weights.numel() + 3 * weights.block(1).k.numel()));
 }
 
-TEST(Head, ItsDerivativesAreScaledByWhatFollows)
+TEST(Head, DerivativesAreScaledByTheOuterDerivative)
 {
     auto const weights = busy_weights(at::kDouble);
     auto const x = weights.embedding().narrow(0, 0, 10);
@@ -257,8 +256,8 @@ TEST(InitialWeights, AreTheSameForTheSameSeedOnEveryMachine)
     auto const a = initial_parameters(shape, 1);
     EXPECT_TRUE(at::equal(a.flat(), initial_parameters(shape, 1).flat()));
     EXPECT_FALSE(at::equal(a.flat(), initial_parameters(shape, 2).flat()));
-    // First draw of mt19937_64 with seed 1 is 2469588189546311528; from it and the next one by
-    // hand.
+    // The first draw of mt19937_64 with seed 1 is 2469588189546311528. Recompute the first weight
+    // from it and the next draw.
     std::mt19937_64 random(1);
     double const u = static_cast<double>(random() >> 11) * 0x1p-53;
     double const v = static_cast<double>(random() >> 11) * 0x1p-53;

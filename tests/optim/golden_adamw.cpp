@@ -7,10 +7,10 @@
 namespace curtail::optim {
 namespace {
 
-using test::of_update;
 using test::relative;
+using test::relative_to_update;
 
-TEST(GoldenAdamW, StepsAreTheReferences)
+TEST(GoldenAdamW, StepsMatchTheReference)
 {
     test::Golden const golden("adamw.h5");
     AdamWSettings const settings{golden.number("beta1"), golden.number("beta2"),
@@ -23,15 +23,15 @@ TEST(GoldenAdamW, StepsAreTheReferences)
         double worst = 0;
         for (int i = 0; golden.has(shape + "/g" + std::to_string(i)); ++i) {
             adamw.step(w, golden.tensor(shape + "/g" + std::to_string(i)), rate, i + 1);
-            auto const wanted = golden.tensor(shape + "/w" + std::to_string(i + 1));
-            worst = std::max(worst, of_update(w, wanted, start));
+            auto const expected = golden.tensor(shape + "/w" + std::to_string(i + 1));
+            worst = std::max(worst, relative_to_update(w, expected, start));
         }
         EXPECT_LE(worst, 1e-4) << shape;
         auto const first = golden.tensor(shape + "/exp_avg");
         auto const second = golden.tensor(shape + "/exp_avg_sq");
         EXPECT_LE(relative(adamw.exp_avg(), first), 1e-5) << shape;
         EXPECT_LE(relative(adamw.exp_avg_sq(), second), 1e-5) << shape;
-        test::measured("adamw.h5 " + shape + ", worst step", worst);
+        test::record("adamw.h5 " + shape + ", worst step", worst);
     }
 }
 

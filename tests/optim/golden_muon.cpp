@@ -7,9 +7,9 @@
 namespace curtail::optim {
 namespace {
 
-using test::measured;
-using test::of_update;
+using test::record;
 using test::relative;
+using test::relative_to_update;
 
 struct File {
     std::string name;
@@ -19,7 +19,7 @@ struct File {
 
 class GoldenMuon : public testing::TestWithParam<File> {};
 
-TEST_P(GoldenMuon, StepsAreTheReferences)
+TEST_P(GoldenMuon, StepsMatchTheReference)
 {
     auto const& [name, products, tolerance] = GetParam();
     test::Golden const golden(name);
@@ -35,8 +35,8 @@ TEST_P(GoldenMuon, StepsAreTheReferences)
         for (int i = 0; golden.has(shape + "/g" + std::to_string(i)); ++i) {
             auto const g = golden.tensor(shape + "/g" + std::to_string(i));
             muon.step({&w, 1}, {&g, 1}, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
-            auto const wanted = golden.tensor(shape + "/w" + std::to_string(i + 1));
-            double const difference = of_update(w, wanted, start);
+            auto const expected = golden.tensor(shape + "/w" + std::to_string(i + 1));
+            double const difference = relative_to_update(w, expected, start);
             worst = std::max(worst, difference);
             EXPECT_LE(difference, tolerance) << shape << " step " << i + 1;
         }
@@ -45,11 +45,11 @@ TEST_P(GoldenMuon, StepsAreTheReferences)
         EXPECT_LE(relative(muon.momentum()[0], momentum), 1e-5) << shape;
         EXPECT_EQ(muon.second_momentum()[0].sizes(), second.sizes());
         EXPECT_LE(relative(muon.second_momentum()[0], second), tolerance) << shape;
-        measured(name + " " + shape + ", worst step", worst);
+        record(name + " " + shape + ", worst step", worst);
     }
 }
 
-TEST_P(GoldenMuon, MatricesThatAreOrthogonalisedTogetherGetWhatEachGetsAlone)
+TEST_P(GoldenMuon, MatricesStepTogetherAsEachAlone)
 {
     auto const& [name, products, tolerance] = GetParam();
     test::Golden const golden(name);
@@ -60,8 +60,8 @@ TEST_P(GoldenMuon, MatricesThatAreOrthogonalisedTogetherGetWhatEachGetsAlone)
     std::vector<at::Tensor> const weights{w0.clone(), w0.clone()};
     Muon(2, w0.size(0), w0.size(1), products)
         .step(weights, gradients, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
-    auto const wanted = golden.tensor(shape + "/w1");
-    EXPECT_LE(of_update(weights[1], wanted, w0), tolerance);
+    auto const expected = golden.tensor(shape + "/w1");
+    EXPECT_LE(relative_to_update(weights[1], expected, w0), tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, GoldenMuon,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twenty steps of the reference's own training: losses, schedules, weights and optimizer state.
+// Twenty steps of the reference's training: losses, schedules, weights and optimizer state.
 #include <ATen/Version.h>
 #include <gtest/gtest.h>
 
@@ -12,11 +12,11 @@
 namespace curtail::optim {
 namespace {
 
-using test::measured;
-using test::of_update;
+using test::record;
 using test::relative;
+using test::relative_to_update;
 
-/// The reference's training, replayed from step_0, step by step.
+/// Replays the reference's training from step_0, step by step.
 class Replay {
   public:
     Replay(std::string const& file, bool bfloat16)
@@ -28,7 +28,7 @@ class Replay {
     {
     }
 
-    /// Mean loss of the next step, which is then taken.
+    /// Makes the next step and returns its mean loss.
     double step()
     {
         auto const accumulation = golden.integer("accumulation");
@@ -57,7 +57,8 @@ class Replay {
     {
         return {static_cast<double>(done_), static_cast<double>(steps)};
     }
-    /// The file states the decay of its depth and a scale in place of the one from the batch.
+    /// The file holds the decay for its depth, and a fixed scale instead of one from the batch
+    /// size.
     [[nodiscard]] config::Optimizer settings(bool bfloat16) const
     {
         double const depth = 12.0 / static_cast<double>(golden.shape().layers);
@@ -73,18 +74,19 @@ class Replay {
     std::int64_t done_{0};
 };
 
-/// The files were made with AVX-512, where every difference is 0. With other instructions a sign in
-/// the cautious decay's mask turns within twenty steps (measured: median 5.9e-3, losses 1.3e-4).
+/// With AVX-512, which produced the files, every difference is 0. With other instructions a sign in
+/// the mask of the cautious decay flips within twenty steps (measured: median 5.9e-3, losses
+/// 1.3e-4).
 double allowance() { return at::get_cpu_capability() == "AVX512" ? 1 : 3; }
 
-/// Differences of all weights from the file's after `step`, each of its update's norm.
+/// Differences of all weights from those of `group` in the file, relative to the update; sorted.
 std::vector<std::pair<double, std::string>> differences(Replay const& replay,
                                                         std::string const& group)
 {
     std::vector<std::pair<double, std::string>> found;
     for (auto const& [name, weight] : replay.gpt.weights().named()) {
-        auto const wanted = replay.golden.tensor(group + "/weights/" + name);
-        found.emplace_back(of_update(weight, wanted, replay.start.get(name)), name);
+        auto const expected = replay.golden.tensor(group + "/weights/" + name);
+        found.emplace_back(relative_to_update(weight, expected, replay.start.get(name)), name);
     }
     std::sort(found.begin(), found.end());
     return found;
@@ -100,7 +102,7 @@ void expect_schedules(Replay const& replay, std::int64_t step)
                 1e-12);
 }
 
-TEST(GoldenTrain, Float32TrainingIsTheReferences)
+TEST(GoldenTrain, Float32TrainingMatchesTheReference)
 {
     Replay replay("train_f32.h5", false);
     auto const losses = replay.golden.tensor("loss");
@@ -113,25 +115,25 @@ TEST(GoldenTrain, Float32TrainingIsTheReferences)
         auto const found = differences(replay, group);
         EXPECT_LE(found.back().first, 5e-2) << group << " " << found.back().second;
         EXPECT_LE(found[(found.size() - 1) / 2].first, 5e-3 * allowance()) << group << ", median";
-        measured("train_f32.h5 " + group + ", worst tensor", found.back().first);
-        measured("train_f32.h5 " + group + ", median tensor", found[(found.size() - 1) / 2].first);
+        record("train_f32.h5 " + group + ", worst tensor", found.back().first);
+        record("train_f32.h5 " + group + ", median tensor", found[(found.size() - 1) / 2].first);
     }
     EXPECT_LE(worst_loss, 1e-4 * allowance());
-    measured("train_f32.h5 loss", worst_loss);
+    record("train_f32.h5 loss", worst_loss);
     auto const last = "step_" + std::to_string(replay.steps) + "/optimizer/";
     double worst_state = 0;
     auto const state = replay.state();
     for (auto const& [name, tensor] : state.tensors) {
-        auto const wanted = replay.golden.tensor(last + name);
-        worst_state = std::max(worst_state, relative(tensor, wanted));
-        EXPECT_LE(relative(tensor, wanted), 5e-2) << name;
+        auto const expected = replay.golden.tensor(last + name);
+        worst_state = std::max(worst_state, relative(tensor, expected));
+        EXPECT_LE(relative(tensor, expected), 5e-2) << name;
     }
-    EXPECT_EQ(replay.golden.under(last).size(), state.tensors.size());
+    EXPECT_EQ(replay.golden.with_prefix(last).size(), state.tensors.size());
     EXPECT_EQ(state.steps, replay.steps);
-    measured("train_f32.h5 optimizer state, worst tensor", worst_state);
+    record("train_f32.h5 optimizer state, worst tensor", worst_state);
 }
 
-TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsIsTheReferences)
+TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsMatchesTheReference)
 {
     Replay replay("train.h5", true);
     auto const losses = replay.golden.tensor("loss");
@@ -147,10 +149,10 @@ TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsIsTheReferences)
             worst = std::max(worst, difference);
             EXPECT_LE(difference, s == 0 ? 5e-2 : 0.15) << group << " " << name;
         }
-        measured("train.h5 " + group + ", worst tensor", worst);
+        record("train.h5 " + group + ", worst tensor", worst);
     }
     EXPECT_LE(worst_loss, 1e-3);
-    measured("train.h5 loss", worst_loss);
+    record("train.h5 loss", worst_loss);
 }
 
 }  // namespace

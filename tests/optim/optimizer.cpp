@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules, and what golden vectors do not show of the optimizer: state that resumes to the bit.
+// Schedules, and optimizer behaviour beyond the golden vectors: state that resumes bit-exactly.
 #include "optim/optimizer.hpp"
 
 #include <ATen/ops/equal.h>
@@ -16,7 +16,7 @@ namespace {
 
 config::Model small_shape() { return {"small", 2, 32, 2, 1, 16, 50}; }
 
-/// Gradients that differ from step to step but not from run to run.
+/// Pseudo-random gradients, seeded by the step.
 model::Parameters gradients_of_step(int step)
 {
     model::Parameters gradients(small_shape());
@@ -39,16 +39,16 @@ class Training : public testing::Test {
     model::Parameters weights = model::initial_parameters(small_shape(), 1);
 };
 
-TEST_F(Training, RestoredStateGoesOnToTheBit)
+TEST_F(Training, RestoredStateResumesBitExactly)
 {
     train(optimizer, weights, 0, 5);
-    auto kept = optimizer.state();
-    for (auto& [name, tensor] : kept.tensors) tensor = tensor.clone();
+    auto saved = optimizer.state();
+    for (auto& [name, tensor] : saved.tensors) tensor = tensor.clone();
     auto resumed_weights = weights.clone();
     train(optimizer, weights, 5, 9);
 
     Optimizer resumed(small_shape(), settings, 2048);
-    ASSERT_TRUE(resumed.restore(kept));
+    ASSERT_TRUE(resumed.restore(saved));
     EXPECT_EQ(resumed.state().steps, 5);
     train(resumed, resumed_weights, 5, 9);
     EXPECT_TRUE(at::equal(weights.flat(), resumed_weights.flat()));
@@ -57,10 +57,10 @@ TEST_F(Training, RestoredStateGoesOnToTheBit)
     auto other_weights = weights.clone();
     train(fresh, other_weights, 9, 10);
     train(optimizer, weights, 9, 10);
-    EXPECT_FALSE(at::equal(weights.flat(), other_weights.flat())) << "the state matters";
+    EXPECT_FALSE(at::equal(weights.flat(), other_weights.flat())) << "the state has no effect";
 }
 
-TEST_F(Training, ResetIsANewOptimizer)
+TEST_F(Training, ResetGivesANewOptimizer)
 {
     train(optimizer, weights, 0, 3);
     optimizer.reset();
@@ -88,7 +88,7 @@ TEST_F(Training, StateOfAnotherModelIsRefusedAndChangesNothing)
     EXPECT_FALSE(optimizer.restore(bad));
 }
 
-TEST_F(Training, EveryParameterMovesAndZeroGradientsOfMatricesOnlyDecay)
+TEST_F(Training, EveryParameterMovesAndWithoutGradientMatricesOnlyDecay)
 {
     auto const before = weights.clone();
     train(optimizer, weights, 0, 1);
@@ -112,9 +112,9 @@ TEST(Schedule, RateFallsOverTheLastFortyPercentOnly)
     EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0), 0.5, 1e-15);
     EXPECT_NEAR(lr_factor({80, 100}, 0.4, 0.1), 0.55, 1e-15);
     EXPECT_EQ(lr_factor({100, 100}, 0.4, 0), 0);
-    EXPECT_EQ(lr_factor({250, 100}, 0.4, 0.1), 0.1) << "beyond the end the last rate stays";
+    EXPECT_EQ(lr_factor({250, 100}, 0.4, 0.1), 0.1) << "the last rate holds beyond the end";
     EXPECT_EQ(lr_factor({99, 100}, 0, 0), 1);
-    EXPECT_NEAR(lr_factor({20, 23}, 0.4, 0), 3.0 / 9, 1e-15) << "9.2 steps are 9";
+    EXPECT_NEAR(lr_factor({20, 23}, 0.4, 0), 3.0 / 9, 1e-15) << "9.2 steps round to 9";
     EXPECT_NEAR(lr_factor({60.5, 100}, 0.4, 0), 39.5 / 40, 1e-15) << "a fraction of a step counts";
 }
 
