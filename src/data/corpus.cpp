@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/corpus.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "data/text_files.hpp"
 
 namespace curtail::data {
 namespace {
@@ -19,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t max_file_bytes = std::int64_t{1} << 36;
 
-/// Where the first document of `text`, which is longer than `limit`, ends.
+/// The length of the first document of a `text` longer than `limit`.
 std::size_t find_cut(std::string_view text, std::size_t limit)
 {
     auto const window = text.substr(0, limit);
@@ -30,78 +27,6 @@ std::size_t find_cut(std::string_view text, std::size_t limit)
     return cut;
 }
 
-tl::unexpected<Error> cannot_read(fs::path const& path, std::string why, std::string remedy = {})
-{
-    return fail(ExitCode::no_input, "cannot read text " + path.string(), std::move(why),
-                std::move(remedy));
-}
-
-/// Files and folders by what they are, whatever the names and links that lead to them.
-class Seen {
-  public:
-    /// Whether `path` is met for the first time.
-    [[nodiscard]] Result<bool> add(fs::path const& path)
-    {
-        struct stat status {};
-        if (stat(path.c_str(), &status) != 0) return cannot_read(path, errno_text(errno));
-        return seen_.insert({status.st_dev, status.st_ino}).second;
-    }
-
-  private:
-    std::set<std::pair<dev_t, ino_t>> seen_;
-};
-
-/// The `.txt` files below `folder`, with those of linked folders. A folder that is met again, as in
-/// a circle of links, adds nothing.
-Result<void> gather(fs::path const& folder, Seen& folders, std::vector<fs::path>& files)
-{
-    auto const fresh = folders.add(folder);
-    if (!fresh) return tl::unexpected(fresh.error());
-    if (!*fresh) return {};
-    std::error_code error;
-    std::vector<fs::path> entries;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-        entries.push_back(at->path());
-    if (error) return cannot_read(folder, errno_text(error.value()));
-    // By which of its names a folder is met first must not depend on the order of a disk.
-    std::sort(entries.begin(), entries.end(),
-              [](auto const& a, auto const& b) { return a.native() < b.native(); });
-    for (auto const& entry : entries) {
-        auto const type = fs::status(entry, error).type();
-        // Perhaps a folder of texts on a disk that is not mounted: what was named must not be less
-        // without a word.
-        if (type == fs::file_type::none) return cannot_read(entry, errno_text(error.value()));
-        if (type == fs::file_type::not_found)
-            return cannot_read(entry, "it is a link to nothing", "remove it, or mend the link");
-        if (type == fs::file_type::directory) {
-            if (auto below = gather(entry, folders, files); !below) return below;
-        } else if (entry.extension() == ".txt") {
-            if (type != fs::file_type::regular)
-                return cannot_read(entry, "it is no plain file", "remove or rename it");
-            files.push_back(entry);
-        }
-    }
-    return {};
-}
-
-Result<std::vector<fs::path>> files_of(fs::path const& source)
-{
-    char const* const remedy = "name a UTF-8 file or a folder of .txt files";
-    std::error_code error;
-    auto const status = fs::status(source, error);
-    if (!fs::exists(status))
-        return cannot_read(source, error ? errno_text(error.value()) : "it does not exist", remedy);
-    if (!fs::is_directory(status)) return std::vector{source};
-    std::vector<fs::path> files;
-    Seen folders;
-    if (auto gathered = gather(source, folders, files); !gathered)
-        return tl::unexpected(gathered.error());
-    if (files.empty()) return cannot_read(source, "the folder has no .txt file", remedy);
-    std::sort(files.begin(), files.end(),
-              [](auto const& a, auto const& b) { return a.native() < b.native(); });
-    return files;
-}
-
 Result<void> take_file(fs::path const& file, Corpus& corpus, Sha256& hash)
 {
     auto const text = read_file(file, max_file_bytes);
@@ -109,7 +34,7 @@ Result<void> take_file(fs::path const& file, Corpus& corpus, Sha256& hash)
     if (auto const at = find_invalid_utf8(*text))
         return fail(ExitCode::data, "cannot read text " + file.string(),
                     "not UTF-8 at byte " + std::to_string(*at),
-                    "convert it, for instance with iconv -f LATIN1 -t UTF-8");
+                    "convert it, for example with iconv -f LATIN1 -t UTF-8");
     hash.update(sha256(*text).hex());
     corpus.bytes += static_cast<std::int64_t>(text->size());
     for (auto& document : cut_documents(*text)) corpus.documents.push_back(std::move(document));
@@ -150,21 +75,12 @@ std::vector<std::string> cut_documents(std::string_view text, std::size_t limit)
 
 Result<Corpus> read_corpus(std::span<fs::path const> sources)
 {
+    auto const files = find_text_files(sources);
+    if (!files) return tl::unexpected(files.error());
     Corpus corpus;
     Sha256 hash;
-    Seen taken;
-    for (auto const& source : sources) {
-        auto const files = files_of(source);
-        if (!files) return tl::unexpected(files.error());
-        for (auto const& file : *files) {
-            // A second copy could be held out while the first is trained on.
-            auto const fresh = taken.add(file);
-            if (!fresh) return tl::unexpected(fresh.error());
-            if (!*fresh) continue;
-            if (auto done = take_file(file, corpus, hash); !done)
-                return tl::unexpected(done.error());
-        }
-    }
+    for (auto const& file : *files)
+        if (auto done = take_file(file, corpus, hash); !done) return tl::unexpected(done.error());
     if (corpus.documents.empty())
         return fail(ExitCode::no_input, "cannot read text",
                     sources.empty() ? "no file is named" : "it is empty",
@@ -191,9 +107,8 @@ Result<Division> divide(std::size_t documents, double share, std::uint64_t seed)
     if (share > 0) held = std::max<std::size_t>(held, 1);
     if (held >= documents)
         return fail(ExitCode::data, "cannot hold out documents",
-                    "there are " + std::to_string(documents) +
-                        " documents, and some must be left to train on",
-                    "take more text");
+                    "none of the " + std::to_string(documents) + " would be left for training",
+                    "use more text");
     auto order = shuffled(documents, seed);
     Division division;
     division.held_out.assign(order.end() - static_cast<std::ptrdiff_t>(held), order.end());

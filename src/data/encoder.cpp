@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "data/encoder.hpp"
+
 #include <queue>
 
 #include "core/text.hpp"
-#include "data/tokenizer.hpp"
 
 namespace curtail::data {
 namespace {
 
-/// Up to this many bytes it is quickest to look at all pairs after each merge.
+/// Up to this many bytes, scanning all pairs after each merge is fastest.
 constexpr std::size_t short_piece = 64;
-constexpr std::size_t known_limit = std::size_t{1} << 17;
+constexpr std::size_t cache_limit = std::size_t{1} << 17;
 
-/// The pair of smallest merged id first, of equal ones the leftmost, as tiktoken merges.
+/// Merges the pair with the smallest merged id first, and the leftmost of equal ones, as tiktoken
+/// does.
 void merge_short(PairTable const& pairs, std::vector<Token>& parts)
 {
     for (;;) {
@@ -28,8 +30,8 @@ void merge_short(PairTable const& pairs, std::vector<Token>& parts)
     }
 }
 
-/// The same in n log n steps: parts as a linked list, possible merges in a heap. An entry whose
-/// tokens have changed is out of date.
+/// The same in O(n log n): the parts form a linked list, the possible merges a heap. A heap entry
+/// is stale once one of its tokens has changed.
 class LongMerge {
   public:
     LongMerge(PairTable const& pairs, std::vector<Token>& parts)
@@ -51,16 +53,10 @@ class LongMerge {
             if (gone[entry.at] || next_[entry.at] >= parts_.size()) continue;
             auto const right = next_[entry.at];
             if (pairs_.find(parts_[entry.at], parts_[right]) != entry.merged) continue;
-            parts_[entry.at] = static_cast<Token>(entry.merged);
             gone[right] = true;
-            next_[entry.at] = next_[right];
-            if (next_[right] < parts_.size()) before_[next_[right]] = entry.at;
-            if (before_[entry.at] < parts_.size()) offer(before_[entry.at]);
-            offer(entry.at);
+            merge(entry.at, right, static_cast<Token>(entry.merged));
         }
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < parts_.size(); i = next_[i]) parts_[kept++] = parts_[i];
-        parts_.resize(kept);
+        compact();
     }
 
   private:
@@ -72,6 +68,21 @@ class LongMerge {
             return merged != other.merged ? merged > other.merged : at > other.at;
         }
     };
+    void merge(std::size_t at, std::size_t right, Token merged)
+    {
+        parts_[at] = merged;
+        next_[at] = next_[right];
+        if (next_[right] < parts_.size()) before_[next_[right]] = at;
+        if (before_[at] < parts_.size()) offer(before_[at]);
+        offer(at);
+    }
+    void compact()
+    {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < parts_.size(); i = next_[i]) parts_[kept++] = parts_[i];
+        parts_.resize(kept);
+    }
+    /// Adds the merge of `at` with its right neighbour to the heap, if that merge exists.
     void offer(std::size_t at)
     {
         if (next_[at] >= parts_.size()) return;
@@ -80,8 +91,8 @@ class LongMerge {
     }
     PairTable const& pairs_;
     std::vector<Token>& parts_;
-    std::vector<std::size_t> next_;    ///< parts_.size() or more: none
-    std::vector<std::size_t> before_;  ///< wraps round to a huge number at the front
+    std::vector<std::size_t> next_;    ///< parts_.size() or more at the end
+    std::vector<std::size_t> before_;  ///< wraps around to a huge number at the front
     std::priority_queue<Entry> heap_;
 };
 
@@ -104,14 +115,14 @@ void Encoder::append_piece(std::string_view piece, std::vector<Token>& tokens)
         return;
     }
     if (piece.size() > short_piece) return merge(piece, tokens);
-    auto const known = known_.find(piece);
-    if (known != known_.end()) {
-        tokens.insert(tokens.end(), known->second.begin(), known->second.end());
+    auto const cached = cache_.find(piece);
+    if (cached != cache_.end()) {
+        tokens.insert(tokens.end(), cached->second.begin(), cached->second.end());
         return;
     }
     merge(piece, tokens);
-    if (known_.size() >= known_limit) known_.clear();
-    known_.emplace(piece, parts_);
+    if (cache_.size() >= cache_limit) cache_.clear();
+    cache_.emplace(piece, parts_);
 }
 
 Result<void> Encoder::append(std::string_view text, std::vector<Token>& tokens)

@@ -7,7 +7,7 @@ namespace curtail::data {
 
 RowRange rows_of_rank(std::int64_t rows, int rank, int ranks)
 {
-    if (ranks < 1 || rank < 0 || rank >= ranks) throw std::out_of_range("no such rank");
+    if (ranks < 1 || rank < 0 || rank >= ranks) throw std::out_of_range("rank out of range");
     return {rows * rank / ranks, rows * (rank + 1) / ranks};
 }
 
@@ -25,27 +25,27 @@ Result<Loader> Loader::create(TokenStream stream, std::int64_t block_tokens, std
         return fail(
             ExitCode::config,
             "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
-            "that is no multiple of the model's sequence of " + std::to_string(sequence),
-            "change block_tokens or the model's sequence");
+            "block_tokens must be a multiple of the model's sequence, " + std::to_string(sequence),
+            "change one of them");
     if (stream.tokens() < block_tokens + 1)
         return fail(
             ExitCode::data,
             "cannot cut the text into blocks of " + std::to_string(block_tokens) + " tokens",
             "it has only " + std::to_string(stream.tokens()) + " tokens",
-            "take more text or smaller blocks");
+            "use more text or smaller blocks");
     return Loader(std::move(stream), block_tokens, sequence);
 }
 
-Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange wanted)
+Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange range)
 {
-    if (wanted.begin < 0 || wanted.end < wanted.begin ||
-        wanted.end > std::ssize(blocks) * rows_per_block())
+    if (range.begin < 0 || range.end < range.begin ||
+        range.end > std::ssize(blocks) * rows_per_block())
         throw std::out_of_range("rows beyond the batch");
-    Batch batch{wanted.size(), sequence_, {}, {}};
+    Batch batch{range.size(), sequence_, {}, {}};
     batch.inputs.reserve(static_cast<std::size_t>(batch.rows * sequence_));
     batch.targets.reserve(batch.inputs.capacity());
     std::vector<Token> row(static_cast<std::size_t>(sequence_) + 1);
-    for (auto r = wanted.begin; r < wanted.end; ++r) {
+    for (auto r = range.begin; r < range.end; ++r) {
         auto const block = blocks[static_cast<std::size_t>(r / rows_per_block())].value;
         if (block < 0) throw std::out_of_range("negative block");
         auto const offset =

@@ -59,6 +59,12 @@ PartEntry read_part(json::ObjectReader& r, Part which)
 
 }  // namespace
 
+std::string digest_mismatch(Digest const& expected, Digest const& found)
+{
+    auto const start_of = [](Digest const& digest) { return digest.hex().substr(0, 12) + ".."; };
+    return "digest differs (expected " + start_of(expected) + ", found " + start_of(found) + ")";
+}
+
 char const* name_of(Part part) { return part == Part::train ? "train" : "heldout"; }
 
 json::Object Manifest::to_json() const
@@ -106,8 +112,7 @@ Result<Manifest> read_manifest(std::filesystem::path const& folder)
     if (!value) {
         auto error = value.error();
         if (error.code == ExitCode::no_input)
-            error.remedy =
-                "make it with `curtail-data prepare TEXT --run RUN`, RUN being the run's file";
+            error.remedy = "create it with `curtail-data prepare TEXT --run RUN_FILE`";
         return tl::unexpected(error);
     }
     return parse_manifest(*value, file.string());

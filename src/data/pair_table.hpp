@@ -5,8 +5,8 @@
 
 namespace curtail::data {
 
-/// From two tokens to the one they merge to: a hash table with open addressing, built once, then
-/// only read.
+/// Maps two tokens to the token they merge to: a hash table with open addressing, built once and
+/// then only read.
 class PairTable {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
@@ -17,7 +17,7 @@ class PairTable {
         while (size < 2 * pairs + 2) size *= 2;
         slots_.assign(size, Slot{});
     }
-    /// Keeps the smaller of two results for one pair.
+    /// For a pair that is already present, keeps the smaller result.
     void insert(std::uint16_t left, std::uint16_t right, std::uint16_t merged)
     {
         auto& slot = slots_[place(key_of(left, right))];

@@ -2,23 +2,33 @@
 #include "data/prepare.hpp"
 
 #include <cmath>
-#include <regex>
 
 #include "core/files.hpp"
-#include "core/text.hpp"
 #include "data/corpus.hpp"
+#include "data/encoder.hpp"
+#include "data/output_folder.hpp"
 #include "data/shards.hpp"
+#include "data/tokenizer_training.hpp"
+#include "data/verify.hpp"
 
 namespace curtail::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-Report stage(StageReport const& report, std::string name)
+/// Everything that determines the contents of the folder, apart from the options.
+struct Source {
+    Corpus corpus;
+    std::optional<Tokenizer> tokenizer;  ///< empty: train one
+    Digest inputs;                       ///< of the above and the options
+};
+
+Result<void> check_options(PrepareOptions const& options)
 {
-    if (!report) return {};
-    return
-        [&report, name = std::move(name)](double done, double whole) { report(name, done, whole); };
+    if (options.shard_tokens >= 1 && options.shard_tokens <= (std::int64_t{1} << 32)) return {};
+    return fail(ExitCode::usage,
+                "cannot make shards of " + std::to_string(options.shard_tokens) + " tokens",
+                "a shard has 1 to 2^32");
 }
 
 Digest digest_of(PrepareOptions const& options, Corpus const& corpus,
@@ -33,78 +43,49 @@ Digest digest_of(PrepareOptions const& options, Corpus const& corpus,
         {"shard_tokens", options.shard_tokens}}));
 }
 
-/// What in `folder` prepare does not write, not even half; empty: nothing.
-std::string foreign_entry(fs::path const& folder)
+Result<Source> read_source(PrepareOptions const& options)
 {
-    static std::regex const known(
-        R"((\.?)(manifest\.json|tokenizer\.tiktoken|(train|heldout)-[0-9]{5,}\.h5)(\.[0-9]+\.[0-9]+\.tmp)?)");
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-        auto const name = at->path().filename().string();
-        std::smatch parts;
-        bool const ours = std::regex_match(name, parts, known) &&
-                          (parts[1].length() > 0) == (parts[4].length() > 0);
-        if (!ours || at->symlink_status(error).type() != fs::file_type::regular)
-            return "it holds \"" + printable(name) + "\" too";
+    auto corpus = read_corpus(options.text);
+    if (!corpus) return tl::unexpected(corpus.error());
+    std::optional<Tokenizer> given;
+    if (options.tokenizer) {
+        auto read = Tokenizer::read(*options.tokenizer);
+        if (!read) return tl::unexpected(read.error());
+        given = std::move(*read);
     }
-    return error ? errno_text(error.value()) : "";
+    auto const inputs = digest_of(options, *corpus, given);
+    return Source{std::move(*corpus), std::move(given), inputs};
 }
 
-/// What tells that `folder` was not made by prepare, so that nothing in it may be deleted; empty:
-/// it was, whatever became of its shards.
-std::string foreign_thing(fs::path const& folder)
-{
-    auto const manifest = json::parse_file(folder / manifest_file, json::Dialect::strict);
-    if (!manifest)
-        return manifest.error().code == ExitCode::no_input ? "it has no manifest.json"
-                                                           : "its manifest.json cannot be read";
-    auto const* object = manifest->as_object();
-    auto const* format = object == nullptr ? nullptr : object->find("format");
-    if (format == nullptr || *format != json::Value(manifest_format))
-        return "its manifest.json is not that of prepared text";
-    return foreign_entry(folder);
-}
-
-/// Removes what an earlier prepare that was killed left at `path`, and nothing else.
-Result<void> remove_remains(fs::path const& path)
+bool is_absent_or_empty(fs::path const& folder)
 {
     std::error_code error;
-    auto const type = fs::symlink_status(path, error).type();
-    if (type == fs::file_type::not_found) return {};
-    auto const why = type == fs::file_type::directory ? foreign_entry(path) : "it is no folder";
-    if (!why.empty())
-        return fail(ExitCode::cannot_create,
-                    "cannot use " + path.string() + " for work in progress", why, "move it away");
-    fs::remove_all(path, error);
-    if (error)
-        return fail(ExitCode::cannot_create, "cannot remove " + path.string(),
-                    errno_text(error.value()));
-    return {};
+    auto const status = fs::status(folder, error);
+    return !fs::exists(status) || (fs::is_directory(status) && fs::is_empty(folder, error));
 }
 
-/// The manifest of `out` if it already holds what `inputs` would give; nothing if there is
-/// something to do.
-Result<std::optional<Manifest>> find_earlier(PrepareOptions const& options, Digest const& inputs)
+bool is_intact(fs::path const& folder)
 {
-    std::error_code error;
-    auto const status = fs::status(options.out, error);
-    if (!fs::exists(status) || (fs::is_directory(status) && fs::is_empty(options.out, error)))
-        return std::nullopt;
-    auto const taken = [&](std::string why, std::string remedy) {
+    return verify(folder).map([](auto const& checked) { return checked.good(); }).value_or(false);
+}
+
+/// The manifest of `options.out` if it is up to date; empty if prepare has to (re)create it.
+Result<std::optional<Manifest>> find_existing(PrepareOptions const& options, Digest const& inputs)
+{
+    if (is_absent_or_empty(options.out)) return std::nullopt;
+    auto const refuse = [&](std::string why, std::string remedy) {
         return fail(ExitCode::cannot_create, "cannot prepare " + options.out.string(),
                     std::move(why), std::move(remedy));
     };
     auto const found = read_manifest(options.out);
     bool const same = found && found->inputs == inputs;
-    if (same && verify(options.out).map([](auto const& all) { return all.good(); }).value_or(false))
-        return *found;
-    if (auto const why = foreign_thing(options.out); !why.empty())
-        return taken("it holds something else than prepared text (" + why + ")",
-                     "name another folder");
+    if (same && is_intact(options.out)) return *found;
+    if (auto const why = foreign_content(options.out); !why.empty())
+        return refuse("it is not a folder of prepared text (" + why + ")", "name another folder");
     if (options.replace) return std::nullopt;
-    if (!found || same) return taken("it is damaged", "add --replace to prepare it again");
-    return taken("it was prepared from other text or with other options",
-                 "add --replace or name another folder");
+    if (!found || same) return refuse("it is damaged", "add --replace to prepare it again");
+    return refuse("it was prepared from different text or with different options",
+                  "add --replace or name another folder");
 }
 
 std::vector<std::string> pick(Corpus& corpus, std::vector<std::size_t> const& chosen)
@@ -115,8 +96,17 @@ std::vector<std::string> pick(Corpus& corpus, std::vector<std::size_t> const& ch
     return documents;
 }
 
+ProgressCallback at_stage(StageCallback const& progress, std::string name)
+{
+    if (!progress) return {};
+    return [&progress, name = std::move(name)](double done, double total) {
+        progress(name, done, total);
+    };
+}
+
+/// Writes the shards of one part.
 Result<PartEntry> write_part(std::vector<std::string> const& documents, Tokenizer const& tokenizer,
-                             ShardWriter writer, Report const& report)
+                             ShardWriter writer, ProgressCallback const& progress)
 {
     Encoder encoder(tokenizer);
     std::vector<Token> tokens;
@@ -126,109 +116,86 @@ Result<PartEntry> write_part(std::vector<std::string> const& documents, Tokenize
             return tl::unexpected(done.error());
         if (auto done = writer.add(tokens, static_cast<std::int64_t>(documents[i].size())); !done)
             return tl::unexpected(done.error());
-        if (report) report(static_cast<double>(i + 1), static_cast<double>(documents.size()));
+        if (progress) progress(static_cast<double>(i + 1), static_cast<double>(documents.size()));
     }
     return writer.finish();
 }
 
-Result<Manifest> write_all(PrepareOptions const& options, fs::path const& folder, Corpus corpus,
-                           std::optional<Tokenizer> given, Digest const& inputs,
-                           StageReport const& report)
+Result<Tokenizer> make_tokenizer(PrepareOptions const& options, std::optional<Tokenizer> given,
+                                 std::vector<std::string> const& training, fs::path const& folder,
+                                 StageCallback const& progress)
 {
-    auto const division =
-        divide(corpus.documents.size(), options.held_out, static_cast<std::uint64_t>(options.seed));
+    auto tokenizer = given ? Result<Tokenizer>(std::move(*given))
+                           : train_tokenizer(training, options.vocabulary,
+                                             at_stage(progress, "training the tokenizer"));
+    if (!tokenizer) return tokenizer;
+    if (auto written = write_file(folder / tokenizer_file, tokenizer->to_tiktoken()); !written)
+        return tl::unexpected(written.error());
+    return tokenizer;
+}
+
+/// Writes tokenizer, shards and manifest.
+Result<Manifest> write_files(PrepareOptions const& options, fs::path const& folder, Source source,
+                             StageCallback const& progress)
+{
+    auto const division = divide(source.corpus.documents.size(), options.held_out,
+                                 static_cast<std::uint64_t>(options.seed));
     if (!division) return tl::unexpected(division.error());
-    auto const training = pick(corpus, division->training);
-    auto const held_out = pick(corpus, division->held_out);
-    auto const tokenizer = given ? Result<Tokenizer>(std::move(*given))
-                                 : train_tokenizer(training, options.vocabulary,
-                                                   stage(report, "training the tokenizer"));
+    auto const training = pick(source.corpus, division->training);
+    auto const held_out = pick(source.corpus, division->held_out);
+    auto const tokenizer =
+        make_tokenizer(options, std::move(source.tokenizer), training, folder, progress);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
-    if (auto done = write_file(folder / tokenizer_file, tokenizer->to_tiktoken()); !done)
-        return tl::unexpected(done.error());
-    Manifest manifest{
-        inputs, tokenizer->digest(), tokenizer->vocabulary(), options.seed, options.held_out, {},
-        {}};
-    auto const encode = [&](Part part, std::vector<std::string> const& documents,
-                            PartEntry& entry) -> Result<void> {
-        ShardWriter writer(folder, {part, manifest.tokenizer, manifest.vocabulary},
-                           options.shard_tokens);
-        auto written =
-            write_part(documents, *tokenizer, std::move(writer), stage(report, "tokenizing"));
-        if (!written) return tl::unexpected(written.error());
-        entry = std::move(*written);
-        return {};
+    auto const write = [&](Part part, std::vector<std::string> const& documents) {
+        ShardLabel const label{part, tokenizer->digest(), tokenizer->vocabulary()};
+        return write_part(documents, *tokenizer, ShardWriter(folder, label, options.shard_tokens),
+                          at_stage(progress, "tokenizing"));
     };
-    if (auto done = encode(Part::train, training, manifest.train); !done)
-        return tl::unexpected(done.error());
-    if (auto done = encode(Part::held_out, held_out, manifest.held_out); !done)
-        return tl::unexpected(done.error());
-    if (auto done = write_file(folder / manifest_file, json::to_pretty(manifest.to_json())); !done)
-        return tl::unexpected(done.error());
+    auto train_part = write(Part::train, training);
+    if (!train_part) return tl::unexpected(train_part.error());
+    auto held_out_part = write(Part::held_out, held_out);
+    if (!held_out_part) return tl::unexpected(held_out_part.error());
+    Manifest manifest{
+        source.inputs,    tokenizer->digest(),    tokenizer->vocabulary(),  options.seed,
+        options.held_out, std::move(*train_part), std::move(*held_out_part)};
+    return write_file(folder / manifest_file, json::to_pretty(manifest.to_json())).map([&] {
+        return std::move(manifest);
+    });
+}
+
+Result<Manifest> create(PrepareOptions const& options, OutputPaths const& paths, Source source,
+                        StageCallback const& progress)
+{
+    for (auto const& path : {paths.part, paths.old})
+        if (auto removed = remove_leftovers(path); !removed) return tl::unexpected(removed.error());
+    if (auto made = make_folder(paths.part); !made) return tl::unexpected(made.error());
+    auto manifest = write_files(options, paths.part, std::move(source), progress);
+    if (manifest)
+        if (auto placed = put_in_place(paths.part, paths.out, paths.old); !placed)
+            manifest = tl::unexpected(placed.error());
+    std::error_code ignored;
+    if (!manifest) fs::remove_all(paths.part, ignored);
     return manifest;
 }
 
 }  // namespace
 
-Result<void> put_in_place(fs::path const& part, fs::path const& out, fs::path const& old)
+Result<Prepared> prepare(PrepareOptions const& options, StageCallback const& progress)
 {
-    std::error_code error;
-    fs::remove_all(old, error);
-    bool const replaces = !error && fs::exists(out, error);
-    if (!error && replaces) fs::rename(out, old, error);
-    bool const moved = !error && replaces;
-    if (!error) fs::rename(part, out, error);
-    if (error) {
-        std::error_code ignored;
-        if (moved) fs::rename(old, out, ignored);
-        return fail(ExitCode::cannot_create, "cannot put " + out.string() + " in place",
-                    errno_text(error.value()));
-    }
-    fs::remove_all(old, error);
-    return sync_folder(out.parent_path());
-}
-
-Result<Prepared> prepare(PrepareOptions const& options, StageReport const& report)
-{
-    if (options.shard_tokens < 1 || options.shard_tokens > (std::int64_t{1} << 32))
-        return fail(ExitCode::usage,
-                    "cannot make shards of " + std::to_string(options.shard_tokens) + " tokens",
-                    "a shard has 1 to 2^32");
-    auto const out = fs::absolute(options.out).lexically_normal();
-    auto const clean = out.has_filename() ? out : out.parent_path();
-    auto const beside = [&](char const* suffix) {
-        return clean.parent_path() / ("." + clean.filename().string() + suffix);
-    };
-    if (auto made = make_folder(clean.parent_path()); !made) return tl::unexpected(made.error());
-    auto const lock = FileLock::take(beside(".lock"));
+    if (auto good = check_options(options); !good) return tl::unexpected(good.error());
+    auto const paths = output_paths(options.out);
+    if (auto made = make_folder(paths.out.parent_path()); !made)
+        return tl::unexpected(made.error());
+    auto const lock = FileLock::take(paths.lock);
     if (!lock) return tl::unexpected(lock.error());
-    auto corpus = read_corpus(options.text);
-    if (!corpus) return tl::unexpected(corpus.error());
-    std::optional<Tokenizer> given;
-    if (options.tokenizer) {
-        auto read = Tokenizer::read(*options.tokenizer);
-        if (!read) return tl::unexpected(read.error());
-        given = std::move(*read);
-    }
-    auto const inputs = digest_of(options, *corpus, given);
-    auto const earlier = find_earlier(options, inputs);
-    if (!earlier) return tl::unexpected(earlier.error());
-    if (*earlier) return Prepared{**earlier, true};
-    auto const part = beside(".part");
-    for (auto const& left : {part, beside(".old")})
-        if (auto removed = remove_remains(left); !removed) return tl::unexpected(removed.error());
-    if (auto made = make_folder(part); !made) return tl::unexpected(made.error());
-    auto const manifest =
-        write_all(options, part, std::move(*corpus), std::move(given), inputs, report)
-            .and_then([&](Manifest const& done) {
-                return put_in_place(part, clean, beside(".old")).map([&] { return done; });
-            });
-    if (!manifest) {
-        std::error_code ignored;
-        fs::remove_all(part, ignored);
-        return tl::unexpected(manifest.error());
-    }
-    return Prepared{*manifest, false};
+    auto source = read_source(options);
+    if (!source) return tl::unexpected(source.error());
+    auto const existing = find_existing(options, source->inputs);
+    if (!existing) return tl::unexpected(existing.error());
+    if (*existing) return Prepared{**existing, true};
+    return create(options, paths, std::move(*source), progress).map([](Manifest const& manifest) {
+        return Prepared{manifest, false};
+    });
 }
 
 }  // namespace curtail::data

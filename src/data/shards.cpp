@@ -6,20 +6,14 @@
 #include <algorithm>
 
 #include "core/files.hpp"
-#include "tensors/tensor_file.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 
 namespace curtail::data {
 namespace {
 
 constexpr char const* shard_format = "curtail-tokens-1";
 constexpr std::int64_t max_shard_bytes = std::int64_t{1} << 34;
-
-std::string short_hex(Digest const& digest) { return digest.hex().substr(0, 12) + ".."; }
-
-std::string differs(Digest const& expected, Digest const& found)
-{
-    return "digest differs (expected " + short_hex(expected) + ", found " + short_hex(found) + ")";
-}
 
 tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                 std::string why)
@@ -28,9 +22,8 @@ tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry 
                 std::move(why), "run `curtail-data verify " + folder.string() + "`");
 }
 
-/// Why label, counts or offsets of a shard contradict the manifest; empty: they do not.
-std::string contradiction(Shard const& shard, json::Object const& attributes,
-                          ShardEntry const& entry, ShardLabel const& label)
+/// How the attributes of a shard contradict the manifest; empty if they match.
+std::string attribute_mismatch(json::Object const& attributes, ShardLabel const& label)
 {
     auto const text = [&](char const* key) {
         auto const* value = attributes.find(key);
@@ -38,11 +31,17 @@ std::string contradiction(Shard const& shard, json::Object const& attributes,
     };
     if (text("format") != shard_format) return std::string("its format is not ") + shard_format;
     if (text("part") != name_of(label.part))
-        return std::string("it is no part of ") + name_of(label.part);
-    if (text("tokenizer") != label.tokenizer.hex()) return "it was made with another tokenizer";
-    if (static_cast<std::int64_t>(shard.tokens.size()) != entry.tokens)
+        return std::string("it does not belong to ") + name_of(label.part);
+    if (text("tokenizer") != label.tokenizer.hex()) return "it was made with a different tokenizer";
+    return {};
+}
+
+/// How the content of a shard contradicts the manifest; empty if it matches.
+std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardLabel const& label)
+{
+    if (std::ssize(shard.tokens) != entry.tokens)
         return "it has " + std::to_string(shard.tokens.size()) + " tokens";
-    if (static_cast<std::int64_t>(shard.documents.size()) != entry.documents)
+    if (std::ssize(shard.documents) != entry.documents)
         return "it has " + std::to_string(shard.documents.size()) + " documents";
     if (std::any_of(shard.tokens.begin(), shard.tokens.end(),
                     [&](Token token) { return token >= label.vocabulary; }))
@@ -53,6 +52,15 @@ std::string contradiction(Shard const& shard, json::Object const& attributes,
         before = start;
     }
     return {};
+}
+
+Result<Shard> read_content(tensors::TensorReader const& reader)
+{
+    auto tokens = reader.read<Token>("tokens");
+    if (!tokens) return tl::unexpected(tokens.error());
+    auto documents = reader.read<std::int64_t>("documents");
+    if (!documents) return tl::unexpected(documents.error());
+    return Shard{std::move(*tokens), std::move(*documents)};
 }
 
 }  // namespace
@@ -82,17 +90,16 @@ Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& 
     auto bytes = read_file(folder / entry.file, max_shard_bytes);
     if (!bytes) return tl::unexpected(bytes.error());
     if (auto const found = sha256(*bytes); found != entry.sha256)
-        return bad_shard(folder, entry, differs(entry.sha256, found));
+        return bad_shard(folder, entry, digest_mismatch(entry.sha256, found));
     auto const reader =
         tensors::TensorReader::from_bytes(std::move(*bytes), (folder / entry.file).string());
     if (!reader) return tl::unexpected(reader.error());
-    auto tokens = reader->read<Token>("tokens");
-    if (!tokens) return tl::unexpected(tokens.error());
-    auto documents = reader->read<std::int64_t>("documents");
-    if (!documents) return tl::unexpected(documents.error());
-    Shard shard{std::move(*tokens), std::move(*documents)};
-    if (auto const why = contradiction(shard, reader->attributes(), entry, label); !why.empty())
-        return bad_shard(folder, entry, why);
+    auto why = attribute_mismatch(reader->attributes(), label);
+    if (!why.empty()) return bad_shard(folder, entry, std::move(why));
+    auto shard = read_content(*reader);
+    if (!shard) return shard;
+    why = content_mismatch(*shard, entry, label);
+    if (!why.empty()) return bad_shard(folder, entry, std::move(why));
     return shard;
 }
 
@@ -101,8 +108,8 @@ Result<void> ShardWriter::add(std::span<Token const> tokens, std::int64_t text_b
     open_.documents.push_back(static_cast<std::int64_t>(open_.tokens.size()));
     done_.text_bytes += text_bytes;
     while (!tokens.empty()) {
-        auto const room = static_cast<std::size_t>(shard_tokens_) - open_.tokens.size();
-        auto const now = tokens.first(std::min(room, tokens.size()));
+        auto const space = static_cast<std::size_t>(shard_tokens_) - open_.tokens.size();
+        auto const now = tokens.first(std::min(space, tokens.size()));
         open_.tokens.insert(open_.tokens.end(), now.begin(), now.end());
         tokens = tokens.subspan(now.size());
         if (static_cast<std::int64_t>(open_.tokens.size()) == shard_tokens_)
@@ -129,46 +136,6 @@ Result<PartEntry> ShardWriter::finish()
     if (!open_.tokens.empty())
         if (auto flushed = flush(); !flushed) return tl::unexpected(flushed.error());
     return std::move(done_);
-}
-
-namespace {
-
-/// Why the tokenizer's file is not the one that the manifest names; empty: it is.
-std::string tokenizer_fault(std::filesystem::path const& folder, Manifest const& manifest)
-{
-    auto const bytes = read_file(folder / tokenizer_file, max_tokenizer_bytes);
-    if (!bytes) return bytes.error().why;
-    if (auto const found = sha256(*bytes); found != manifest.tokenizer)
-        return differs(manifest.tokenizer, found);
-    auto const tokenizer = Tokenizer::parse(*bytes, tokenizer_file);
-    if (!tokenizer) return tokenizer.error().why;
-    if (tokenizer->vocabulary() != manifest.vocabulary)
-        return fmt::format("it has {} tokens", tokenizer->vocabulary());
-    return {};
-}
-
-}  // namespace
-
-Result<Verification> verify(std::filesystem::path const& folder, Report const& report)
-{
-    auto manifest = read_manifest(folder);
-    if (!manifest) return tl::unexpected(manifest.error());
-    Verification found{std::move(*manifest), {}};
-    auto const& names = found.manifest;
-    if (auto why = tokenizer_fault(folder, names); !why.empty())
-        found.bad.push_back({tokenizer_file, std::move(why)});
-    double done = 0;
-    auto const whole =
-        static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
-    for (auto const part : {Part::train, Part::held_out})
-        for (auto const& entry : names.part(part).shards) {
-            if (auto const shard =
-                    read_shard(folder, entry, {part, names.tokenizer, names.vocabulary});
-                !shard)
-                found.bad.push_back({entry.file, shard.error().why});
-            if (report) report(++done, whole);
-        }
-    return found;
 }
 
 }  // namespace curtail::data

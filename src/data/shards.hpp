@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <functional>
 #include <span>
 
 #include "data/manifest.hpp"
@@ -9,7 +8,7 @@
 /// Token shards: HDF5 files of consecutive tokens (docs/formats-data.md).
 namespace curtail::data {
 
-/// What a shard holds besides its tokens.
+/// The attributes of a shard.
 struct ShardLabel {
     Part part{};
     Digest tokenizer;
@@ -18,30 +17,30 @@ struct ShardLabel {
 
 struct Shard {
     std::vector<Token> tokens;
-    std::vector<std::int64_t>
-        documents;  ///< where a document begins, counted from the shard's first token; rising
+    /// Where each document begins, counted from the shard's first token; strictly increasing.
+    std::vector<std::int64_t> documents;
 };
 
-/// Writes `shard` as `folder/file` and answers its entry for the manifest.
+/// Writes `shard` as `folder/file` and returns its entry for the manifest.
 [[nodiscard]] Result<ShardEntry> write_shard(std::filesystem::path const& folder,
                                              std::string const& file, Shard const& shard,
                                              ShardLabel const& label);
-/// Reads a shard, after its digest was compared with `entry`: never anything but what the manifest
-/// names. Code `data`.
+/// Reads a shard and checks it against `entry` and `label`, its digest first. Fails with `data` if
+/// they differ and with `no_input` if the file is missing.
 [[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                        ShardLabel const& label);
 
-/// Cuts a part's tokens into shards as they come and writes each when it is full.
+/// Cuts the tokens of a part into shards and writes each one once it is full.
 class ShardWriter {
   public:
-    /// Files go to `folder`, `shard_tokens` tokens in each but the last.
+    /// Writes into `folder`, `shard_tokens` tokens per shard; the last one may have fewer.
     ShardWriter(std::filesystem::path folder, ShardLabel label, std::int64_t shard_tokens)
         : folder_(std::move(folder)), label_(label), shard_tokens_(shard_tokens)
     {
     }
-    /// Adds one document, `tokens` beginning with <|bos|>, made from `text_bytes` bytes.
+    /// Adds a document of `text_bytes` bytes; `tokens` must start with <|bos|>.
     [[nodiscard]] Result<void> add(std::span<Token const> tokens, std::int64_t text_bytes);
-    [[nodiscard]] Result<PartEntry> finish();  ///< once
+    [[nodiscard]] Result<PartEntry> finish();  ///< call once
 
   private:
     [[nodiscard]] Result<void> flush();
@@ -51,24 +50,5 @@ class ShardWriter {
     Shard open_;
     PartEntry done_;
 };
-
-/// A file of a prepared folder that is not what the manifest names.
-struct BadFile {
-    std::string file;
-    std::string why;
-    friend bool operator==(BadFile const&, BadFile const&) = default;
-};
-
-/// What a look at all files of a prepared folder found.
-struct Verification {
-    Manifest manifest;
-    std::vector<BadFile> bad;  ///< tokenizer first, then shards in stream order
-    [[nodiscard]] bool good() const { return bad.empty(); }
-};
-
-/// Compares tokenizer and every shard with their digests and reads them; goes on behind a bad one.
-/// `report` counts shards. Failure: there is no manifest, or none that can be read.
-[[nodiscard]] Result<Verification> verify(std::filesystem::path const& folder,
-                                          Report const& report = {});
 
 }  // namespace curtail::data

@@ -10,12 +10,19 @@
 namespace curtail::data {
 namespace {
 
-/// Unicode's White_Space, which is what \s means to the tokenizer's home, Rust. PCRE2's own \s
-/// holds U+180E besides.
+/// Unicode's White_Space, the meaning of \s in Rust, for which the pattern was written. PCRE2's own
+/// \s also contains U+180E.
 constexpr std::string_view white_space =
     R"(\x{9}-\x{d} \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
-/// The split pattern in PCRE2's words: \s and \S spelled out, inside a class or as one.
+/// White_Space as PCRE2 writes it: bare inside a class, otherwise as a class of its own.
+std::string native_space(bool in_class, bool negated)
+{
+    if (in_class) return std::string(white_space);
+    return (negated ? "[^" : "[") + std::string(white_space) + "]";
+}
+
+/// The split pattern in PCRE2's syntax, with \s and \S spelled out.
 std::string native_pattern()
 {
     std::string native;
@@ -23,8 +30,7 @@ std::string native_pattern()
     for (std::size_t i = 0; i < split_pattern.size(); ++i) {
         auto const two = split_pattern.substr(i, 2);
         if (two == R"(\s)" || two == R"(\S)") {
-            if (in_class) native += white_space;
-            else native += (two == R"(\s)" ? "[" : "[^") + std::string(white_space) + "]";
+            native += native_space(in_class, two == R"(\S)");
             ++i;
             continue;
         }
@@ -58,13 +64,13 @@ Splitter::Splitter() : code_(std::make_unique<Code>())
                                     PCRE2_UTF | PCRE2_ANCHORED, &error, &at, nullptr));
     if (!code_->code)
         throw std::logic_error("split pattern does not compile at offset " + std::to_string(at));
-    // Without JIT (some processors, hardened kernels) the interpreter gives the same pieces,
-    // slower.
+    // Where JIT is unavailable (some processors, hardened kernels), the slower interpreter gives
+    // the same pieces.
     pcre2_jit_compile(code_->code.get(), PCRE2_JIT_COMPLETE);
     code_->context.reset(pcre2_match_context_create(nullptr));
     code_->match.reset(pcre2_match_data_create_from_pattern(code_->code.get(), nullptr));
     if (!code_->context || !code_->match) throw std::bad_alloc();
-    // Backtracking is linear in the length of a run of white space, and such a run may be long.
+    // Backtracking is linear in the length of a run of white space, and runs may be long.
     pcre2_set_match_limit(code_->context.get(), UINT32_MAX);
 }
 

@@ -5,14 +5,14 @@
 
 namespace curtail::data {
 
-/// nanochat's split pattern: GPT-4's, with digits in groups of at most two. Part of what a
-/// tokenizer is: merges never cross a piece.
+/// nanochat's split pattern: GPT-4's, with digits in groups of at most two. It is part of a
+/// tokenizer's definition, since merges never cross the border of a piece.
 inline constexpr std::string_view split_pattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
-inline constexpr std::string_view split_pattern_id =
-    "nanochat-gpt4-digits2";  ///< its name in files
+/// The pattern's name in files.
+inline constexpr std::string_view split_pattern_id = "nanochat-gpt4-digits2";
 
-/// Cuts text into the pieces that are tokenized one by one; together they are the text. One per
+/// Cuts text into pieces, which are tokenized separately and concatenate to the text. One per
 /// thread.
 class Splitter {
   public:
@@ -21,8 +21,8 @@ class Splitter {
     Splitter(Splitter&&) noexcept;
     Splitter& operator=(Splitter&&) noexcept;
 
-    /// The piece at the front of `text`, which must not be empty. Valid UTF-8 only:
-    /// find_invalid_utf8() comes before.
+    /// The first piece of `text`, which must be valid UTF-8 (check with find_invalid_utf8()) and
+    /// not empty.
     [[nodiscard]] std::string_view first_piece(std::string_view text) const;
 
     template <class Visit>

@@ -10,17 +10,16 @@
 
 namespace curtail::data {
 
-/// One part of a prepared folder as one long sequence of tokens, shard after shard. Reads lazily: a
-/// shard is fetched and its digest compared when a token of it is first wanted, and the last few
-/// are kept in memory. One per process; not for several threads.
+/// One part of a prepared folder as one long sequence of tokens, shard after shard. Reads and
+/// verifies a shard on first use and caches the last few. One per process; not thread-safe.
 class TokenStream {
   public:
     [[nodiscard]] static Result<TokenStream> open(std::filesystem::path const& folder, Part part);
 
     [[nodiscard]] std::int64_t tokens() const { return manifest_.part(part_).tokens; }
     [[nodiscard]] Manifest const& manifest() const { return manifest_; }
-    /// Tokens [offset, offset + out.size()) into `out`. Throws if they are not all there; an Error
-    /// is a bad shard.
+    /// Reads tokens [offset, offset + out.size()) into `out`. Throws if they lie beyond the stream;
+    /// fails on a bad shard.
     [[nodiscard]] Result<void> read(std::int64_t offset, std::span<Token> out);
 
   private:
@@ -38,8 +37,8 @@ class TokenStream {
     std::list<Loaded> loaded_;        ///< most recently used first
 };
 
-/// Entropy of the distribution of single tokens in a part, in nats: the loss of a model that knows
-/// only how frequent each token is.
+/// Entropy of the distribution of single tokens in nats: the loss of a model that only knows the
+/// frequency of each token.
 [[nodiscard]] Result<double> unigram_entropy(TokenStream& stream);
 
 }  // namespace curtail::data

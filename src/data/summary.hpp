@@ -7,7 +7,7 @@
 
 namespace curtail::data {
 
-/// What a person wants to know about one part.
+/// Key figures of one part.
 struct PartSummary {
     std::int64_t documents{0};
     std::int64_t text_bytes{0};
@@ -21,17 +21,16 @@ struct Summary {
     Manifest manifest;
     PartSummary train;
     PartSummary held_out;
-    std::string sample;  ///< how the first training document begins
+    std::string sample;  ///< the beginning of the first training document
 };
 
-/// Reads a prepared folder, every shard of it.
+/// Summarizes a prepared folder. Reads every shard.
 [[nodiscard]] Result<Summary> summarize(std::filesystem::path const& folder);
 [[nodiscard]] std::string to_text(Summary const& summary);
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
-/// Attributes and tensors of one shard (or any tensor file), whose content is checked against its
-/// own digest.
-[[nodiscard]] Result<json::Object> describe_shard(std::filesystem::path const& file);
-[[nodiscard]] std::string shard_text(json::Object const& description);
+/// Attributes and tensors of a shard (or any tensor file), after a check of its content digest.
+[[nodiscard]] Result<json::Object> describe_file(std::filesystem::path const& file);
+[[nodiscard]] std::string contents_text(json::Object const& description);
 
 }  // namespace curtail::data

@@ -31,42 +31,70 @@ std::optional<Line> parse_line(std::string_view line)
     return Line{std::move(*bytes), rank};
 }
 
+/// Parses `text` and stores its token. Returns what is wrong with the line; empty if it is good.
+std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
+{
+    auto line = parse_line(text);
+    if (!line) return "is not a token and its rank";
+    if (line->rank < 0 || line->rank >= max_vocabulary)
+        return "has a rank outside 0 to " + std::to_string(max_vocabulary - 1);
+    auto const rank = static_cast<std::size_t>(line->rank);
+    if (rank >= ranks.size()) ranks.resize(rank + 1);
+    if (!ranks[rank].empty()) return "repeats rank " + std::to_string(rank);
+    ranks[rank] = std::move(line->bytes);
+    return {};
+}
+
 }  // namespace
 
-Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::string const& source)
+/// Fills ids_ and checks the tokens.
+Result<void> Tokenizer::index_tokens(std::string const& source)
 {
     auto const bad = [&](std::string why) {
         return fail(ExitCode::data, "cannot use tokenizer " + source, std::move(why));
     };
-    while (!ranks.empty() && ranks.back().empty()) ranks.pop_back();
-    if (static_cast<std::int64_t>(ranks.size() + special_tokens.size()) > max_vocabulary)
-        return bad(
-            "it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
-            std::to_string(max_vocabulary - static_cast<std::int64_t>(special_tokens.size())));
-    Tokenizer made;
-    made.ranks_ = std::move(ranks);
-    std::size_t splits = 0;
-    for (std::size_t i = 0; i < made.ranks_.size(); ++i) {
-        auto const& bytes = made.ranks_[i];
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+        auto const& bytes = ranks_[i];
         if (bytes.empty()) continue;
         if (bytes.size() > max_token_bytes)
             return bad("rank " + std::to_string(i) + " has more than " +
                        std::to_string(max_token_bytes) + " bytes");
-        if (!made.ids_.emplace(bytes, static_cast<Token>(i)).second)
+        if (!ids_.emplace(bytes, static_cast<Token>(i)).second)
             return bad("rank " + std::to_string(i) + " repeats the bytes of another");
-        splits += bytes.size() - 1;
     }
     for (int byte = 0; byte < 256; ++byte)
-        if (char const c = static_cast<char>(byte); !made.ids_.count(std::string_view(&c, 1)))
+        if (char const c = static_cast<char>(byte); !ids_.count(std::string_view(&c, 1)))
             return bad("it has no token for byte " + std::to_string(byte));
-    made.pairs_ = PairTable(splits);
-    for (auto const& [bytes, id] : made.ids_)
+    return {};
+}
+
+/// Fills pairs_ with all ways to split a token into two tokens.
+void Tokenizer::index_pairs()
+{
+    std::size_t splits = 0;
+    for (auto const& [bytes, id] : ids_) splits += bytes.size() - 1;
+    pairs_ = PairTable(splits);
+    for (auto const& [bytes, id] : ids_)
         for (std::size_t cut = 1; cut < bytes.size(); ++cut) {
-            auto const left = made.ids_.find(bytes.substr(0, cut));
-            auto const right = made.ids_.find(bytes.substr(cut));
-            if (left != made.ids_.end() && right != made.ids_.end())
-                made.pairs_.insert(left->second, right->second, id);
+            auto const left = ids_.find(bytes.substr(0, cut));
+            auto const right = ids_.find(bytes.substr(cut));
+            if (left != ids_.end() && right != ids_.end())
+                pairs_.insert(left->second, right->second, id);
         }
+}
+
+Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::string const& source)
+{
+    while (!ranks.empty() && ranks.back().empty()) ranks.pop_back();
+    constexpr auto limit = max_vocabulary - static_cast<std::int64_t>(special_tokens.size());
+    if (std::ssize(ranks) > limit)
+        return fail(ExitCode::data, "cannot use tokenizer " + source,
+                    "it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
+                        std::to_string(limit));
+    Tokenizer made;
+    made.ranks_ = std::move(ranks);
+    if (auto indexed = made.index_tokens(source); !indexed) return tl::unexpected(indexed.error());
+    made.index_pairs();
     made.digest_ = sha256(made.to_tiktoken());
     return made;
 }
@@ -75,22 +103,13 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text, std::string const& sou
 {
     std::vector<std::string> ranks;
     std::size_t number = 0;
-    for (auto const text_line : split(text, '\n')) {
+    for (auto const line : split(text, '\n')) {
         ++number;
-        if (text_line.empty()) continue;
-        auto line = parse_line(text_line);
-        auto const bad = [&](std::string const& why) {
+        if (line.empty()) continue;
+        if (auto const why = add_rank(line, ranks); !why.empty())
             return fail(ExitCode::data, "cannot read tokenizer " + source,
                         "line " + std::to_string(number) + " " + why,
                         "a line is: base64 of the token's bytes, a space, its rank");
-        };
-        if (!line) return bad("is not a token and its rank");
-        if (line->rank < 0 || line->rank >= max_vocabulary)
-            return bad("has a rank outside 0 to " + std::to_string(max_vocabulary - 1));
-        auto const rank = static_cast<std::size_t>(line->rank);
-        if (rank >= ranks.size()) ranks.resize(rank + 1);
-        if (!ranks[rank].empty()) return bad("repeats rank " + std::to_string(rank));
-        ranks[rank] = std::move(line->bytes);
     }
     return from_ranks(std::move(ranks), source);
 }
@@ -117,7 +136,8 @@ std::int64_t Tokenizer::vocabulary() const
 
 Token Tokenizer::special(std::size_t index) const
 {
-    if (index >= special_tokens.size()) throw std::out_of_range("no such special token");
+    if (index >= special_tokens.size())
+        throw std::out_of_range("special token " + std::to_string(index) + " does not exist");
     return static_cast<Token>(ranks_.size() + index);
 }
 
@@ -130,10 +150,10 @@ Result<std::string> Tokenizer::decode(std::span<Token const> tokens) const
             text += special_tokens[beyond];
         else if (token < ranks_.size() && !ranks_[token].empty()) text += ranks_[token];
         else
-            return fail(ExitCode::data, "cannot decode token " + std::to_string(token),
-                        "the vocabulary has no such token (its size is " +
-                            std::to_string(vocabulary()) + ")",
-                        "was the text encoded with another tokenizer?");
+            return fail(
+                ExitCode::data, "cannot decode token " + std::to_string(token),
+                "the vocabulary does not have it (size " + std::to_string(vocabulary()) + ")",
+                "use the tokenizer that encoded the text");
     }
     return text;
 }

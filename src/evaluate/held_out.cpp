@@ -68,7 +68,7 @@ struct Loss {
 
 /// Predicts `tokens` tokens of the stream, several rows per pass.
 Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t tokens,
-                        data::Report const& report)
+                        data::ProgressCallback const& progress)
 {
     std::int64_t const length = gpt.shape().sequence;
     std::int64_t const whole_rows = tokens / length;
@@ -87,9 +87,9 @@ Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::i
             if (!last) loss.rows.add(sum / static_cast<double>(length));
         }
         row += rows;
-        if (report)
-            report(static_cast<double>(std::min(row * length, tokens)),
-                   static_cast<double>(tokens));
+        if (progress)
+            progress(static_cast<double>(std::min(row * length, tokens)),
+                     static_cast<double>(tokens));
     }
     return loss;
 }
@@ -104,7 +104,7 @@ double tokens_per_byte(data::TokenStream const& stream)
 }  // namespace
 
 Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
-                                  data::Report const& report)
+                                  data::ProgressCallback const& progress)
 {
     if (auto good = check_stream(gpt, stream); !good) return tl::unexpected(good.error());
     auto const entropy = data::unigram_entropy(stream);
@@ -112,7 +112,7 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
     HeldOutLoss out;
     out.tokens = stream.tokens() - 1;
     out.unigram_entropy = *entropy;
-    auto const total = total_loss(gpt, stream, out.tokens, report);
+    auto const total = total_loss(gpt, stream, out.tokens, progress);
     if (!total) return tl::unexpected(total.error());
     out.loss = total->sum / static_cast<double>(out.tokens);
     out.standard_error = total->rows.standard_error();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "data/progress.hpp"
 #include "data/stream.hpp"
 #include "model/gpt.hpp"
 
@@ -25,6 +26,6 @@ struct HeldOutLoss {
 /// shorter). A prediction sees only the tokens before it in its row. Fails with `data` if the
 /// stream has fewer than two tokens or a larger vocabulary than the model.
 [[nodiscard]] Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
-                                                data::Report const& report = {});
+                                                data::ProgressCallback const& progress = {});
 
 }  // namespace curtail::evaluate

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "core/text.hpp"
+#include "data/encoder.hpp"
 
 namespace curtail::evaluate {
 namespace {
@@ -48,7 +49,7 @@ Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
 
 /// Appends tokens to `ids` until the limit, or until the model ends the document.
 void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSettings const& settings,
-            data::Report const& report, std::vector<std::int64_t>& ids)
+            data::ProgressCallback const& progress, std::vector<std::int64_t>& ids)
 {
     auto const count = static_cast<std::size_t>(tokenizer.vocabulary());
     std::mt19937_64 random(settings.seed);
@@ -59,7 +60,7 @@ void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSetti
             draw(logits, settings.temperature, static_cast<double>(random() >> 11) * 0x1p-53);
         if (next == tokenizer.bos()) return;
         ids.push_back(static_cast<std::int64_t>(next));
-        if (report) report(static_cast<double>(n + 1), static_cast<double>(settings.tokens));
+        if (progress) progress(static_cast<double>(n + 1), static_cast<double>(settings.tokens));
     }
 }
 
@@ -80,7 +81,7 @@ std::size_t draw(std::vector<float> const& logits, double temperature, double un
 
 Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& tokenizer,
                                 std::string const& prompt, SampleSettings const& settings,
-                                data::Report const& report)
+                                data::ProgressCallback const& progress)
 {
     if (tokenizer.vocabulary() > gpt.shape().vocabulary)
         return fail(ExitCode::data, "cannot sample from the model",
@@ -89,7 +90,7 @@ Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& to
                     "use the data that the run was trained on");
     auto ids = prompt_ids(tokenizer, prompt);
     if (!ids) return tl::unexpected(ids.error());
-    extend(gpt, tokenizer, settings, report, *ids);
+    extend(gpt, tokenizer, settings, progress, *ids);
     std::vector<data::Token> tokens;
     for (std::size_t i = 1; i < ids->size(); ++i)
         tokens.push_back(static_cast<data::Token>((*ids)[i]));

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data/progress.hpp"
 #include "data/tokenizer.hpp"
 #include "model/gpt.hpp"
 
@@ -22,7 +23,7 @@ struct SampleSettings {
                                               data::Tokenizer const& tokenizer,
                                               std::string const& prompt,
                                               SampleSettings const& settings,
-                                              data::Report const& report = {});
+                                              data::ProgressCallback const& progress = {});
 
 /// The index drawn from softmax(logits / temperature) by `uniform` in [0, 1). At temperature 0, the
 /// index of the first greatest logit.

@@ -30,7 +30,7 @@ TEST(Documents, AreCutAfterBlankLinesThenLinesThenCharacters)
     EXPECT_TRUE(cut_documents("", 100).empty());
 }
 
-TEST(Corpus, TakesTheTextFilesOfAFolderInOrder)
+TEST(Corpus, ReadsTheTextFilesOfAFolderInOrder)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "b"));
@@ -45,7 +45,7 @@ TEST(Corpus, TakesTheTextFilesOfAFolderInOrder)
     EXPECT_EQ(corpus->bytes, 16);
 }
 
-TEST(Corpus, FollowsLinksAndTakesEveryFileOnce)
+TEST(Corpus, FollowsLinksAndReadsEveryFileOnce)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "text"));
@@ -61,23 +61,24 @@ TEST(Corpus, FollowsLinksAndTakesEveryFileOnce)
     EXPECT_THAT(read_corpus(twice)->documents, ElementsAre("one", "two"));
 }
 
-TEST(Corpus, ATextThatIsNotThereIsNotPassedOver)
+TEST(Corpus, BrokenLinksAndSpecialFilesAreErrors)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a.txt", "one"));
-    std::filesystem::create_symlink(folder / "gone", folder / "b.txt");
+    std::filesystem::create_symlink(folder / "missing", folder / "b.txt");
     auto const dangling = read(folder.path());
     ASSERT_FALSE(dangling);
     EXPECT_EQ(dangling.error().code, ExitCode::no_input);
-    EXPECT_THAT(dangling.error().message(), HasSubstr("b.txt: it is a link to nothing"));
+    EXPECT_THAT(dangling.error().message(), HasSubstr("b.txt: it is a broken link"));
     std::filesystem::rename(folder / "b.txt", folder / "b");
-    EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("b: it is a link to nothing"));
+    EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("b: it is a broken link"));
     std::filesystem::remove(folder / "b");
     ASSERT_EQ(mkfifo((folder / "c.txt").c_str(), 0600), 0);
-    EXPECT_THAT(read(folder.path()).error().message(), HasSubstr("c.txt: it is no plain file"));
+    EXPECT_THAT(read(folder.path()).error().message(),
+                HasSubstr("c.txt: it is not a regular file"));
 }
 
-TEST(Corpus, DigestFollowsContent)
+TEST(Corpus, DigestDependsOnContentOnly)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "a.txt", "one"));
@@ -96,7 +97,7 @@ TEST(Corpus, MissingOrEmptyTextIsNoInput)
     EXPECT_EQ(read(folder / "a.txt").error().code, ExitCode::no_input);
 }
 
-TEST(Corpus, TextThatIsNotUtf8IsNamedWithItsByte)
+TEST(Corpus, AnErrorNamesFileAndByteOfInvalidUtf8)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "latin.txt", "gr\xf6\xdf"));
@@ -105,7 +106,7 @@ TEST(Corpus, TextThatIsNotUtf8IsNamedWithItsByte)
     EXPECT_THAT(failed.error().message(), HasSubstr("latin.txt: not UTF-8 at byte 2"));
 }
 
-TEST(Shuffle, IsAPermutationThatOnlyTheSeedDecides)
+TEST(Shuffle, IsAPermutationThatDependsOnTheSeedOnly)
 {
     EXPECT_THAT(shuffled(10, 1), ElementsAre(9, 0, 1, 4, 8, 2, 3, 7, 6, 5))
         << "frozen: runs depend on it";

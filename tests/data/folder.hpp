@@ -8,8 +8,7 @@
 
 namespace curtail::data {
 
-/// A prepared folder of tokens that count up: token i of the training part is i mod 1000. No
-/// tokenizer file.
+/// Makes a prepared folder, without tokenizer, in which token i of the training part is i mod 1000.
 inline Manifest make_counting_folder(std::filesystem::path const& folder, std::int64_t tokens,
                                      std::int64_t shard_tokens)
 {

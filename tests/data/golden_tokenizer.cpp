@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokenizer against vectors made with the reference's own (rustbpe and tiktoken).
+// The tokenizer against vectors of the reference's tokenizer (rustbpe and tiktoken).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "data/tokenizer.hpp"
+#include "data/encoder.hpp"
+#include "data/tokenizer_training.hpp"
 #include "support/golden_folder.hpp"
 
 namespace curtail::data {
@@ -20,7 +21,7 @@ json::Value golden_json(std::string const& name)
     return json::parse_file(golden(name), json::Dialect::strict).value();
 }
 
-TEST(GoldenTokenizer, EveryStringHasTheReferencesIds)
+TEST(GoldenTokenizer, EncodesEveryStringLikeTheReference)
 {
     auto const tokenizer = Tokenizer::read(golden("tokenizer.tiktoken"));
     ASSERT_TRUE(tokenizer) << tokenizer.error().message();
@@ -29,16 +30,16 @@ TEST(GoldenTokenizer, EveryStringHasTheReferencesIds)
     ASSERT_FALSE(cases.as_array()->empty());
     for (auto const& one : *cases.as_array()) {
         auto const& text = *one.as_object()->find("text")->as_text();
-        std::vector<Token> wanted;
+        std::vector<Token> expected;
         for (auto const& id : *one.as_object()->find("ids")->as_array())
-            wanted.push_back(static_cast<Token>(*id.as_integer()));
-        EXPECT_EQ(*encoder.encode(text), wanted) << json::to_string(text);
-        EXPECT_EQ(*encoder.encode(text), wanted) << "from memory: " << json::to_string(text);
-        EXPECT_EQ(*tokenizer->decode(wanted), text);
+            expected.push_back(static_cast<Token>(*id.as_integer()));
+        EXPECT_EQ(*encoder.encode(text), expected) << json::to_string(text);
+        EXPECT_EQ(*encoder.encode(text), expected) << "from the cache: " << json::to_string(text);
+        EXPECT_EQ(*tokenizer->decode(expected), text);
     }
 }
 
-TEST(GoldenTokenizer, TrainingOnTheCorpusGivesTheReferencesRanks)
+TEST(GoldenTokenizer, LearnsTheReferencesRanks)
 {
     auto const listing = golden_json("tokenizer.json");
     std::vector<std::string> documents;
@@ -50,7 +51,7 @@ TEST(GoldenTokenizer, TrainingOnTheCorpusGivesTheReferencesRanks)
     EXPECT_EQ(trained->to_tiktoken(), read_file(golden("tokenizer.tiktoken")).value());
 }
 
-TEST(GoldenTokenizer, PatternAndSpecialTokensAreTheReferences)
+TEST(GoldenTokenizer, PatternAndSpecialTokensMatchTheReference)
 {
     auto const listing = golden_json("tokenizer.json");
     auto const tokenizer = Tokenizer::read(golden("tokenizer.tiktoken")).value();

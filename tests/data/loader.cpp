@@ -17,7 +17,7 @@ Loader make_loader(std::filesystem::path const& folder, std::int64_t block_token
         .value();
 }
 
-TEST(Loader, AnEpochHasWholeBlocksWithOneTokenToLookAt)
+TEST(Loader, AnEpochHasWholeBlocksAndOneTokenMore)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 101, 30);
@@ -37,7 +37,7 @@ TEST(Loader, AnEpochHasWholeBlocksWithOneTokenToLookAt)
         ExitCode::config);
 }
 
-TEST(Loader, EveryBlockOfEveryEpochIsRightAcrossShards)
+TEST(Loader, BlocksOfAllEpochsAreRightAcrossShards)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 2'477, 97);
@@ -49,9 +49,9 @@ TEST(Loader, EveryBlockOfEveryEpochIsRightAcrossShards)
         auto const batch = loader.rows(std::span(&block, 1), {0, 3}).value();
         ASSERT_EQ(batch.inputs.size(), 60U);
         for (std::int64_t i = 0; i < 60; ++i) {
-            auto const place = p % per_epoch * 60 + i;
-            ASSERT_EQ(batch.inputs[static_cast<std::size_t>(i)], place % 1'000) << "block " << p;
-            ASSERT_EQ(batch.targets[static_cast<std::size_t>(i)], (place + 1) % 1'000)
+            auto const position = p % per_epoch * 60 + i;
+            ASSERT_EQ(batch.inputs[static_cast<std::size_t>(i)], position % 1'000) << "block " << p;
+            ASSERT_EQ(batch.targets[static_cast<std::size_t>(i)], (position + 1) % 1'000)
                 << "block " << p;
         }
     }
@@ -98,7 +98,7 @@ TEST(Loader, RowsAreSharedEvenly)
         }
 }
 
-TEST(Loader, RowsThatAreNotThereThrow)
+TEST(Loader, RowsOutOfRangeThrow)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 101, 30);

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
-#include "data/shards.hpp"
+#include "data/output_folder.hpp"
 #include "data/stream.hpp"
 #include "data/summary.hpp"
+#include "data/tokenizer.hpp"
+#include "data/verify.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -56,7 +58,7 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     test::TemporaryFolder const folder;
     auto const prepared = prepare(golden_text(folder / "data"));
     ASSERT_TRUE(prepared) << prepared.error().message();
-    EXPECT_FALSE(prepared->was_there);
+    EXPECT_FALSE(prepared->up_to_date);
     EXPECT_GT(prepared->manifest.train.shards.size(), 2U);
     EXPECT_EQ(prepared->manifest.vocabulary, 500);
     auto found = documents_of(folder / "data", Part::train);
@@ -64,15 +66,15 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     auto const held_out = documents_of(folder / "data", Part::held_out);
     EXPECT_EQ(held_out.size(), 1U);
     found.insert(found.end(), held_out.begin(), held_out.end());
-    std::vector<std::string> wanted;
+    std::vector<std::string> expected;
     for (int i = 1; i <= 4; ++i)
-        wanted.push_back(*read_file(test::source_path("tests/golden/corpus/prose-") +
-                                    std::to_string(i) + ".txt"));
-    EXPECT_THAT(found, testing::UnorderedElementsAreArray(wanted));
+        expected.push_back(*read_file(test::source_path("tests/golden/corpus/prose-") +
+                                      std::to_string(i) + ".txt"));
+    EXPECT_THAT(found, testing::UnorderedElementsAreArray(expected));
     EXPECT_TRUE(verify(folder / "data")->good());
 }
 
-TEST(Prepare, TheSameTextAndOptionsGiveTheSameBytesAndAreFoundAgain)
+TEST(Prepare, EqualTextAndOptionsGiveEqualBytesAndAreUpToDate)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(prepare(golden_text(folder / "a")));
@@ -81,7 +83,7 @@ TEST(Prepare, TheSameTextAndOptionsGiveTheSameBytesAndAreFoundAgain)
         EXPECT_EQ(*read_file(folder / "a" / name), *read_file(folder / "b" / name)) << name;
     auto const again = prepare(golden_text(folder / "a"));
     ASSERT_TRUE(again);
-    EXPECT_TRUE(again->was_there);
+    EXPECT_TRUE(again->up_to_date);
 }
 
 TEST(Prepare, OtherOptionsNeedReplace)
@@ -92,7 +94,7 @@ TEST(Prepare, OtherOptionsNeedReplace)
     other.seed = 2;
     auto const refused = prepare(other);
     EXPECT_EQ(refused.error().code, ExitCode::cannot_create);
-    EXPECT_THAT(refused.error().message(), HasSubstr("with other options; add --replace"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("with different options; add --replace"));
     other.replace = true;
     auto const replaced = prepare(other);
     ASSERT_TRUE(replaced) << replaced.error().message();
@@ -100,7 +102,7 @@ TEST(Prepare, OtherOptionsNeedReplace)
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
 }
 
-TEST(Prepare, ADamagedFolderIsNotTakenForDone)
+TEST(Prepare, ADamagedFolderIsNotUpToDate)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
@@ -114,23 +116,22 @@ TEST(Prepare, ADamagedFolderIsNotTakenForDone)
     EXPECT_TRUE(verify(folder / "data")->good());
 }
 
-TEST(Prepare, FailureAndInterruptionLeaveNothingHalf)
+TEST(Prepare, FailureAndInterruptionLeaveNothingIncomplete)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
     options.vocabulary = 60'000;
     EXPECT_THAT(prepare(options).error().message(),
-                HasSubstr("take more text or a smaller vocabulary"));
+                HasSubstr("use more text or a smaller vocabulary"));
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock"));
     ASSERT_TRUE(make_folder(folder / ".data.part"));
-    ASSERT_TRUE(
-        write_file(folder / ".data.part" / "train-00099.h5", "left by a process that was killed"));
+    ASSERT_TRUE(write_file(folder / ".data.part" / "train-00099.h5", "left by a killed process"));
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock", "data"));
     EXPECT_FALSE(fs::exists(folder / "data" / "train-00099.h5"));
 }
 
-TEST(Prepare, AFolderOfOtherThingsIsLeftAlone)
+TEST(Prepare, AFolderWithoutManifestIsNeverReplaced)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "data"));
@@ -141,7 +142,7 @@ TEST(Prepare, AFolderOfOtherThingsIsLeftAlone)
     EXPECT_TRUE(fs::exists(folder / "data" / "thesis.tex"));
 }
 
-TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
+TEST(Prepare, AFolderWithOtherFilesIsNeverReplaced)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "web"));
@@ -150,10 +151,10 @@ TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
     ASSERT_TRUE(write_file(folder / "web" / "precious.txt", "years of work"));
     auto options = golden_text(folder / "web");
     EXPECT_THAT(prepare(options).error().message(), testing::Not(HasSubstr("--replace")))
-        << "it does not invite to what it would refuse";
+        << "it must not suggest what it would refuse";
     options.replace = true;
     EXPECT_THAT(prepare(options).error().message(),
-                HasSubstr("manifest.json is not that of prepared text"));
+                HasSubstr("manifest.json is not one of prepared text"));
     EXPECT_TRUE(fs::exists(folder / "web" / "precious.txt"));
 
     ASSERT_TRUE(prepare(golden_text(folder / "data")));
@@ -161,28 +162,28 @@ TEST(Prepare, WhatItDidNotMakeItNeverReplaces)
     other.seed = 2;
     other.replace = true;
     ASSERT_TRUE(write_file(folder / "data" / "notes.txt", "about this text"));
-    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it holds \"notes.txt\" too"));
+    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it also holds \"notes.txt\""));
     EXPECT_TRUE(fs::exists(folder / "data" / "notes.txt"));
     fs::remove(folder / "data" / "notes.txt");
     fs::create_directory_symlink(folder / "web", folder / "data" / "train-99999.h5");
-    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it holds \"train-99999.h5\" too"));
+    EXPECT_THAT(prepare(other).error().message(), HasSubstr("it also holds \"train-99999.h5\""));
     fs::remove(folder / "data" / "train-99999.h5");
     EXPECT_TRUE(prepare(other));
 }
 
-TEST(Prepare, WhatLiesWhereItWorksIsRemovedOnlyIfItLeftItThere)
+TEST(Prepare, LeftoversAreRemovedOnlyIfNothingElseIsWithThem)
 {
     test::TemporaryFolder const folder;
     for (auto const* name : {".data.part", ".data.old"}) {
         ASSERT_TRUE(make_folder(folder / name));
-        ASSERT_TRUE(write_file(folder / name / ".train-00003.h5.99.0.tmp",
-                               "left by a process that was killed"));
+        ASSERT_TRUE(
+            write_file(folder / name / ".train-00003.h5.99.0.tmp", "left by a killed process"));
         ASSERT_TRUE(write_file(folder / name / "thesis.tex", "years of work"));
         auto const refused = prepare(golden_text(folder / "data"));
         ASSERT_FALSE(refused) << name;
         EXPECT_EQ(refused.error().code, ExitCode::cannot_create);
         EXPECT_THAT(refused.error().message(),
-                    HasSubstr("it holds \"thesis.tex\" too; move it away"));
+                    HasSubstr("it also holds \"thesis.tex\"; move it away"));
         EXPECT_TRUE(fs::exists(folder / name / "thesis.tex"));
         fs::remove(folder / name / "thesis.tex");
     }
@@ -200,7 +201,7 @@ TEST(Prepare, AFileIsNotReplacedByAFolder)
     EXPECT_TRUE(fs::is_regular_file(folder / "data"));
 }
 
-TEST(PutInPlace, WhenItFailsTheOldFolderIsBack)
+TEST(PutInPlace, AfterAFailureTheOldFolderIsBack)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(make_folder(folder / "data"));
@@ -211,7 +212,7 @@ TEST(PutInPlace, WhenItFailsTheOldFolderIsBack)
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre("data"));
 }
 
-TEST(Prepare, TwoAtOnceTheSecondIsToldToWait)
+TEST(Prepare, ASecondProcessFailsWhileTheFirstHoldsTheLock)
 {
     test::TemporaryFolder const folder;
     auto const lock = FileLock::take(folder / ".data.lock");
@@ -226,7 +227,7 @@ TEST(Verify, FindsEveryBadFileByName)
     fs::remove(folder / "data" / "heldout-00000.h5");
     auto const tokenizer = *read_file(folder / "data" / tokenizer_file);
     ASSERT_TRUE(write_file(folder / "data" / tokenizer_file, tokenizer + "\n"))
-        << "the same tokenizer in other bytes";
+        << "an equal tokenizer in different bytes";
     auto const found = verify(folder / "data");
     ASSERT_TRUE(found) << found.error().message();
     using testing::Field;
@@ -239,7 +240,7 @@ TEST(Verify, FindsEveryBadFileByName)
     EXPECT_EQ(found->bad[2].why, "No such file or directory");
 }
 
-TEST(Prepare, NothingNeedBeHeldOut)
+TEST(Prepare, TheHeldOutPartMayBeEmpty)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
@@ -256,7 +257,7 @@ TEST(Prepare, NothingNeedBeHeldOut)
                 16'839.0 / static_cast<double>(summary->train.tokens), 1e-12);
 }
 
-TEST(Prepare, AGivenTokenizerIsUsedAsItIs)
+TEST(Prepare, AGivenTokenizerIsUsedUnchanged)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-data as a person meets it: exit codes, messages, pipes, and a kill in the middle.
+// curtail-data on the command line: exit codes, messages, pipes, and kills.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
-#include "data/shards.hpp"
+#include "data/verify.hpp"
 #include "support/own_options.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
@@ -94,7 +94,7 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     auto const header = shell.run({"inspect", shard});
     EXPECT_EQ(header.code, 65);
     EXPECT_EQ(std::count(header.err.begin(), header.err.end(), '\n'), 1)
-        << "HDF5 has nothing to add at exit:\n"
+        << "HDF5 must not print at exit:\n"
         << header.err;
     ASSERT_TRUE(write_file(shard, "x"));
     auto const damaged = shell.run({"verify", shell.path("data")});
@@ -108,7 +108,7 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     EXPECT_EQ(shell.run({"inspect", shard}).code, 65);
 }
 
-TEST(CurtailData, PreparesWhatARunWants)
+TEST(CurtailData, PreparesTheDataOfARun)
 {
     Shell shell;
     std::string const inputs = test::source_path("inputs");
@@ -139,7 +139,7 @@ TEST(CurtailData, PreparesWhatARunWants)
     EXPECT_EQ(shell.run({"prepare", corpus, "--run", shell.path("none.json")}).code, 66);
 }
 
-TEST(CurtailData, TokensComeBackAsTextThroughPipes)
+TEST(CurtailData, EncodeAndDecodeWorkInPipes)
 {
     Shell shell;
     ASSERT_EQ(
@@ -155,7 +155,7 @@ TEST(CurtailData, TokensComeBackAsTextThroughPipes)
     EXPECT_EQ(shell.run({"encode", "--tokenizer", shell.path("t.tiktoken")}, "\xff").code, 65);
 }
 
-TEST(CurtailData, ATokenizerTakesThePlaceOfATokenizerOnly)
+TEST(CurtailData, ATokenizerReplacesOnlyATokenizer)
 {
     Shell shell;
     ASSERT_TRUE(write_file(shell.path("run.json"), "{}"));
@@ -172,7 +172,7 @@ TEST(CurtailData, ATokenizerTakesThePlaceOfATokenizerOnly)
                   0);
 }
 
-TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
+TEST(CurtailData, BadInputHasItsExitCodeAndAMessage)
 {
     Shell shell;
     auto const missing =
@@ -192,7 +192,7 @@ TEST(CurtailData, BadInputHasItsExitCodeAndALineThatSaysWhatToDo)
     EXPECT_EQ(shell.run({"verify", shell.path("data")}).code, 66);
 }
 
-TEST(CurtailData, KilledAnywhereItLeavesNothingHalfAndTheNextRunCompletes)
+TEST(CurtailData, AfterAKillNothingIsIncompleteAndTheNextRunSucceeds)
 {
     Shell shell;
     std::vector<std::string> const prepare{

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 ShardLabel const label{Part::train, {}, 1'000};
 
-TEST(Shards, AreCutAtTheirSizeThroughDocuments)
+TEST(Shards, HaveAFixedSizeAcrossDocuments)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 100, 30);
@@ -32,7 +32,7 @@ TEST(Shards, AreCutAtTheirSizeThroughDocuments)
     EXPECT_EQ(read_shard(folder.path(), manifest.train.shards[3], label)->tokens.size(), 10U);
 }
 
-TEST(Shards, TheManifestComesBackAsItWas)
+TEST(Shards, TheManifestRoundTrips)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 100, 30);
@@ -41,7 +41,7 @@ TEST(Shards, TheManifestComesBackAsItWas)
     EXPECT_EQ(*read, manifest);
 }
 
-TEST(Shards, AFlippedByteIsADigestThatDiffers)
+TEST(Shards, AFlippedByteChangesTheDigest)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 100, 30);
@@ -77,8 +77,8 @@ TEST(Shards, AFileThatContradictsItsManifestIsRefused)
     auto const why = [&](ShardEntry const& e, ShardLabel const& l) {
         return read_shard(folder.path(), e, l).error().message();
     };
-    EXPECT_THAT(why(entry, {Part::held_out, {}, 1'000}), HasSubstr("no part of heldout"));
-    EXPECT_THAT(why(entry, {Part::train, sha256("x"), 1'000}), HasSubstr("another tokenizer"));
+    EXPECT_THAT(why(entry, {Part::held_out, {}, 1'000}), HasSubstr("does not belong to heldout"));
+    EXPECT_THAT(why(entry, {Part::train, sha256("x"), 1'000}), HasSubstr("different tokenizer"));
     EXPECT_THAT(why(entry, {Part::train, {}, 3}), HasSubstr("outside the vocabulary"));
     auto wrong = entry;
     wrong.tokens = 4;
@@ -88,7 +88,7 @@ TEST(Shards, AFileThatContradictsItsManifestIsRefused)
     EXPECT_THAT(why(overlapping, label), HasSubstr("documents overlap"));
 }
 
-TEST(Shards, ADamagedManifestIsRefusedWithItsPlace)
+TEST(Shards, AnErrorNamesTheBadKeyOfAManifest)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 100, 30);
@@ -106,7 +106,7 @@ TEST(Shards, ADamagedManifestIsRefusedWithItsPlace)
     EXPECT_EQ(read_manifest(folder.path() / "none").error().code, ExitCode::no_input);
 }
 
-TEST(Stream, ReadsAcrossShardBordersAnywhere)
+TEST(Stream, ReadsAcrossShardBorders)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 2'345, 100);
@@ -125,7 +125,7 @@ TEST(Stream, ReadsAcrossShardBordersAnywhere)
     EXPECT_THROW((void)stream.read(2'344, beyond), std::out_of_range);
 }
 
-TEST(Stream, OnlyShardsThatAreWantedAreRead)
+TEST(Stream, ReadsOnlyTheShardsItNeeds)
 {
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 300, 100);
@@ -137,7 +137,7 @@ TEST(Stream, OnlyShardsThatAreWantedAreRead)
     EXPECT_EQ(stream.read(1, out).error().code, ExitCode::no_input);
 }
 
-TEST(Stream, EntropyOfEquallyFrequentTokensIsTheLogarithmOfTheirNumber)
+TEST(Stream, EntropyOfEquallyFrequentTokensIsTheLogOfTheirCount)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 5'000, 1'700);

@@ -6,6 +6,9 @@
 
 #include <random>
 
+#include "data/encoder.hpp"
+#include "data/tokenizer_training.hpp"
+
 namespace curtail::data {
 namespace {
 
@@ -32,7 +35,7 @@ Tokenizer small_tokenizer()
     return train_tokenizer(text, min_vocabulary + 30).value();
 }
 
-/// Merging as it is defined, without any table or heap.
+/// Merging by definition, without any table or heap.
 std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& tokenizer)
 {
     std::vector<std::string> parts;
@@ -55,7 +58,7 @@ std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& 
     }
 }
 
-TEST(Splitter, CutsWordsNumbersSignsAndSpace)
+TEST(Splitter, CutsWordsNumbersSignsAndSpaces)
 {
     using Pieces = std::vector<std::string>;
     EXPECT_EQ(pieces_of("Hello, it's 2026!\n\n  x"),
@@ -64,16 +67,16 @@ TEST(Splitter, CutsWordsNumbersSignsAndSpace)
     EXPECT_EQ(pieces_of("größer Ωμέγα"), (Pieces{"größer", " Ωμέγα"}));
 }
 
-TEST(Splitter, WhiteSpaceIsUnicodesOwn)
+TEST(Splitter, WhiteSpaceIsUnicodes)
 {
     EXPECT_EQ(pieces_of("\u3000\u00a0\u2003").size(), 1U) << "three kinds of space are one run";
     EXPECT_EQ(pieces_of("!\u180e!").size(), 1U)
-        << "U+180E is no white space, so the signs around it stay one piece";
+        << "U+180E is not white space, so it forms one piece with the signs around it";
     EXPECT_EQ(pieces_of("IT\u0027\u017f x").at(1), "'\u017f")
-        << "long s is an s to a pattern without case";
+        << "a case-insensitive pattern takes the long s for an s";
 }
 
-TEST(Splitter, LongRunsAreNoProblem)
+TEST(Splitter, LongRunsOfOneUnitWork)
 {
     for (auto const* unit : {" ", "\n", "x", "é", "1", "-", " \n", "a ", "\u3000"}) {
         auto const text = repeat(unit, 300'000);
@@ -83,7 +86,7 @@ TEST(Splitter, LongRunsAreNoProblem)
     }
 }
 
-TEST(Tokenizer, DecodesWhatItEncodedAndMergesAsDefined)
+TEST(Tokenizer, RoundTripsAndMergesByDefinition)
 {
     auto const tokenizer = small_tokenizer();
     Encoder encoder(tokenizer);
@@ -105,7 +108,7 @@ TEST(Tokenizer, DecodesWhatItEncodedAndMergesAsDefined)
     }
 }
 
-TEST(Tokenizer, LongPiecesMergeAsDefinedToo)
+TEST(Tokenizer, LongPiecesMergeByDefinition)
 {
     auto const tokenizer = small_tokenizer();
     Encoder encoder(tokenizer);
@@ -122,7 +125,7 @@ TEST(Tokenizer, LongPiecesMergeAsDefinedToo)
     }
 }
 
-TEST(Tokenizer, MegabytesWithoutASpaceTakeNoTime)
+TEST(Tokenizer, AMegabyteWithoutASpaceIsFast)
 {
     auto const tokenizer = small_tokenizer();
     auto const text = repeat("athe", 250'000);
@@ -140,7 +143,7 @@ TEST(Tokenizer, TiesGoToTheSmallestPair)
     EXPECT_EQ(*tokenizer.decode(std::span(&second, 1)), "zy") << "(122, 121) before (256, 97)";
 }
 
-TEST(Tokenizer, SpecialTokensStandAtTheEndAndAreNeverMadeFromText)
+TEST(Tokenizer, SpecialTokensComeLastAndTextNeverGivesThem)
 {
     auto const tokenizer = small_tokenizer();
     EXPECT_EQ(tokenizer.vocabulary(), min_vocabulary + 30);
@@ -150,10 +153,10 @@ TEST(Tokenizer, SpecialTokensStandAtTheEndAndAreNeverMadeFromText)
     EXPECT_THAT(tokens, testing::Each(testing::Lt(tokenizer.bos())));
     EXPECT_THAT(
         tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary())}).error().message(),
-        HasSubstr("has no such token"));
+        HasSubstr("the vocabulary does not have it"));
 }
 
-TEST(Tokenizer, RankFilesComeBackAsTheyWere)
+TEST(Tokenizer, RankFilesRoundTrip)
 {
     auto const tokenizer = small_tokenizer();
     auto const read = Tokenizer::parse(tokenizer.to_tiktoken(), "again");
@@ -163,9 +166,9 @@ TEST(Tokenizer, RankFilesComeBackAsTheyWere)
     EXPECT_EQ(read->vocabulary(), tokenizer.vocabulary());
 }
 
-TEST(Tokenizer, TwoWaysToTheSameBytesLeaveOneToken)
+TEST(Tokenizer, TwoChainsOfMergesToTheSameBytesLeaveOneToken)
 {
-    // Runs of one letter are where two chains of merges meet.
+    // Runs of one letter let two chains of merges reach the same bytes.
     for (std::size_t length = 3; length < 40; ++length) {
         std::vector<std::string> const text{repeat(repeat("a", length) + " ", 5) +
                                             repeat("a", 2 * length + 1)};
@@ -177,7 +180,7 @@ TEST(Tokenizer, TwoWaysToTheSameBytesLeaveOneToken)
     }
 }
 
-TEST(Tokenizer, MergesThatWouldBeTooLongAreNotChosen)
+TEST(Tokenizer, MergesOfTooManyBytesAreSkipped)
 {
     // A run of one letter doubles its token with each merge: the thirteenth would have 8192 bytes.
     std::vector<std::string> const text(3, repeat("a", 16'384) + " bcdefgh");
@@ -190,7 +193,7 @@ TEST(Tokenizer, MergesThatWouldBeTooLongAreNotChosen)
     EXPECT_EQ(longest, max_token_bytes);
 }
 
-TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
+TEST(Tokenizer, AnErrorNamesTheBadLineOfARankFile)
 {
     auto const good = small_tokenizer().to_tiktoken();
     auto const why = [](std::string const& text) {
@@ -207,7 +210,7 @@ TEST(Tokenizer, BadRankFilesAreRefusedWithTheirLine)
     EXPECT_THAT(why(""), HasSubstr("no token for byte 0"));
 }
 
-TEST(Tokenizer, DamagedRankFilesNeverCrashAndStayWholeOrAreRefused)
+TEST(Tokenizer, DamagedRankFilesWorkOrAreRefused)
 {
     auto const good = small_tokenizer().to_tiktoken();
     for (unsigned seed = 1; seed <= 500; ++seed) {
@@ -222,13 +225,13 @@ TEST(Tokenizer, DamagedRankFilesNeverCrashAndStayWholeOrAreRefused)
     }
 }
 
-TEST(Tokenizer, TextThatIsNotUtf8OrTooShortIsRefused)
+TEST(Tokenizer, InvalidOrTooShortTextIsRefused)
 {
     auto const tokenizer = small_tokenizer();
     EXPECT_THAT(Encoder(tokenizer).encode("ab\xff").error().message(),
                 HasSubstr("not UTF-8 at byte 2"));
     std::vector<std::string> const little{"abc"};
-    EXPECT_THAT(train_tokenizer(little, 300).error().message(), HasSubstr("gives only 267"));
+    EXPECT_THAT(train_tokenizer(little, 300).error().message(), HasSubstr("yields only 267"));
     EXPECT_EQ(train_tokenizer(little, 264).error().code, ExitCode::usage);
     EXPECT_EQ(train_tokenizer(little, 65'537).error().code, ExitCode::usage);
 }

@@ -13,7 +13,7 @@ namespace curtail::apps::data {
 [[nodiscard]] Command verify_command();
 
 /// Shows the stages of long work one after the other on a terminal.
-[[nodiscard]] curtail::data::StageReport progress_of_stages();
+[[nodiscard]] curtail::data::StageCallback progress_of_stages();
 /// Of a vocabulary of which nobody says more.
 constexpr std::int64_t default_vocabulary = 2048;
 /// Declares `--vocabulary`, shared by what trains a tokenizer. Without a default: absent means

@@ -48,7 +48,7 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
     options.replace = arguments.flag("replace");
     auto const prepared = curtail::data::prepare(options, progress_of_stages());
     if (!prepared) return tl::unexpected(prepared.error());
-    console.log.info(options.out.string() + (prepared->was_there
+    console.log.info(options.out.string() + (prepared->up_to_date
                                                  ? " already holds this text; nothing to do"
                                                  : " is ready"));
     return curtail::data::summarize(options.out).map([&](curtail::data::Summary const& summary) {
@@ -59,7 +59,7 @@ Result<void> prepare(Arguments const& arguments, Console const& console)
 
 }  // namespace
 
-curtail::data::StageReport progress_of_stages()
+curtail::data::StageCallback progress_of_stages()
 {
     struct Shown {
         std::string stage;

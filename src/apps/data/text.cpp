@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "data/encoder.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "core/files.hpp"
 #include "data/corpus.hpp"
+#include "data/tokenizer_training.hpp"
 
 namespace curtail::apps::data {
 namespace {

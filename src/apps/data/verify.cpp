@@ -3,7 +3,7 @@
 
 #include "commands.hpp"
 #include "core/text.hpp"
-#include "data/shards.hpp"
+#include "data/verify.hpp"
 
 namespace curtail::apps::data {
 namespace {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "data/tokenizer.hpp"
+
+namespace curtail::data {
+
+/// Turns text into tokens and caches the pieces that it meets. One per thread. The tokenizer must
+/// outlive it.
+class Encoder {
+  public:
+    explicit Encoder(Tokenizer const& tokenizer) : tokenizer_(tokenizer) {}
+    /// Appends the tokens of `text`. Fails with `data` if it is not UTF-8.
+    [[nodiscard]] Result<void> append(std::string_view text, std::vector<Token>& tokens);
+    [[nodiscard]] Result<std::vector<Token>> encode(std::string_view text);
+
+  private:
+    void append_piece(std::string_view piece, std::vector<Token>& tokens);
+    void merge(std::string_view piece, std::vector<Token>& tokens);
+
+    struct Hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+    Tokenizer const& tokenizer_;
+    Splitter splitter_;
+    std::unordered_map<std::string, std::vector<Token>, Hash, std::equal_to<>> cache_;
+    std::vector<Token> parts_;  ///< scratch space of merge()
+};
+
+}  // namespace curtail::data
