@@ -28,7 +28,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (arguments.integer("threads") < 1 || arguments.integer("threads") > 1024)
         return fail(ExitCode::usage, "--threads " + arguments.text("threads"), "must be 1 to 1024");
     apps::Progress progress("training", "");
-    train::SiteTraining const how{
+    train::TrainOptions const options{
         arguments.text("RUN"),
         *site,
         arguments.text("job"),
@@ -36,11 +36,13 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         static_cast<int>(arguments.integer("threads")),
         [&](train::StepMetrics const& made) { progress.show(figures_of(made)); }};
     if (!comm::started_by_launcher())
-        return train::train_site(how, *comm::single(), stop, console.log);
+        return train::train_site(options, *comm::single(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
     auto done = session->run(
-        [&](comm::Collectives& ranks) { return train::train_site(how, ranks, stop, console.log); },
+        [&](comm::Collectives& ranks) {
+            return train::train_site(options, ranks, stop, console.log);
+        },
         [&](Error const& error) { console.log.error(error.message()); });
     if (done || session->size() == 1) return done;
     return fail(done.error().code, "", "");  // the rank that failed has said why

@@ -5,17 +5,17 @@ namespace curtail::train {
 
 Result<void> agree(comm::Collectives& ranks, Result<void> const& mine)
 {
-    int const who = ranks.all_reduce_max(mine ? -1 : ranks.rank());
-    if (who < 0) return {};
+    int const failed = ranks.all_reduce_max(mine ? -1 : ranks.rank());
+    if (failed < 0) return {};
     int const code =
-        ranks.all_reduce_max(who == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
-    auto const words = [&](std::string Error::*part) {
-        return comm::broadcast_text(ranks, mine ? "" : mine.error().*part, who);
+        ranks.all_reduce_max(failed == ranks.rank() ? static_cast<int>(mine.error().code) : 0);
+    auto const broadcast = [&](std::string Error::*part) {
+        return comm::broadcast_text(ranks, mine ? "" : mine.error().*part, failed);
     };
-    auto what = words(&Error::what);
-    auto why = words(&Error::why);
-    auto remedy = words(&Error::remedy);
-    if (who != 0) what = "rank " + std::to_string(who) + ": " + what;
+    auto what = broadcast(&Error::what);
+    auto why = broadcast(&Error::why);
+    auto remedy = broadcast(&Error::remedy);
+    if (failed != 0) what = "rank " + std::to_string(failed) + ": " + what;
     return fail(static_cast<ExitCode>(code), std::move(what), std::move(why), std::move(remedy));
 }
 

@@ -5,8 +5,8 @@
 
 namespace curtail::train {
 
-/// Whether all ranks succeeded: if one failed, every rank gets the error of the highest rank that
-/// did. All ranks call it.
+/// Succeeds if all ranks did. Otherwise every rank gets the error of the highest rank that failed.
+/// All ranks must call it.
 [[nodiscard]] Result<void> agree(comm::Collectives& ranks, Result<void> const& mine);
 
 }  // namespace curtail::train

@@ -1,52 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "train/alone_training.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "core/clock.hpp"
-#include "train/run_training.hpp"
 
 namespace curtail::train {
+namespace {
 
-Result<void> train_alone(Crew& crew, LeaderContext const& context, std::int64_t stream_blocks)
-{
-    auto position = context.start;
-    auto const block_tokens = context.run.rounds.block_tokens;
-    auto const save = [&] {
-        return save_snapshot(context.snapshot, context.run.run, context.owner.value(), position,
-                             crew.engine().weights(), crew.engine().optimizer().state());
-    };
-    bool stop = false;
-    for (;;) {
-        auto const next = position.tokens.value / block_tokens;
-        bool const enough =
-            context.run.training.steps > 0 && position.steps >= context.run.training.steps;
-        if (stop || enough || next >= stream_blocks || crew.stop().raised()) break;
-        auto const blocks = rounds::Ranges::between(
-            next, std::min(next + crew.engine().blocks_per_step(), stream_blocks));
-        context.recorder.state(PowerState::training);
-        auto const made = crew.step(blocks, position.tokens);
+class AloneLoop {
+  public:
+    AloneLoop(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks)
+        : ranks_(ranks), context_(context), stream_blocks_(stream_blocks), position_(context.start)
+    {
+    }
+
+    Result<void> run()
+    {
+        while (auto const blocks = next_blocks())
+            if (auto made = train_step(*blocks); !made) return made;
+        context_.recorder.state(PowerState::draining);
+        return save();
+    }
+
+  private:
+    /// The blocks of the next step; empty at the end of the training.
+    [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
+    {
+        auto const steps = context_.run.training.steps;
+        auto const next = position_.tokens.value / context_.run.rounds.block_tokens;
+        bool const complete = (steps > 0 && position_.steps >= steps) || next >= stream_blocks_;
+        if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
+        return rounds::Ranges::between(
+            next, std::min(next + ranks_.engine().blocks_per_step(), stream_blocks_));
+    }
+
+    Result<void> train_step(rounds::Ranges const& blocks)
+    {
+        context_.recorder.state(PowerState::training);
+        auto const made = ranks_.step(blocks, position_.tokens);
         if (!made) {
-            if (auto saved = save(); !saved) context.log.warning(saved.error().message());
+            save_or_warn();
             return tl::unexpected(made.error());
         }
         auto const& outcome = *made;
-        stop = outcome.stop_seen;
-        ++position.steps;
-        context.recorder.step({SystemClock{}.now(), position.steps, 0, outcome.tokens,
-                               position.tokens, outcome.loss, outcome.lr_factor, outcome.duration});
-        position.tokens += outcome.tokens;
-        if (!std::isfinite(outcome.loss))
-            return fail(ExitCode::data, "cannot go on training",
-                        "the loss of step " + std::to_string(position.steps) + " is not finite",
-                        "lower optimizer.lr_scale, or look at this site's hardware; " +
-                            context.snapshot.string() +
-                            ", if there is one, is from before and stays");
-        auto const every = context.run.training.snapshot_every_steps;
-        if (every > 0 && position.steps % every == 0)
-            if (auto saved = save(); !saved) context.log.warning(saved.error().message());
+        stop_ = outcome.stop_seen;
+        ++position_.steps;
+        context_.recorder.step({SystemClock{}.now(), position_.steps, 0, outcome.tokens,
+                                position_.tokens, outcome.loss, outcome.lr_factor,
+                                outcome.duration});
+        position_.tokens += outcome.tokens;
+        if (!std::isfinite(outcome.loss)) return not_finite();
+        auto const every = context_.run.training.snapshot_every_steps;
+        if (every > 0 && position_.steps % every == 0) save_or_warn();
+        return {};
     }
-    context.recorder.state(PowerState::draining);
-    return save();
+
+    [[nodiscard]] Result<void> not_finite() const
+    {
+        return fail(ExitCode::data, "cannot continue training",
+                    "the loss of step " + std::to_string(position_.steps) + " is not finite",
+                    "lower optimizer.lr_scale or check this site's hardware (if " +
+                        context_.snapshot.string() + " exists, it is from before this step)");
+    }
+
+    Result<void> save()
+    {
+        return save_snapshot(context_.snapshot, context_.run.run, context_.owner.value(), position_,
+                             ranks_.engine().weights(), ranks_.engine().optimizer().state());
+    }
+    void save_or_warn()
+    {
+        if (auto saved = save(); !saved) context_.log.warning(saved.error().message());
+    }
+
+    SiteRanks& ranks_;
+    LeaderContext const& context_;
+    std::int64_t stream_blocks_;
+    Position position_;
+    bool stop_{false};  ///< a rank was asked to stop
+};
+
+}  // namespace
+
+Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks)
+{
+    return AloneLoop(ranks, context, stream_blocks).run();
 }
 
 }  // namespace curtail::train

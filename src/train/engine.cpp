@@ -12,7 +12,7 @@
 namespace curtail::train {
 namespace {
 
-std::vector<BlockIndex> listed(rounds::Ranges const& blocks)
+std::vector<BlockIndex> indices_of(rounds::Ranges const& blocks)
 {
     std::vector<BlockIndex> all;
     for (auto const& range : blocks.list())
@@ -43,10 +43,9 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     auto const started = std::chrono::steady_clock::now();
     auto const tokens = blocks.count() * run_.rounds.block_tokens;
     gpt_.zero_gradients();
-    auto const mine = accumulate(listed(blocks));
+    auto const mine = accumulate(indices_of(blocks));
     collectives_.all_reduce_sum(gpt_.gradients().values());
-    // Stop and failure travel with the loss: ranks agree on them once per step without a message of
-    // their own.
+    // Sum stop requests and failures along with the loss: no message of their own per step.
     std::array<double, 3> sums{mine ? mine->sum : 0, stop_here ? 1.0 : 0.0, mine ? 0.0 : 1.0};
     collectives_.all_reduce_sum(std::span<double>(sums));
     if (sums[2] > 0) {
@@ -65,7 +64,7 @@ Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)
 {
     auto const rows = static_cast<std::int64_t>(blocks.size()) * loader_.rows_per_block();
     double const scale = 1.0 / static_cast<double>(rows * run_.model.sequence);
-    // Uneven shares of the ranks are weighed right by `scale`.
+    // `scale` makes uneven shares of the ranks count correctly.
     auto const share = data::rows_of_rank(rows, collectives_.rank(), collectives_.size());
     model::LossSum sum;
     for (auto row = share.begin; row < share.end; row += run_.training.device_batch_rows) {

@@ -10,29 +10,30 @@
 
 namespace curtail::train {
 
-/// What one optimizer step was.
+/// The outcome of one optimizer step.
 struct StepOutcome {
-    double loss{};  ///< nats per token, mean over the whole batch; not finite: nothing was learned,
-                    ///< see Engine::step
+    double loss{};  ///< nats per token, mean over the whole batch; if not finite, nothing was
+                    ///< learned (see Engine::step)
     Tokens tokens{};
     FractionalSeconds duration{};
     double lr_factor{};
-    bool stop_seen{};  ///< some rank was asked to stop
+    bool stop_seen{};  ///< a rank was asked to stop
 };
 
-/// One rank's share of a site's training: model, inner optimizer, its rows of each global batch.
-/// All ranks hold the same weights and call the same functions in the same order.
+/// One rank's share of a site's training: model, inner optimizer, and its rows of each global
+/// batch. All ranks hold the same weights and call the same functions in the same order.
 class Engine {
   public:
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
            model::Parameters weights);
 
-    /// One step on all rows of `blocks` of the stream, at `progress` tokens of the schedules.
-    /// Gradients are those of the mean loss over the whole batch, whatever the number of ranks.
-    /// `stop_here`: this rank was asked to stop. If a rank cannot read its data, all ranks answer
-    /// that rank's error and no step was made. If the loss is not finite, no step was made either
-    /// and the optimizer begins anew, on all ranks; the weights are as they were, and since they
-    /// may be the cause, the caller must not go on from them.
+    /// Makes one step on all rows of `blocks`, with the schedules at `progress` tokens. Gradients
+    /// are those of the mean loss over the whole batch, for any number of ranks. `stop_here` says
+    /// that this rank was asked to stop.
+    ///
+    /// If a rank cannot read its data, all ranks return its error and make no step. If the loss is
+    /// not finite, all ranks leave the weights unchanged and reset the optimizer. The weights may
+    /// be the cause, so the caller must not continue from them.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
                                            bool stop_here);
 

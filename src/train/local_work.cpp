@@ -7,6 +7,22 @@
 #include <utility>
 
 namespace curtail::train {
+namespace {
+
+/// a - x; adds its sum of squares and number of non-finite values to `work`.
+std::vector<float> subtract(std::span<float const> a, std::span<float const> x, CutWork& work)
+{
+    std::vector<float> delta(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        float const d = a[i] - x[i];
+        delta[i] = d;
+        work.sumsq += static_cast<double>(d) * static_cast<double>(d);
+        if (!std::isfinite(d)) ++work.nonfinite;
+    }
+    return delta;
+}
+
+}  // namespace
 
 void LocalWork::begin(Values theta)
 {
@@ -46,46 +62,41 @@ void LocalWork::spoil(rounds::Ranges const& blocks)
 CutWork LocalWork::cut(Seq seq, std::span<float const> x)
 {
     if (!anchor_ || anchor_->size() != x.size())
-        throw std::logic_error("a cut without an anchor of the weights' size");
-    auto delta = std::make_shared<std::vector<float>>(x.size());
+        throw std::logic_error("no anchor, or anchor and weights differ in size");
     CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0,
                  std::exchange(spoiled_, false) ? 1 : 0};
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        float const d = (*anchor_)[i] - x[i];
-        (*delta)[i] = d;
-        work.sumsq += static_cast<double>(d) * static_cast<double>(d);
-        if (!std::isfinite(d)) ++work.nonfinite;
-    }
+    auto delta = subtract(*anchor_, x, work);
     if (work.nonfinite > 0) {
-        std::fill(delta->begin(), delta->end(), 0.0F);
+        std::fill(delta.begin(), delta.end(), 0.0F);
         work.sumsq = 0;
     } else {
         anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
     }
-    work.delta = std::move(delta);
+    work.delta = std::make_shared<std::vector<float> const>(std::move(delta));
     if (!undecided_.emplace(seq, work).second)
-        throw std::logic_error("the same cut was made twice");
+        throw std::logic_error("cut " + std::to_string(seq.value) + " was already made");
     return work;
 }
 
 Values LocalWork::adopt(Values theta, std::vector<Seq> const& dropped, std::span<float const> x)
 {
     if (!anchor_ || theta->size() != x.size() || anchor_->size() != x.size())
-        throw std::logic_error("adopted weights have another size");
+        throw std::logic_error("adopted model and weights differ in size");
     drop(dropped);
-    auto const before = std::exchange(anchor_, nullptr);
-    if (undecided_.empty()) {
-        anchor_ = std::move(theta);
-    } else {
-        auto anchor = std::make_shared<std::vector<float>>(*theta);
-        for (auto const& [seq, work] : undecided_)
-            for (std::size_t i = 0; i < anchor->size(); ++i) (*anchor)[i] -= (*work.delta)[i];
-        anchor_ = std::move(anchor);
-    }
+    auto const before = std::exchange(anchor_, without_undecided(std::move(theta)));
     if (since_.empty()) return anchor_;
     auto moved = std::make_shared<std::vector<float>>(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) (*moved)[i] = (*anchor_)[i] - ((*before)[i] - x[i]);
     return moved;
+}
+
+Values LocalWork::without_undecided(Values theta) const
+{
+    if (undecided_.empty()) return theta;
+    auto anchor = std::make_shared<std::vector<float>>(*theta);
+    for (auto const& [seq, work] : undecided_)
+        for (std::size_t i = 0; i < anchor->size(); ++i) (*anchor)[i] -= (*work.delta)[i];
+    return anchor;
 }
 
 void LocalWork::adopt_own(std::vector<Seq> const& dropped) { drop(dropped); }

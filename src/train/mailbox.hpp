@@ -9,7 +9,7 @@
 
 namespace curtail::train {
 
-/// Messages from one thread to another, in order. Taking answers null if there is none.
+/// Messages from one thread to another, in order.
 template <class Message>
 class Mailbox {
   public:
@@ -21,12 +21,13 @@ class Mailbox {
         }
         arrived_.notify_one();
     }
+    /// The next message; null if there is none.
     [[nodiscard]] std::unique_ptr<Message> try_take()
     {
         std::lock_guard const lock(mutex_);
         return pop();
     }
-    /// The next message; null if none came until `deadline`.
+    /// Waits for the next message; null if none arrived by `deadline`.
     template <class Clock, class Duration>
     [[nodiscard]] std::unique_ptr<Message> take_until(
         std::chrono::time_point<Clock, Duration> deadline)

@@ -7,11 +7,11 @@
 #include "rounds/messages.hpp"
 #include "train/local_work.hpp"
 
-/// What the background thread that speaks the round protocol and the leader's training loop say to
-/// each other.
+/// Messages between the background thread, which runs the round protocol, and the leader's training
+/// loop.
 namespace curtail::train {
 
-// ---- to the training loop; the first three are answered
+// ---- to the training loop, which answers the first three
 
 struct LoadWeights {
     rounds::Op op{};
@@ -22,7 +22,7 @@ struct MakeCut {
     rounds::Op op{};
     Seq seq;
 };
-struct TakeOver {
+struct AdoptModel {
     rounds::Op op{};
     Values theta;  ///< null: the trainer's own anchor is the new model
     std::vector<Seq> dropped;
@@ -30,25 +30,25 @@ struct TakeOver {
 };
 struct TrainBlocks {
     rounds::Ranges held;
-    Tokens before;  ///< progress of schedules behind the last cut
+    Tokens before;  ///< progress of the schedules at the last cut
 };
-struct ForgetWork {};
+struct DiscardWork {};
 struct Leave {
     ExitCode code{ExitCode::ok};
     std::optional<Error> error;
 };
-using Order = std::variant<LoadWeights, MakeCut, TakeOver, TrainBlocks, ForgetWork, Leave>;
+using Order = std::variant<LoadWeights, MakeCut, AdoptModel, TrainBlocks, DiscardWork, Leave>;
 
 // ---- from the training loop
 
-/// Answer to MakeCut.
+/// The answer to MakeCut.
 struct CutMade {
     rounds::Op op{};
     Seq seq;
     CutWork work;
     Values anchor;  ///< x at the cut
 };
-using Report =
+using LoopEvent =
     std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, CutMade, rounds::StopRequested>;
 
 }  // namespace curtail::train

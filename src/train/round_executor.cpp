@@ -18,6 +18,21 @@ bool all_finite(std::vector<float> const& values)
     return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
+/// The merge's weighted sum of deltas.
+std::vector<float> weighted_delta(rounds::Merge const& merge, std::vector<Values> const& deltas,
+                                  std::size_t size)
+{
+    std::vector<std::span<float const>> spans;
+    std::vector<float> scale;
+    spans.reserve(deltas.size());
+    scale.reserve(merge.include.size());
+    for (auto const& delta : deltas) spans.emplace_back(*delta);
+    for (auto const& included : merge.include) scale.push_back(included.scale);
+    std::vector<float> sum(size);
+    rounds::weighted_sum(spans, scale, sum);
+    return sum;
+}
+
 }  // namespace
 
 std::optional<rounds::Input> RoundExecutor::carry_out(rounds::Output const& output)
@@ -28,14 +43,14 @@ std::optional<rounds::Input> RoundExecutor::carry_out(rounds::Output const& outp
 template <class Answer>
 rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
 {
-    if (error.why != last_complaint_) parts_.log.warning(error.message() + "; will be tried again");
-    last_complaint_ = error.why;
+    if (error.why != last_reason_) parts_.log.warning(error.message() + "; retrying");
+    last_reason_ = error.why;
     return Answer{op, error.message(), error.code};
 }
 
-rounds::Input RoundExecutor::translate(Report report)
+rounds::Input RoundExecutor::translate(LoopEvent event)
 {
-    if (auto* made = std::get_if<CutMade>(&report)) {
+    if (auto* made = std::get_if<CutMade>(&event)) {
         deltas_[made->seq] = made->work.delta;
         anchor_ = made->anchor;
         return rounds::CutReady{made->op,
@@ -47,10 +62,10 @@ rounds::Input RoundExecutor::translate(Report report)
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {
             if constexpr (std::is_same_v<std::decay_t<Message>, CutMade>)
-                throw std::logic_error("unreachable");
+                throw std::logic_error("handled above");
             else return std::forward<Message>(message);
         },
-        std::move(report));
+        std::move(event));
 }
 
 Result<store::ObjectName> RoundExecutor::object(std::string const& name) const
@@ -63,7 +78,7 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Get const& get)
     auto const name = object(get.name);
     if (!name) return failed<rounds::Unknown>(get.op, name.error());
     auto content = parts_.store.get(*name, small_object_limit);
-    // Too long for a record, whatever it says: the protocol refuses it by its length.
+    // Too long for a record: return any text of that length, which the protocol refuses.
     if (!content && content.error().code == ExitCode::data)
         return rounds::Got{get.op, std::string(rounds::record_bytes_limit + 1, ' ')};
     if (!content) return failed<rounds::Unknown>(get.op, content.error());
@@ -76,18 +91,18 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Create const& create)
     auto const name = object(create.name);
     if (!name) return failed<rounds::Unknown>(create.op, name.error());
     auto const outcome = parts_.store.create(*name, store::bytes_of(create.bytes));
-    auto const unsure = [&](char const* why) {
+    auto const uncertain = [&](char const* why) {
         return failed<rounds::Unknown>(
             create.op,
             {ExitCode::temporary, "cannot tell whether " + create.name + " was created", why, {}});
     };
     if (!outcome) return failed<rounds::Unknown>(create.op, outcome.error());
-    if (*outcome == store::CreateOutcome::unknown) return unsure("the store's reply was lost");
+    if (*outcome == store::CreateOutcome::unknown) return uncertain("the store's reply was lost");
     if (*outcome == store::CreateOutcome::exists) return rounds::Exists{create.op};
     if (!create.want_time) return rounds::Created{create.op, std::nullopt};
     auto const info = parts_.store.stat(*name);
     if (!info) return failed<rounds::Unknown>(create.op, info.error());
-    if (!*info) return unsure("the object is gone again");
+    if (!*info) return uncertain("the object has disappeared");
     return rounds::Created{create.op, (*info)->modified};
 }
 
@@ -176,34 +191,33 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
     auto const model = fetch(merge.op, merge.model.parts.at(0));
     if (!model) return model.error();
     std::vector<float> theta(**model);
-    std::vector<std::span<float const>> spans;
-    std::vector<float> scale;
-    spans.reserve(deltas.size());
-    scale.reserve(merge.include.size());
-    for (auto const& delta : deltas) spans.emplace_back(*delta);
-    for (auto const& included : merge.include) scale.push_back(included.scale);
-    std::vector<float> g(theta.size());
-    rounds::weighted_sum(spans, scale, g);
+    auto g = weighted_delta(merge, deltas, theta.size());
     rounds::Merged merged{merge.op, {}, {}, {}};
-    if (merge.outer_step) {
-        std::vector<float> momentum(theta.size());
-        if (merge.outer) {
-            auto const stored = fetch(merge.op, merge.outer->parts.at(0));
-            if (!stored) return stored.error();
-            momentum = **stored;
-        }
-        rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta),
-                              static_cast<float>(merge.mu));
-        auto part = put(merge.momentum.at(0), momentum);
-        if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
-        merged.momentum.push_back(*part);
-    } else {
-        rounds::average_step(theta, g);
-    }
+    if (!merge.outer_step) rounds::average_step(theta, g);
+    else if (auto failure = outer_step(merge, theta, g, merged)) return failure;
     auto part = put(merge.weights.at(0), theta);
     if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
     merged.model.push_back(*part);
     return merged;
+}
+
+/// Updates theta with Nesterov momentum and stores the momentum. Returns a failure, if any.
+RoundExecutor::Answer RoundExecutor::outer_step(rounds::Merge const& merge,
+                                                std::vector<float>& theta, std::vector<float>& g,
+                                                rounds::Merged& merged)
+{
+    std::vector<float> momentum(theta.size());
+    if (merge.outer) {
+        auto const stored = fetch(merge.op, merge.outer->parts.at(0));
+        if (!stored) return stored.error();
+        momentum = **stored;
+    }
+    rounds::nesterov_step(theta, momentum, g, static_cast<float>(merge.eta),
+                          static_cast<float>(merge.mu));
+    auto part = put(merge.momentum.at(0), momentum);
+    if (!part) return failed<rounds::Unavailable>(merge.op, part.error());
+    merged.momentum.push_back(*part);
+    return std::nullopt;
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::LoadModel const& load)
@@ -230,7 +244,7 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Adopt const& adopt)
         theta = *fetched;
     }
     for (auto const seq : adopt.dropped) deltas_.erase(seq);
-    parts_.order(TakeOver{adopt.op, theta, adopt.dropped, adopt.model.round.value});
+    parts_.order(AdoptModel{adopt.op, theta, adopt.dropped, adopt.model.round.value});
     return std::nullopt;
 }
 
@@ -243,13 +257,13 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Train const& train)
 RoundExecutor::Answer RoundExecutor::act(rounds::Discard const&)
 {
     deltas_.clear();
-    parts_.order(ForgetWork{});
+    parts_.order(DiscardWork{});
     return std::nullopt;
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::Delete const& garbage)
 {
-    // Garbage that cannot be deleted now is only garbage for longer.
+    // Garbage that cannot be deleted now does no harm.
     if (auto const name = object(garbage.name))
         if (auto removed = parts_.store.remove(*name); !removed)
             parts_.log.debug(removed.error().message());

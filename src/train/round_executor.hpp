@@ -13,30 +13,30 @@
 
 namespace curtail::train {
 
-/// Carries out what the round protocol decides: small records and payloads to and from the store,
-/// merges, orders to the training loop. Runs in the leader's background thread.
+/// Carries out the outputs of the round protocol: reads and writes records and payloads, merges,
+/// sends orders to the training loop. Runs in the leader's background thread.
 class RoundExecutor {
   public:
     struct Parts {
         store::ObjectStore& store;
         payload::Layout layout;
         std::function<Values(std::int64_t seed)> initial_weights;
-        std::function<void(Order)> order;  ///< hands an order to the training loop
+        std::function<void(Order)> order;  ///< sends an order to the training loop
         Recorder& recorder;
         Log log;
     };
     explicit RoundExecutor(Parts parts) : parts_(std::move(parts)) {}
 
-    /// Does it; answers the input that it leads to, if that is known at once.
+    /// Carries out `output`. Returns the resulting input, if it is known at once.
     [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
-    /// What the training loop reports, as an input of the protocol. Keeps the delta and anchor of a
-    /// cut for storing.
-    [[nodiscard]] rounds::Input translate(Report report);
+    /// Turns an event of the training loop into an input of the protocol. Keeps delta and anchor of
+    /// a cut, to store them later.
+    [[nodiscard]] rounds::Input translate(LoopEvent event);
     [[nodiscard]] bool finished() const { return finished_; }
 
   private:
     using Answer = std::optional<rounds::Input>;
-    /// A payload, or why it could not be had.
+    /// A payload, or the input that says why it is unavailable.
     using Fetched = tl::expected<Values, rounds::Input>;
 
     Answer act(rounds::Get const& get);
@@ -54,8 +54,8 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
-    /// The answer to a question that the store did not carry out. Says why, once for each reason in
-    /// a row, whatever the object.
+    /// The answer for a failed operation of the store. Logs the reason unless the previous failure
+    /// had the same one.
     template <class Answer>
     rounds::Input failed(rounds::Op op, Error const& error);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
@@ -65,11 +65,13 @@ class RoundExecutor {
     tl::expected<Values, store::ReadFailure> read_payload(rounds::PartRef const& part);
     Fetched fetch(rounds::Op op, rounds::PartRef const& part);
     Answer gather_deltas(rounds::Merge const& merge, std::vector<Values>& deltas);
+    Answer outer_step(rounds::Merge const& merge, std::vector<float>& theta, std::vector<float>& g,
+                      rounds::Merged& merged);
 
     Parts parts_;
-    std::map<Seq, Values> deltas_;  ///< of cuts that are not decided yet
+    std::map<Seq, Values> deltas_;  ///< of undecided cuts
     Values anchor_;                 ///< x at the last cut
-    std::string last_complaint_;
+    std::string last_reason_;
     bool finished_{false};
 };
 

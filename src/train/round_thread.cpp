@@ -10,10 +10,10 @@ namespace curtail::train {
 namespace {
 
 RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& orders,
-                                 std::optional<Leave>& left)
+                                 std::optional<Leave>& posted)
 {
-    parts.order = [&orders, &left](Order order) {
-        if (auto const* leave = std::get_if<Leave>(&order)) left = *leave;
+    parts.order = [&orders, &posted](Order order) {
+        if (auto const* leave = std::get_if<Leave>(&order)) posted = *leave;
         orders.post(std::move(order));
     };
     return parts;
@@ -21,21 +21,21 @@ RoundExecutor::Parts with_orders(RoundExecutor::Parts parts, Mailbox<Order>& ord
 
 }  // namespace
 
-RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Patience patience)
+RoundThread::RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog watchdog)
     : recorder_(parts.recorder),
       site_(std::move(site)),
-      executor_(with_orders(std::move(parts), orders_, left_)),
+      executor_(with_orders(std::move(parts), orders_, leave_)),
       rate_(site_.rate()),
-      patience_(std::move(patience)),
+      watchdog_(std::move(watchdog)),
       thread_([this] { run(); })
 {
 }
 
-void RoundThread::post(Report report)
+void RoundThread::post(LoopEvent event)
 {
-    if (auto const* stepped = std::get_if<rounds::Stepped>(&report))
+    if (auto const* stepped = std::get_if<rounds::Stepped>(&event))
         longest_step_ = std::max(longest_step_.load(), std::chrono::ceil<Millis>(stepped->seconds));
-    reports_.post(std::move(report));
+    events_.post(std::move(event));
 }
 
 RoundThread::~RoundThread()
@@ -54,70 +54,76 @@ rounds::Site const& RoundThread::join()
 
 void RoundThread::feed(rounds::Input input)
 {
-    // The store answers at once, and an answer may lead to the next question: whatever the trainer
-    // says goes first, above all to stop.
+    // The store's answers may lead to an endless chain of questions, so events of the training loop
+    // go first, above all a stop request.
     std::deque<rounds::Input> inbox{std::move(input)};
     while (!inbox.empty() && !executor_.finished() && !abandoned_) {
         auto const next = std::move(inbox.front());
         inbox.pop_front();
         for (auto const& output : site_.on(mono_now(), next))
             if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
-        if (auto report = reports_.try_take())
-            inbox.push_front(executor_.translate(std::move(*report)));
+        if (auto event = events_.try_take())
+            inbox.push_front(executor_.translate(std::move(*event)));
     }
 }
 
 void RoundThread::run()
 {
-    // Nothing may wait for ever for an answer that nobody will give: whatever breaks here ends the
-    // process.
+    // The training loop must not wait forever for an order: any exception here ends the process.
     try {
         run_until_exit();
     } catch (std::exception const& broken) {
-        left_ = Leave{ExitCode::software,
-                      Error{ExitCode::software, "the round protocol broke off", broken.what(),
-                            "please report this with the site's log"}};
-        orders_.post(Leave(*left_));
+        leave_ = Leave{ExitCode::software,
+                       Error{ExitCode::software, "the round protocol failed", broken.what(),
+                             "please report this with the site's log"}};
+        orders_.post(Leave(*leave_));
     }
-    left_at_ = mono_now();
+    leave_time_ = mono_now();
     wait_until_left();
 }
 
-bool RoundThread::too_late()
+/// The protocol gets four fifths of the grace. The rest is for the step in progress and the
+/// snapshot.
+bool RoundThread::grace_is_over() const
 {
-    if (!patience_.too_late) return false;
-    auto const now = mono_now();
-    auto const asked = patience_.stop_asked();
-    // The protocol has four fifths of the grace; what is left goes to the step in progress and the
-    // snapshot.
-    bool const drained = asked && now >= *asked + patience_.grace * 9 / 10;
-    // Nobody waits for a site that leaves by itself: a step may be long and healthy.
-    bool const deserted =
-        left_at_ && now >= *left_at_ + std::max(patience_.grace, 4 * longest_step_.load());
-    if (!drained && !deserted) return false;
-    if (left_ && left_->error) patience_.too_late(*left_->error);
+    auto const requested = watchdog_.stop_requested_at();
+    return requested && mono_now() >= *requested + watchdog_.grace * 9 / 10;
+}
+
+/// No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.
+bool RoundThread::left_unanswered() const
+{
+    return leave_time_ &&
+           mono_now() >= *leave_time_ + std::max(watchdog_.grace, 4 * longest_step_.load());
+}
+
+/// Ends the process if the training loop is too late; returns true if it did.
+bool RoundThread::check_watchdog()
+{
+    if (!watchdog_.end_process || !(grace_is_over() || left_unanswered())) return false;
+    if (leave_ && leave_->error) watchdog_.end_process(*leave_->error);
     else
-        patience_.too_late({ExitCode::unavailable, "cannot leave in time",
-                            "the ranks have not come back from their step; one may hang",
-                            "another start goes on from the last commit"});
+        watchdog_.end_process({ExitCode::unavailable, "cannot leave in time",
+                               "the ranks have not returned from their step; one may hang",
+                               "start again to continue from the last commit"});
     return true;
 }
 
 void RoundThread::wait_until_left()
 {
-    constexpr Millis look{200};
-    while (!taken_.try_acquire_for(look))
-        if (abandoned_ || too_late()) return;
+    constexpr Millis interval{200};
+    while (!taken_.try_acquire_for(interval))
+        if (abandoned_ || check_watchdog()) return;
 }
 
 void RoundThread::run_until_exit()
 {
     feed(rounds::Tick{});
     while (!executor_.finished() && !abandoned_) {
-        if (too_late()) return;
+        if (check_watchdog()) return;
         auto const idle_until = mono_now() + Seconds{1};
-        auto report = reports_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
-        feed(report ? executor_.translate(std::move(*report)) : rounds::Input(rounds::Tick{}));
+        auto event = events_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
+        feed(event ? executor_.translate(std::move(*event)) : rounds::Input(rounds::Tick{}));
         rate_ = site_.rate();
         publish_status();
     }

@@ -13,59 +13,59 @@
 
 namespace curtail::train {
 
-/// The leader's background thread: drives one rounds::Site against the store while the training
-/// loop trains.
+/// The leader's background thread: runs the round protocol (rounds::Site) against the store while
+/// the training loop trains.
 class RoundThread {
   public:
-    /// How long the thread bears a training loop that does not come back, because another rank
-    /// hangs or a step does not end.
-    struct Patience {
-        std::function<std::optional<MonoTime>()>
-            stop_asked{};  ///< when this process was asked to leave, if it was; safe from any
-                           ///< thread
-        Millis grace{};    ///< a launcher's: after it there is no more to wait for
-        std::function<void(Error const&)>
-            too_late{};  ///< ends the process; empty: the thread waits for ever
+    /// Ends the process if the training loop does not return in time, because a rank hangs or a
+    /// step takes too long.
+    struct Watchdog {
+        /// When this process was asked to stop, if it was. Safe from any thread.
+        std::function<std::optional<MonoTime>()> stop_requested_at{};
+        Millis grace{};  ///< of the launcher, which then kills the job
+        /// Ends the process. If empty, the thread waits forever.
+        std::function<void(Error const&)> end_process{};
     };
-    /// `parts.order` is set here. Everything that `parts` refers to must outlive the thread.
-    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Patience patience);
+    /// Sets `parts.order`. Everything that `parts` refers to must outlive the thread.
+    RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog watchdog);
     ~RoundThread();
     RoundThread(RoundThread const&) = delete;
     RoundThread& operator=(RoundThread const&) = delete;
 
-    void post(Report report);
+    void post(LoopEvent event);
     [[nodiscard]] std::unique_ptr<Order> try_order() { return orders_.try_take(); }
     [[nodiscard]] std::unique_ptr<Order> order_until(MonoTime deadline)
     {
         return orders_.take_until(deadline);
     }
-    /// The protocol's measure of this site's speed, for the snapshot. Safe from any thread.
+    /// This site's speed as the protocol measured it, for the snapshot. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
-    /// Gives the protocol's last state. Call after Leave was taken, and soon: until then the thread
-    /// counts the time.
+    /// Returns the final state of the protocol. Call soon after taking Leave: the watchdog runs
+    /// until then.
     [[nodiscard]] rounds::Site const& join();
 
   private:
     void run();
     void run_until_exit();
     void wait_until_left();
-    [[nodiscard]] bool too_late();
+    [[nodiscard]] bool grace_is_over() const;
+    [[nodiscard]] bool left_unanswered() const;
+    [[nodiscard]] bool check_watchdog();
     void feed(rounds::Input input);
-
     void publish_status();
 
     Recorder& recorder_;
-    Mailbox<Report> reports_;
+    Mailbox<LoopEvent> events_;
     Mailbox<Order> orders_;
     rounds::Site site_;
     RoundExecutor executor_;
     std::atomic<rounds::Rate> rate_;
     std::atomic<bool> abandoned_{false};
-    Patience patience_;
+    Watchdog watchdog_;
     std::atomic<Millis> longest_step_{Millis{0}};
-    std::optional<Leave> left_;           ///< as it was posted
-    std::optional<MonoTime> left_at_;     ///< when
-    std::counting_semaphore<> taken_{0};  ///< the training loop has left
+    std::optional<Leave> leave_;          ///< the order to leave, once posted
+    std::optional<MonoTime> leave_time_;  ///< when the thread posted it
+    std::counting_semaphore<> taken_{0};  ///< released when the training loop has left
     std::thread thread_;
 };
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/crew.hpp"
+#include "train/site_ranks.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
 namespace curtail::train {
 
-void Crew::command(Command c)
+void SiteRanks::send(Command command)
 {
-    collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0);
+    collectives_.broadcast(std::as_writable_bytes(std::span(&command, 1)), 0);
 }
 
-Result<StepOutcome> Crew::step(rounds::Ranges const& blocks, Tokens progress)
+Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
 {
-    command({Act::step, static_cast<std::int64_t>(blocks.list().size()), progress.value});
-    return step_together(blocks.list(), progress);
+    send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress.value});
+    return step_on_all(blocks.list(), progress);
 }
 
-Result<StepOutcome> Crew::step_together(std::vector<rounds::BlockRange> ranges, Tokens progress)
+Result<StepOutcome> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress)
 {
     collectives_.broadcast(std::as_writable_bytes(std::span(ranges)), 0);
     rounds::Ranges blocks;
@@ -25,31 +25,30 @@ Result<StepOutcome> Crew::step_together(std::vector<rounds::BlockRange> ranges, 
     return engine_.step(blocks, progress, stop_.raised());
 }
 
-void Crew::share_weights(std::span<float const> values)
+void SiteRanks::broadcast_weights(std::span<float const> values)
 {
     auto const weights = engine_.weights().values();
-    if (values.size() != weights.size())
-        throw std::logic_error("weights of another size than the model");
+    if (values.size() != weights.size()) throw std::logic_error("weights and model differ in size");
     std::copy(values.begin(), values.end(), weights.begin());
-    command({Act::weights, 0, 0});
-    weights_together();
+    send({CommandType::weights, 0, 0});
+    copy_weights();
 }
 
-void Crew::weights_together()
+void SiteRanks::copy_weights()
 {
     collectives_.broadcast(std::as_writable_bytes(engine_.weights().values()), 0);
 }
 
-void Crew::share_optimizer(optim::OptimizerState const& state)
+void SiteRanks::broadcast_optimizer(optim::OptimizerState const& state)
 {
-    command({Act::optimizer, state.steps, 0});
-    optimizer_together(state);
+    send({CommandType::optimizer, state.steps, 0});
+    copy_optimizer(state);
 }
 
-void Crew::optimizer_together(optim::OptimizerState state)
+void SiteRanks::copy_optimizer(optim::OptimizerState state)
 {
-    // Followers bring buffers of the right names and shapes: those of their own state. By name all
-    // ranks have them in one order.
+    // Followers receive into buffers of their own state, which has the same names and shapes.
+    // Sorting by name gives all ranks the same order.
     std::sort(state.tensors.begin(), state.tensors.end(),
               [](auto const& a, auto const& b) { return a.name < b.name; });
     for (auto& named : state.tensors) {
@@ -61,49 +60,54 @@ void Crew::optimizer_together(optim::OptimizerState state)
         throw std::runtime_error(restored.error().message());
 }
 
-void Crew::reset_optimizer()
+void SiteRanks::reset_optimizer()
 {
-    command({Act::reset, 0, 0});
+    send({CommandType::reset, 0, 0});
     engine_.optimizer().reset();
 }
 
-void Crew::muster()
+void SiteRanks::barrier()
 {
-    command({Act::muster, 0, 0});
+    send({CommandType::barrier, 0, 0});
     collectives_.barrier();
 }
 
-void Crew::dismiss() { command({Act::dismiss, 0, 0}); }
+void SiteRanks::dismiss() { send({CommandType::dismiss, 0, 0}); }
 
-void Crew::follow()
+void SiteRanks::follow()
 {
-    for (;;) {
-        Command c{};
-        collectives_.broadcast(std::as_writable_bytes(std::span(&c, 1)), 0);
-        switch (c.act) {
-            case Act::step:  // a failure is the leader's to act on
-                (void)step_together(
-                    std::vector<rounds::BlockRange>(static_cast<std::size_t>(c.number)),
-                    Tokens{c.progress});
-                break;
-            case Act::weights:
-                weights_together();
-                break;
-            case Act::optimizer: {
-                auto state = engine_.optimizer().state();
-                state.steps = c.number;
-                optimizer_together(std::move(state));
-                break;
-            }
-            case Act::reset:
-                engine_.optimizer().reset();
-                break;
-            case Act::muster:
-                collectives_.barrier();
-                break;
-            case Act::dismiss:
-                return;
+    Command command{};
+    do {
+        collectives_.broadcast(std::as_writable_bytes(std::span(&command, 1)), 0);
+        carry_out(command);
+    } while (command.type != CommandType::dismiss);
+}
+
+void SiteRanks::carry_out(Command command)
+{
+    switch (command.type) {
+        case CommandType::step:  // the leader handles a failure
+            (void)step_on_all(
+                std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
+                Tokens{command.progress});
+            break;
+        case CommandType::weights:
+            copy_weights();
+            break;
+        case CommandType::optimizer: {
+            auto state = engine_.optimizer().state();
+            state.steps = command.number;
+            copy_optimizer(std::move(state));
+            break;
         }
+        case CommandType::reset:
+            engine_.optimizer().reset();
+            break;
+        case CommandType::barrier:
+            collectives_.barrier();
+            break;
+        case CommandType::dismiss:
+            break;
     }
 }
 

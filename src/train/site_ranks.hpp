@@ -5,41 +5,41 @@
 
 namespace curtail::train {
 
-/// The ranks of a site at work together: the leader (rank 0) decides, the others follow. Each call
-/// of the leader is one command that every follower carries out inside follow().
-class Crew {
+/// The ranks of a site. The leader (rank 0) decides, the others follow: each call of the leader is
+/// a command that every follower carries out inside follow().
+class SiteRanks {
   public:
-    Crew(Engine& engine, comm::Collectives& collectives, StopSignal const& stop)
+    SiteRanks(Engine& engine, comm::Collectives& collectives, StopSignal const& stop)
         : engine_(engine), collectives_(collectives), stop_(stop)
     {
     }
-    [[nodiscard]] bool leads() const { return collectives_.rank() == 0; }
+    [[nodiscard]] bool is_leader() const { return collectives_.rank() == 0; }
     [[nodiscard]] Engine& engine() { return engine_; }
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
-    // ---- leader
+    // ---- leader; each returns when all ranks are done
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
-    void share_weights(std::span<float const> values);  ///< become the weights of every rank
-    void share_optimizer(
-        optim::OptimizerState const& state);  ///< becomes the optimizer's state of every rank
-    void reset_optimizer();                   ///< to that of a new one, on every rank
-    void muster();                            ///< back when every rank has answered: none hangs
-    void dismiss();                           ///< ends follow() on every rank
+    void broadcast_weights(std::span<float const> values);
+    void broadcast_optimizer(optim::OptimizerState const& state);
+    void reset_optimizer();  ///< to the state of a new one
+    void barrier();          ///< blocks if a rank hangs
+    void dismiss();          ///< ends follow() on every follower
 
     // ---- followers
-    void follow();  ///< until dismissed
+    void follow();  ///< returns when dismissed
 
   private:
-    enum class Act : std::int64_t { step, weights, optimizer, reset, muster, dismiss };
+    enum class CommandType : std::int64_t { step, weights, optimizer, reset, barrier, dismiss };
     struct Command {
-        Act act;
+        CommandType type;
         std::int64_t number;    ///< ranges of a step, steps of an optimizer
         std::int64_t progress;  ///< tokens
     };
-    void command(Command c);
-    Result<StepOutcome> step_together(std::vector<rounds::BlockRange> ranges, Tokens progress);
-    void weights_together();
-    void optimizer_together(optim::OptimizerState state);
+    void send(Command command);
+    void carry_out(Command command);
+    Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
+    void copy_weights();
+    void copy_optimizer(optim::OptimizerState state);
 
     Engine& engine_;
     comm::Collectives& collectives_;

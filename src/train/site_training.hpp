@@ -12,8 +12,7 @@
 
 namespace curtail::train {
 
-/// What curtail-train was asked for.
-struct SiteTraining {
+struct TrainOptions {
     std::filesystem::path run;  ///< run file
     SiteId site;
     std::string job;        ///< id in the site's scheduler, for events
@@ -22,9 +21,9 @@ struct SiteTraining {
     StepWatcher watcher{};  ///< of the leader's steps
 };
 
-/// One rank of a site's job from start to end; all ranks call it. What fails while training is the
-/// leader's error alone; what fails before is everybody's.
-[[nodiscard]] Result<void> train_site(SiteTraining const& how, comm::Collectives& collectives,
+/// One rank of a site's job from start to end; all ranks call it. An error before training is
+/// returned on every rank, an error while training on the leader only.
+[[nodiscard]] Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
                                       StopSignal const& stop, Log const& log);
 
 }  // namespace curtail::train

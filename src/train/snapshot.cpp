@@ -31,64 +31,92 @@ Result<void> check_finite(std::string const& name, std::span<float const> values
     return fail(ExitCode::data, name, "it has values that are not finite");
 }
 
-Result<std::int64_t> integer(tensors::TensorReader const& reader, std::string const& key)
-{
-    auto const* found = reader.attributes().find(key);
-    if (found != nullptr && found->as_integer() != nullptr) return *found->as_integer();
-    return fail(ExitCode::data, "snapshot", "attribute " + key + " is missing");
-}
+class SnapshotReader {
+  public:
+    explicit SnapshotReader(tensors::TensorReader const& reader) : reader_(reader) {}
 
-Result<void> check_text(tensors::TensorReader const& reader, std::string const& key,
-                        std::string const& wanted)
-{
-    auto const* found = reader.attributes().find(key);
-    if (found != nullptr && found->as_text() != nullptr && *found->as_text() == wanted) return {};
-    return fail(ExitCode::data, "snapshot", "its " + key + " is not " + wanted);
-}
+    Result<Snapshot> read(RunId const& run, config::Model const& shape) const
+    {
+        Snapshot snapshot{{}, {}, model::Parameters(shape), {}};
+        return check_text("format", snapshot_format)
+            .and_then([&] { return check_text("run", run.value); })
+            .and_then([&] { return read_attributes(snapshot); })
+            .and_then([&] { return read_weights(snapshot.weights); })
+            .and_then([&] { return read_optimizer(snapshot.optimizer); })
+            .map([&] { return std::move(snapshot); });
+    }
 
-Result<void> read_tensor(tensors::TensorReader const& reader, std::string const& name,
-                         at::Tensor& into)
-{
-    auto const info = reader.info(name);
-    if (!info) return tl::unexpected(info.error());
-    if (info->shape != into.sizes().vec())
-        return fail(ExitCode::data, name, "it has another shape than this model's");
-    return reader.read_into(name, tensors::Dtype::float32, std::as_writable_bytes(space_of(into)))
-        .and_then([&] { return check_finite(name, values_of(into)); });
-}
+  private:
+    [[nodiscard]] std::string const* text(std::string const& key) const
+    {
+        auto const* found = reader_.attributes().find(key);
+        return found == nullptr ? nullptr : found->as_text();
+    }
+    [[nodiscard]] Result<void> check_text(std::string const& key, std::string const& expected) const
+    {
+        auto const* found = text(key);
+        if (found != nullptr && *found == expected) return {};
+        return fail(ExitCode::data, "snapshot", "its " + key + " is not " + expected);
+    }
+    [[nodiscard]] Result<void> read_integer(std::string const& key, std::int64_t& into) const
+    {
+        auto const* found = reader_.attributes().find(key);
+        if (found == nullptr || found->as_integer() == nullptr)
+            return fail(ExitCode::data, "snapshot", "attribute " + key + " is missing");
+        into = *found->as_integer();
+        return {};
+    }
+    [[nodiscard]] Result<void> read_attributes(Snapshot& snapshot) const
+    {
+        if (auto const* owner = text("owner")) snapshot.owner = *owner;
+        auto& position = snapshot.position;
+        return read_integer("tokens", position.tokens.value)
+            .and_then([&] { return read_integer("steps", position.steps); })
+            .and_then([&] { return read_integer("rate", position.rate); })
+            .and_then([&] { return read_integer("optimizer_steps", snapshot.optimizer.steps); });
+    }
+    [[nodiscard]] Result<void> read_tensor(std::string const& name, at::Tensor& into) const
+    {
+        auto const info = reader_.info(name);
+        if (!info) return tl::unexpected(info.error());
+        if (info->shape != into.sizes().vec())
+            return fail(ExitCode::data, name, "its shape differs from this model's");
+        return reader_
+            .read_into(name, tensors::Dtype::float32, std::as_writable_bytes(space_of(into)))
+            .and_then([&] { return check_finite(name, values_of(into)); });
+    }
+    [[nodiscard]] Result<void> read_weights(model::Parameters& weights) const
+    {
+        for (auto const& named : weights.named()) {
+            auto tensor = named.tensor;
+            if (auto read = read_tensor("weights/" + named.name, tensor); !read) return read;
+        }
+        return {};
+    }
+    [[nodiscard]] Result<void> read_optimizer(optim::OptimizerState& optimizer) const
+    {
+        for (auto const& info : reader_.list()) {
+            if (info.name.rfind(optimizer_prefix, 0) != 0) continue;
+            auto tensor = at::empty(info.shape, at::kFloat);
+            if (auto read = read_tensor(info.name, tensor); !read) return read;
+            optimizer.tensors.push_back({info.name.substr(optimizer_prefix.size()), tensor});
+        }
+        return {};
+    }
 
-Result<Snapshot> read_snapshot(tensors::TensorReader const& reader, RunId const& run,
-                               config::Model const& shape)
+    tensors::TensorReader const& reader_;
+};
+
+/// The optimizer's tensors, contiguous and checked.
+Result<std::vector<model::NamedTensor>> finite_tensors(optim::OptimizerState const& optimizer)
 {
-    for (auto const& [key, wanted] :
-         {std::pair<std::string, std::string>{"format", snapshot_format}, {"run", run.value}})
-        if (auto good = check_text(reader, key, wanted); !good) return tl::unexpected(good.error());
-    Snapshot snapshot{{}, {}, model::Parameters(shape), {}};
-    if (auto const* owner = reader.attributes().find("owner");
-        owner != nullptr && owner->as_text() != nullptr)
-        snapshot.owner = *owner->as_text();
-    for (auto const& [key, into] :
-         {std::pair<std::string, std::int64_t*>{"tokens", &snapshot.position.tokens.value},
-          {"steps", &snapshot.position.steps},
-          {"rate", &snapshot.position.rate},
-          {"optimizer_steps", &snapshot.optimizer.steps}}) {
-        auto const value = integer(reader, key);
-        if (!value) return tl::unexpected(value.error());
-        *into = *value;
+    std::vector<model::NamedTensor> tensors;
+    for (auto const& named : optimizer.tensors) {
+        tensors.push_back({named.name, named.tensor.contiguous()});
+        if (auto good = check_finite(named.name, values_of(tensors.back().tensor)); !good)
+            return tl::unexpected(good.error());
     }
-    for (auto const& named : snapshot.weights.named()) {
-        auto tensor = named.tensor;
-        if (auto read = read_tensor(reader, "weights/" + named.name, tensor); !read)
-            return tl::unexpected(read.error());
-    }
-    for (auto const& info : reader.list()) {
-        if (info.name.rfind(optimizer_prefix, 0) != 0) continue;
-        auto tensor = at::empty(info.shape, at::kFloat);
-        if (auto read = read_tensor(reader, info.name, tensor); !read)
-            return tl::unexpected(read.error());
-        snapshot.optimizer.tensors.push_back({info.name.substr(optimizer_prefix.size()), tensor});
-    }
-    return snapshot;
+    return tensors;
 }
 
 }  // namespace
@@ -97,10 +125,11 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
                            std::string const& owner, Position const& position,
                            model::Parameters const& weights, optim::OptimizerState const& optimizer)
 {
-    auto const refuse = [&](Error const& error) {
-        return tl::unexpected(error.within("cannot save snapshot " + path.string()));
-    };
-    if (auto good = check_finite("weights", weights.values()); !good) return refuse(good.error());
+    auto const state = check_finite("weights", weights.values()).and_then([&] {
+        return finite_tensors(optimizer);
+    });
+    if (!state)
+        return tl::unexpected(state.error().within("cannot save snapshot " + path.string()));
     tensors::TensorWriter writer;
     writer.attribute("format", snapshot_format);
     writer.attribute("run", run.value);
@@ -109,16 +138,10 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
     writer.attribute("steps", position.steps);
     writer.attribute("rate", position.rate);
     writer.attribute("optimizer_steps", optimizer.steps);
-    for (auto const& named : weights.named())
-        writer.add("weights/" + named.name, named.tensor.sizes().vec(), values_of(named.tensor));
-    std::vector<at::Tensor> kept;
-    for (auto const& named : optimizer.tensors) {
-        kept.push_back(named.tensor.contiguous());
-        if (auto good = check_finite(named.name, values_of(kept.back())); !good)
-            return refuse(good.error());
-        writer.add(std::string(optimizer_prefix) + named.name, named.tensor.sizes().vec(),
-                   values_of(kept.back()));
-    }
+    for (auto const& [name, tensor] : weights.named())
+        writer.add("weights/" + name, tensor.sizes().vec(), values_of(tensor));
+    for (auto const& [name, tensor] : *state)
+        writer.add(std::string(optimizer_prefix) + name, tensor.sizes().vec(), values_of(tensor));
     return writer.write(path);
 }
 
@@ -132,13 +155,13 @@ Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
         auto explained = error.within("cannot use snapshot " + path.string());
         explained.code = ExitCode::data;
         explained.remedy =
-            "remove it to go on without it (a run's weights and data are in its store; only the "
-            "optimizer's state is lost)";
+            "remove it to continue without it (the weights and data of a run are in its store; "
+            "only the optimizer state is lost)";
         return explained;
     };
     auto const reader = tensors::TensorReader::open(path);
     if (!reader) return tl::unexpected(explain(reader.error()));
-    auto snapshot = read_snapshot(*reader, run, shape);
+    auto snapshot = SnapshotReader(*reader).read(run, shape);
     if (!snapshot) return tl::unexpected(explain(snapshot.error()));
     return std::optional<Snapshot>(std::move(*snapshot));
 }

@@ -10,31 +10,29 @@
 
 namespace curtail::train {
 
-/// Where a site's own training stands. In a run only the optimizer's state and the rate are taken
-/// from it: the newest commit decides weights and data. Without a store all of it is.
+/// How far a site's own training is. A member of a run only uses the rate of it: the newest commit
+/// determines weights and data.
 struct Position {
-    Tokens tokens{};       ///< trained since the beginning
-    std::int64_t steps{};  ///< optimizer steps since the beginning
-    rounds::Rate rate{};   ///< measured, for the next life in a run
+    Tokens tokens{};       ///< trained in total
+    std::int64_t steps{};  ///< optimizer steps in total
+    rounds::Rate rate{};   ///< measured speed, for the next process of this site
 };
 
 struct Snapshot {
-    std::string owner;  ///< which training it is of (train/snapshot_owner.hpp); empty in one that
-                        ///< does not say
+    std::string owner;  ///< see train/snapshot_owner.hpp; empty if the file lacks it
     Position position;
     model::Parameters weights;
     optim::OptimizerState optimizer;
 };
 
-/// Replaces the snapshot as one act. Format: docs/formats-snapshot.md. Values that are not finite
-/// are refused (`data`), and the file of before stays.
+/// Replaces the snapshot atomically. Format: docs/formats-snapshot.md. Fails with `data` on
+/// non-finite values and then keeps the previous file.
 [[nodiscard]] Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
                                          std::string const& owner, Position const& position,
                                          model::Parameters const& weights,
                                          optim::OptimizerState const& optimizer);
-/// Nothing if there is none. `data` if it is damaged, of another run's name or model, or holds
-/// values that are not finite; the file is left as it is. Whether its owner is the right one is the
-/// caller's to judge.
+/// Empty if the file does not exist. Fails with `data` if it is damaged, belongs to another run or
+/// model, or has non-finite values; leaves the file in place. The caller must check the owner.
 [[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
                                                             RunId const& run,
                                                             config::Model const& shape);

@@ -11,27 +11,25 @@
 namespace curtail::train {
 namespace {
 
-// A handler has no argument of ours: what it notes must be reachable without one. Only StopSignal
-// touches it.
+// Global, because a signal handler takes no argument of ours. Only StopSignal uses it.
 constexpr std::int64_t never = -1;
-std::atomic<std::int64_t> stop_asked_ms{never};  ///< first signal, by the monotonic clock
+std::atomic<std::int64_t> stop_requested_ms{never};  ///< first signal, by the monotonic clock
 constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// Reading the monotonic clock is allowed in a handler: it is clock_gettime(), which never fails
-/// for it.
+/// clock_gettime(), which mono_now() calls, is async-signal-safe.
 extern "C" void raise_stop(int)
 {
     auto expected = never;
-    stop_asked_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(),
-                                          std::memory_order_relaxed);
+    stop_requested_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(),
+                                              std::memory_order_relaxed);
 }
 
 }  // namespace
 
 StopSignal::StopSignal()
 {
-    stop_asked_ms = never;
+    stop_requested_ms = never;
     sigset_t signals;
     sigemptyset(&signals);
     for (int const number : stop_signals) {
@@ -55,8 +53,8 @@ StopSignal::~StopSignal()
 
 std::optional<MonoTime> StopSignal::raised_at() const
 {
-    auto const asked = stop_asked_ms.load(std::memory_order_relaxed);
-    return asked == never ? std::nullopt : std::optional(MonoTime{Millis{asked}});
+    auto const requested = stop_requested_ms.load(std::memory_order_relaxed);
+    return requested == never ? std::nullopt : std::optional(MonoTime{Millis{requested}});
 }
 
 }  // namespace curtail::train

@@ -6,21 +6,20 @@
 
 namespace curtail::train {
 
-/// While it lives, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only raise a flag. Unblocks
-/// them first: the job script starts ranks with SIGUSR1 blocked, so that a drain that arrives while
-/// libraries load stays pending instead of killing the rank.
+/// During its lifetime, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only set a flag.
+/// Unblocks these signals once its handlers are installed: the job script starts ranks with SIGUSR1
+/// blocked, so that a drain during library loading stays pending and does not kill the rank.
 class StopSignal {
   public:
     StopSignal();
-    ~StopSignal();  ///< leaves the signals ignored: a drain that is repeated must not kill a rank
-                    ///< on its way out
+    /// Leaves the signals ignored: a repeated drain must not kill a rank that is about to exit.
+    ~StopSignal();
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;
 
-    /// True once a stop was asked for. Safe from any thread.
+    /// True after a stop request. Safe from any thread.
     [[nodiscard]] bool raised() const { return raised_at().has_value(); }
-    /// When: deadlines count from here, however long the step takes that is being made. Safe from
-    /// any thread.
+    /// The time of the first signal, from which deadlines count. Safe from any thread.
     [[nodiscard]] std::optional<MonoTime> raised_at() const;
 };
 

@@ -28,7 +28,7 @@ TEST(LocalWork, TrainsTheLowestFreeBlocksOnce)
     EXPECT_EQ(work.next_blocks(held, 100), (Ranges{{8, 12}}));
 }
 
-TEST(LocalWork, ACutIsWhatWasLearnedSinceTheLastOne)
+TEST(LocalWork, ACutHoldsTheWorkSinceTheLastOne)
 {
     LocalWork work;
     work.begin(values({1, 2}));
@@ -43,7 +43,7 @@ TEST(LocalWork, ACutIsWhatWasLearnedSinceTheLastOne)
     EXPECT_TRUE(second.ranges.empty());
 }
 
-TEST(LocalWork, NumbersThatAreNoneAreCounted)
+TEST(LocalWork, NonFiniteValuesAreCounted)
 {
     LocalWork work;
     work.begin(values({1, 2, 3}));
@@ -51,8 +51,8 @@ TEST(LocalWork, NumbersThatAreNoneAreCounted)
     auto const made = work.cut({1}, std::vector<float>{0, NAN, INFINITY});
     EXPECT_EQ(made.nonfinite, 2);
     EXPECT_EQ(made.ranges, (Ranges{{0, 1}}));
-    EXPECT_EQ(*made.delta, (std::vector<float>{0, 0, 0})) << "they must reach no later weights";
-    EXPECT_EQ(*work.anchor(), (std::vector<float>{1, 2, 3})) << "the last weights that were good";
+    EXPECT_EQ(*made.delta, (std::vector<float>{0, 0, 0})) << "later weights must not contain them";
+    EXPECT_EQ(*work.anchor(), (std::vector<float>{1, 2, 3})) << "the last good weights";
 }
 
 TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
@@ -62,7 +62,7 @@ TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
     Ranges const held{{0, 9}};
     work.stepped({{0, 2}});
     work.spoil({{2, 3}});
-    EXPECT_TRUE(work.next_blocks(held, 9).empty()) << "what is trained now would be refused too";
+    EXPECT_TRUE(work.next_blocks(held, 9).empty()) << "work done now would be refused too";
     auto const made = work.cut({1}, *work.anchor());
     EXPECT_EQ(made.nonfinite, 1);
     EXPECT_EQ(made.ranges, (Ranges{{0, 3}}));
@@ -71,7 +71,7 @@ TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
     EXPECT_EQ(work.cut({2}, std::vector<float>{2}).nonfinite, 0);
 }
 
-TEST(LocalWork, WithNothingUndecidedAndNoWorkTheNewModelIsTakenBitForBit)
+TEST(LocalWork, WithNothingUndecidedAndNoWorkItAdoptsTheNewModelBitForBit)
 {
     LocalWork work;
     work.begin(values({1, 2}));
@@ -81,7 +81,7 @@ TEST(LocalWork, WithNothingUndecidedAndNoWorkTheNewModelIsTakenBitForBit)
     EXPECT_EQ(work.adopt(theta, {{1}}, std::vector<float>{0.1F, 0.2F}), theta);
 }
 
-TEST(LocalWork, UndecidedAndNewWorkAreCarriedOnTopOfTheNewModel)
+TEST(LocalWork, UndecidedAndNewWorkAreAppliedToTheNewModel)
 {
     LocalWork work;
     work.begin(values({8}));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One value that is not finite, wherever it comes from, costs some work and nothing else.
+// A non-finite value, wherever it comes from, costs some work and nothing else.
 #include <gmock/gmock.h>
 
 #include "store/memory_store.hpp"
+#include "tensors/reader.hpp"
+#include "tensors/writer.hpp"
 #include "train/small_training.hpp"
 
 namespace curtail::train {
@@ -12,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-/// The parts of a site below train_site, so that a test can spoil them.
+/// The parts behind train_site, so that a test can spoil them.
 class SpoiledTraining : public test::SmallTraining {
   protected:
     void SetUp() override
@@ -27,20 +29,19 @@ class SpoiledTraining : public test::SmallTraining {
             data::Loader::create(std::move(*stream), run_.rounds.block_tokens, run_.model.sequence)
                 .value());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
-        crew_.emplace(*engine_, *ranks_, stop_);
+        site_ranks_.emplace(*engine_, *ranks_, stop_);
         recorder_.emplace(site_folder(), "A", "1", log());
     }
     [[nodiscard]] LeaderContext context(std::optional<std::string> owner)
     {
         return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(owner)};
     }
-    /// As a step with a bad gradient leaves it: the next step is made on good weights and spoils
-    /// them.
+    /// As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()
     {
         auto state = engine_->optimizer().state();
         for (auto& named : state.tensors) named.tensor = named.tensor.clone().fill_(nan);
-        crew_->share_optimizer(state);
+        site_ranks_->broadcast_optimizer(state);
     }
     [[nodiscard]] std::vector<bool> finite_losses() const
     {
@@ -54,20 +55,20 @@ class SpoiledTraining : public test::SmallTraining {
     StopSignal stop_;
     std::optional<data::Loader> loader_;
     std::optional<Engine> engine_;
-    std::optional<Crew> crew_;
+    std::optional<SiteRanks> site_ranks_;
     std::optional<Recorder> recorder_;
 };
 
-TEST_F(SpoiledTraining, WithoutAStoreItEndsAndTheSnapshotOfBeforeStays)
+TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)
 {
     configure(1, 2);
     begin();
     auto with = context("alone x");
-    ASSERT_TRUE(train_alone(*crew_, with, 40));
+    ASSERT_TRUE(train_alone(*site_ranks_, with, 40));
     auto const before = read_file(snapshot());
     engine_->weights().values().back() = nan;
     configure(1, 6);
-    auto const ended = train_alone(*crew_, context("alone x"), 40);
+    auto const ended = train_alone(*site_ranks_, context("alone x"), 40);
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ExitCode::data);
     EXPECT_THAT(ended.error().message(), HasSubstr("the loss of step 1 is not finite"));
@@ -75,43 +76,43 @@ TEST_F(SpoiledTraining, WithoutAStoreItEndsAndTheSnapshotOfBeforeStays)
     EXPECT_THAT(finite_losses(), testing::ElementsAre(true, true, false));
 }
 
-TEST_F(SpoiledTraining, WeightsThatTheLastStepSpoiledAreNotSaved)
+TEST_F(SpoiledTraining, WeightsSpoiledByTheLastStepAreNotSaved)
 {
     configure(1, 2);
     begin();
-    ASSERT_TRUE(train_alone(*crew_, context("alone x"), 40));
+    ASSERT_TRUE(train_alone(*site_ranks_, context("alone x"), 40));
     auto const before = read_file(snapshot());
     spoil_optimizer();
     configure(1, 1);
-    auto const ended = train_alone(*crew_, context("alone x"), 40);
+    auto const ended = train_alone(*site_ranks_, context("alone x"), 40);
     ASSERT_FALSE(ended);
     EXPECT_THAT(ended.error().message(), HasSubstr("it has values that are not finite"));
     EXPECT_EQ(read_file(snapshot()), before);
 }
 
-TEST_F(SpoiledTraining, AMemberOfARunLosesWorkAndOptimizerAndTrainsOn)
+TEST_F(SpoiledTraining, AMemberOfARunLosesWorkAndOptimizerAndContinues)
 {
     begin();
     spoil_optimizer();
     store::MemoryStore objects;
     auto const spec = config::make_run_spec(run_, data::manifest_digest(run_.data.folder).value(),
                                             loader_->blocks_per_epoch(), {"w"});
-    auto const complete = train_in_run(*crew_, context({}), spec, objects);
+    auto const complete = train_in_run(*site_ranks_, context({}), spec, objects);
     ASSERT_TRUE(complete) << complete.error().message();
-    EXPECT_TRUE(*complete) << "every block of the stream was trained at last";
+    EXPECT_TRUE(*complete) << "every block of the stream is trained in the end";
     auto const losses = finite_losses();
     EXPECT_TRUE(losses.front());
     EXPECT_TRUE(losses.back());
     EXPECT_LE(std::count(losses.begin(), losses.end(), false), 1);
     auto const kept = load_snapshot(snapshot(), run_.run, run_.model);
     ASSERT_TRUE(kept) << kept.error().message();
-    EXPECT_LT((*kept)->optimizer.steps, (*kept)->position.steps) << "it began anew";
+    EXPECT_LT((*kept)->optimizer.steps, (*kept)->position.steps) << "the optimizer was reset";
 }
 
-TEST_F(SpoiledTraining, ASnapshotWithSuchValuesIsRefusedByName)
+TEST_F(SpoiledTraining, ASnapshotWithNonFiniteValuesIsRefused)
 {
     configure(1, 1);
-    ASSERT_TRUE(train(true)) << said_;
+    ASSERT_TRUE(train(true)) << log_text_;
     auto const reader = tensors::TensorReader::open(snapshot());
     ASSERT_TRUE(reader);
     tensors::TensorWriter writer;

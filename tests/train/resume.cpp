@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a site takes from its folder when it starts, and what it leaves there.
+// What a site reads from its folder at start, and what it leaves there.
 #include <gmock/gmock.h>
 
 #include "store/faulty_store.hpp"
@@ -21,34 +21,34 @@ class Resume : public test::SmallTraining {
     }
 };
 
-TEST_F(Resume, AMemberGoesOnWithItsOptimizerAndItsMeasuredRate)
+TEST_F(Resume, AMemberResumesWithItsOptimizerAndMeasuredRate)
 {
     configure(1, 0, 1000);
-    ASSERT_TRUE(train_until(4)) << said_;
+    ASSERT_TRUE(train_until(4)) << log_text_;
     EXPECT_GT(kept().position.rate, 0);
     auto const first = kept().optimizer.steps;
     EXPECT_EQ(first, static_cast<std::int64_t>(metrics().size()));
-    ASSERT_TRUE(train_until(metrics().size() + 4)) << said_;
-    EXPECT_THAT(said_, HasSubstr("goes on from " + snapshot().string() + ", " +
-                                 std::to_string(first) + " steps"));
+    ASSERT_TRUE(train_until(metrics().size() + 4)) << log_text_;
+    EXPECT_THAT(log_text_, HasSubstr("resuming from " + snapshot().string() + ", " +
+                                     std::to_string(first) + " steps"));
     EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size()));
 }
 
-TEST_F(Resume, ARunThatWasBegunAnewTakesNoOptimizerOfTheOldOne)
+TEST_F(Resume, ANewInstanceOfARunIgnoresTheOldOptimizer)
 {
     configure(1, 0, 1000);
-    ASSERT_TRUE(train_until(4)) << said_;
+    ASSERT_TRUE(train_until(4)) << log_text_;
     fs::remove_all(folder_ / "store/runs");
     auto const before = metrics().size();
-    ASSERT_TRUE(train_until(before + 4)) << said_;
-    EXPECT_THAT(said_, HasSubstr("not of this beginning of the run; the optimizer begins anew"));
+    ASSERT_TRUE(train_until(before + 4)) << log_text_;
+    EXPECT_THAT(log_text_, HasSubstr("of an earlier instance of this run; optimizer reset"));
     EXPECT_EQ(kept().optimizer.steps, static_cast<std::int64_t>(metrics().size() - before));
 }
 
-TEST_F(Resume, ASpoiledReadOfTheFirstCommitIsNotTakenForAnotherRun)
+TEST_F(Resume, DamagedReadsOfTheFirstCommitDoNotChangeTheOwner)
 {
     configure(1, 0, 1000);
-    ASSERT_TRUE(train_until(4)) << said_;
+    ASSERT_TRUE(train_until(4)) << log_text_;
     auto const objects = store::open_store(run_.store).value();
     auto const owner = owner_in_store(*objects, run_.run).value();
     ASSERT_TRUE(owner);
@@ -60,34 +60,35 @@ TEST_F(Resume, ASpoiledReadOfTheFirstCommitIsNotTakenForAnotherRun)
     EXPECT_GT(faulty.injected(), 2);
 }
 
-TEST_F(Resume, WithoutAStoreItGoesOnOnlyInTheSameTraining)
+TEST_F(Resume, WithoutAStoreItResumesOnlyTheSameTraining)
 {
     configure(1, 2);
-    ASSERT_TRUE(train(true)) << said_;
+    ASSERT_TRUE(train(true)) << log_text_;
     auto const before = read_file(snapshot());
     configure(2, 4);
     auto const refused = train(true);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::data);
-    EXPECT_THAT(refused.error().message(), HasSubstr("with another seed"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("different data, seed"));
     EXPECT_EQ(read_file(snapshot()), before);
     configure(1, 4);
-    ASSERT_TRUE(train(true)) << said_;
+    ASSERT_TRUE(train(true)) << log_text_;
     EXPECT_EQ(kept().position.steps, 4);
 }
 
-TEST_F(Resume, ARunAndATrainingWithoutAStoreDoNotReplaceEachOthersSnapshot)
+TEST_F(Resume, RunAndStorelessTrainingKeepEachOthersSnapshot)
 {
     configure(1, 2, 1000);
-    ASSERT_TRUE(train(true)) << said_;
+    ASSERT_TRUE(train(true)) << log_text_;
     auto const in_run = train_until(metrics().size() + 4);
     ASSERT_FALSE(in_run);
-    EXPECT_THAT(in_run.error().message(), HasSubstr("it is of a training without a store"));
+    EXPECT_THAT(in_run.error().message(), HasSubstr("it belongs to a training without a store"));
     fs::remove_all(site_folder());
-    ASSERT_TRUE(train_until(2)) << said_;
+    ASSERT_TRUE(train_until(2)) << log_text_;
     auto const alone = train(true);
     ASSERT_FALSE(alone);
-    EXPECT_THAT(alone.error().message(), HasSubstr("it is not of a training without a store"));
+    EXPECT_THAT(alone.error().message(),
+                HasSubstr("it does not belong to a training without a store"));
 }
 
 TEST_F(Resume, TwoTrainersOfOneSiteDoNotShareItsFolder)
@@ -103,14 +104,14 @@ TEST_F(Resume, TwoTrainersOfOneSiteDoNotShareItsFolder)
     EXPECT_TRUE(metrics().empty());
 }
 
-TEST_F(Resume, WhatAKilledTrainerLeftHalfWrittenIsRemoved)
+TEST_F(Resume, HalfWrittenFilesOfAKilledTrainerAreRemoved)
 {
     configure(1, 1);
     ASSERT_TRUE(make_folder(site_folder()));
     for (auto const* name :
          {".snapshot.h5.4711.3.tmp", ".status.json.4711.9.tmp", ".notes.tmp", "snapshot.h5.tmp"})
         ASSERT_TRUE(write_file(site_folder() / name, "half"));
-    ASSERT_TRUE(train(true)) << said_;
+    ASSERT_TRUE(train(true)) << log_text_;
     std::vector<std::string> left;
     for (auto const& entry : fs::directory_iterator(site_folder()))
         left.push_back(entry.path().filename());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the protocol decides, carried out in a store: the arithmetic of merges on real payloads.
+// The arithmetic of merges on real payloads in a store.
 #include "train/round_executor.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ class Executor : public testing::Test {
         {objects, layout, {}, {}, recorder, Log([](Level, std::string_view) {})}};
 };
 
-TEST_F(Executor, ASecondOuterStepGoesOnWithTheMomentumOfTheFirst)
+TEST_F(Executor, ASecondOuterStepUsesTheMomentumOfTheFirst)
 {
     auto const theta = put("w0", "models/1/A.00000011.0-1/w0.h5", {16, 8});
     auto const first = outer_step(1, theta, std::nullopt, {4, -8});

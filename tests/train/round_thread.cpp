@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The background thread, its executor and the protocol against stores that fail, with a trainer
-// that only counts.
+// The background thread, its executor and the protocol against failing stores, with a trainer that
+// only counts.
 #include "train/round_thread.hpp"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr Seconds long_enough{40};
 
-/// The protocol's small run, fifty times as fast.
+/// The small run of the protocol's tests, fifty times faster.
 rounds::RunSpec fast_run(std::int64_t blocks)
 {
     auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
@@ -40,7 +40,7 @@ rounds::RunSpec fast_run(std::int64_t blocks)
     return run;
 }
 
-/// A store in which nothing new can be made from some moment on.
+/// A store that refuses all writes once `full` is set.
 class FullStore final : public store::ObjectStore {
   public:
     explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
@@ -83,21 +83,20 @@ class CountingSite {
   public:
     CountingSite(std::string const& name, rounds::RunSpec const& run, store::ObjectStore& objects)
         : recorder_(folder_.path(), name, "", {}),
-          thread_(
-              rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
-              {objects,
-               {run.run, {{"w", {4}}}},
-               [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
-               {},
-               recorder_,
-               Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; })},
-              {})
+          thread_(rounds::Site({{{name}, static_cast<std::uint32_t>(name[0])}, run, 0}),
+                  {objects,
+                   {run.run, {{"w", {4}}}},
+                   [](std::int64_t) { return std::make_shared<std::vector<float> const>(4, 0.0F); },
+                   {},
+                   recorder_,
+                   Log([this](Level, std::string_view line) { log_ += std::string(line) + "\n"; })},
+                  {})
     {
         trainer_ = std::jthread([this] { train(); });
     }
-    /// Asked to leave within `grace`.
+    /// Asks the site to leave within `grace`.
     void stop(Millis grace) { thread_.post(rounds::StopRequested{mono_now() + grace}); }
-    /// How it left; nothing if it did not in time.
+    /// How the site left; empty if it did not leave in time.
     std::optional<Leave> left()
     {
         if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
@@ -107,7 +106,7 @@ class CountingSite {
         return leave_;
     }
     void give_up() { abandoned_ = true; }
-    [[nodiscard]] std::string const& said() const { return said_; }
+    [[nodiscard]] std::string const& log() const { return log_; }
 
   private:
     void train()
@@ -119,7 +118,7 @@ class CountingSite {
                 done_ = true;
                 return;
             }
-            if (order) std::visit([this](auto const& what) { obey(what); }, *order);
+            if (order) std::visit([this](auto const& what) { carry_out(what); }, *order);
             else step();
         }
     }
@@ -131,35 +130,35 @@ class CountingSite {
         work_.stepped(blocks);
         thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
     }
-    void obey(LoadWeights const& load)
+    void carry_out(LoadWeights const& load)
     {
         work_.begin(load.theta);
         x_ = *load.theta;
         thread_.post(rounds::Loaded{load.op});
     }
-    void obey(MakeCut const& cut)
+    void carry_out(MakeCut const& cut)
     {
         held_.reset();
         auto made = work_.cut(cut.seq, x_);
         thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
     }
-    void obey(TakeOver const& adopt)
+    void carry_out(AdoptModel const& adopt)
     {
         if (adopt.theta) x_ = *work_.adopt(adopt.theta, adopt.dropped, x_);
         else work_.adopt_own(adopt.dropped);
         held_.reset();
         thread_.post(rounds::Adopted{adopt.op});
     }
-    void obey(TrainBlocks const& blocks) { held_ = blocks.held; }
-    void obey(ForgetWork const&)
+    void carry_out(TrainBlocks const& blocks) { held_ = blocks.held; }
+    void carry_out(DiscardWork const&)
     {
         held_.reset();
         work_.discard();
     }
-    void obey(Leave const&) {}
+    void carry_out(Leave const&) {}
 
     test::TemporaryFolder folder_;
-    std::string said_;  ///< by the background thread; read it after left()
+    std::string log_;  ///< by the background thread; read it after left()
     Recorder recorder_;
     RoundThread thread_;
     LocalWork work_;
@@ -171,7 +170,7 @@ class CountingSite {
     std::jthread trainer_;
 };
 
-TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
+TEST(RoundThread, WithAFullStoreItStillLeavesOnRequest)
 {
     store::MemoryStore objects;
     FullStore gate(objects);
@@ -189,7 +188,7 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
     };
     ASSERT_TRUE(curtail::test::eventually(leased, long_enough));
     gate.full = true;
-    // Until leases have run out and nobody can make another.
+    // Until the leases have expired and no site can create another.
     ASSERT_TRUE(curtail::test::eventually([&] { return gate.refused >= 12; }, long_enough));
     int const before = gate.refused;
     a.stop(Millis{400});
@@ -198,7 +197,7 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
     auto const left_b = b.left();
     a.give_up();
     b.give_up();
-    ASSERT_TRUE(left_a && left_b) << "deaf";
+    ASSERT_TRUE(left_a && left_b) << "a site did not leave";
     for (auto const& left : {*left_a, *left_b})
         EXPECT_TRUE(left.code == ExitCode::ok || left.code == ExitCode::unavailable);
     EXPECT_LT(gate.refused - before, 200);
@@ -208,11 +207,10 @@ TEST(RoundThread, InAFullStoreItStillHearsThatItIsToLeave)
             ++n;
         return n;
     };
-    EXPECT_LE(count(a.said()), 1) << "the same trouble is said once, whatever the object:\n"
-                                  << a.said();
+    EXPECT_LE(count(a.log()), 1) << "the same error is logged once for all objects:\n" << a.log();
 }
 
-TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
+TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
 {
     store::MemoryStore objects;
     FullStore gate(objects);
@@ -225,11 +223,11 @@ TEST(RoundThread, AStoreThatCannotBeWrittenEndsTheStartWithItsReason)
     EXPECT_THAT(left->error->message(), HasSubstr("No space left on device; free some space"));
 }
 
-/// A thread whose training loop does not come back from its step.
-class DeafLoop {
+/// A thread whose training loop never returns from its step.
+class HangingLoop {
   public:
-    explicit DeafLoop(std::function<std::optional<MonoTime>()> stop_asked, Millis grace,
-                      std::string_view run_json = {})
+    explicit HangingLoop(std::function<std::optional<MonoTime>()> stop_requested_at, Millis grace,
+                         std::string_view run_json = {})
         : begun_(run_json.empty() || objects_.create(*chain::object_name({"test"}, "run.json"),
                                                      std::as_bytes(std::span(run_json)))),
           thread_(rounds::Site({{{"A"}, 1}, fast_run(100), 0}),
@@ -239,7 +237,7 @@ class DeafLoop {
                    {},
                    recorder_,
                    {}},
-                  {std::move(stop_asked), grace,
+                  {std::move(stop_requested_at), grace,
                    [this](Error const& error) { ended_ = static_cast<int>(error.code); }})
     {
     }
@@ -251,53 +249,53 @@ class DeafLoop {
     Recorder recorder_{folder_.path(), "A", "", {}};
     store::MemoryStore objects_;
     std::atomic<int> ended_{0};
-    bool begun_;  ///< the store holds what the test wants
+    bool begun_;  ///< the store holds run_json
     RoundThread thread_;
 };
 
-TEST(RoundThread, AStepThatDoesNotEndIsNotWaitedForBeyondTheGraceOfTheSignal)
+TEST(RoundThread, AHangingStepEndsTheProcessAfterTheGrace)
 {
     auto const asked = mono_now();
-    DeafLoop deaf([&] { return asked; }, Millis{200});
-    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 69; }, long_enough));
+    HangingLoop hanging([&] { return asked; }, Millis{200});
+    EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
     EXPECT_GE(mono_now(), asked + Millis{180});
 }
 
-TEST(RoundThread, AnEndThatNobodyTakesIsNotWaitedForEither)
+TEST(RoundThread, AnUnansweredOrderToLeaveEndsTheProcess)
 {
-    DeafLoop deaf([] { return std::nullopt; }, Millis{200});
-    deaf.thread().post(rounds::StopRequested{mono_now()});
-    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 69; }, long_enough));
+    HangingLoop hanging([] { return std::nullopt; }, Millis{200});
+    hanging.thread().post(rounds::StopRequested{mono_now()});
+    EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
 }
 
-TEST(RoundThread, ALongStepIsWaitedForWhenNobodyAskedToLeave)
+TEST(RoundThread, WithoutASignalALongStepGetsMoreTime)
 {
-    auto const began = mono_now();
-    DeafLoop slow([] { return std::nullopt; }, Millis{100});
+    auto const start = mono_now();
+    HangingLoop slow([] { return std::nullopt; }, Millis{100});
     slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
     slow.thread().post(rounds::StopRequested{mono_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
-    EXPECT_GE(mono_now() - began, Millis{900});
+    EXPECT_GE(mono_now() - start, Millis{900});
 }
 
-TEST(RoundThread, WhatEndedTheProtocolIsSaidAlsoToALoopThatDoesNotListen)
+TEST(RoundThread, AnErrorOfTheProtocolEndsAHangingProcessToo)
 {
-    DeafLoop deaf([] { return std::nullopt; }, Millis{100}, "no record");
-    EXPECT_TRUE(curtail::test::eventually([&] { return deaf.ended() == 76; }, long_enough))
-        << deaf.ended();
+    HangingLoop hanging([] { return std::nullopt; }, Millis{100}, "no record");
+    EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 76; }, long_enough))
+        << hanging.ended();
 }
 
-TEST(RoundThread, ALoopThatLeavesIsNotEnded)
+TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
 {
-    DeafLoop heard([] { return std::nullopt; }, Seconds{30});
-    heard.thread().post(rounds::StopRequested{mono_now()});
-    auto const began = mono_now();
-    (void)heard.thread().join();
-    EXPECT_LT(mono_now() - began, Seconds{10}) << "nor waited for: leaving must be quick";
-    EXPECT_EQ(heard.ended(), 0);
+    HangingLoop leaving([] { return std::nullopt; }, Seconds{30});
+    leaving.thread().post(rounds::StopRequested{mono_now()});
+    auto const start = mono_now();
+    (void)leaving.thread().join();
+    EXPECT_LT(mono_now() - start, Seconds{10}) << "leaving must be quick";
+    EXPECT_EQ(leaving.ended(), 0);
 }
 
-TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
+TEST(RoundThread, WithAFaultyStoreNothingIsLostOrCountedTwice)
 {
     int injected = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -313,7 +311,7 @@ TEST(RoundThread, AFaultyStoreLosesNothingAndCountsNothingTwice)
         auto const left_b = b.left();
         a.give_up();
         b.give_up();
-        ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.said() << b.said();
+        ASSERT_TRUE(left_a && left_b) << "seed " << seed << "\n" << a.log() << b.log();
         for (auto const& left : {*left_a, *left_b})
             EXPECT_EQ(left.code, ExitCode::ok)
                 << "seed " << seed << (left.error ? "\n" + left.error->message() : "");

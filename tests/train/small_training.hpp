@@ -16,13 +16,14 @@
 #include "support/eventually.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
+#include "train/alone_training.hpp"
 #include "train/run_training.hpp"
 #include "train/site_training.hpp"
 #include "train/snapshot_owner.hpp"
 
 namespace curtail::train::test {
 
-/// A run of one small site in a folder of its own, with data of some fifty blocks.
+/// A run of one small site in its own folder, with data for about fifty blocks.
 class SmallTraining : public testing::Test {
   protected:
     void SetUp() override
@@ -38,24 +39,27 @@ class SmallTraining : public testing::Test {
         ASSERT_TRUE(
             write_file(folder_ / "model.json",
                        R"({"name": "small", "depth": 1, "sequence": 32, "vocabulary": 300})"));
-        ASSERT_TRUE(write_file(
-            folder_ / "site.json",
-            R"({"site": "A", "region": "A", "ranks": 1, "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
+        ASSERT_TRUE(write_file(folder_ / "site.json",
+                               R"({"site": "A", "region": "A", "ranks": 1,
+            "launcher": {"kind": "local", "script": "x.sh", "grace_s": 10}})"));
         configure(1, 0);
     }
 
-    /// Writes the run's file; `steps` are those without a store.
+    /// Writes the run file. `steps` limits a training without a store.
     void configure(int seed, int steps, int epochs = 1)
     {
         auto const text =
-            R"({"run": "small", "folder": "out", "store": "file:store", "model": "model.json", "seed": )" +
+            R"({"run": "small", "folder": "out", "store": "file:store",
+            "model": "model.json", "seed": )" +
             std::to_string(seed) + R"(, "data": {"folder": "data", "epochs": )" +
             std::to_string(epochs) +
             R"(}, "training": {"batch_tokens": 512, "device_batch_rows": 16, "steps": )" +
             std::to_string(steps) +
-            R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1}, "rounds": {"block_tokens": 128,
-        "grant_quantum_blocks": 4, "round_time_s": 0.2, "checkpoint_interval_s": 0.2, "poll_run_s": 0.02, "poll_run_lone_s": 0.02,
-        "poll_run_starved_s": 0.02, "poll_wait_s": 0.02, "gather_time_s": 0.2, "lease_s": 1, "first_base_wait_s": 0.2, "skew_s": 1},
+            R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1},
+        "rounds": {"block_tokens": 128, "grant_quantum_blocks": 4, "round_time_s": 0.2,
+        "checkpoint_interval_s": 0.2, "poll_run_s": 0.02, "poll_run_lone_s": 0.02,
+        "poll_run_starved_s": 0.02, "poll_wait_s": 0.02, "gather_time_s": 0.2, "lease_s": 1,
+        "first_base_wait_s": 0.2, "skew_s": 1},
         "sites": ["site.json"]})";
         ASSERT_TRUE(write_file(run_file(), text));
         auto const read = config::read_run(run_file());
@@ -63,15 +67,15 @@ class SmallTraining : public testing::Test {
         run_ = *read;
     }
 
-    /// As curtail-train does it, in one process.
+    /// Trains like curtail-train, in one process.
     Result<void> train(bool alone)
     {
         StopSignal const stop;
-        said_.clear();
+        log_text_.clear();
         auto const ranks = comm::single();
         return train_site({run_file(), {"A"}, "1", alone, 1}, *ranks, stop, log());
     }
-    /// The same in the run, told to leave when so many steps are in its metrics.
+    /// Trains in the run and requests a stop once `steps` steps are in its metrics.
     Result<void> train_until(std::size_t steps)
     {
         std::jthread const other([this, steps](std::stop_token const& given_up) {
@@ -85,7 +89,7 @@ class SmallTraining : public testing::Test {
 
     [[nodiscard]] Log log()
     {
-        return Log([this](Level, std::string_view line) { said_ += std::string(line) + "\n"; });
+        return Log([this](Level, std::string_view line) { log_text_ += std::string(line) + "\n"; });
     }
     [[nodiscard]] std::filesystem::path run_file() const { return folder_ / "run.json"; }
     [[nodiscard]] std::filesystem::path site_folder() const { return folder_ / "out/sites/A"; }
@@ -101,7 +105,7 @@ class SmallTraining : public testing::Test {
 
     curtail::test::TemporaryFolder folder_;
     config::Run run_;
-    std::string said_;
+    std::string log_text_;
 };
 
 }  // namespace curtail::train::test

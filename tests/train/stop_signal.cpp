@@ -10,22 +10,22 @@
 namespace curtail::train {
 namespace {
 
-TEST(StopSignal, SaysWhenTheFirstSignalCame)
+TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
 {
     StopSignal const stop;
     EXPECT_FALSE(stop.raised_at());
     auto const before = mono_now();
     ASSERT_EQ(raise(SIGUSR1), 0);
-    auto const asked = stop.raised_at();
-    ASSERT_TRUE(asked);
-    EXPECT_GE(*asked, before);
-    EXPECT_LE(*asked, mono_now());
-    ASSERT_TRUE(test::eventually([&] { return mono_now() > *asked; }, Seconds{5}));
+    auto const requested = stop.raised_at();
+    ASSERT_TRUE(requested);
+    EXPECT_GE(*requested, before);
+    EXPECT_LE(*requested, mono_now());
+    ASSERT_TRUE(test::eventually([&] { return mono_now() > *requested; }, Seconds{5}));
     ASSERT_EQ(raise(SIGTERM), 0);
-    EXPECT_EQ(stop.raised_at(), asked) << "a drain that is repeated gives no more time";
+    EXPECT_EQ(stop.raised_at(), requested) << "a repeated drain gives no more time";
 }
 
-TEST(StopSignal, BeginsAnewWithEachLife)
+TEST(StopSignal, IsClearInEachInstance)
 {
     {
         StopSignal const stop;

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/member_loop.hpp"
+
+#include <cmath>
+
+#include "core/clock.hpp"
+#include "train/snapshot_owner.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr Millis idle_wait{20};
+
+}  // namespace
+
+MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
+                       store::ObjectStore& store)
+    : ranks_(ranks),
+      context_(context),
+      thread_(thread),
+      store_(store),
+      position_(context.start),
+      owner_(context.owner)
+{
+}
+
+Leave MemberLoop::run()
+{
+    for (;;) {
+        forward_stop_request();
+        auto order = has_work() ? thread_.try_order() : thread_.order_until(mono_now() + idle_wait);
+        if (!order) {
+            // After a stop request no further step begins: the window is closed.
+            if (!stop_forwarded_) train_step();
+            continue;
+        }
+        if (auto* leave = std::get_if<Leave>(&*order))
+            return failure_ ? Leave{failure_->code, failure_} : std::move(*leave);
+        std::visit([this](auto const& what) { carry_out(what); }, *order);
+    }
+}
+
+void MemberLoop::save(rounds::Rate rate)
+{
+    if (steps_here_ == 0) return;
+    position_.rate = rate;
+    find_owner();
+    if (!owner_)
+        return context_.log.warning("snapshot not saved: cannot identify this run in the store");
+    auto const saved =
+        save_snapshot(context_.snapshot, context_.run.run, *owner_, position_,
+                      ranks_.engine().weights(), ranks_.engine().optimizer().state());
+    if (!saved) context_.log.warning(saved.error().message());
+}
+
+bool MemberLoop::has_work() const
+{
+    return !stop_forwarded_ && blocks_ && !work_.next_blocks(blocks_->held, 1).empty();
+}
+
+void MemberLoop::forward_stop_request()
+{
+    if (stop_forwarded_ || !(ranks_.stop().raised() || must_stop_)) return;
+    stop_forwarded_ = true;
+    if (!failure_) context_.recorder.event("stop-requested");
+    context_.recorder.state(PowerState::draining);
+    // The poller cancels the job `grace` after its signal. If another rank received the signal, it
+    // may be one step older than the present.
+    thread_.post(rounds::StopRequested{ranks_.stop().raised_at().value_or(mono_now()) +
+                                       context_.site.launcher.grace * 4 / 5});
+}
+
+void MemberLoop::train_step()
+{
+    if (!blocks_) return;
+    auto const blocks = work_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
+    if (blocks.empty()) return set_state(PowerState::idle);
+    set_state(PowerState::training);
+    Tokens const progress =
+        blocks_->before + Tokens{work_.blocks_since() * context_.run.rounds.block_tokens};
+    auto const made = ranks_.step(blocks, progress);
+    if (!made) return give_up(made.error());
+    must_stop_ |= made->stop_seen;
+    if (std::isfinite(made->loss)) work_.stepped(blocks);
+    else discard_spoiled_work(blocks);
+    thread_.post(rounds::Stepped{blocks, made->duration});
+    record(*made, progress);
+    auto const every = context_.run.training.snapshot_every_steps;
+    if (every > 0 && steps_here_ % every == 0) save(thread_.rate());
+}
+
+void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
+{
+    position_.tokens += outcome.tokens;
+    ++position_.steps;
+    ++steps_here_;
+    if (steps_here_ == 1) context_.recorder.event("first-step", {{"round", round_}});
+    context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress,
+                            outcome.loss, outcome.lr_factor, outcome.duration});
+}
+
+/// The weights may be the cause, so the last good ones replace them. The protocol learns of it with
+/// the next cut.
+void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
+{
+    context_.log.warning(
+        "the loss of a step is not finite: discarding the work since the last contribution and "
+        "resetting the optimizer");
+    work_.spoil(blocks);
+    ranks_.broadcast_weights(*work_.anchor());
+}
+
+/// Unreadable data ends the training. The site still contributes what it learned before.
+void MemberLoop::give_up(Error const& error)
+{
+    context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
+    failure_ = error;
+    must_stop_ = true;
+    blocks_.reset();
+}
+
+void MemberLoop::carry_out(LoadWeights const& load)
+{
+    // Now, because there is no time for it when the site leaves.
+    find_owner();
+    round_ = load.round;
+    work_.begin(load.theta);
+    ranks_.broadcast_weights(*load.theta);
+    thread_.post(rounds::Loaded{load.op});
+}
+
+void MemberLoop::carry_out(MakeCut const& cut)
+{
+    blocks_.reset();
+    set_state(PowerState::exchange);
+    auto made = work_.cut(cut.seq, ranks_.engine().weights().values());
+    if (made.nonfinite > 0) {
+        // The last step before the cut may have spoiled the weights: its loss was that of the
+        // weights before.
+        ranks_.reset_optimizer();
+        ranks_.broadcast_weights(*work_.anchor());
+    }
+    thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+}
+
+void MemberLoop::carry_out(AdoptModel const& adopt)
+{
+    round_ = adopt.round;
+    if (adopt.theta)
+        ranks_.broadcast_weights(
+            *work_.adopt(adopt.theta, adopt.dropped, ranks_.engine().weights().values()));
+    else work_.adopt_own(adopt.dropped);
+    // LocalWork no longer excludes the decided blocks, so the old holdings must not be trained
+    // again before the new ones are known.
+    blocks_.reset();
+    thread_.post(rounds::Adopted{adopt.op});
+}
+
+void MemberLoop::carry_out(TrainBlocks const& blocks)
+{
+    if (!failure_) blocks_ = blocks;
+}
+
+void MemberLoop::carry_out(DiscardWork const&)
+{
+    blocks_.reset();
+    work_.discard();
+    set_state(PowerState::idle);
+}
+
+/// After a stop request, a site that is not training is `draining`.
+void MemberLoop::set_state(PowerState state)
+{
+    bool const drains = stop_forwarded_ && state != PowerState::training;
+    context_.recorder.state(drains ? PowerState::draining : state);
+}
+
+void MemberLoop::find_owner()
+{
+    if (!owner_) owner_ = owner_in_store(store_, context_.run.run).value_or(std::nullopt);
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+
+#include "store/object_store.hpp"
+#include "train/leader_context.hpp"
+#include "train/local_work.hpp"
+#include "train/round_thread.hpp"
+#include "train/site_ranks.hpp"
+
+namespace curtail::train {
+
+/// The leader's training loop as a member of a run: carries out the orders of the round thread and
+/// trains the blocks that the site holds.
+class MemberLoop {
+  public:
+    MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
+               store::ObjectStore& store);
+
+    /// Trains until the protocol orders to leave. Returns that order, or the error that ended the
+    /// training.
+    [[nodiscard]] Leave run();
+    /// Saves the snapshot, if there were any steps. `rate` is the measured speed.
+    void save(rounds::Rate rate);
+
+  private:
+    [[nodiscard]] bool has_work() const;
+    void forward_stop_request();
+    void train_step();
+    void record(StepOutcome const& outcome, Tokens progress);
+    void discard_spoiled_work(rounds::Ranges const& blocks);
+    void give_up(Error const& error);
+
+    void carry_out(LoadWeights const& load);
+    void carry_out(MakeCut const& cut);
+    void carry_out(AdoptModel const& adopt);
+    void carry_out(TrainBlocks const& blocks);
+    void carry_out(DiscardWork const&);
+    void carry_out(Leave const&) {}
+
+    void set_state(PowerState state);
+    void find_owner();
+
+    SiteRanks& ranks_;
+    LeaderContext const& context_;
+    RoundThread& thread_;
+    store::ObjectStore& store_;
+    LocalWork work_;
+    std::optional<TrainBlocks> blocks_;
+    Position position_;
+    std::optional<std::string> owner_;
+    std::int64_t steps_here_{0};
+    std::int64_t round_{0};
+    std::optional<Error> failure_;
+    bool must_stop_{false};       ///< a rank was asked to stop, or the data is unreadable
+    bool stop_forwarded_{false};  ///< the protocol knows
+};
+
+}  // namespace curtail::train

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/resume.hpp"
+
+#include "train/snapshot_owner.hpp"
+
+namespace curtail::train {
+namespace {
+
+tl::unexpected<Error> refuse(LeaderContext const& context, std::string why, std::string remedy)
+{
+    return fail(ExitCode::data, "cannot use snapshot " + context.snapshot.string(), std::move(why),
+                std::move(remedy));
+}
+
+Result<void> take_over(SiteRanks& ranks, LeaderContext& context, Snapshot const& snapshot)
+{
+    // Test on this rank first: a state that does not fit must not be broadcast.
+    if (auto fits = ranks.engine().optimizer().restore(snapshot.optimizer); !fits)
+        return refuse(
+            context, fits.error().message(),
+            "remove it to continue without it (in a run, only the optimizer state is lost)");
+    context.start = snapshot.position;
+    ranks.broadcast_optimizer(snapshot.optimizer);
+    context.log.info("resuming from " + context.snapshot.string() + ", " +
+                     std::to_string(context.start.steps) + " steps");
+    return {};
+}
+
+Result<std::optional<Snapshot>> load(LeaderContext const& context)
+{
+    return load_snapshot(context.snapshot, context.run.run, context.run.model);
+}
+
+}  // namespace
+
+Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::ObjectStore& store)
+{
+    auto const snapshot = load(context);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (!*snapshot) return {};
+    if (is_alone((*snapshot)->owner))
+        return refuse(context, "it belongs to a training without a store and would be overwritten",
+                      "move it away, or name another folder in the run file");
+    auto owner = owner_in_store(store, context.run.run);
+    // The protocol handles a damaged record; it may never need this one.
+    if (!owner && owner.error().code != ExitCode::protocol) return tl::unexpected(owner.error());
+    context.owner = owner.value_or(std::nullopt);
+    if ((*snapshot)->owner == context.owner) return take_over(ranks, context, **snapshot);
+    context.log.warning("ignoring snapshot " + context.snapshot.string() +
+                        " of an earlier instance of this run; optimizer reset");
+    return {};
+}
+
+Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
+{
+    auto const snapshot = load(context);
+    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (!*snapshot) return {};
+    auto const& found = **snapshot;
+    if (found.owner != context.owner)
+        return refuse(context,
+                      is_alone(found.owner)
+                          ? "it belongs to a training with different data, seed, model, optimizer "
+                            "or batch"
+                          : "it does not belong to a training without a store",
+                      "move it away to start over, or name another folder in the run file");
+    if (auto taken = take_over(ranks, context, found); !taken) return taken;
+    ranks.broadcast_weights(found.weights.values());
+    return {};
+}
+
+}  // namespace curtail::train

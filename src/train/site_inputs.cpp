@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/site_inputs.hpp"
+
+#include <ATen/Version.h>
+
+#include "core/build_info.hpp"
+#include "core/text.hpp"
+
+namespace curtail::train {
+namespace {
+
+/// The loaded LibTorch must match the headers. Only at::show_config() tells its version.
+Result<void> check_torch()
+{
+    auto const expected = "TORCH_VERSION=" + build_info().torch;
+    auto const config = at::show_config();
+    if (config.find(expected) != std::string::npos) return {};
+    auto const at = config.find("TORCH_VERSION=");
+    auto const found = at == std::string::npos
+                           ? "an unknown version"
+                           : config.substr(at + 14, config.find_first_of(",\n", at) - at - 14);
+    return fail(ExitCode::unavailable, "cannot train with this LibTorch",
+                "it is " + printable(found) + ", this program was built with " + build_info().torch,
+                "run scripts/setup.sh and build again");
+}
+
+Result<config::Site> find_site(config::Run const& run, std::filesystem::path const& run_file,
+                               SiteId const& site)
+{
+    if (auto const* found = run.find_site(site)) return *found;
+    std::vector<std::string> names;
+    for (auto const& s : run.sites) names.push_back(s.site.value);
+    return fail(ExitCode::config, "no site " + printable(site.value) + " in " + run_file.string(),
+                suggest_name(site.value, names));
+}
+
+Result<data::Loader> open_loader(config::Run const& run)
+{
+    auto stream = data::TokenStream::open(run.data.folder, data::Part::train);
+    if (!stream) return tl::unexpected(stream.error());
+    auto const vocabulary = stream->manifest().vocabulary;
+    if (vocabulary > run.model.vocabulary)
+        return fail(ExitCode::config,
+                    "model of " + std::to_string(run.model.vocabulary) + " tokens",
+                    "the data's tokenizer has " + std::to_string(vocabulary),
+                    "use the vocabulary that `curtail-data prepare` was given");
+    return data::Loader::create(std::move(*stream), run.rounds.block_tokens, run.model.sequence);
+}
+
+}  // namespace
+
+Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId const& site)
+{
+    if (auto good = check_torch(); !good) return tl::unexpected(good.error());
+    auto run = config::read_run(run_file);
+    if (!run) return tl::unexpected(run.error());
+    auto found = find_site(*run, run_file, site);
+    if (!found) return tl::unexpected(found.error());
+    auto loader = open_loader(*run);
+    if (!loader) return tl::unexpected(loader.error());
+    auto const manifest = data::manifest_digest(run->data.folder);
+    if (!manifest) return tl::unexpected(manifest.error());
+    return SiteInputs{std::move(*run), std::move(*found), std::move(*loader), *manifest};
+}
+
+}  // namespace curtail::train
