@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 bool is_own_name(std::string const& name)
 {
     static std::regex const known(
-        R"((\.?)(manifest\.json|tokenizer\.tiktoken|(train|heldout)-[0-9]{5,}\.h5)(\.[0-9]+\.[0-9]+\.tmp)?)");
+        R"((\.?)(manifest\.json|tokenizer\.tiktoken|(train|heldout)-[0-9]{5,}\.h5))"
+        R"((\.[0-9]+\.[0-9]+\.tmp)?)");
     std::smatch parts;
     return std::regex_match(name, parts, known) &&
            (parts[1].length() > 0) == (parts[4].length() > 0);

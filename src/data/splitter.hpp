@@ -8,7 +8,8 @@ namespace curtail::data {
 /// nanochat's split pattern: GPT-4's, with digits in groups of at most two. It is part of a
 /// tokenizer's definition, since merges never cross the border of a piece.
 inline constexpr std::string_view split_pattern =
-    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
+    R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}|)"
+    R"( ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
 /// The pattern's name in files.
 inline constexpr std::string_view split_pattern_id = "nanochat-gpt4-digits2";
 

@@ -114,11 +114,11 @@ TEST(CurtailData, PreparesTheDataOfARun)
     std::string const inputs = test::source_path("inputs");
     ASSERT_TRUE(
         write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
-    ASSERT_TRUE(write_file(
-        shell.path("r.json"),
-        R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store", "model": "m.json", "data": {"folder": "d"},
+    ASSERT_TRUE(write_file(shell.path("r.json"),
+                           R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store",
+        "model": "m.json", "data": {"folder": "d"},
         "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
-            inputs + R"(/sites/spp_tx.json"]})"));
+                               inputs + R"(/sites/spp_tx.json"]})"));
     auto const run = shell.path("r.json");
     auto const prepare = shell.run({"prepare", corpus, "--run", run, "--json"});
     ASSERT_EQ(prepare.code, 0) << prepare.err;

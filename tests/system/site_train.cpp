@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that takes its time to
-// load.
+// slurm/site_train.sh as Slurm runs it, with a stand-in for curtail-train that loads slowly.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +22,8 @@ using testing::HasSubstr;
 std::string const script = test::source_path("slurm/site_train.sh");
 std::string const demo = test::source_path("inputs/runs/demo.json");
 
-/// Says `loading`, loads for a while, and only then can listen, as a program with large libraries
-/// does.
+/// Prints `loading`, sleeps, and only then installs its handler, like a program with large
+/// libraries.
 char const* const slow_trainer = R"(#!/usr/bin/env python3
 import os, signal, sys, time
 def stop(*_):
@@ -65,7 +64,7 @@ class SiteTrain : public testing::Test {
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
     }
-    /// From here on a program that says how it was called stands for mpirun.
+    /// Replaces mpirun by a program that prints its arguments.
     void replace_mpirun() const
     {
         ASSERT_TRUE(make_folder(folder_ / "module"));
@@ -79,7 +78,7 @@ class SiteTrain : public testing::Test {
     test::TemporaryFolder folder_;
 };
 
-TEST_F(SiteTrain, DrainThatComesWhileRanksStillLoadReachesEachOnce)
+TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
 {
     setenv("SLURM_CLUSTER_NAME", "nem_sa", 1);  // as Slurm writes it
     setenv("SLURM_JOB_ID", "77", 1);
@@ -93,14 +92,14 @@ TEST_F(SiteTrain, DrainThatComesWhileRanksStillLoadReachesEachOnce)
     unsetenv("SLURM_JOB_ID");
 }
 
-TEST_F(SiteTrain, DrainAtAnyEarlierMomentEndsItToo)
+TEST_F(SiteTrain, AnEarlierDrainEndsTheJobToo)
 {
     for (int wait = 0; wait <= 120; wait += 15) {
         test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
         (void)job.wait(milliseconds(wait));
         job.kill(SIGUSR1);
-        // A signal may meet a process that just becomes another one; the poller repeats it, and so
-        // does this test.
+        // A signal may get lost while a process executes another program. The poller repeats it,
+        // and so does this test.
         bool const ended = test::eventually(
             [&] {
                 if (job.wait(milliseconds(1500))) return true;
@@ -112,7 +111,7 @@ TEST_F(SiteTrain, DrainAtAnyEarlierMomentEndsItToo)
     }
 }
 
-TEST_F(SiteTrain, RanksAreThoseOfTheJob)
+TEST_F(SiteTrain, TheJobDeterminesTheNumberOfRanks)
 {
     setenv("SLURM_NTASKS", "1", 1);
     test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
@@ -123,7 +122,7 @@ TEST_F(SiteTrain, RanksAreThoseOfTheJob)
     unsetenv("SLURM_NTASKS");
 }
 
-TEST_F(SiteTrain, RanksThatShareACpuAreSaid)
+TEST_F(SiteTrain, WarnsIfRanksShareACpu)
 {
     replace_mpirun();
     setenv("SLURM_CPUS_ON_NODE", "2", 1);
@@ -141,7 +140,7 @@ TEST_F(SiteTrain, RanksThatShareACpuAreSaid)
     unsetenv("SLURM_CPUS_ON_NODE");
 }
 
-TEST_F(SiteTrain, ThreadsAreTheCpusOfATaskUnlessSaid)
+TEST_F(SiteTrain, ThreadsDefaultToTheCpusOfATask)
 {
     replace_mpirun();
     setenv("SLURM_CPUS_PER_TASK", "8", 1);
@@ -153,7 +152,7 @@ TEST_F(SiteTrain, ThreadsAreTheCpusOfATaskUnlessSaid)
     for (auto const* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"}) unsetenv(name);
 }
 
-TEST_F(SiteTrain, TmpdirOfAnotherMachineIsNotUsed)
+TEST_F(SiteTrain, IgnoresTheTmpdirOfAnotherMachine)
 {
     replace_mpirun();
     auto const run_with = [&](std::filesystem::path const& temporary) {
@@ -163,14 +162,14 @@ TEST_F(SiteTrain, TmpdirOfAnotherMachineIsNotUsed)
     };
     EXPECT_EQ(run_with(folder_.path()), 0);
     EXPECT_THAT(log(), HasSubstr("; TMPDIR " + folder_.path().string() + "\n"));
-    EXPECT_EQ(run_with(folder_ / "gone"), 0);
-    EXPECT_THAT(log(), HasSubstr("gone is not a writable folder on"));
+    EXPECT_EQ(run_with(folder_ / "missing"), 0);
+    EXPECT_THAT(log(), HasSubstr("missing is not a writable folder on"));
     EXPECT_THAT(log(), HasSubstr("; TMPDIR not set\n"));
 }
 
 TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
 {
-    // As an environment module would: a function that is not written for `set -eu`.
+    // Like an environment module: code that is not written for `set -eu`.
     auto const prologue = folder_ / "prologue.sh";
     ASSERT_TRUE(write_file(prologue, "false\n: $NOT_SET\nPATH=" + (folder_ / "module").string() +
                                          ":$PATH\nexport MODULE_SAYS=hello\n"));
@@ -189,7 +188,7 @@ TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
     unsetenv("CURTAIL_PROLOGUE");
 }
 
-TEST_F(SiteTrain, WrongUseIsAClearError)
+TEST_F(SiteTrain, UsageErrorsAreClear)
 {
     EXPECT_EQ(run({}), 64);
     EXPECT_EQ(run({"--help"}), 0);
@@ -202,7 +201,7 @@ TEST_F(SiteTrain, WrongUseIsAClearError)
     EXPECT_THAT(log(), HasSubstr("which site?"));
     EXPECT_EQ(run({demo, "SPP_TEXAS"}), 64);
     EXPECT_THAT(log(), HasSubstr("no site \"SPP_TEXAS\" in run demo"));
-    // Slurm runs a copy of the script, from which no build can be found.
+    // Slurm runs a copy of the script, which cannot find the build.
     std::filesystem::remove(folder_ / "bin/curtail-train");
     std::filesystem::copy_file(script, folder_ / "slurm_script");
     setenv("SLURM_SUBMIT_DIR", "/", 1);

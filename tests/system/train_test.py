@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""curtail-train under mpirun: without a store, alone in a run, two sites side by side."""
+"""curtail-train under mpirun: without a store, as a lone member of a run, and as two sites."""
 import json
 import os
 import pty
@@ -10,31 +10,35 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import SOURCE, SmallRun, descendants, execute, expect, is_rank, kill, main, program, wait_for
+from harness import (SOURCE, SmallRun, descendants, execute, expect, is_rank, kill, main, program,
+                     wait_for)
 
 
 def rank_of(pid):
-    words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return int(next(w for w in words if w.startswith(b"OMPI_COMM_WORLD_RANK=")).split(b"=")[1])
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    own = next(v for v in variables if v.startswith(b"OMPI_COMM_WORLD_RANK="))
+    return int(own.split(b"=")[1])
 
 
 def losses(run, site="A"):
     return [m["loss"] for m in run.metrics(site)]
 
 
-def ranks_give_the_same_losses():
+def any_number_of_ranks_gives_the_same_losses():
     curves = {}
     for ranks in (1, 2, 4):
         with SmallRun(training={"steps": 20}) as run:
             run.train("A", "--alone", ranks=ranks)
             curves[ranks] = losses(run)
-    expect(all(len(c) == 20 for c in curves.values()), f"20 steps each, found {[len(c) for c in curves.values()]}")
+    lengths = [len(c) for c in curves.values()]
+    expect(lengths == [20, 20, 20], f"expected 20 steps each, found {lengths}")
     worst = max(abs(a - b) for n in (2, 4) for a, b in zip(curves[1], curves[n]))
     expect(worst <= 1e-4, f"losses differ by {worst}")
-    expect(curves[1][-1] < curves[1][0] - 0.1, f"nothing was learned: {curves[1][0]} to {curves[1][-1]}")
+    first, last = curves[1][0], curves[1][-1]
+    expect(last < first - 0.1, f"the model did not learn: {first} to {last}")
 
 
-def resumed_run_continues_to_the_bit():
+def resumed_run_continues_bit_exactly():
     with SmallRun(training={"steps": 20}) as whole:
         whole.train("A", "--alone")
         expected = losses(whole)
@@ -44,45 +48,54 @@ def resumed_run_continues_to_the_bit():
         run.save()
         run.train("A", "--alone")
         found = losses(run)
-    expect(found == expected, f"losses differ after the resume: {found[8:11]} against {expected[8:11]}")
+    expect(found == expected,
+           f"losses differ after the resume: {found[8:11]} instead of {expected[8:11]}")
 
 
 def lone_site_commits_and_leaves_in_time():
     with SmallRun() as run:
         job = run.start_training("A")
         wait_for(lambda: len(run.commits()) >= 5, "five commits")
-        asked = time.monotonic()
+        requested = time.monotonic()
         job.send_signal(signal.SIGUSR1)
         expect(job.wait(20) == 0, f"exit code {job.returncode}")
-        took = time.monotonic() - asked
+        took = time.monotonic() - requested
         expect(took < 2, f"from SIGUSR1 to exit {took:.2f} s")
         tip = run.commits()[-1]
-        # It has left by its commit, or by a header that the next member decides if there was nothing left to commit.
+        # It left by its own commit or, with nothing to commit, by a header for the next member.
         headers = [json.loads(p.read_text()) for p in run.store.glob("contrib/*/*.json")]
-        expect(tip["members"] == [] or any(h["leaving"] for h in headers), "the leaver neither left nor said so")
+        expect(tip["members"] == [] or any(h["leaving"] for h in headers),
+               "the site is still a member and did not announce that it leaves")
         trained = sum(m["tokens"] for m in run.metrics("A"))
         pending = sum(h["tokens"] for h in headers)
-        expect(tip["totals"]["tokens"] + pending == trained, f"committed {tip['totals']['tokens']} and pending {pending} tokens, trained {trained}")
+        committed = tip["totals"]["tokens"]
+        expect(committed + pending == trained,
+               f"committed {committed} and pending {pending} tokens, trained {trained}")
         run.verify()
+
+
+def is_merge_of_two_sites(commit):
+    included = [d for d in commit["decided"] if d["outcome"] == "included" and d["tokens"] > 0]
+    return len({d["member"].split(".")[0] for d in included}) == 2
 
 
 def two_sites_merge():
     with SmallRun() as run:
         jobs = [run.start_training(site) for site in ("A", "B")]
-        both = lambda: [c for c in run.commits() if len({d["member"].split(".")[0] for d in c["decided"] if d["outcome"] == "included" and d["tokens"] > 0}) == 2]
-        wait_for(lambda: len(both()) >= 4, "four commits merged from two sites", timeout=60)
+        wait_for(lambda: sum(map(is_merge_of_two_sites, run.commits())) >= 4,
+                 "four commits merged from two sites", timeout=60)
         for job in jobs:
             job.send_signal(signal.SIGUSR1)
-        expect([job.wait(20) for job in jobs] == [0, 0], "both leave with 0")
-        # The last contributions stay pending until the next start folds them.
+        expect([job.wait(20) for job in jobs] == [0, 0], "both must exit with 0")
+        # The last contributions stay pending until the next start includes them.
         job = run.start_training("A")
         before = len(run.commits())
         wait_for(lambda: len(run.commits()) > before + 2, "the next start")
         job.send_signal(signal.SIGUSR1)
-        expect(job.wait(20) == 0, "leaves with 0")
-        tip = run.commits()[-1]
+        expect(job.wait(20) == 0, "must exit with 0")
+        committed = run.commits()[-1]["totals"]["tokens"]
         trained = sum(m["tokens"] for site in ("A", "B") for m in run.metrics(site))
-        expect(tip["totals"]["tokens"] == trained, f"committed {tip['totals']['tokens']} tokens, trained {trained}")
+        expect(committed == trained, f"committed {committed} tokens, trained {trained}")
         run.verify()
 
 
@@ -91,9 +104,9 @@ def complete_stream_ends_the_run():
         run.train("A")
         tip = run.commits()[-1]
         expect(tip["complete"], "the last commit is not complete")
-        expect((run.out / "complete.json").exists(), "no complete.json")
+        expect((run.out / "complete.json").exists(), "complete.json is missing")
         run.train("A")
-        expect(len(run.commits()) == tip["number"], "a complete run grew")
+        expect(len(run.commits()) == tip["number"], "a complete run got another commit")
         run.verify()
 
 
@@ -106,7 +119,7 @@ def another_configuration_is_refused():
         expect("seed" in done.stderr, done.stderr)
 
 
-def damaged_inputs_are_named():
+def errors_name_damaged_inputs():
     with SmallRun(training={"steps": 4}) as run:
         run.train("A", "--alone")
         snapshot = run.out / "sites/A/snapshot.h5"
@@ -114,7 +127,7 @@ def damaged_inputs_are_named():
         snapshot.write_bytes(whole[: len(whole) // 2])
         done = run.train("A", "--alone", code=65)
         expect("snapshot" in done.stderr, done.stderr)
-        expect(snapshot.stat().st_size == len(whole) // 2, "the damaged snapshot was touched")
+        expect(snapshot.stat().st_size == len(whole) // 2, "the damaged snapshot was changed")
         snapshot.write_bytes(whole)
         shard = sorted((run.folder / "data").glob("train-*.h5"))[0]
         bytes_ = shard.read_bytes()
@@ -125,45 +138,50 @@ def damaged_inputs_are_named():
         expect(shard.name in done.stderr, done.stderr)
 
 
-def store_that_is_not_mounted_is_refused():
+def unmounted_store_is_refused():
     with SmallRun() as run:
         run.store_folder.rmdir()
         done = run.train("A", ranks=1, code=69)
         expect(f"mkdir -p {run.store_folder}" in done.stderr, done.stderr)
-        expect(not run.store_folder.exists(), "a trainer made the store")
+        expect(not run.store_folder.exists(), "the trainer created the store")
 
 
-def unusable_store_is_said():
+def unusable_store_is_an_error():
     with SmallRun() as run:
         run.store_folder.rmdir()
         run.store_folder.write_text("a file where the store should be")
-        done = execute("mpirun", "-n", 1, program("curtail-train"), run.run_file, "--site", "A", code=None)
+        done = execute("mpirun", "-n", 1, program("curtail-train"), run.run_file, "--site", "A",
+                       code=None)
         expect(done.returncode in (69, 73, 74, 77), f"exit code {done.returncode}")
         expect("store" in done.stderr, done.stderr)
 
 
-def a_rank_that_hangs_does_not_hold_the_site_beyond_its_grace():
+def hanging_rank_does_not_outlast_the_grace():
     grace = 4
-    with SmallRun(launcher={"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": grace}) as run:
+    launcher = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": grace}
+    with SmallRun(launcher=launcher) as run:
         job = run.start_training("A")
         wait_for(lambda: len(run.commits()) >= 2, "two commits")
         ranks = {rank_of(pid): pid for pid in descendants(job.pid) if is_rank(pid)}
         kill(ranks[1], signal.SIGSTOP)
-        asked = time.monotonic()
+        requested = time.monotonic()
         job.send_signal(signal.SIGUSR1)
         expect(job.wait(30) == 69, f"exit code {job.returncode}")
-        # mpirun gives a rank that does not hear some seconds before it kills it.
-        expect(time.monotonic() - asked < grace + 10, f"it took {time.monotonic() - asked:.1f} s")
-        expect("cannot leave in time" in run.log(), "no last words")
-        expect([e["code"] for e in run.events("A", "trainer-exit")] == [69], "the exit is not in the events")
+        # mpirun waits some seconds before it kills a rank that does not respond.
+        took = time.monotonic() - requested
+        expect(took < grace + 10, f"it took {took:.1f} s")
+        expect("cannot leave in time" in run.log(), "the log does not say why")
+        expect([e["code"] for e in run.events("A", "trainer-exit")] == [69],
+               "the exit is not in the events")
         run.verify()
 
 
-def progress_is_shown_on_a_terminal():
+def terminal_shows_progress():
     with SmallRun() as run:
         ours, theirs = pty.openpty()
-        words = [program("curtail-train"), str(run.run_file), "--site", "A", "--alone"]
-        job = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+        command = [program("curtail-train"), str(run.run_file), "--site", "A", "--alone"]
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=theirs)
         run.processes.append(job)
         os.close(theirs)
         shown = b""
@@ -182,6 +200,8 @@ def unknown_site_names_the_nearest():
         expect('did you mean "A"' in done.stderr, done.stderr)
 
 
-main([ranks_give_the_same_losses, resumed_run_continues_to_the_bit, lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
-      another_configuration_is_refused, damaged_inputs_are_named, store_that_is_not_mounted_is_refused, unusable_store_is_said,
-      a_rank_that_hangs_does_not_hold_the_site_beyond_its_grace, progress_is_shown_on_a_terminal, unknown_site_names_the_nearest])
+main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exactly,
+      lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
+      another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
+      unusable_store_is_an_error, hanging_rank_does_not_outlast_the_grace, terminal_shows_progress,
+      unknown_site_names_the_nearest])
