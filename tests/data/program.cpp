@@ -46,7 +46,7 @@ class Shell {
     pid_t start(std::vector<std::string> const& arguments)
     {
         std::ofstream(folder_ / "in", std::ios::app).flush();
-        std::vector<char*> words{const_cast<char*>(program)};
+        std::vector<char*> words{const_cast<char*>(program.c_str())};
         for (auto const& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
         words.push_back(nullptr);
         posix_spawn_file_actions_t actions;
@@ -57,7 +57,7 @@ class Shell {
         posix_spawn_file_actions_addopen(&actions, 2, (folder_ / "err").c_str(),
                                          O_WRONLY | O_CREAT | O_TRUNC, 0600);
         pid_t pid = -1;
-        EXPECT_EQ(posix_spawn(&pid, program, &actions, nullptr, words.data(), environ), 0);
+        EXPECT_EQ(posix_spawn(&pid, program.c_str(), &actions, nullptr, words.data(), environ), 0);
         posix_spawn_file_actions_destroy(&actions);
         return pid;
     }

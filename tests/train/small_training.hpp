@@ -29,7 +29,7 @@ class SmallTraining : public testing::Test {
     void SetUp() override
     {
         data::PrepareOptions options;
-        options.text = {test::source_path("tests/golden/corpus")};
+        options.text = {curtail::test::source_path("tests/golden/corpus")};
         options.out = folder_ / "data";
         options.vocabulary = 300;
         options.held_out = 0.2;
