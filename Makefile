@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The front door. `make help` lists what it offers.
+# The front door. `make help` lists the targets.
 PRESET ?= release
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
 
-.PHONY: help setup build demo test test-asan bench soak format format-check tidy clean cluster-up cluster-down
+.PHONY: help setup configure programs build install package demo test test-unit test-asan bench soak compilers docs format \
+    format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -14,41 +16,66 @@ help: ## list the targets
 setup: ## install missing Debian packages and the pinned wheels (dry run: scripts/setup.sh --dry-run)
 	@scripts/setup.sh
 
-build: setup ## build everything into build/release (PRESET=debug, asan+ubsan, tsan: into build/<preset>; CURTAIL_TORCH_ROOT=path: another LibTorch)
+configure: setup
 	@mkdir -p $(BUILD)
-	@cmake --preset $(PRESET) $${CURTAIL_TORCH_ROOT:+"-DCURTAIL_TORCH_ROOT=$$CURTAIL_TORCH_ROOT"} > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --preset $(PRESET) $${CURTAIL_TORCH_ROOT:+"-DCURTAIL_TORCH_ROOT=$$CURTAIL_TORCH_ROOT"} \
+	    > $(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+
+programs: configure ## build the programs into build/release/bin
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target programs
+
+build: configure ## build programs and tests (PRESET=debug, asan+ubsan, tsan; CURTAIL_TORCH_ROOT=path: another LibTorch)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
-# What was built is what the scripts use.
+install: programs ## install the programs into PREFIX [/usr/local]; docs/install.md explains smaller installations
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: programs ## make a tarball of the programs in build/release
+	@cd $(BUILD) && cpack --config CPackConfig.cmake
+
+# Scripts use this build.
 demo bench soak: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
-demo: build ## replay a real day on three private Slurm clusters; ends with a table, a report and a sample (TEXT=path: train on your own text)
+demo: programs ## replay a real day on three private Slurm clusters; ends with a table, a report, a sample (TEXT=path: your own text)
 	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
 	@ctest --test-dir $(BUILD) --output-on-failure -j 2
 
+test-unit: build ## build everything and run the unit tests
+	@ctest --test-dir $(BUILD) --output-on-failure -j 2 -L unit
+
 test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
 	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(JOBS) -L unit
 
-bench: build ## measure; prints ratios and keeps them in results/bench
+bench: build ## measure; print ratios and keep them in results/bench
 	@exec scripts/bench.py
 
-soak: build ## long repetitions of the fault tests, resumable, result in results/soak
+soak: build ## repeat the fault tests many times; resumable; results in results/soak
 	@exec scripts/soak.sh
+
+compilers: setup ## check all sources with g++-11, g++-12 and clang-14, without precompiled headers
+	@exec scripts/check_compilers.py
+
+docs: ## write the pages of all public declarations into build/docs/html (needs doxygen)
+	@command -v doxygen > /dev/null || { echo "make docs: doxygen is missing; run apt-get install doxygen" >&2; exit 69; }
+	@mkdir -p build/docs && doxygen docs/Doxyfile && echo build/docs/html/index.html
 
 format: ## clang-format everything
 	@clang-format -i $(SOURCES)
 
-format-check: ## fail if something is not formatted
+format-check: ## fail if clang-format would change a file
 	@clang-format --dry-run --Werror $(SOURCES)
 
 tidy: build ## clang-tidy over all sources
 	@run-clang-tidy -quiet -p $(BUILD) '/(src|tests)/.*\.cpp$$'
 
-clean: ## remove what was built (results/ and .deps/ stay)
-	@[ ! -e build/clusters/sites ] || { echo "clusters may be up: make cluster-down first" >&2; exit 75; }
+metrics: ## print sizes and complexity of src/ and check their limits (needs lizard from PyPI)
+	@exec scripts/code_metrics.py --check
+
+clean: ## remove build/ (results/ and .deps/ stay)
+	@[ ! -e build/clusters/sites ] || { echo "clusters may be up: run make cluster-down first" >&2; exit 75; }
 	@rm -rf build
 
 cluster-up: ## start the private Slurm clusters of the demo

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every header of src/ compiles alone: a source that includes nothing else needs no other include.
+
+Takes the build folder. Uses the flags of a source of the same folder, without precompiled headers, and ccache where it
+is installed, so that unchanged headers cost nothing.
+"""
+import concurrent.futures
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
+    """Folder of src/ -> working folder and compiler command, up to the options of one source."""
+    flags = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        file = Path(entry["file"])
+        if not file.is_relative_to(CHECKOUT / "src"):
+            continue
+        words = shlex.split(entry["command"])
+        kept = []
+        skip = 0
+        for word in words:
+            if skip:
+                skip -= 1
+            elif word in ("-o", "-MF", "-MT", "-include"):
+                skip = 1
+            elif word not in ("-c", "-MD", "-Winvalid-pch", "-fpch-preprocess", "-g1", "-O2") and word != str(file):
+                kept.append(word)
+        flags.setdefault(file.relative_to(CHECKOUT / "src").parts[0], (entry["directory"], kept))
+    return flags
+
+
+def check(header: Path, directory: str, command: list[str], out: Path) -> str:
+    name = header.relative_to(CHECKOUT / "src")
+    source = out / (str(name).replace("/", "-") + ".cpp")
+    content = f'#include "{name}"\n'
+    if not source.exists() or source.read_text() != content:
+        source.write_text(content)
+    ccache = shutil.which("ccache")
+    done = subprocess.run([*([ccache] if ccache else []), *command, "-O0", "-w", "-c", str(source), "-o", str(source) + ".o"],
+                          cwd=directory, capture_output=True, text=True,
+                          env={**os.environ, "CCACHE_BASEDIR": str(CHECKOUT)})
+    return f"{name} does not compile alone:\n{done.stderr}" if done.returncode != 0 else ""
+
+
+def main() -> int:
+    build = Path(sys.argv[1]).resolve()
+    out = build / "generated/headers"
+    out.mkdir(parents=True, exist_ok=True)
+    flags = flags_by_folder(build)
+    headers = sorted((CHECKOUT / "src").rglob("*.hpp"))
+    jobs = []
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header in headers:
+            directory, command = flags[header.relative_to(CHECKOUT / "src").parts[0]]
+            jobs.append(pool.submit(check, header, directory, command, out))
+    failures = [job.result() for job in jobs if job.result()]
+    print("\n".join(failures))
+    print(f"{len(headers) - len(failures)} of {len(headers)} headers compile alone")
+    return 1 if failures or not headers else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
