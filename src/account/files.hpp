@@ -99,7 +99,7 @@ struct SampleFile {
                                               std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
-/// The run's commits in order; empty if it has not begun. `protocol` if one is damaged, does not
+/// The run's commits in order; empty if it has not started. `protocol` if one is damaged, does not
 /// follow from its parent, or is missing while a later one exists.
 [[nodiscard]] Result<std::vector<CommitLine>> read_commits(chain::RunObjects const& objects);
 

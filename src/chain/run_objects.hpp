@@ -27,7 +27,7 @@ class RunObjects {
     [[nodiscard]] Result<bool> exists(std::string const& name) const;
     /// The bytes of a record; empty: no such object.
     [[nodiscard]] Result<std::optional<std::string>> record(std::string const& name) const;
-    /// run.json; empty: the run has not begun.
+    /// run.json; empty: the run has not started.
     [[nodiscard]] Result<std::optional<rounds::RunSpec>> spec() const;
     /// One commit, decoded but not compared with its parent; empty: no such commit.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;

@@ -25,7 +25,7 @@ struct ChainView {
 };
 
 /// Reads run.json, the newest commit and the records that no commit refers to yet. It does not
-/// check the chain below the newest commit (chain::verify does). Empty: the run has not begun in
+/// check the chain below the newest commit (chain::verify does). Empty: the run has not started in
 /// this store. `protocol` if run.json or a commit is damaged.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);
 

@@ -10,7 +10,7 @@ struct Overview {
     RunId run;
     std::string store;
     Time now;
-    std::optional<ChainView> chain;  ///< empty: the run has not begun
+    std::optional<ChainView> chain;  ///< empty: the run has not started
     SitesView sites;
 };
 

@@ -103,7 +103,7 @@ std::string overview_text(Overview const& overview)
     if (auto const& chain = overview.chain)
         text += header_text(*chain, overview.now) + members_text(*chain, overview.now) +
                 activities_text(*chain, overview.now);
-    else text += "          has not begun: its store holds no commit\n";
+    else text += "          has not started: its store holds no commit\n";
     text += "\n";
     for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);
     if (overview.chain) text += notes_text(overview.chain->notes);

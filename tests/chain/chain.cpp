@@ -70,7 +70,7 @@ TEST(NewestCommit, IsFoundInChainsOfEveryLengthUpTo40)
     }
 }
 
-TEST_F(Chain, ARunThatHasNotBegunHasNone)
+TEST_F(Chain, ARunThatHasNotStartedHasNone)
 {
     EXPECT_EQ(newest_commit(objects).value(), std::nullopt);
     EXPECT_EQ(objects.spec().value(), std::nullopt);

@@ -153,9 +153,9 @@ class SmallRun {
     {
         auto const run = rounds::encode(spec_);
         put(rounds::run_name, run.bytes);
-        MemberId const nobody{"A.00000001.0"};
-        append(rounds::genesis(spec_, run.sha256, {nobody, 1}, now_,
-                               {payload("w0", rounds::model_name({1}, nobody, 1, "w0"))}));
+        MemberId const non_member{"A.00000001.0"};
+        append(rounds::genesis(spec_, run.sha256, {non_member, 1}, now_,
+                               {payload("w0", rounds::model_name({1}, non_member, 1, "w0"))}));
     }
     MemberId join(std::string const& site, std::uint32_t nonce)
     {

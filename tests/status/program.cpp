@@ -50,11 +50,11 @@ class StatusProgram : public testing::Test {
     curtail::test::TemporaryFolder folder_;
 };
 
-TEST_F(StatusProgram, ShowsARunThatHasNotBegun)
+TEST_F(StatusProgram, ShowsARunThatHasNotStarted)
 {
     auto const [code, text] = ask({});
     EXPECT_EQ(code, 0) << text;
-    EXPECT_THAT(text, HasSubstr("has not begun"));
+    EXPECT_THAT(text, HasSubstr("has not started"));
     fs::remove(folder_ / "store");
     EXPECT_EQ(ask({}).code, 0);
     EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));

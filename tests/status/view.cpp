@@ -21,7 +21,7 @@ struct View : testing::Test {
     chain::test::SmallRun run{objects};
 };
 
-TEST_F(View, ARunThatHasNotBegunIsNoError)
+TEST_F(View, ARunThatHasNotStartedIsNoError)
 {
     auto const view = read_chain_view({objects, run.spec().run});
     ASSERT_TRUE(view) << view.error().message();
@@ -158,9 +158,11 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     ASSERT_TRUE(make_folder(run.site_folder({"A"})));
     ASSERT_TRUE(write_file(run.poller_folder() / "state.json",
                            R"({"format":1,"sites":[{"site":"A","window":{"phase":"closing",
-        "closing_since":"2026-01-11T19:05:00Z"},"evaluated_until":"2026-01-11T19:06:00Z","jobs":{"jobs":[
-        {"id":"12","running_since":"2026-11-21T10:00:00Z","asked_since":"2026-11-21T10:01:00Z"},{"id":"13","running_since":null}],
-        "failures":2,"retry_at":"2026-11-21T10:05:00Z","failure":"no \u001bnode"}},{"site":"unknown"},7]})"));
+        "closing_since":"2026-01-11T19:05:00Z"},"evaluated_until":"2026-01-11T19:06:00Z",
+        "jobs":{"jobs":[{"id":"12","running_since":"2026-11-21T10:00:00Z",
+        "asked_since":"2026-11-21T10:01:00Z"},{"id":"13","running_since":null}],
+        "failures":2,"retry_at":"2026-11-21T10:05:00Z","failure":"no \u001bnode"}},
+        {"site":"unknown"},7]})"));
     EventLog const events(run.site_folder({"A"}) / "events.jsonl");
     ASSERT_TRUE(events.append(
         {*parse_time("2026-11-21T10:00:01Z"), "state", "A", {{"state", "starting"}}}));
@@ -188,7 +190,7 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     EXPECT_THAT(text, HasSubstr("job 12 running for 2m00s, asked to stop; job 13 queued"));
     EXPECT_THAT(text, HasSubstr("the last 2 jobs failed: no \\x1bnode; next attempt in 3m00s"));
     EXPECT_THAT(text, HasSubstr("; trainer training for 1m55s; "));
-    EXPECT_THAT(text, HasSubstr("has not begun"));
+    EXPECT_THAT(text, HasSubstr("has not started"));
 }
 
 TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)

@@ -207,8 +207,8 @@ TEST(PosixStore, AWriterKilledWhileItMakesAFolderLocksNoOtherOut)
                                  bytes_of("x"));
             return 0;
         });
-        auto const begun = [&] { return fs::exists(folder / ("runs/r/models/" + round)); };
-        while (!begun()) sched_yield();
+        auto const started = [&] { return fs::exists(folder / ("runs/r/models/" + round)); };
+        while (!started()) sched_yield();
         kill(child, SIGKILL);
         int status = 0;
         waitpid(child, &status, 0);
