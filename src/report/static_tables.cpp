@@ -124,8 +124,7 @@ std::string static_tables(account::Account const& a)
         out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
     if (a.tokens > 0)
         out += table("Comparison with baselines",
-                     {"account::Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"},
-                     scenario_rows(a));
+                     {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
     out += table(
         "Windows (UTC)",
         {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"},
