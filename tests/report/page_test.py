@@ -290,6 +290,8 @@ def check_without_scripts(browser, url, checks):
     browser.allow_scripts(False)
     browser.open(url, "document.querySelector('noscript table')")
     checks.equal("tables without JavaScript", browser.text("noscript h2"), STATIC_TABLES)
+    first_headings = browser.text("noscript th:first-child")
+    checks.equal("their first headings", first_headings, ["Quantity", "Scenario", "Site", "Round"])
     checks.no_problems(browser, url)
     browser.allow_scripts(True)
 

@@ -62,7 +62,7 @@ function addCharts() {
 
 // The tables that the page has for readers without JavaScript, under a message.
 function showTablesOnly(error) {
-    const tables = h('div');
+    const tables = h('div', {class: 'static'});
     tables.innerHTML = main.querySelector('noscript').textContent;
     const message = `Cannot draw the charts: ${error.message}. This page shows only the main ` +
         'tables. All data is in the page source, in the element curtail-data, as JSON.';
