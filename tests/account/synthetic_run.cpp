@@ -150,7 +150,8 @@ class Maker {
 
     void write_trace() const
     {
-        auto content = read_file(test::source_folder() / "signals/mci_2026-01-11.csv").value();
+        auto content =
+            read_file(curtail::test::source_folder() / "signals/mci_2026-01-11.csv").value();
         std::string out;
         int row = 0;
         for (auto const line : split(content, '\n')) {
