@@ -24,6 +24,7 @@ except ImportError as error:
 # steps so fast that always-on is better in some regions.
 FROM_DEMO = ["blind", "silent", "worse"]
 KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
+SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 MOST_BYTES = {"demo": 2_500_000, "reference": 2_500_000}
 
 
@@ -336,7 +337,8 @@ def change_metrics(folder, change):
 
 def make_run(build, kind, folder):
     made = "demo" if kind in FROM_DEMO else kind
-    subprocess.run([os.path.join(build, "tests/make_run"), made, folder], check=True)
+    subprocess.run([os.path.join(build, "tests/make_run"), made, folder], check=True,
+                   env=os.environ | {"CURTAIL_TEST_SOURCE_DIR": SOURCE})
     if kind == "blind":
         os.remove(os.path.join(folder, "evaluation.json"))
     if kind == "silent":
