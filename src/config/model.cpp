@@ -9,8 +9,7 @@
 namespace curtail::config {
 namespace {
 
-/// Heads of size 128 where that divides the width: round half to even, then the nearest number that
-/// divides.
+/// The number of heads nearest to width / 128 (half to even) that divides the width.
 std::int64_t heads_for(std::int64_t width)
 {
     auto const target = std::max<std::int64_t>(
@@ -18,6 +17,16 @@ std::int64_t heads_for(std::int64_t width)
     for (std::int64_t distance = 0;; ++distance)
         for (std::int64_t heads : {target + distance, target - distance})
             if (heads > 0 && width % heads == 0) return heads;
+}
+
+void require_valid_heads(json::ObjectReader& r, Model const& model)
+{
+    r.require(
+        model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
+        "heads",
+        "must divide the width " + std::to_string(model.width) + " into heads of even size");
+    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads",
+              "must divide heads");
 }
 
 }  // namespace
@@ -40,11 +49,8 @@ Result<Model> read_model(std::filesystem::path const& file)
     auto const json = config::read_file(file);
     if (!json) return tl::unexpected(json.error());
     json::ObjectReader r(*json, file.string(), ExitCode::config);
-    auto const stated = r.integer("depth");
-    r.require(stated >= 1 && stated <= 256, "depth", "must be 1 to 256");
-    // All keys are asked for, also when depth is wrong, so that finish() can tell unknown ones from
-    // those.
-    auto model = model_of_depth(std::clamp<std::int64_t>(stated, 1, 256));
+    // An invalid depth must not stop the reader here: finish() needs to know all allowed keys.
+    auto model = model_of_depth(read_integer(r, "depth", {}, 1, 256));
     model.sequence = read_integer(r, "sequence", 2048, 1, 1 << 20);
     model.vocabulary = r.integer("vocabulary", 65'536);
     model.name = r.text("name", model.name);
@@ -52,11 +58,7 @@ Result<Model> read_model(std::filesystem::path const& file)
     model.kv_heads = r.integer("kv_heads", model.heads);
     r.require(model.vocabulary >= 2 && model.vocabulary <= 65'536, "vocabulary",
               "must be 2 to 65536 (token ids are stored in 16 bits)");
-    r.require(
-        model.heads >= 1 && model.width % model.heads == 0 && model.width / model.heads % 2 == 0,
-        "heads", "must divide the width " + std::to_string(model.width) + " into even parts");
-    r.require(model.kv_heads >= 1 && model.heads % model.kv_heads == 0, "kv_heads",
-              "must divide heads");
+    require_valid_heads(r, model);
     if (auto error = r.finish()) return tl::unexpected(*error);
     return model;
 }

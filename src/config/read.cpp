@@ -29,20 +29,20 @@ std::filesystem::path read_path(json::ObjectReader& r, std::filesystem::path con
     return resolve(file, path);
 }
 
-std::int64_t read_integer(json::ObjectReader& r, std::string const& key, std::int64_t fallback,
-                          std::int64_t least, std::int64_t most)
+std::int64_t read_integer(json::ObjectReader& r, std::string const& key,
+                          std::optional<std::int64_t> fallback, std::int64_t min, std::int64_t max)
 {
     auto const value = r.integer(key, fallback);
-    r.require(value >= least && value <= most, key, fmt::format("must be {} to {}", least, most));
-    return std::clamp(value, least, most);
+    r.require(value >= min && value <= max, key, fmt::format("must be {} to {}", min, max));
+    return std::clamp(value, min, max);
 }
 
-double read_number(json::ObjectReader& r, std::string const& key, double fallback, double least,
-                   double most)
+double read_number(json::ObjectReader& r, std::string const& key, double fallback, double min,
+                   double max)
 {
     auto const value = r.number(key, fallback);
-    r.require(value >= least && value <= most, key, fmt::format("must be {} to {}", least, most));
-    return std::clamp(value, least, most);
+    r.require(value >= min && value <= max, key, fmt::format("must be {} to {}", min, max));
+    return std::clamp(value, min, max);
 }
 
 Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallback)

@@ -9,12 +9,12 @@
 namespace curtail::config {
 namespace {
 
-// Bounds are wide, but such that no product of two of these numbers overflows.
+// Wide bounds, but no product of two of these numbers overflows.
 constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
 constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
-constexpr std::int64_t max_epochs = 1 << 13;  ///< of a text of at most 2^50 tokens
+constexpr std::int64_t max_epochs = 1 << 13;  ///< for a text of at most 2^50 tokens
 
 Training read_training(json::ObjectReader& r)
 {
@@ -51,13 +51,9 @@ rounds::Outer read_outer(json::ObjectReader& r)
     return outer;
 }
 
-rounds::Params read_rounds(json::ObjectReader& r)
+void read_times(json::ObjectReader& r, rounds::Params& p)
 {
-    rounds::Params p;
-    p.block_tokens = read_integer(r, "block_tokens", p.block_tokens, 1, max_block_tokens);
-    p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
     p.round_time = read_seconds(r, "round_time_s", p.round_time);
-    p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
     p.checkpoint_interval = read_seconds(r, "checkpoint_interval_s", p.checkpoint_interval);
     p.gather_time = read_seconds(r, "gather_time_s", p.gather_time);
     p.lease = read_seconds(r, "lease_s", p.lease);
@@ -69,6 +65,15 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.drop_after =
         read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
     p.skew = read_seconds(r, "skew_s", p.skew);
+}
+
+rounds::Params read_rounds(json::ObjectReader& r)
+{
+    rounds::Params p;
+    read_times(r, p);
+    p.block_tokens = read_integer(r, "block_tokens", p.block_tokens, 1, max_block_tokens);
+    p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
+    p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
     p.max_undecided = read_integer(r, "max_undecided", p.max_undecided, 1, max_count);
     p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
     p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
@@ -84,14 +89,77 @@ rounds::Params read_rounds(json::ObjectReader& r)
 /// The store's folder as a URL.
 std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
 {
-    auto const stated = r.text("store");
-    auto const scheme = stated.rfind("file://", 0) == 0 ? std::size_t{7} : std::size_t{5};
-    r.require(stated.rfind("file:", 0) == 0 && stated.size() > scheme, "store",
+    auto const text = r.text("store");
+    auto const prefix = text.starts_with("file://") ? std::size_t{7} : std::size_t{5};
+    r.require(text.starts_with("file:") && text.size() > prefix, "store",
               "must be file: and the path of a shared folder");
-    return r.good() ? "file://" + resolve(file, stated.substr(scheme)).string() : "";
+    return r.good() ? "file://" + resolve(file, text.substr(prefix)).string() : "";
 }
 
-/// What no single section can see.
+Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    Data data;
+    data.folder = read_path(r, file, "folder");
+    data.epochs = read_integer(r, "epochs", data.epochs, 1, max_epochs);
+    return data;
+}
+
+/// The files that a run file names.
+struct Named {
+    std::filesystem::path model;
+    std::vector<std::filesystem::path> sites;
+};
+
+Named read_names(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    Named named{read_path(r, file, "model"), {}};
+    auto const& sites = r.list("sites");
+    r.require(!sites.empty(), "sites", "must name at least one site file");
+    for (auto const& site : sites) {
+        auto const* name = site.as_text();
+        bool const good = name != nullptr && !name->empty();
+        r.require(good, "sites", "must be a list of file names");
+        if (good) named.sites.push_back(resolve(file, *name));
+    }
+    return named;
+}
+
+void read_sections(json::ObjectReader& r, Run& run)
+{
+    using Reader = json::ObjectReader;
+    r.object("data", [&](Reader& o) { run.data = read_data(o, run.file); });
+    r.object(
+        "training", [&](Reader& o) { run.training = read_training(o); }, false);
+    r.object(
+        "optimizer", [&](Reader& o) { run.optimizer = read_optimizer(o); }, false);
+    r.object(
+        "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
+    r.object(
+        "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
+}
+
+Result<void> read_named(Named const& named, Run& run)
+{
+    auto const model = read_model(named.model);
+    if (!model) return tl::unexpected(model.error());
+    run.model = *model;
+    for (auto const& file : named.sites) {
+        auto site = read_site(file);
+        if (!site) return tl::unexpected(site.error());
+        run.sites.push_back(std::move(*site));
+    }
+    return {};
+}
+
+std::optional<SiteId> repeated_site(std::vector<Site> const& sites)
+{
+    std::set<SiteId> seen;
+    for (auto const& site : sites)
+        if (!seen.insert(site.site).second) return site.site;
+    return std::nullopt;
+}
+
+/// Contradictions between sections or files.
 std::optional<Error> contradiction(Run const& run)
 {
     auto const bad = [&](std::string const& key, std::string why, std::string remedy) {
@@ -106,11 +174,9 @@ std::optional<Error> contradiction(Run const& run)
         return bad("rounds.block_tokens", "a block consists of whole rows",
                    "make it a multiple of the model's sequence (" +
                        std::to_string(run.model.sequence) + ")");
-    std::set<SiteId> seen;
-    for (auto const& site : run.sites)
-        if (!seen.insert(site.site).second)
-            return bad("sites", "site " + site.site.value + " is named twice",
-                       "give each site a name of its own");
+    if (auto const site = repeated_site(run.sites))
+        return bad("sites", "two site files have the name " + site->value,
+                   "give each site its own name");
     return std::nullopt;
 }
 
@@ -123,46 +189,22 @@ Site const* Run::find_site(SiteId const& site) const
     return it == sites.end() ? nullptr : &*it;
 }
 
-Result<Run> read_run(std::filesystem::path const& given)
+Result<Run> read_run(std::filesystem::path const& file)
 {
-    auto const file = std::filesystem::absolute(given).lexically_normal();
-    auto const json = config::read_file(file);
-    if (!json) return tl::unexpected(json.error());
-    json::ObjectReader r(*json, given.string(), ExitCode::config);
     Run run;
-    run.file = file;
+    run.file = std::filesystem::absolute(file).lexically_normal();
+    auto const json = config::read_file(run.file);
+    if (!json) return tl::unexpected(json.error());
+    json::ObjectReader r(*json, file.string(), ExitCode::config);
     run.run = {r.text("run")};
-    r.require(is_plain_name(run.run.value), "run", "must have 1 to 32 letters, digits, '_' or '-'");
-    run.folder = read_path(r, file, "folder");
-    run.store = read_store(r, file);
+    r.require(is_plain_name(run.run.value), "run", plain_name_rule);
+    run.folder = read_path(r, run.file, "folder");
+    run.store = read_store(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
-    auto const model = read_path(r, file, "model");
-    r.object("data", [&](json::ObjectReader& o) {
-        run.data.folder = read_path(o, file, "folder");
-        run.data.epochs = read_integer(o, "epochs", run.data.epochs, 1, max_epochs);
-    });
-    r.object(
-        "training", [&](json::ObjectReader& o) { run.training = read_training(o); }, false);
-    r.object(
-        "optimizer", [&](json::ObjectReader& o) { run.optimizer = read_optimizer(o); }, false);
-    r.object(
-        "outer", [&](json::ObjectReader& o) { run.outer = read_outer(o); }, false);
-    r.object(
-        "rounds", [&](json::ObjectReader& o) { run.rounds = read_rounds(o); }, false);
-    auto const& sites = r.list("sites");
-    r.require(!sites.empty(), "sites", "must name at least one site file");
+    read_sections(r, run);
+    auto const named = read_names(r, run.file);
     if (auto error = r.finish()) return tl::unexpected(*error);
-    auto read = read_model(model);
-    if (!read) return tl::unexpected(read.error());
-    run.model = *read;
-    for (auto const& name : sites) {
-        if (name.as_text() == nullptr || name.as_text()->empty())
-            return fail(ExitCode::config, given.string() + ": sites",
-                        "must be a list of file names");
-        auto site = read_site(resolve(file, *name.as_text()));
-        if (!site) return tl::unexpected(site.error());
-        run.sites.push_back(std::move(*site));
-    }
+    if (auto read = read_named(named, run); !read) return tl::unexpected(read.error());
     if (auto error = contradiction(run)) return tl::unexpected(*error);
     return run;
 }

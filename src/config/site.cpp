@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/site.hpp"
 
+#include <algorithm>
+
 #include "config/read.hpp"
 #include "core/text.hpp"
 
@@ -9,26 +11,40 @@ namespace {
 
 windows::Thresholds read_window(json::ObjectReader& r)
 {
-    // The range that a sample may have: a threshold outside it would hold always or never, a slip
-    // of units most likely.
-    constexpr double least = -2000;
-    constexpr double greatest = 5000;
+    // The range of a plausible sample. A threshold outside would always or never hold; most likely
+    // its unit is wrong.
+    constexpr double min = -2000;
+    constexpr double max = 5000;
     windows::Thresholds window;
     window.open_below = {
-        read_number(r, "open_below_gco2_per_kwh", window.open_below.value, least, greatest)};
+        read_number(r, "open_below_gco2_per_kwh", window.open_below.value, min, max)};
     window.close_above = {
-        read_number(r, "close_above_gco2_per_kwh", window.close_above.value, least, greatest)};
+        read_number(r, "close_above_gco2_per_kwh", window.close_above.value, min, max)};
     window.close_delay = read_seconds(r, "close_delay_s", window.close_delay);
     r.require(window.close_above >= window.open_below, "close_above_gco2_per_kwh",
-              "must not be below open_below_gco2_per_kwh");
+              "must be at least open_below_gco2_per_kwh");
     return window;
 }
 
-/// Options that are the poller's to set. sbatch takes abbreviations too.
-constexpr std::string_view taken_options =
+/// Options that the poller sets itself.
+constexpr std::string_view poller_options =
     "job-name comment dependency parsable output open-mode chdir export export-file requeue "
     "no-requeue array clusters wait wrap hold "
     "test-only help usage version signal ntasks time partition";
+
+/// sbatch accepts any prefix of an option's name.
+bool is_poller_option(std::string_view name)
+{
+    auto const names = split(poller_options, ' ');
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view own) { return own.starts_with(name); });
+}
+
+bool is_long_option(std::string const* text)
+{
+    return text != nullptr && text->size() > 2 && text->starts_with("--") &&
+           printable(*text) == *text;
+}
 
 std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
 {
@@ -36,74 +52,77 @@ std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
     std::vector<std::string> options;
     for (auto const& value : r.list(key, false)) {
         auto const* text = value.as_text();
-        bool const is_long = text != nullptr && text->size() > 2 && text->starts_with("--") &&
-                             printable(*text) == *text;
-        r.require(is_long, key,
+        r.require(is_long_option(text), key,
                   "must be long options, each with its value: [\"--account=x\", \"--exclusive\"]");
-        if (!is_long) break;
-        auto const name = text->substr(2, text->find('=') - 2);
-        for (auto const taken : split(taken_options, ' '))
-            r.require(!taken.starts_with(name), key,
-                      "must not have " + *text +
-                          ", which is the poller's to set; grace_s, ranks, time_limit and "
-                          "partition are keys");
+        if (!is_long_option(text)) break;
+        r.require(!is_poller_option(text->substr(2, text->find('=') - 2)), key,
+                  "must not contain " + *text +
+                      ", because the poller sets this option; use the keys grace_s, ranks, "
+                      "time_limit and partition");
         options.push_back(*text);
     }
     return options;
 }
 
+/// A path that may be absent.
+std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem::path const& file,
+                                         std::string const& key)
+{
+    auto const path = r.optional_text(key);
+    if (!path) return {};
+    r.require(!path->empty(), key, "must not be empty");
+    return resolve(file, *path);
+}
+
 Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
     Launcher launcher;
-    launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
-    if (auto const conf = r.optional_text("slurm_conf")) {
-        r.require(!conf->empty(), "slurm_conf", "must not be empty");
-        launcher.slurm_conf = resolve(file, *conf);
-    }
+    launcher.type = static_cast<Launcher::Type>(r.one_of("kind", {"slurm", "local"}, 0));
+    launcher.slurm_conf = read_optional_path(r, file, "slurm_conf");
     launcher.partition = r.text("partition", "");
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
     launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
     launcher.sbatch_options = read_sbatch_options(r);
-    r.require(launcher.kind == Launcher::Kind::slurm || launcher.sbatch_options.empty(),
-              "sbatch_options", "are for kind slurm");
-    if (auto const prologue = r.optional_text("prologue")) {
-        r.require(!prologue->empty(), "prologue", "must not be empty");
-        launcher.prologue = resolve(file, *prologue);
-    }
+    r.require(launcher.type == Launcher::Type::slurm || launcher.sbatch_options.empty(),
+              "sbatch_options", "requires kind slurm");
+    launcher.prologue = read_optional_path(r, file, "prologue");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
     launcher.grace = read_seconds(r, "grace_s", launcher.grace);
     return launcher;
+}
+
+Power read_power(json::ObjectReader& r)
+{
+    Power power;
+    auto const read = [&](char const* key, Watts fallback) {
+        return Watts{1000 * read_number(r, key, fallback.value / 1000, 0, 1e6)};
+    };
+    power.idle = read("idle_kw", power.idle);
+    power.training = read("training_kw", power.training);
+    return power;
 }
 
 }  // namespace
 
 Result<Site> read_site(std::filesystem::path const& file)
 {
+    using Reader = json::ObjectReader;
     auto const json = config::read_file(file);
     if (!json) return tl::unexpected(json.error());
-    json::ObjectReader r(*json, file.string(), ExitCode::config);
+    Reader r(*json, file.string(), ExitCode::config);
     Site site;
     site.site = {r.text("site")};
-    r.require(is_plain_name(site.site.value), "site",
-              "must have 1 to 32 letters, digits, '_' or '-'");
+    r.require(is_plain_name(site.site.value), "site", plain_name_rule);
     site.region = {r.text("region", site.site.value)};
     site.label = r.text("label", site.site.value);
     site.devices = r.text("devices", "");
     site.ranks = static_cast<int>(read_integer(r, "ranks", 1, 1, 4096));
     site.signal_max_age = read_seconds(r, "signal_max_age_s", site.signal_max_age);
     r.object(
-        "window", [&](json::ObjectReader& o) { site.window = read_window(o); }, false);
+        "window", [&](Reader& o) { site.window = read_window(o); }, false);
     r.object(
-        "power",
-        [&](json::ObjectReader& o) {
-            site.power.idle = {1000 *
-                               read_number(o, "idle_kw", site.power.idle.value / 1000, 0, 1e6)};
-            site.power.training = {
-                1000 * read_number(o, "training_kw", site.power.training.value / 1000, 0, 1e6)};
-        },
-        false);
-    r.object(
-        "launcher", [&](json::ObjectReader& o) { site.launcher = read_launcher(o, file); }, true);
+        "power", [&](Reader& o) { site.power = read_power(o); }, false);
+    r.object("launcher", [&](Reader& o) { site.launcher = read_launcher(o, file); });
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;
 }

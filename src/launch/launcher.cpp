@@ -11,10 +11,10 @@ std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site con
 {
     JobOrder order{run.run, site.site,  mark,         run.file, run.site_folder(site.site),
                    build,   site.ranks, site.launcher};
-    switch (site.launcher.kind) {
-        case config::Launcher::Kind::slurm:
+    switch (site.launcher.type) {
+        case config::Launcher::Type::slurm:
             return std::make_unique<SlurmLauncher>(std::move(order));
-        case config::Launcher::Kind::local:
+        case config::Launcher::Type::local:
             return std::make_unique<LocalLauncher>(std::move(order));
     }
     __builtin_unreachable();

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Model, DepthTwentyIsTheReference)
+TEST(Model, Depth20MatchesTheReference)
 {
     auto const d20 = model_of_depth(20);
     EXPECT_EQ(d20.width, 1280);
@@ -26,11 +26,11 @@ TEST(Model, HeadsDivideTheWidthForEveryDepth)
     for (int depth = 1; depth <= 64; ++depth)
         EXPECT_EQ(model_of_depth(depth).width % model_of_depth(depth).heads, 0) << depth;
     EXPECT_EQ(model_of_depth(2).heads, 1);
-    EXPECT_EQ(model_of_depth(5).heads, 2);  // 320 / 128 = 2.5, half to even
+    EXPECT_EQ(model_of_depth(5).heads, 2);  // 320 / 128 = 2.5, rounded half to even
     EXPECT_EQ(model_of_depth(1).heads, 1);
 }
 
-TEST(Run, TheDemoIsReadWhole)
+TEST(Run, ReadsTheDemo)
 {
     auto const run = read_run(test::source_folder() / "inputs/runs/demo.json");
     ASSERT_TRUE(run) << run.error().message();
@@ -46,7 +46,7 @@ TEST(Run, TheDemoIsReadWhole)
 
 class RunFile : public testing::Test {
   protected:
-    /// Message of reading the demo with one piece of text in one of its files replaced by another.
+    /// The error message for the demo's files with `from` replaced by `to` in one of them.
     std::string message_with(std::string const& from, std::string const& to,
                              std::string const& changed = "inputs/runs/demo.json")
     {
@@ -65,19 +65,19 @@ class RunFile : public testing::Test {
     test::TemporaryFolder folder;
 };
 
-TEST_F(RunFile, MistypedKeyIsAnErrorThatNamesTheNearest)
+TEST_F(RunFile, UnknownKeyErrorNamesTheNearestKey)
 {
     EXPECT_THAT(message_with("\"round_time_s\"", "\"round_tme_s\""),
                 HasSubstr("rounds.round_tme_s: unknown key; did you mean \"round_time_s\"?"));
     EXPECT_THAT(message_with("\"seed\"", "\"sead\""), HasSubstr("did you mean \"seed\"?"));
 }
 
-TEST_F(RunFile, ContradictionsAreFound)
+TEST_F(RunFile, RejectsContradictions)
 {
     EXPECT_THAT(message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 3000"),
                 HasSubstr("multiple of rounds.block_tokens"));
     EXPECT_THAT(message_with("\"../sites/spp_tx.json\"", "\"../sites/nem_sa.json\""),
-                HasSubstr("NEM_SA is named twice"));
+                HasSubstr("two site files have the name NEM_SA"));
     EXPECT_THAT(message_with("file:../../", "http://"),
                 HasSubstr("store: must be file: and the path"));
     EXPECT_THAT(message_with("../models/demo.json", "../models/none.json"),
@@ -86,7 +86,7 @@ TEST_F(RunFile, ContradictionsAreFound)
                 HasSubstr("must be 0.001"));
 }
 
-TEST_F(RunFile, NumbersOutOfRangeAreRefusedBeforeTheyAreUsed)
+TEST_F(RunFile, RejectsNumbersOutOfRange)
 {
     EXPECT_THAT(message_with("\"epochs\": 40", "\"epochs\": 4611686018427387904"),
                 HasSubstr("data.epochs: must be 1 to 8192"));
@@ -104,7 +104,7 @@ TEST_F(RunFile, NumbersOutOfRangeAreRefusedBeforeTheyAreUsed)
                 HasSubstr("ranks: must be 1 to 4096"));
 }
 
-TEST_F(RunFile, AnEmptyPathIsNotTheFolderOfTheFile)
+TEST_F(RunFile, RejectsEmptyPaths)
 {
     for (auto const* store : {"file:", "file://"})
         EXPECT_THAT(
@@ -119,7 +119,7 @@ TEST_F(RunFile, AnEmptyPathIsNotTheFolderOfTheFile)
                 HasSubstr("launcher.slurm_conf: must not be empty"));
 }
 
-TEST_F(RunFile, OptionsOfSbatchThatThePollerSetsItselfAreRefused)
+TEST_F(RunFile, RejectsSbatchOptionsThatThePollerSets)
 {
     auto const message = [&](std::string const& launcher) {
         return message_with("\"kind\": \"slurm\"", launcher, "inputs/sites/nem_sa.json");
@@ -131,18 +131,18 @@ TEST_F(RunFile, OptionsOfSbatchThatThePollerSetsItselfAreRefused)
     for (auto const* taken : {"--comment=x", "--job-name=x", "--job=x", "--out=x", "--signal=USR1",
                               "--time=1", "--wait", "--parsable"})
         EXPECT_THAT(message(R"("sbatch_options": [")" + std::string(taken) + "\"]"),
-                    HasSubstr("launcher.sbatch_options: must not have " + std::string(taken) +
-                              ", which is the poller's to set"));
+                    HasSubstr("launcher.sbatch_options: must not contain " + std::string(taken) +
+                              ", because the poller sets this option"));
     for (auto const* bad : {"\"-A\", \"x\"", "\"account\"", "\"--\"", "7", "\"--account=a\\nb\""})
         EXPECT_THAT(message("\"sbatch_options\": [" + std::string(bad) + "]"),
                     HasSubstr("must be long options"))
             << bad;
     EXPECT_THAT(message(R"("kind": "local", "sbatch_options": ["--exclusive"])"),
-                HasSubstr("are for kind slurm"));
+                HasSubstr("launcher.sbatch_options: requires kind slurm"));
     EXPECT_THAT(message(R"("prologue": "")"), HasSubstr("launcher.prologue: must not be empty"));
 }
 
-TEST_F(RunFile, AModelOfWrongDepthIsSaidToBeThatAndAnUnknownKeyToBeUnknown)
+TEST_F(RunFile, ModelErrorsNameTheWrongKey)
 {
     auto const model = "inputs/models/demo.json";
     EXPECT_THAT(message_with("\"depth\": 2", "\"depth\": 0", model),
