@@ -174,7 +174,7 @@ Look SiteWatch::evaluate(Time signal_now)
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
     auto const answer =
         parts_.provider->samples(parts_.site.region, until - rule.max_age, signal_now);
-    tell(report_.signal_trouble, clock_trouble ? clock_trouble : answer.trouble,
+    tell(report_.signal_trouble, clock_trouble ? clock_trouble : answer.problem,
          "the signal's provider");
     auto const recorded = book_.record(parts_.site.region, answer.samples);
     auto const replay =

@@ -11,18 +11,18 @@ namespace curtail::signals {
 
 /// What a provider knows about a region.
 struct Answer {
-    std::vector<Sample> samples;   ///< in order of time, no two of one time
-    std::optional<Error> trouble;  ///< why there may be less than there should be: `temporary`,
-                                   ///< `permission`, `config` or `data`
+    std::vector<Sample> samples;  ///< sorted by time, one per time
+    /// Why samples may be missing: `temporary`, `permission`, `config` or `data`.
+    std::optional<Error> problem;
 };
 
-/// Where samples come from. Never throws away what it knew because it cannot ask: trouble stands
-/// beside the samples, which go stale by themselves. One thread at a time.
+/// A source of samples. A failed request discards no known samples: the answer then has both
+/// samples and a problem, and the samples expire on their own. Not thread-safe.
 class Provider {
   public:
     virtual ~Provider() = default;
-    /// What is known of `region` in [from, to]. A window evaluated up to u asks from u - max_age,
-    /// so that the sample in force at u is in it.
+    /// Known samples of `region` in [from, to]. To evaluate a window up to time u, pass
+    /// u - max_age as `from`: the sample valid at u is then included.
     [[nodiscard]] virtual Answer samples(RegionId const& region, Time from, Time to) = 0;
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signals/sample.hpp"
 
-#include <algorithm>
-
 namespace curtail::signals {
 
 char const* to_string(SignalType type)
@@ -10,9 +8,9 @@ char const* to_string(SignalType type)
     return type == SignalType::marginal ? "marginal" : "average";
 }
 
-bool is_believable(GramsPerKwh intensity)
+bool is_plausible(GramsPerKwh intensity)
 {
-    return intensity >= least_intensity && intensity <= greatest_intensity;
+    return intensity >= min_intensity && intensity <= max_intensity;
 }
 
 std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts)

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "core/time.hpp"
 #include "core/units.hpp"
 
 namespace curtail::signals {
 
-/// What an intensity tells: what one more kWh causes, or what all kWh together caused. They must
-/// never be compared with each other.
+/// Marginal intensity: emissions caused by one more kWh. Average intensity: all emissions divided
+/// by all kWh. The two must never be compared.
 enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
-/// What a provider says about a region from `time` on.
+/// A region's carbon intensity from `time` on.
 struct Sample {
     Time time;
-    std::optional<GramsPerKwh> intensity;  ///< nothing: the provider has no value
+    std::optional<GramsPerKwh> intensity;  ///< empty: the provider has no value
     std::string provider;                  ///< `watttime`, `trace`
     SignalType type{SignalType::marginal};
-    std::optional<bool> estimated;     ///< imputed or modelled by the provider, if it tells
-    std::optional<Time> generated_at;  ///< when the provider made it, if it tells
+    std::optional<bool> estimated;     ///< whether the provider imputed the value, if known
+    std::optional<Time> generated_at;  ///< when the provider computed it, if known
     friend bool operator==(Sample const&, Sample const&) = default;
 };
 
-/// What bounds an intensity that is believed: outside of it a unit or a decimal point is wrong.
-inline constexpr GramsPerKwh least_intensity{-2000};
-inline constexpr GramsPerKwh greatest_intensity{5000};
-[[nodiscard]] bool is_believable(GramsPerKwh intensity);
+/// Bounds of a plausible intensity. Outside, the unit or the decimal point is wrong.
+inline constexpr GramsPerKwh min_intensity{-2000};
+inline constexpr GramsPerKwh max_intensity{5000};
+[[nodiscard]] bool is_plausible(GramsPerKwh intensity);
 
-/// The sample's intensity if the policy accepts its kind; age is not looked at.
+/// The sample's intensity if it has the type `accepts`. Ignores the sample's age.
 [[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts);
 
 }  // namespace curtail::signals

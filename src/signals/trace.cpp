@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view time_column = "point_time";
 
-/// Cuts a trace into lines and cells and knows where it is, for errors.
+/// Splits a trace into lines and cells. Tracks the line number for errors.
 class TraceParser {
   public:
     TraceParser(std::string_view text, std::string const& source, std::size_t row_limit)
@@ -31,25 +31,10 @@ class TraceParser {
             return bad("the file is empty", "its first line must be point_time,REGION,...");
         auto regions = read_header(**header);
         if (!regions) return tl::unexpected(regions.error());
-        std::vector<Trace::Row> rows;
-        for (;;) {
-            auto const line = next_line();
-            if (!line) return tl::unexpected(line.error());
-            if (!*line) break;
-            if (rows.size() == row_limit_)
-                return bad(fmt::format("more than {} rows", row_limit_),
-                           "cut the trace into several files");
-            auto row = read_row(**line, *regions);
-            if (!row) return tl::unexpected(row.error());
-            if (!rows.empty() && row->time <= rows.back().time)
-                return bad("time " + format_time(row->time) + " does not come after " +
-                               format_time(rows.back().time),
-                           "sort the rows and keep one per time");
-            rows.push_back(std::move(*row));
-        }
-        if (rows.empty())
-            return bad("there is no row below the header", "a trace has at least one time");
-        return Trace(source_, std::move(*regions), std::move(rows));
+        auto rows = read_rows(*regions);
+        if (!rows) return tl::unexpected(rows.error());
+        if (rows->empty()) return bad("no rows after the header", "a trace has at least one row");
+        return Trace(source_, std::move(*regions), std::move(*rows));
     }
 
   private:
@@ -59,7 +44,7 @@ class TraceParser {
                     std::move(why), std::move(remedy));
     }
 
-    /// The next line without its end; nothing at the end of the text.
+    /// The next line without its line ending; empty at the end of the text.
     Result<std::optional<std::string_view>> next_line()
     {
         ++line_;
@@ -68,10 +53,10 @@ class TraceParser {
         auto line = text_.substr(0, end);
         text_.remove_prefix(std::min(end + 1, text_.size()));
         if (line.size() > trace_line_limit)
-            return bad(fmt::format("it is longer than {} bytes", trace_line_limit),
-                       "is this a CSV file?");
+            return bad(fmt::format("longer than {} bytes", trace_line_limit),
+                       "check that this is a CSV file");
         if (auto const at = find_invalid_utf8(line))
-            return bad(fmt::format("not UTF-8 at byte {}", *at + 1),
+            return bad(fmt::format("invalid UTF-8 at byte {}", *at + 1),
                        "convert the file, for example with iconv -t UTF-8");
         if (line.ends_with('\r')) line.remove_suffix(1);
         return std::optional(line);
@@ -88,14 +73,34 @@ class TraceParser {
         for (auto cell : std::span(cells).subspan(1)) {
             auto const name = trim(cell);
             if (!is_plain_name(name))
-                return bad("bad region name \"" + printable(name.substr(0, 80)) + "\"",
+                return bad("invalid region name \"" + printable(name.substr(0, 80)) + "\"",
                            "use 1 to 32 letters, digits, '_' or '-'");
             if (!seen.insert(name).second)
-                return bad("region " + std::string(name) + " stands twice",
+                return bad("region " + std::string(name) + " appears twice",
                            "keep one column per region");
             regions.push_back({std::string(name)});
         }
         return regions;
+    }
+
+    Result<std::vector<Trace::Row>> read_rows(std::vector<RegionId> const& regions)
+    {
+        std::vector<Trace::Row> rows;
+        for (;;) {
+            auto const line = next_line();
+            if (!line) return tl::unexpected(line.error());
+            if (!*line) return rows;
+            if (rows.size() == row_limit_)
+                return bad(fmt::format("more than {} rows", row_limit_),
+                           "split the trace into several files");
+            auto row = read_row(**line, regions);
+            if (!row) return tl::unexpected(row.error());
+            if (!rows.empty() && row->time <= rows.back().time)
+                return bad("time " + format_time(row->time) + " is not after " +
+                               format_time(rows.back().time),
+                           "sort the rows and keep one per time");
+            rows.push_back(std::move(*row));
+        }
     }
 
     Result<Trace::Row> read_row(std::string_view line, std::vector<RegionId> const& regions) const
@@ -103,7 +108,7 @@ class TraceParser {
         auto const cells = split(line, ',');
         if (cells.size() != regions.size() + 1)
             return bad(fmt::format("{} cells, the header has {}", cells.size(), regions.size() + 1),
-                       "write every cell; an empty one means no signal");
+                       "write every cell; leave it empty for no signal");
         auto const time = parse_time(trim(cells.front().substr(0, 80)));
         if (!time) return bad(time.error().what + ": " + time.error().why, time.error().remedy);
         Trace::Row row{*time, {}};
@@ -125,10 +130,10 @@ class TraceParser {
         if (error != std::errc{} || end != cell.data() + cell.size())
             return bad(region.value + " is not a number: \"" + printable(cell.substr(0, 80)) + "\"",
                        "write g/kWh such as 463.6, or leave the cell empty for no signal");
-        if (!is_believable({value}))
+        if (!is_plausible({value}))
             return bad(fmt::format("{} is {:g} g/kWh, outside {:g} to {:g}", region.value, value,
-                                   least_intensity.value, greatest_intensity.value),
-                       "check the unit: a trace is in g/kWh");
+                                   min_intensity.value, max_intensity.value),
+                       "check the unit: traces are in g/kWh");
         return std::optional(GramsPerKwh{value});
     }
 
@@ -152,7 +157,7 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
         std::vector<std::string> names;
         for (auto const& known : regions_) names.push_back(known.value);
         return fail(ExitCode::config, "trace " + source_,
-                    "it has no region \"" + printable(region.value) + "\"",
+                    "no region \"" + printable(region.value) + "\"",
                     suggest_name(region.value, names));
     }
     auto const cell = static_cast<std::size_t>(column - regions_.begin());

@@ -10,20 +10,20 @@
 
 namespace curtail::signals {
 
-/// Intensities of several regions at common times, as recorded in a CSV file (docs/signals.md).
+/// Intensities of several regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
   public:
     struct Row {
         Time time;
         std::vector<std::optional<GramsPerKwh>> cells;  ///< one per region
     };
-    /// `rows` rise in time and have one cell per region.
+    /// `rows` must be sorted by time and have one cell per region.
     Trace(std::string source, std::vector<RegionId> regions, std::vector<Row> rows);
 
     [[nodiscard]] std::string const& source() const { return source_; }
     [[nodiscard]] std::vector<RegionId> const& regions() const { return regions_; }
     [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
-    /// The samples of one region in [from, to]; `config` for an unknown region, naming the nearest.
+    /// Samples of one region in [from, to]. Code `config` for an unknown region; names the nearest.
     [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region,
                                                       Time from = Time::min(),
                                                       Time to = Time::max()) const;
@@ -34,18 +34,19 @@ class Trace {
     std::vector<Row> rows_;
 };
 
-/// Limits on what is read: longer lines and files with more rows are refused.
+/// Limits on input. Longer lines (bytes) and more rows are errors.
 inline constexpr std::size_t trace_line_limit = 1 << 20;
 inline constexpr std::size_t trace_row_limit = 10'000'000;
 
-/// Header `point_time,REGION,...`; times ISO 8601 with zone, rising; intensities in g/kWh; an empty
-/// cell is no signal. Code `data`; errors name `source` and line.
+/// Parses CSV with header `point_time,REGION,...`, ISO 8601 times with zone in increasing order,
+/// and intensities in g/kWh. An empty cell means no signal. Errors have code `data` and name
+/// `source` and line.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,
                                         std::size_t row_limit = trace_row_limit);
-/// The same of a file; `no_input` if it cannot be read.
+/// Parses a file; code `no_input` if it cannot be read.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 
-/// A trace as if it were measured: a sample is known from its own time on, never before.
+/// Replays a trace: each sample is known from its own time on, never before.
 class TraceProvider final : public Provider {
   public:
     explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}

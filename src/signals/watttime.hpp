@@ -9,7 +9,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "http/client.hpp"
-#include "signals/watttime_answers.hpp"
+#include "signals/watttime_responses.hpp"
 
 /// WattTime's API, v3 (https://docs.watttime.org): marginal emissions of grid regions.
 namespace curtail::signals::watttime {
@@ -18,56 +18,56 @@ struct Credentials {
     std::string username;
     Secret password;
 };
-/// `{"username": ..., "password": ...}` in a file of mode 0600. `no_input` if it does not exist,
-/// `permission` with the chmod to type if others can read it, `config` if it says something else.
+/// Reads `{"username": ..., "password": ...}` from a file with mode 0600. Codes: `no_input` if it
+/// does not exist, `permission` (with the chmod command) if others can read it, `config` for other
+/// content.
 [[nodiscard]] Result<Credentials> read_credentials(std::filesystem::path const& file);
 
 struct Options {
     std::string base_url{"https://api.watttime.org"};
-    std::filesystem::path ca_file;       ///< certificates to trust instead of the system's
-    std::filesystem::path state_folder;  ///< mode 0700; keeps the token, so that a run each minute
-                                         ///< does not log in each minute
-    std::filesystem::path credentials_file;  ///< where the account was read; when it changes, an
-                                             ///< earlier refusal counts no more
-    bool writes{true};  ///< false, for a dry run: what lies in state_folder is used, and nothing is
-                        ///< made or changed
-    Millis deadline{10'000};  ///< for one question in all: login, waiting and asking again included
-    std::function<void(Millis)> pause;  ///< how to wait before asking again; empty: sleep
-    Log log;                            ///< what went wrong without doing harm
+    std::filesystem::path ca_file;  ///< certificates to trust instead of the system's
+    /// Keeps the token between runs, so that not every run logs in. Mode 0700.
+    std::filesystem::path state_folder;
+    /// Where the account was read. A change of this file clears an earlier rejection.
+    std::filesystem::path credentials_file;
+    bool writes{true};                  ///< false (dry run): read state_folder, but write nothing
+    Millis deadline{10'000};            ///< of a whole query: login, waiting and retries included
+    std::function<void(Millis)> pause;  ///< how to wait before a retry; empty: sleep
+    Log log;                            ///< for harmless failures
 };
 
 inline constexpr Seconds token_life{30 * 60};
 
-/// One account. Logs in when it has to, once more when an answer looks like an expired token, and
-/// asks again once, after a wait, when the server is busy. One thread at a time.
+/// A client for one account. Logs in when necessary, once more when a response looks like an
+/// expired token, and retries once, after a wait, when the server is busy. Not thread-safe.
 class Client {
   public:
     /// `clock` must outlive the client.
     Client(Credentials credentials, Options options, Clock const& clock);
 
-    /// The live value: the first point of the forecast, which covers the current five minutes.
-    /// `data` if the forecast is empty.
+    /// The current value: the first point of the forecast, which covers the current five minutes.
+    /// Code `data` if the forecast is empty.
     [[nodiscard]] Result<Points> live(RegionId const& region);
 
-    /// How long the server asked to be left alone, in its last answer.
-    [[nodiscard]] Seconds asked_rest() const { return asked_rest_; }
+    /// The Retry-After of the last response; 0 if it had none.
+    [[nodiscard]] Seconds retry_after() const { return retry_after_; }
     [[nodiscard]] Options const& options() const { return options_; }
 
   private:
-    struct Question;
+    struct Query;
     struct Token {
         Secret text;
         Time obtained;
     };
-    [[nodiscard]] Result<Points> points(std::string const& path, std::string const& query,
-                                        RegionId const& region);
-    [[nodiscard]] Result<json::Value> ask(std::string const& path, std::string const& query);
-    [[nodiscard]] Result<void> log_in(Question& question);
-    [[nodiscard]] Result<http::Response> get(http::Request request, Question& question);
-    [[nodiscard]] Result<void> recall_token();
-    void keep_token() const;
-    [[nodiscard]] bool token_counts() const;
-    [[nodiscard]] std::string account() const;
+    [[nodiscard]] Result<json::Value> fetch(std::string const& path, std::string const& parameters);
+    [[nodiscard]] Result<json::Value> fetch_with_token(std::string const& parameters, Query& query);
+    [[nodiscard]] Result<void> log_in(Query& query);
+    [[nodiscard]] Result<http::Response> get(http::Request request, Query& query);
+    [[nodiscard]] Result<void> load_token();
+    [[nodiscard]] Result<std::optional<std::string>> read_token_file() const;
+    void store_token() const;
+    [[nodiscard]] bool has_valid_token() const;
+    [[nodiscard]] std::string account_hash() const;
     [[nodiscard]] std::filesystem::path token_file() const
     {
         return options_.state_folder / "watttime-token.json";
@@ -78,8 +78,8 @@ class Client {
     Clock const& clock_;
     http::Client http_;
     std::optional<Token> token_;
-    bool recalled_{false};
-    Seconds asked_rest_{0};
+    bool token_loaded_{false};
+    Seconds retry_after_{0};
 };
 
 }  // namespace curtail::signals::watttime

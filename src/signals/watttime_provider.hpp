@@ -5,42 +5,40 @@
 #include "core/log.hpp"
 #include "signals/provider.hpp"
 #include "signals/watttime.hpp"
+#include "signals/watttime_state.hpp"
 
 namespace curtail::signals {
 
-/// The live value of WattTime, and the live values that it gave before.
+/// WattTime's live values, current and earlier.
 ///
-/// A value is asked for once per five minutes and kept in the state folder, so that runs from cron
-/// share it and a failing request does not take away what is known. Gaps in which nobody asked stay
-/// gaps: later corrections would claim a knowledge that nobody had.
+/// Queries each value once per five minutes and keeps it in the state folder: runs from cron share
+/// the values, and a failed query loses none. A time without a query stays a gap. WattTime corrects
+/// values later, but a later correction was not known at that time.
 class WattTimeProvider final : public Provider {
   public:
-    /// Shares `client`'s state folder and log.
+    /// Uses the client's state folder and log.
     explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
-    /// Asks WattTime unless a known value covers `to`, which is the present. After a failure it
-    /// waits, 30 s at first and up to 5 min, or as long as the server asks for (an hour at most),
-    /// before it or another process asks again, and answers the same trouble meanwhile. A refused
-    /// account is asked for again as soon as its file was changed. A newest value of two periods
-    /// ago or more is trouble, for a signal that stands still counts as none.
+    /// Queries WattTime unless a known value covers `to`, the present.
+    ///
+    /// After a failure, this and other processes do not query for 30 s, doubled with each failure
+    /// up to 5 min, or for the server's Retry-After (at most an hour); answers contain the same
+    /// problem meanwhile. A change of the credentials file ends the wait after a rejected account.
+    /// A newest value older than two periods is a problem too.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:
-    struct Region {
-        std::vector<Sample> samples;
-        std::optional<Error> trouble;
-        int failures{0};
-        std::optional<Time> not_before;  ///< nobody asks until then
-        bool rest_asked{false};          ///< the server wanted it so
-    };
-    Region& recall(RegionId const& region);
-    void ask(RegionId const& id, Region& region, Time now);
-    void keep(RegionId const& id, Region const& region) const;
+    using State = watttime::RegionState;
+    State& state_of(RegionId const& region);
+    void query(RegionId const& id, State& state, Time now);
+    void back_off(State& state, Error const& problem, Time now) const;
+    void accept(RegionId const& id, State& state, Sample sample, Time now) const;
+    void store(RegionId const& id, State const& state) const;
     [[nodiscard]] std::filesystem::path file_of(RegionId const& region) const;
 
     [[nodiscard]] watttime::Options const& options() const { return client_.options(); }
 
     watttime::Client client_;
-    std::map<RegionId, Region> regions_;
+    std::map<RegionId, State> states_;
 };
 
 }  // namespace curtail::signals

@@ -46,7 +46,7 @@ TEST_F(Credentials, AreReadFromAPrivateFile)
     }
 }
 
-TEST_F(Credentials, FileThatOthersCanReadIsRefusedWithTheCommandToType)
+TEST_F(Credentials, ErrorForAReadableFileNamesTheCommandThatFixesIt)
 {
     for (unsigned mode : {0640U, 0604U, 0644U, 0660U}) {
         auto const file = write(good_, mode);
@@ -56,23 +56,23 @@ TEST_F(Credentials, FileThatOthersCanReadIsRefusedWithTheCommandToType)
     }
 }
 
-TEST_F(Credentials, LinkIsRefused)
+TEST_F(Credentials, RejectsLinks)
 {
     auto const file = write(good_);
     std::filesystem::create_symlink(file, folder_ / "link.json");
     EXPECT_EQ(refusal(folder_ / "link.json").code, ExitCode::permission);
 }
 
-TEST_F(Credentials, WhatIsNoRegularFileIsRefusedWithoutWaiting)
+TEST_F(Credentials, RejectsSpecialFilesWithoutBlocking)
 {
     ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
     EXPECT_EQ(refusal(folder_ / "fifo").code, ExitCode::permission);
     EXPECT_EQ(refusal(folder_.path()).code, ExitCode::permission);
 }
 
-TEST_F(Credentials, FileOfAnotherUserIsRefused)
+TEST_F(Credentials, RejectsFilesOfOtherUsers)
 {
-    // Root gives a file away; anybody else has files of root around.
+    // Root can give a file away; other users can find files of root.
     std::filesystem::path file = "/etc/passwd";
     if (geteuid() == 0) {
         file = write(good_);
@@ -83,7 +83,7 @@ TEST_F(Credentials, FileOfAnotherUserIsRefused)
     EXPECT_THAT(error.why, HasSubstr("belongs to another user"));
 }
 
-TEST_F(Credentials, FileInAFolderThatOthersCanWriteIsRefused)
+TEST_F(Credentials, RejectsFilesInFoldersThatOthersCanWrite)
 {
     auto const file = write(good_);
     ASSERT_EQ(chmod(folder_.path().c_str(), 0770), 0);
@@ -92,20 +92,20 @@ TEST_F(Credentials, FileInAFolderThatOthersCanWriteIsRefused)
     EXPECT_THAT(error.remedy, HasSubstr("chmod go-w " + folder_.path().string()));
 }
 
-TEST_F(Credentials, MissingFileSaysWhatToWrite)
+TEST_F(Credentials, ErrorForAMissingFileNamesItsContent)
 {
     auto const error = refusal(folder_ / "none.json");
     EXPECT_EQ(error.code, ExitCode::no_input);
     EXPECT_THAT(error.remedy, HasSubstr("chmod 600"));
 }
 
-TEST_F(Credentials, FileThatIsTooLargeIsRefused)
+TEST_F(Credentials, RejectsLargeFiles)
 {
     EXPECT_TRUE(read_private_file(write(std::string(64 * 1024, ' '))));
     EXPECT_EQ(refusal(write(std::string(64 * 1024 + 1, ' '))).code, ExitCode::data);
 }
 
-TEST_F(Credentials, WrongContentIsNamedButNeverShown)
+TEST_F(Credentials, ErrorsForWrongContentNeverShowIt)
 {
     for (auto const* content :
          {R"({"username": "alice", "password": "hunter2")",

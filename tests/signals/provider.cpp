@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live provider: what it remembers, when it asks, and that no secret leaves it.
+// The live provider: its state, its queries, and that it reveals no secret.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -49,7 +49,7 @@ class Live : public testing::Test {
         return WattTimeProvider(
             watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
     }
-    /// Server and machine agree on the time.
+    /// Sets the clocks of server and machine.
     void set_time(char const* clock_time)
     {
         clock_.time = at(clock_time);
@@ -59,7 +59,7 @@ class Live : public testing::Test {
     {
         return provider.samples(caiso, clock_.time - Seconds{3600}, clock_.time);
     }
-    std::size_t questions() { return server_.requests("/v3/").size(); }
+    std::size_t queries() { return server_.requests("/v3/").size(); }
 
     static inline std::unique_ptr<WattTimeServer> shared_server;
     WattTimeServer& server_{*shared_server};
@@ -69,17 +69,17 @@ class Live : public testing::Test {
     bool writes_{true};
 };
 
-TEST_F(Live, ValueIsAskedForOncePerFiveMinutes)
+TEST_F(Live, QueriesOncePerFiveMinutes)
 {
     set_time("12:02");
     auto one = provider();
     ASSERT_THAT(ask(one).samples, SizeIs(1));
     set_time("12:04:59");
     ASSERT_THAT(ask(one).samples, SizeIs(1));
-    EXPECT_EQ(questions(), 1U);
+    EXPECT_EQ(queries(), 1U);
 }
 
-TEST_F(Live, ValuesAreSharedWithTheNextProcess)
+TEST_F(Live, ProcessesShareValues)
 {
     set_time("12:02");
     auto first = provider();
@@ -88,143 +88,143 @@ TEST_F(Live, ValuesAreSharedWithTheNextProcess)
     set_time("12:05");
     auto second = provider();
     auto const answer = ask(second);
-    EXPECT_FALSE(answer.trouble);
+    EXPECT_FALSE(answer.problem);
     ASSERT_THAT(answer.samples, SizeIs(2));
     EXPECT_EQ(answer.samples[0].time, at("12:00"));
     EXPECT_EQ(answer.samples[0].intensity, from_lbs_per_mwh(870));
     EXPECT_EQ(answer.samples[1].intensity, from_lbs_per_mwh(100));
     auto third = provider();
     EXPECT_EQ(ask(third).samples, answer.samples);
-    EXPECT_EQ(questions(), 2U);
+    EXPECT_EQ(queries(), 2U);
 }
 
-TEST_F(Live, FailureLeavesWhatIsKnownAndTellsTheTrouble)
+TEST_F(Live, FailureKeepsKnownValuesAndReportsTheProblem)
 {
     set_time("12:02");
     auto first = provider();
-    ASSERT_FALSE(ask(first).trouble);
+    ASSERT_FALSE(ask(first).problem);
     set_time("12:06");
     server_.control("fault=status503&times=99");
     auto second = provider();
     auto const answer = ask(second);
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble->code, ExitCode::temporary);
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem->code, ExitCode::temporary);
     EXPECT_THAT(answer.samples, SizeIs(1));
 }
 
-TEST_F(Live, FailingServerIsLeftAloneForAWhile)
+TEST_F(Live, BacksOffFromAFailingServer)
 {
     set_time("12:02");
     server_.control("fault=status503&times=99&endpoint=forecast");
     auto one = provider();
     auto const first = ask(one);
-    auto const asked = questions();
-    EXPECT_EQ(ask(one).trouble, first.trouble);
-    EXPECT_EQ(questions(), asked);
+    auto const asked = queries();
+    EXPECT_EQ(ask(one).problem, first.problem);
+    EXPECT_EQ(queries(), asked);
 }
 
-TEST_F(Live, FailingServerIsLeftAloneByTheNextProcessToo)
+TEST_F(Live, ProcessesShareTheBackoff)
 {
     set_time("12:02");
     server_.control("fault=status503&times=99&endpoint=forecast");
     auto one = provider();
     auto const first = ask(one);
-    ASSERT_TRUE(first.trouble);
-    auto const asked = questions();
+    ASSERT_TRUE(first.problem);
+    auto const asked = queries();
     set_time("12:02:29");
     auto second = provider();
     auto const answer = ask(second);
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble, first.trouble);
-    EXPECT_EQ(questions(), asked);
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem, first.problem);
+    EXPECT_EQ(queries(), asked);
     set_time("12:02:31");
     auto third = provider();
     (void)ask(third);
-    EXPECT_GT(questions(), asked);
-    auto const then = questions();
+    EXPECT_GT(queries(), asked);
+    auto const then = queries();
     set_time("12:03:20");
     auto fourth = provider();
     (void)ask(fourth);
-    EXPECT_EQ(questions(), then) << "the second rest is longer";
+    EXPECT_EQ(queries(), then) << "the second wait is longer";
 }
 
-TEST_F(Live, ServerThatAsksForARestGetsIt)
+TEST_F(Live, HonoursRetryAfter)
 {
     set_time("12:02");
     server_.control("fault=status429&times=99&retry_after=900");
     auto one = provider();
-    ASSERT_TRUE(ask(one).trouble);
+    ASSERT_TRUE(ask(one).problem);
     auto const asked = server_.requests().size();
     set_time("12:16");
     auto second = provider();
-    EXPECT_TRUE(ask(second).trouble);
+    EXPECT_TRUE(ask(second).problem);
     EXPECT_EQ(server_.requests().size(), asked);
     server_.control("no_faults");
     set_time("12:18");
     auto third = provider();
-    EXPECT_FALSE(ask(third).trouble);
+    EXPECT_FALSE(ask(third).problem);
     server_.control("fault=status429&times=99&retry_after=999999");
     set_time("12:25");
     auto fourth = provider();
-    EXPECT_TRUE(ask(fourth).trouble);
+    EXPECT_TRUE(ask(fourth).problem);
     server_.control("no_faults");
     set_time("13:26");
     auto fifth = provider();
-    EXPECT_FALSE(ask(fifth).trouble) << "an hour at most";
+    EXPECT_FALSE(ask(fifth).problem) << "at most an hour";
     set_time("11:00");
     clock_.time = at("11:00");
     auto sixth = provider();
-    EXPECT_FALSE(ask(sixth).trouble) << "a clock that was wrong does not silence a region";
+    EXPECT_FALSE(ask(sixth).problem) << "a wrong clock does not silence a region";
 }
 
-TEST_F(Live, ServerThatStandsStillIsTrouble)
+TEST_F(Live, ServerWithoutNewValuesIsAProblem)
 {
     set_time("12:02");
     clock_.time = at("12:09:59");
     auto one = provider();
-    EXPECT_FALSE(ask(one).trouble) << "the value is late";
+    EXPECT_FALSE(ask(one).problem) << "the value is late";
     set_time("12:02");
     clock_.time = at("12:10:30");
     auto const answer = ask(one);
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble->code, ExitCode::temporary);
-    EXPECT_THAT(answer.trouble->message(),
-                HasSubstr("its newest value is of 2026-01-11T12:00:00Z"));
-    EXPECT_THAT(answer.samples, SizeIs(1)) << "it ages by itself";
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem->code, ExitCode::temporary);
+    EXPECT_THAT(answer.problem->message(),
+                HasSubstr("the newest value is from 2026-01-11T12:00:00Z"));
+    EXPECT_THAT(answer.samples, SizeIs(1)) << "it expires on its own";
     set_time("12:11:30");
-    EXPECT_FALSE(ask(one).trouble);
+    EXPECT_FALSE(ask(one).problem);
 }
 
-TEST_F(Live, RestThatAClockAheadHasLeftIsNotKept)
+TEST_F(Live, IgnoresAWaitSetByAClockThatWasAhead)
 {
     set_time("12:50");
     auto one = provider();
-    ASSERT_FALSE(ask(one).trouble);
+    ASSERT_FALSE(ask(one).problem);
     set_time("12:00");
     auto second = provider();
     EXPECT_THAT(ask(second).samples, SizeIs(1));
-    EXPECT_EQ(questions(), 2U);
+    EXPECT_EQ(queries(), 2U);
 }
 
-TEST_F(Live, RefusedAccountIsAskedForAgainWhenItsFileChanges)
+TEST_F(Live, RetriesARejectedAccountWhenItsFileChanges)
 {
     set_time("12:02");
     ASSERT_TRUE(write_file(folder_ / "account.json", "wrong", 0600));
     auto first = provider("wrong");
-    ASSERT_EQ(ask(first).trouble->code, ExitCode::permission);
+    ASSERT_EQ(ask(first).problem->code, ExitCode::permission);
     auto const asked = server_.requests("/login").size();
     auto again = provider("wrong");
-    ASSERT_EQ(ask(again).trouble->code, ExitCode::permission);
-    EXPECT_EQ(server_.requests("/login").size(), asked) << "nobody has changed it";
+    ASSERT_EQ(ask(again).problem->code, ExitCode::permission);
+    EXPECT_EQ(server_.requests("/login").size(), asked) << "the file has not changed";
     auto const later =
         std::filesystem::last_write_time(folder_ / "state/watttime-CAISO_NORTH.json") +
         std::chrono::seconds(1);
     std::filesystem::last_write_time(folder_ / "account.json", later);
     auto corrected = provider();
-    EXPECT_FALSE(ask(corrected).trouble);
+    EXPECT_FALSE(ask(corrected).problem);
 }
 
-TEST_F(Live, DryRunUsesWhatIsThereAndWritesNothing)
+TEST_F(Live, DryRunReadsTheStateAndWritesNothing)
 {
     set_time("12:02");
     writes_ = false;
@@ -241,7 +241,7 @@ TEST_F(Live, DryRunUsesWhatIsThereAndWritesNothing)
     EXPECT_EQ(server_.requests().size(), requests);
 }
 
-TEST_F(Live, SamplesOutsideTheIntervalAreNotAnswered)
+TEST_F(Live, ReturnsNoSamplesOutsideTheInterval)
 {
     set_time("12:02");
     auto one = provider();
@@ -249,21 +249,21 @@ TEST_F(Live, SamplesOutsideTheIntervalAreNotAnswered)
     EXPECT_THAT(one.samples(caiso, at("12:01"), at("12:02")).samples, IsEmpty());
 }
 
-TEST_F(Live, ValueOfTheFarFutureIsTroubleAndForgotten)
+TEST_F(Live, RejectsAValueFromTheFuture)
 {
     set_time("12:02");
     clock_.time = at("11:30");
     auto one = provider();
     auto const answer = ask(one);
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble->remedy, "set the clock");
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem->remedy, "set the clock");
     EXPECT_THAT(answer.samples, IsEmpty());
     clock_.time = at("12:02");
     auto second = provider();
     EXPECT_THAT(ask(second).samples, SizeIs(1));
 }
 
-TEST_F(Live, DamagedMemoryIsForgottenAloud)
+TEST_F(Live, DiscardsADamagedStateWithAWarning)
 {
     set_time("12:02");
     auto first = provider();
@@ -275,15 +275,15 @@ TEST_F(Live, DamagedMemoryIsForgottenAloud)
           "{\"samples\":[{\"time\":\"2026-01-11T12:00:00Z\",\"g_per_kwh\":99999,\"generated_at\":"
           "null}]}"}) {
         ASSERT_TRUE(write_file(file, text, 0600));
-        auto const before = questions();
+        auto const before = queries();
         auto next = provider();
         EXPECT_THAT(ask(next).samples, SizeIs(1)) << text;
-        EXPECT_EQ(questions(), before + 1) << text;
+        EXPECT_EQ(queries(), before + 1) << text;
     }
-    EXPECT_THAT(log_, HasSubstr("earlier values are forgotten"));
+    EXPECT_THAT(log_, HasSubstr("discarding earlier values"));
 }
 
-TEST_F(Live, MemoryThatOthersCouldHaveWrittenIsNotBelieved)
+TEST_F(Live, IgnoresAStateThatOthersCouldHaveWritten)
 {
     set_time("12:02");
     auto first = provider();
@@ -292,47 +292,49 @@ TEST_F(Live, MemoryThatOthersCouldHaveWrittenIsNotBelieved)
     auto second = provider();
     auto const answer = ask(second);
     EXPECT_THAT(answer.samples, IsEmpty());
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble->code, ExitCode::permission);
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem->code, ExitCode::permission);
 }
 
-TEST_F(Live, WarningsOfTheProviderReachTheLog)
+TEST_F(Live, LogsWarningsOfTheProvider)
 {
     set_time("12:02");
     server_.control("fault=warnings&endpoint=forecast");
     auto one = provider();
     (void)ask(one);
-    EXPECT_THAT(log_, HasSubstr("WattTime about CAISO_NORTH: EXAMPLE_WARNING"));
+    EXPECT_THAT(log_, HasSubstr("WattTime warns about CAISO_NORTH: EXAMPLE_WARNING"));
 }
 
-TEST_F(Live, NoSecretShowsInArgumentsLogsErrorsOrOutput)
+TEST_F(Live, RevealsNoSecret)
 {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     set_time("12:02");
-    std::string said;
+    std::string output;
     for (auto const* fault : {"", "status503", "html", "truncated", "percentile", "oversize",
                               "redirect", "status403", "cut_off"}) {
         server_.control(std::string("no_faults&forget_tokens&times=99&fault=") + fault);
         std::filesystem::remove(folder_ / "state/watttime-CAISO_NORTH.json");
         auto one = provider();
-        if (auto const answer = ask(one); answer.trouble) said += answer.trouble->message() + "\n";
+        if (auto const answer = ask(one); answer.problem)
+            output += answer.problem->message() + "\n";
         auto with_wrong_password = provider("correct-horse-battery");
         std::filesystem::remove(folder_ / "state/watttime-token.json");
         std::filesystem::remove(folder_ / "state/watttime-CAISO_NORTH.json");
-        if (auto const answer = ask(with_wrong_password); answer.trouble)
-            said += answer.trouble->message() + "\n";
+        if (auto const answer = ask(with_wrong_password); answer.problem)
+            output += answer.problem->message() + "\n";
     }
-    said += testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr() + log_;
+    output +=
+        testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr() + log_;
     for (auto const* file : {"cmdline", "environ"})
-        said += read_file(std::filesystem::path("/proc/self") / file).value();
-    EXPECT_THAT(said, HasSubstr("cannot"));
+        output += read_file(std::filesystem::path("/proc/self") / file).value();
+    EXPECT_THAT(output, HasSubstr("cannot"));
     for (auto const* secret :
          {WattTimeServer::password, "correct-horse-battery", "header.payload", "Bearer", "Basic "})
-        EXPECT_THAT(said, Not(HasSubstr(secret)));
+        EXPECT_THAT(output, Not(HasSubstr(secret)));
 }
 
-TEST_F(Live, PasswordIsNeverWrittenToTheStateFolder)
+TEST_F(Live, NeverWritesThePasswordToTheStateFolder)
 {
     set_time("12:02");
     auto one = provider();

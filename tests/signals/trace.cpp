@@ -29,13 +29,13 @@ TEST(Trace, EmptyCellIsNoSignal)
     EXPECT_EQ(b[1].provider, "trace");
 }
 
-TEST(Trace, TimesWithAnOffsetAreUtcInside)
+TEST(Trace, ConvertsOffsetsToUtc)
 {
     auto const trace = parse_trace("point_time,A\n2026-01-11T18:00+01:00,1\n", "t.csv").value();
     EXPECT_EQ(trace.rows().front().time, parse_time("2026-01-11T17:00Z").value());
 }
 
-TEST(Trace, RealDayIsReadToTheLastDigit)
+TEST(Trace, ReadsThePublishedDayExactly)
 {
     auto const trace = read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     EXPECT_EQ(trace.rows().size(), 217U);
@@ -50,7 +50,7 @@ struct BadTrace {
 };
 class BadTraces : public testing::TestWithParam<BadTrace> {};
 
-TEST_P(BadTraces, NameFileLineAndRemedy)
+TEST_P(BadTraces, ErrorsNameFileLineAndRemedy)
 {
     auto const trace = parse_trace(GetParam().text, "signals/t.csv");
     ASSERT_FALSE(trace);
@@ -71,14 +71,14 @@ INSTANTIATE_TEST_SUITE_P(
                  "cannot read trace signals/t.csv, line 1: wrong header "
                  "\"point_time\"; it must be point_time,REGION,..."},
         BadTrace{"RegionTwice", "point_time,A,A\n",
-                 "cannot read trace signals/t.csv, line 1: region A stands twice; keep "
+                 "cannot read trace signals/t.csv, line 1: region A appears twice; keep "
                  "one column per region"},
         BadTrace{"RegionName", "point_time,A/B\n",
-                 "cannot read trace signals/t.csv, line 1: bad region name \"A/B\"; "
+                 "cannot read trace signals/t.csv, line 1: invalid region name \"A/B\"; "
                  "use 1 to 32 letters, digits, '_' or '-'"},
         BadTrace{"NoRow", "point_time,A\n",
-                 "cannot read trace signals/t.csv, line 2: there is no row below the "
-                 "header; a trace has at least one time"},
+                 "cannot read trace signals/t.csv, line 2: no rows after the header; "
+                 "a trace has at least one row"},
         BadTrace{"NoZone", "point_time,A\n2026-01-11 14:20,1\n",
                  "cannot read trace signals/t.csv, line 2: invalid time \"2026-01-11 "
                  "14:20\": it has no time zone; append Z or an offset such as "
@@ -92,34 +92,34 @@ INSTANTIATE_TEST_SUITE_P(
                  "for no signal"},
         BadTrace{"NaN", "point_time,A\n2026-01-11T14:20Z,nan\n",
                  "cannot read trace signals/t.csv, line 2: A is nan g/kWh, outside "
-                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                 "-2000 to 5000; check the unit: traces are in g/kWh"},
         BadTrace{"TooDirty", "point_time,A\n2026-01-11T14:20Z,5000.1\n",
                  "cannot read trace signals/t.csv, line 2: A is 5000.1 g/kWh, outside "
-                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                 "-2000 to 5000; check the unit: traces are in g/kWh"},
         BadTrace{"TooClean", "point_time,A\n2026-01-11T14:20Z,-2000.1\n",
                  "cannot read trace signals/t.csv, line 2: A is -2000.1 g/kWh, outside "
-                 "-2000 to 5000; check the unit: a trace is in g/kWh"},
+                 "-2000 to 5000; check the unit: traces are in g/kWh"},
         BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
                  "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; "
-                 "write every cell; an empty one means no signal"},
+                 "write every cell; leave it empty for no signal"},
         BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
                  "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
-                 "write every cell; an empty one means no signal"},
+                 "write every cell; leave it empty for no signal"},
         BadTrace{"TimeTwice", "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T15:20+01:00,1\n",
                  "cannot read trace signals/t.csv, line 3: time 2026-01-11T14:20:00Z "
-                 "does not come after 2026-01-11T14:20:00Z; sort the "
+                 "is not after 2026-01-11T14:20:00Z; sort the "
                  "rows and keep one per time"},
         BadTrace{"NotUtf8", "point_time,A\n2026-01-11T14:20Z,\xE9\n",
-                 "cannot read trace signals/t.csv, line 2: not UTF-8 at byte 19; "
+                 "cannot read trace signals/t.csv, line 2: invalid UTF-8 at byte 19; "
                  "convert the file, for example with iconv -t UTF-8"}),
     [](auto const& tested) { return tested.param.name; });
 
-TEST(Trace, LimitsOfIntensityAreAllowed)
+TEST(Trace, AcceptsTheLimitsOfIntensity)
 {
     EXPECT_TRUE(parse_trace("point_time,A,B\n2026-01-11T14:20Z,5000,-2000\n", "t.csv"));
 }
 
-TEST(Trace, LongestLineIsReadAndALongerOneRefused)
+TEST(Trace, AcceptsLinesUpToTheLimit)
 {
     std::string const row = "2026-01-11T14:20Z,";
     auto const text = [&](std::size_t length) {
@@ -128,10 +128,10 @@ TEST(Trace, LongestLineIsReadAndALongerOneRefused)
     EXPECT_TRUE(parse_trace(text(trace_line_limit), "t.csv"));
     auto const longer = parse_trace(text(trace_line_limit + 1), "t.csv");
     ASSERT_FALSE(longer);
-    EXPECT_THAT(longer.error().message(), HasSubstr("line 2: it is longer than 1048576 bytes"));
+    EXPECT_THAT(longer.error().message(), HasSubstr("line 2: longer than 1048576 bytes"));
 }
 
-TEST(Trace, MoreRowsThanTheLimitAreRefused)
+TEST(Trace, RejectsMoreRowsThanTheLimit)
 {
     std::string const two = "point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,1\n";
     EXPECT_TRUE(parse_trace(two, "t.csv", 2));
@@ -147,7 +147,7 @@ TEST(Trace, MissingFileIsNoInput)
     EXPECT_EQ(trace.error().code, ExitCode::no_input);
 }
 
-TEST(TraceProvider, AnswersBothEndsOfTheInterval)
+TEST(TraceProvider, IncludesBothEndsOfTheInterval)
 {
     TraceProvider provider(
         parse_trace("point_time,A\n2026-01-11T14:20Z,1\n2026-01-11T14:25Z,2\n2026-01-11T14:30Z,3\n",
@@ -155,22 +155,22 @@ TEST(TraceProvider, AnswersBothEndsOfTheInterval)
             .value());
     auto const at = [](char const* text) { return parse_time(text).value(); };
     auto const answer = provider.samples({"A"}, at("2026-01-11T14:25Z"), at("2026-01-11T14:30Z"));
-    EXPECT_FALSE(answer.trouble);
+    EXPECT_FALSE(answer.problem);
     ASSERT_EQ(answer.samples.size(), 2U);
     EXPECT_EQ(answer.samples.front().intensity, GramsPerKwh{2});
     EXPECT_TRUE(
         provider.samples({"A"}, at("2026-01-11T14:31Z"), at("2026-01-11T15:00Z")).samples.empty());
 }
 
-TEST(TraceProvider, UnknownRegionNamesTheNearest)
+TEST(TraceProvider, UnknownRegionErrorNamesTheNearestRegion)
 {
     TraceProvider provider(
         parse_trace("point_time,CAISO_NORTH,DE\n2026-01-11T14:20Z,1,2\n", "t.csv").value());
     auto const answer = provider.samples({"CAISO_NORD"}, Time::min(), Time::max());
-    ASSERT_TRUE(answer.trouble);
-    EXPECT_EQ(answer.trouble->code, ExitCode::config);
-    EXPECT_EQ(answer.trouble->message(),
-              "trace t.csv: it has no region \"CAISO_NORD\"; did you mean \"CAISO_NORTH\"?");
+    ASSERT_TRUE(answer.problem);
+    EXPECT_EQ(answer.problem->code, ExitCode::config);
+    EXPECT_EQ(answer.problem->message(),
+              "trace t.csv: no region \"CAISO_NORD\"; did you mean \"CAISO_NORTH\"?");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The WattTime client against a stand-in server that answers, and fails, as the real one does.
+// The WattTime client against a test server that responds, and fails, as the real one does.
 #include "signals/watttime.hpp"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST_F(WattTime, LiveValueIsTheFirstPointOfTheForecastInGrams)
     EXPECT_TRUE(points.warnings.empty());
 }
 
-TEST_F(WattTime, LogsInOnceForManyQuestions)
+TEST_F(WattTime, LogsInOnceForManyQueries)
 {
     auto one = client();
     ASSERT_TRUE(one.live(caiso));
@@ -77,7 +77,7 @@ TEST_F(WattTime, LogsInOnceForManyQuestions)
     EXPECT_EQ(logins(), 1U);
 }
 
-TEST_F(WattTime, TokenIsKeptForTheNextProcess)
+TEST_F(WattTime, NextProcessReusesTheToken)
 {
     ASSERT_TRUE(client().live(caiso));
     ASSERT_TRUE(client().live(caiso));
@@ -87,7 +87,7 @@ TEST_F(WattTime, TokenIsKeptForTheNextProcess)
     EXPECT_EQ(status.st_mode & 07777U, 0600U);
 }
 
-TEST_F(WattTime, KeptTokenCountsForHalfAnHourLessAMinute)
+TEST_F(WattTime, StoredTokenIsValidFor29Minutes)
 {
     ASSERT_TRUE(client().live(caiso));
     clock_.time = noon + Seconds{29 * 60 - 1};
@@ -98,7 +98,7 @@ TEST_F(WattTime, KeptTokenCountsForHalfAnHourLessAMinute)
     EXPECT_EQ(logins(), 2U);
 }
 
-TEST_F(WattTime, TokenOfAnotherAccountOrOfTheFutureIsNotUsed)
+TEST_F(WattTime, IgnoresTokensOfOtherAccountsAndFromTheFuture)
 {
     ASSERT_TRUE(client().live(caiso));
     clock_.time = noon - Seconds{1};
@@ -119,7 +119,7 @@ TEST_F(WattTime, DamagedTokenFileCostsOneLogin)
     EXPECT_EQ(logins(), 2U);
 }
 
-TEST_F(WattTime, TokenFileThatOthersCanReadIsRefused)
+TEST_F(WattTime, RejectsATokenFileThatOthersCanRead)
 {
     ASSERT_TRUE(client().live(caiso));
     ASSERT_EQ(chmod((folder_ / "state/watttime-token.json").c_str(), 0644), 0);
@@ -128,14 +128,14 @@ TEST_F(WattTime, TokenFileThatOthersCanReadIsRefused)
     EXPECT_THAT(error.remedy, HasSubstr("chmod 600"));
 }
 
-TEST_F(WattTime, StateFolderThatOthersCanEnterIsRefused)
+TEST_F(WattTime, RejectsAStateFolderThatOthersCanEnter)
 {
     ASSERT_TRUE(client().live(caiso));
     ASSERT_EQ(chmod((folder_ / "state").c_str(), 0755), 0);
     EXPECT_EQ(refusal(client().live(caiso)).code, ExitCode::permission);
 }
 
-TEST_F(WattTime, ExpiredTokenIsRenewedOnce)
+TEST_F(WattTime, RenewsAnExpiredTokenOnce)
 {
     auto one = client();
     ASSERT_TRUE(one.live(caiso));
@@ -144,7 +144,7 @@ TEST_F(WattTime, ExpiredTokenIsRenewedOnce)
     EXPECT_EQ(logins(), 2U);
 }
 
-TEST_F(WattTime, TokenThatIsRefusedAtOnceIsNotRenewedForEver)
+TEST_F(WattTime, GivesUpIfANewTokenIsRejected)
 {
     server_.control("token_life_s=0");
     auto const error = refusal(client().live(caiso));
@@ -152,41 +152,41 @@ TEST_F(WattTime, TokenThatIsRefusedAtOnceIsNotRenewedForEver)
     EXPECT_EQ(logins(), 1U);
     ASSERT_TRUE(write_file(folder_ / "state/none", ""));
     EXPECT_EQ(refusal(client().live(caiso)).code, ExitCode::permission);
-    EXPECT_EQ(logins(), 2U);  // the kept token was tried, renewed, and given up
+    EXPECT_EQ(logins(), 2U);  // tried the stored token, then a new one, then gave up
 }
 
-TEST_F(WattTime, WrongPasswordSaysSo)
+TEST_F(WattTime, ReportsAWrongPassword)
 {
     auto const error = refusal(client("wrong").live(caiso));
     EXPECT_EQ(error.code, ExitCode::permission);
-    EXPECT_THAT(error.message(), HasSubstr("user name or password is wrong"));
+    EXPECT_THAT(error.message(), HasSubstr("wrong user name or password"));
     EXPECT_EQ(logins(), 1U);
 }
 
-TEST_F(WattTime, RegionOutsideTheAccountIsExplainedAndNotTriedAgain)
+TEST_F(WattTime, ExplainsMissingAccessWithoutRetry)
 {
     auto const error = refusal(client().live({"SPP_TX"}));
     EXPECT_EQ(error.code, ExitCode::permission);
     EXPECT_THAT(error.message(), HasSubstr("no access to that region"));
-    EXPECT_THAT(error.message(), HasSubstr("CAISO_NORTH only"));
+    EXPECT_THAT(error.message(), HasSubstr("only CAISO_NORTH"));
     EXPECT_EQ(logins(), 1U);
     EXPECT_THAT(server_.requests("/v3/"), SizeIs(1));
 }
 
-TEST_F(WattTime, NameThatIsNoRegionNeverReachesTheServer)
+TEST_F(WattTime, SendsNoInvalidRegionName)
 {
     EXPECT_EQ(refusal(client().live({"CAISO&signal_type=x"})).code, ExitCode::config);
     EXPECT_TRUE(server_.requests().empty());
 }
 
-TEST_F(WattTime, BusyServerIsAskedOnceMoreAfterTheWaitItAsksFor)
+TEST_F(WattTime, RetriesAfterTheWaitThatTheServerRequests)
 {
     server_.control("fault=status429&endpoint=forecast");
     EXPECT_TRUE(client().live(caiso));
     EXPECT_EQ(pauses_, std::vector<Millis>{Seconds{2}});
 }
 
-TEST_F(WattTime, FailingServerIsAskedOnceMoreAndThenLeftAlone)
+TEST_F(WattTime, RetriesAFailingServerOnce)
 {
     for (auto const* fault : {"status500", "status503", "status429"}) {
         pauses_.clear();
@@ -200,7 +200,7 @@ TEST_F(WattTime, FailingServerIsAskedOnceMoreAndThenLeftAlone)
     }
 }
 
-TEST_F(WattTime, SlowAnswersEndAtTheTotalDeadline)
+TEST_F(WattTime, SlowResponsesEndAtTheDeadline)
 {
     deadline_ = Millis{300};
     server_.control("fault=slow&times=9&endpoint=forecast");
@@ -210,7 +210,7 @@ TEST_F(WattTime, SlowAnswersEndAtTheTotalDeadline)
     EXPECT_TRUE(pauses_.empty());
 }
 
-TEST_F(WattTime, AnswerThatIsNotJsonMeansLoggingInOnceMore)
+TEST_F(WattTime, LogsInAgainAfterAResponseThatIsNotJson)
 {
     auto one = client();
     ASSERT_TRUE(one.live(caiso));
@@ -225,13 +225,13 @@ TEST_F(WattTime, AnswerThatIsNotJsonMeansLoggingInOnceMore)
     }
 }
 
-struct BadAnswer {
+struct BadResponse {
     char const* fault;
     char const* message;
 };
-class WattTimeBadAnswers : public WattTime, public testing::WithParamInterface<BadAnswer> {};
+class WattTimeBadResponses : public WattTime, public testing::WithParamInterface<BadResponse> {};
 
-TEST_P(WattTimeBadAnswers, AreRefusedWhole)
+TEST_P(WattTimeBadResponses, AreRejected)
 {
     server_.control(std::string("times=9&endpoint=forecast&fault=") + GetParam().fault);
     auto const error = refusal(client().live(caiso));
@@ -240,18 +240,18 @@ TEST_P(WattTimeBadAnswers, AreRefusedWhole)
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, WattTimeBadAnswers,
-    testing::Values(
-        BadAnswer{"percentile",
-                  "its units are \"percentile\", not lbs_co2_per_mwh: that is no intensity"},
-        BadAnswer{"kilograms", "its units are \"kg_co2_per_mwh\""},
-        BadAnswer{"other_region", "it is about \"SPP_TX\""},
-        BadAnswer{"other_signal", "its signal is \"health_damage\""},
-        BadAnswer{"text_value", "is text, not a number"},
-        BadAnswer{"absurd_value", "is 394625 g/kWh, outside -2000 to 5000"},
-        BadAnswer{"no_zone", "it has no time zone"}, BadAnswer{"empty", "the forecast is empty"},
-        BadAnswer{"no_meta", "the answer has no meta"},
-        BadAnswer{"oversize", "larger than 8388608 bytes"}, BadAnswer{"redirect", "HTTP 302"}),
+    All, WattTimeBadResponses,
+    testing::Values(BadResponse{"percentile", "its units are \"percentile\", not lbs_co2_per_mwh"},
+                    BadResponse{"kilograms", "its units are \"kg_co2_per_mwh\""},
+                    BadResponse{"other_region", "its region is \"SPP_TX\""},
+                    BadResponse{"other_signal", "its signal is \"health_damage\""},
+                    BadResponse{"text_value", "is text, not a number"},
+                    BadResponse{"absurd_value", "is 394625 g/kWh, outside -2000 to 5000"},
+                    BadResponse{"no_zone", "it has no time zone"},
+                    BadResponse{"empty", "the forecast is empty"},
+                    BadResponse{"no_meta", "it has no object \"meta\""},
+                    BadResponse{"oversize", "larger than 8388608 bytes"},
+                    BadResponse{"redirect", "HTTP 302"}),
     [](auto const& tested) { return std::string(tested.param.fault); });
 
 TEST_F(WattTime, NullValueIsASampleWithoutIntensity)
@@ -262,7 +262,7 @@ TEST_F(WattTime, NullValueIsASampleWithoutIntensity)
     EXPECT_FALSE(points.samples.front().intensity);
 }
 
-TEST_F(WattTime, WarningsArriveInPrintableWords)
+TEST_F(WattTime, WarningsArePrintable)
 {
     server_.control("fault=warnings&endpoint=forecast");
     EXPECT_EQ(client().live(caiso).value().warnings,
