@@ -5,13 +5,14 @@
 #include <thread>
 
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
+#include "core/private_file.hpp"
 #include "core/text.hpp"
 #include "launch/mark.hpp"
 #include "poll/poll.hpp"
 #include "poll/report.hpp"
-#include "core/private_file.hpp"
 #include "signals/trace.hpp"
 #include "signals/watttime_provider.hpp"
 #include "store/object_store.hpp"
@@ -125,8 +126,7 @@ Result<void> add_watttime(poll::World& world, Arguments const& a,
     auto const folder = world.run.poller_folder() / "watttime";
     bool const dry = a.flag("dry-run");
     if (!dry) {
-        if (auto made = ensure_private_folder(world.run.poller_folder()); !made)
-            return made;
+        if (auto made = ensure_private_folder(world.run.poller_folder()); !made) return made;
         if (auto made = ensure_private_folder(folder); !made) return made;
     }
     if (auto guarded = guard_memory(); !guarded) return guarded;
@@ -267,7 +267,7 @@ Result<poll::Answer> poll_as_asked(poll::World world, Arguments const& a, bool d
     options.look_every = look_interval(a);
     options.drain_on_exit = world.trace_end.has_value() || a.flag("drain-on-exit");
     Progress progress("replay", "s of trace");
-    options.progress = [&](double done, double whole) { progress.at(done, whole); };
+    options.progress = [&](double done, double whole) { progress.update(done, whole); };
     return poll::watch(std::move(world), options, signals.request());
 }
 
@@ -308,43 +308,44 @@ Result<void> run_poll(Arguments const& a, Console const& console)
 
 Program program()
 {
-    return {"curtail-poll",
-            "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
-            {{"",
-              "",
-              {{"once", Kind::flag, "", "", "Look once and exit (default; for cron)"},
-               {"watch", Kind::flag, "", "", "Go on until stopped, or until the trace is over"},
-               {"dry-run", Kind::flag, "", "",
-                "Say what would be done, as --explain does, and do nothing"},
-               {"explain", Kind::flag, "", "",
-                "Print for each site signal, window, job and next action, with reasons (with "
-                "--watch: at its end); without a signal: how they "
-                "were left"},
-               {"watttime", Kind::flag, "", "", "Signals from WattTime; needs --credentials"},
-               {"credentials", Kind::text, "FILE", "",
-                "WattTime account as JSON, username and password, mode 0600"},
-               {"watttime-url", Kind::text, "URL", "https://api.watttime.org",
-                "Where WattTime answers"},
-               {"ca-file", Kind::text, "FILE", "",
-                "Certificates to trust for it instead of the system's"},
-               {"trace", Kind::text, "FILE", "",
-                "Signals from a recorded trace, replayed from its first sample on"},
-               {"speed", Kind::number, "FACTOR", "",
-                "Seconds of trace in a real second [1, or as the replay began]"},
-               {"look-every", Kind::number, "SECONDS", "",
-                "With --watch: look at jobs this often [1 in a replay, else 10]"},
-               {"drain-on-exit", Kind::flag, "", "",
-                "On Ctrl-C drain all jobs and wait for their end (always so in a replay)"},
-               {"site", Kind::text, "SITE", "", "Only this site; may be given several times", false,
-                true},
-               {"job-line", Kind::text, "NAME", "",
-                "Print `SITE RANKS` of the site of this name, in any case, and exit (for job "
-                "scripts)"}},
-              {{"RUN", "The run's file, such as inputs/runs/demo.json"}},
-              run_poll,
-              true}},
-            "\nState, journal and events are kept in poller/ of the run's folder. A second poller "
-            "on the same run exits with 75.\n"};
+    return {
+        "curtail-poll",
+        "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
+        {{"",
+          "",
+          {{"once", OptionType::flag, "", "", "Look once and exit (default; for cron)"},
+           {"watch", OptionType::flag, "", "", "Go on until stopped, or until the trace is over"},
+           {"dry-run", OptionType::flag, "", "",
+            "Say what would be done, as --explain does, and do nothing"},
+           {"explain", OptionType::flag, "", "",
+            "Print for each site signal, window, job and next action, with reasons (with "
+            "--watch: at its end); without a signal: how they "
+            "were left"},
+           {"watttime", OptionType::flag, "", "", "Signals from WattTime; needs --credentials"},
+           {"credentials", OptionType::text, "FILE", "",
+            "WattTime account as JSON, username and password, mode 0600"},
+           {"watttime-url", OptionType::text, "URL", "https://api.watttime.org",
+            "Where WattTime answers"},
+           {"ca-file", OptionType::text, "FILE", "",
+            "Certificates to trust for it instead of the system's"},
+           {"trace", OptionType::text, "FILE", "",
+            "Signals from a recorded trace, replayed from its first sample on"},
+           {"speed", OptionType::number, "FACTOR", "",
+            "Seconds of trace in a real second [1, or as the replay began]"},
+           {"look-every", OptionType::number, "SECONDS", "",
+            "With --watch: look at jobs this often [1 in a replay, else 10]"},
+           {"drain-on-exit", OptionType::flag, "", "",
+            "On Ctrl-C drain all jobs and wait for their end (always so in a replay)"},
+           {"site", OptionType::text, "SITE", "", "Only this site; may be given several times",
+            false, true},
+           {"job-line", OptionType::text, "NAME", "",
+            "Print `SITE RANKS` of the site of this name, in any case, and exit (for job "
+            "scripts)"}},
+          {{"RUN", "The run's file, such as inputs/runs/demo.json"}},
+          run_poll,
+          true}},
+        "\nState, journal and events are kept in poller/ of the run's folder. A second poller "
+        "on the same run exits with 75.\n"};
 }
 
 }  // namespace

@@ -126,18 +126,18 @@ int main(int argc, char** argv)
         "What a run cost, gained and spared.",
         {{"",
           "",
-          {{"reference", apps::Kind::flag, "", "",
+          {{"reference", apps::OptionType::flag, "", "",
             "Print the published figures of arXiv:2602.22760, computed from its logs"},
-           {"logs", apps::Kind::text, "FOLDER", above_program("results/reference").string(),
+           {"logs", apps::OptionType::text, "FOLDER", above_program("results/reference").string(),
             "Logs of the reference experiment"},
-           {"trace", apps::Kind::text, "FILE", "",
+           {"trace", apps::OptionType::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed; without: the samples that the "
             "poller kept; with --reference: that of "
             "the checkout's signals/"},
-           {"out", apps::Kind::text, "FILE", "",
+           {"out", apps::OptionType::text, "FILE", "",
             "Page to write; the document goes beside it as .json; without: report.html in the "
             "run's folder, and no page with --reference"},
-           {"plotly", apps::Kind::text, "FILE",
+           {"plotly", apps::OptionType::text, "FILE",
             above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, which is put into the page"}},
           {{"RUN", "A run's file, as inputs/runs/demo.json.", false}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-status: shows the state of a run and verifies its store.
+// curtail-status: prints the state of a run and verifies its store.
 #include <fmt/format.h>
 
 #include "apps/program.hpp"
@@ -23,7 +23,7 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
     return {};
 }
 
-/// A run whose store does not exist (yet) still has windows and jobs to show.
+/// Without a store, still shows windows and jobs.
 Result<void> show(config::Run const& run,
                   Result<std::unique_ptr<store::ObjectStore>> const& objects,
                   apps::Console const& console)
@@ -43,7 +43,7 @@ Result<void> show(config::Run const& run,
     return {};
 }
 
-/// For scripts: absolute paths of the run, its data and its store. Reads none of them.
+/// For scripts: the absolute paths of the run. Does not access the store.
 void print_paths(config::Run const& run, apps::Console const& console)
 {
     json::Object paths;
@@ -76,16 +76,17 @@ int main(int argc, char** argv)
 {
     apps::Program const program{
         "curtail-status",
-        "Shows the members, progress and sites of a run; --verify checks its store.",
+        "Shows the sites, windows, jobs and rounds of a run, and what each one is waiting for.",
         {{"",
           "",
-          {{"verify", apps::Kind::flag, "", "",
-            "Recompute the run from its store: an unbroken chain, correct digests, every block in "
-            "the model exactly once. Otherwise exit with 76 and name the object and the reason"},
-           {"paths", apps::Kind::flag, "", "",
-            "Print the folders of the run, its data and its store without reading them (for "
+          {{"verify", apps::OptionType::flag, "", "",
+            "Recompute the run from its store: check that the chain is unbroken, that all digests "
+            "match and that every block is in the model exactly once; if not, exit with 76 and "
+            "name the object and the reason"},
+           {"paths", apps::OptionType::flag, "", "",
+            "Print the paths of the run, its data and its store, without reading them (for "
             "scripts)"}},
-          {{"RUN", "The run's file, for example inputs/runs/demo.json."}},
+          {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_status,
           true}},
         ""};

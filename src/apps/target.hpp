@@ -7,10 +7,10 @@
 
 namespace curtail::apps {
 
-/// What a program writes may take the place of an earlier file of its kind and of nothing else, so
-/// that no input is ever lost. `kind` with its article, as "a report"; `mark` stands in the first
-/// 4096 bytes of every file of that kind. Error: `usage`.
-[[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
+/// Checks that writing `file` overwrites no input: it must not exist, or be an earlier output of
+/// the same type. `type` names that type with its article, such as "a report". `mark` is a text in
+/// the first 4096 bytes of every file of that type. Error `usage`.
+[[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view type,
                                         std::string_view mark);
 
 }  // namespace curtail::apps

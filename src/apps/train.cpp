@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "comm/mpi_session.hpp"
 #include "train/site_training.hpp"
 
@@ -11,12 +12,12 @@ using namespace curtail;
 
 namespace {
 
-std::string figures_of(train::StepMetrics const& made)
+std::string figures_of(train::StepMetrics const& step)
 {
     double const speed =
-        static_cast<double>(made.tokens.value) / std::max(made.duration.count(), 1e-9);
-    auto const round = made.round > 0 ? fmt::format("  round {}", made.round) : "";
-    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", made.step, made.loss, speed,
+        static_cast<double>(step.tokens.value) / std::max(step.duration.count(), 1e-9);
+    auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
+    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", step.step, step.loss, speed,
                        round);
 }
 
@@ -25,8 +26,6 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     train::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
-    if (arguments.integer("threads") < 1 || arguments.integer("threads") > 1024)
-        return fail(ExitCode::usage, "--threads " + arguments.text("threads"), "must be 1 to 1024");
     apps::Progress progress("training", "");
     train::TrainOptions const options{
         arguments.text("RUN"),
@@ -34,7 +33,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         arguments.text("job"),
         arguments.flag("alone"),
         static_cast<int>(arguments.integer("threads")),
-        [&](train::StepMetrics const& made) { progress.show(figures_of(made)); }};
+        [&](train::StepMetrics const& step) { progress.show(figures_of(step)); }};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single(), stop, console.log);
     auto session = comm::MpiSession::start();
@@ -45,30 +44,38 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         },
         [&](Error const& error) { console.log.error(error.message()); });
     if (done || session->size() == 1) return done;
-    return fail(done.error().code, "", "");  // the rank that failed has said why
+    return fail(done.error().code, "", "");  // the rank that failed has logged the error
 }
 
 }  // namespace
 
 int main(int argc, char** argv)
 {
-    using apps::Kind;
+    using apps::OptionType;
     return apps::run(
         {"curtail-train",
-         "Trains one site of a run: one process per device under mpirun; slurm/site_train.sh "
-         "starts it.",
+         "Trains one site of a run, with one process per device under mpirun. Normally started by "
+         "slurm/site_train.sh.",
          {{"",
            "",
-           {{"site", Kind::text, "SITE", "", "Which site of the run this is", true},
-            {"job", Kind::text, "ID", "", "Job id of the scheduler, for events"},
-            {"alone", Kind::flag, "", "", "Train without a store, from this site's snapshot"},
-            {"threads", Kind::integer, "N", "1", "CPU threads of each rank"}},
+           {{"site", OptionType::text, "SITE", "", "Name of this site in the run", true},
+            {"job", OptionType::text, "ID", "", "Job id of the scheduler, recorded in events"},
+            {"alone", OptionType::flag, "", "",
+             "Train without a store, starting from this site's snapshot"},
+            {"threads",
+             OptionType::integer,
+             "N",
+             "1",
+             "CPU threads per rank",
+             false,
+             false,
+             {1, 1024}}},
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
            train_this_site}},
-         "SIGUSR1: finish the step, contribute what was trained, exit 0. SIGTERM likewise where it "
-         "reaches the program;\n"
-         "mpirun kills its ranks within 2 s of a SIGTERM of its own.\n"
-         "Progress is shown on a terminal; under mpirun ranks have none: see metrics.jsonl and "
+         "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
+         "with 0. A SIGTERM to mpirun\n"
+         "is different: mpirun kills its ranks within 2 s.\n"
+         "A terminal shows progress. Ranks under mpirun have no terminal: see metrics.jsonl and "
          "curtail-status.\n"},
         argc, argv);
 }

@@ -15,13 +15,14 @@
 namespace curtail::apps {
 namespace {
 
+/// What the command received.
 struct Seen {
     Arguments arguments;
     bool ran{false};
     bool json{false};
 };
 
-/// A variable of the environment while this lives.
+/// Sets an environment variable for the lifetime of the object.
 class Variable {
   public:
     Variable(char const* name, char const* value) : name_(name) { setenv(name, value, 1); }
@@ -35,25 +36,27 @@ class Variable {
 
 int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nullptr)
 {
-    Program const program{"curtail-x",
-                          "A test.",
-                          {{"go",
-                            "Goes.",
-                            {{"speed", Kind::number, "FACTOR", "1", "How fast."},
-                             {"steps", Kind::integer, "NUMBER", "", "How many."},
-                             {"out", Kind::text, "FILE", "", "Where to."},
-                             {"job", Kind::text, "ID", "", "Whose."},
-                             {"site", Kind::text, "SITE", "", "Which.", false, true},
-                             {"dry-run", Kind::flag, "", "", "Only say."}},
-                            {{"RUN", "The run.", false}},
-                            [&](Arguments const& a, Console const& console) -> Result<void> {
-                                seen = {a, true, console.json};
-                                console.print("product\n");
-                                console.print("more\n");
-                                return {};
-                            },
-                            true}},
-                          ""};
+    Program const program{
+        "curtail-x",
+        "A test.",
+        {{"go",
+          "Goes.",
+          {{"speed", OptionType::number, "FACTOR", "1", "How fast."},
+           {"steps", OptionType::integer, "NUMBER", "", "How many."},
+           {"threads", OptionType::integer, "N", "", "CPU threads.", false, false, {1, 8}},
+           {"out", OptionType::text, "FILE", "", "Output."},
+           {"job", OptionType::text, "ID", "", "Which job."},
+           {"site", OptionType::text, "SITE", "", "Which.", false, true},
+           {"dry-run", OptionType::flag, "", "", "Only print."}},
+          {{"RUN", "The run.", false}},
+          [&](Arguments const& a, Console const& console) -> Result<void> {
+              seen = {a, true, console.json};
+              console.print("result\n");
+              console.print("more\n");
+              return {};
+          },
+          true}},
+        ""};
     words.insert(words.begin(), "curtail-x");
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
@@ -85,7 +88,7 @@ TEST(Program, FlagBeatsEnvironmentBeatsFileBeatsDefault)
     unsetenv("CURTAIL_SPEED");
 }
 
-TEST(Program, AFlagThatIsSaidBeatsEnvironmentBeatsFile)
+TEST(Program, ExplicitFlagBeatsEnvironmentBeatsFile)
 {
     test::TemporaryFolder const folder;
     ASSERT_TRUE(write_file(folder / "c.json", "{\"dry-run\": true, \"json\": true}"));
@@ -114,18 +117,18 @@ TEST(Program, AFlagThatIsSaidBeatsEnvironmentBeatsFile)
     EXPECT_TRUE(seen.json);
 }
 
-TEST(Program, OtherWordsForAFlagAreRefused)
+TEST(Program, RejectsOtherWordsForAFlag)
 {
     Variable const variable("CURTAIL_DRY_RUN", "maybe");
     Seen seen;
     std::string error;
     EXPECT_EQ(run_with(seen, {"go"}, &error), 64);
-    EXPECT_NE(error.find("CURTAIL_DRY_RUN=maybe: true or false is wanted"), std::string::npos)
+    EXPECT_NE(error.find("CURTAIL_DRY_RUN=maybe: must be true or false"), std::string::npos)
         << error;
     EXPECT_FALSE(seen.ran);
 }
 
-TEST(Program, NumbersThatNoVariableHoldsAreRefused)
+TEST(Program, RejectsNumbersOutOfRangeAndInOtherNotations)
 {
     Seen seen;
     for (auto const* steps :
@@ -138,7 +141,28 @@ TEST(Program, NumbersThatNoVariableHoldsAreRefused)
     EXPECT_EQ(seen.arguments.integer("steps"), std::numeric_limits<std::int64_t>::min());
 }
 
-TEST(Program, AFileOfOptionsHoldsThemInTheirOwnKind)
+TEST(Program, ChecksRangesFromEverySource)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "c.json", "{\"threads\": 9}"));
+    Seen seen;
+    std::string error;
+    EXPECT_EQ(run_with(seen, {"go", "--threads", "8"}), 0);
+    EXPECT_EQ(run_with(seen, {"go", "--threads", "1"}), 0);
+    seen.ran = false;
+    EXPECT_EQ(run_with(seen, {"go", "--threads", "0"}, &error), 64);
+    EXPECT_NE(error.find("--threads: must be an integer from 1 to 8"), std::string::npos)
+        << error;
+    EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "c.json").c_str()}, &error), 78);
+    EXPECT_NE(error.find("threads: must be an integer from 1 to 8"), std::string::npos)
+        << error;
+    Variable const variable("CURTAIL_THREADS", "9");
+    EXPECT_EQ(run_with(seen, {"go"}, &error), 64);
+    EXPECT_NE(error.find("CURTAIL_THREADS=9: must be"), std::string::npos) << error;
+    EXPECT_FALSE(seen.ran);
+}
+
+TEST(Program, OptionsInAFileMustHaveTheirType)
 {
     test::TemporaryFolder const folder;
     auto const config = (folder / "c.json").string();
@@ -162,26 +186,26 @@ TEST(Program, AFileOfOptionsHoldsThemInTheirOwnKind)
         << error;
 }
 
-TEST(Program, EmptyNamesAndPathsAreRefused)
+TEST(Program, RejectsEmptyNamesAndPaths)
 {
     Seen seen;
     std::string error;
     EXPECT_EQ(run_with(seen, {"go", ""}, &error), 64);
-    EXPECT_NE(error.find("RUN is empty"), std::string::npos) << error;
+    EXPECT_NE(error.find("RUN: must not be empty"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"go", "--out", ""}, &error), 64);
-    EXPECT_NE(error.find("--out is empty"), std::string::npos) << error;
+    EXPECT_NE(error.find("--out: must not be empty"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"go", "--out="}, &error), 64);
     EXPECT_EQ(run_with(seen, {"go", "--config", ""}, &error), 64);
-    EXPECT_NE(error.find("--config is empty"), std::string::npos) << error;
+    EXPECT_NE(error.find("--config: must not be empty"), std::string::npos) << error;
     EXPECT_FALSE(seen.ran);
     EXPECT_EQ(run_with(seen, {"go", "--job", ""}, &error), 0)
         << "other text may be empty; " << error;
     Variable const variable("CURTAIL_OUT", "");
     EXPECT_EQ(run_with(seen, {"go"}, &error), 0) << error;
-    EXPECT_FALSE(seen.arguments.has("out")) << "an empty variable is one that is not set";
+    EXPECT_FALSE(seen.arguments.has("out")) << "an empty variable counts as unset";
 }
 
-TEST(Program, ForeignNamesInItsLastWordsCannotSteerTheTerminal)
+TEST(Program, EscapesTerminalControlSequencesInErrors)
 {
     Seen seen;
     std::string error;
@@ -196,7 +220,7 @@ int code_with_output_at(char const* path, std::vector<char const*> words)
     Seen seen;
     int const kept = dup(STDOUT_FILENO);
     int const sink = open(path, O_WRONLY | O_CLOEXEC);
-    // gtest's own capture of stdout is left out: the product goes to the sink.
+    // Without gtest's capture of stdout: the result goes to the sink.
     Program const program{"curtail-x",
                           "A test.",
                           {{"",
@@ -204,7 +228,7 @@ int code_with_output_at(char const* path, std::vector<char const*> words)
                             {},
                             {},
                             [](Arguments const&, Console const& console) -> Result<void> {
-                                console.print("product\n");
+                                console.print("result\n");
                                 return {};
                             }}},
                           ""};
@@ -217,7 +241,7 @@ int code_with_output_at(char const* path, std::vector<char const*> words)
     return code;
 }
 
-TEST(Program, AProductThatCannotBeWrittenIsExit74)
+TEST(Program, FailedWriteToStdoutIsExit74)
 {
     testing::internal::CaptureStderr();
     EXPECT_EQ(code_with_output_at("/dev/full", {}), 74);
@@ -229,7 +253,7 @@ TEST(Program, AProductThatCannotBeWrittenIsExit74)
               std::string::npos);
 }
 
-TEST(Program, AReaderThatLeftIsNoFailure)
+TEST(Program, ClosedPipeIsNotAnError)
 {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);
@@ -240,7 +264,7 @@ TEST(Program, AReaderThatLeftIsNoFailure)
     close(ends[1]);
 }
 
-TEST(Program, HowItsChildrenEndIsNotHiddenFromItByWhoeverCalledIt)
+TEST(Program, RestoresSigchldThatTheCallerIgnored)
 {
     signal(SIGCHLD, SIG_IGN);
     Seen seen;
@@ -248,7 +272,7 @@ TEST(Program, HowItsChildrenEndIsNotHiddenFromItByWhoeverCalledIt)
     EXPECT_EQ(signal(SIGCHLD, SIG_DFL), SIG_DFL);
 }
 
-TEST(Program, WrongWordsAreUsageErrorsThatNameTheNearest)
+TEST(Program, UsageErrorsNameTheNearestOptionOrCommand)
 {
     Seen seen;
     std::string error;

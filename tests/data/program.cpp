@@ -82,7 +82,7 @@ TEST(CurtailData, PreparesVerifiesAndInspects)
     EXPECT_EQ(again.code, 0);
     EXPECT_THAT(again.err, HasSubstr("nothing to do"));
     EXPECT_THAT(shell.run({"verify", shell.path("data")}).out,
-                HasSubstr("2 shards are what the manifest names"));
+                HasSubstr("2 shards match the manifest"));
     EXPECT_THAT(shell.run({"inspect", shell.path("data"), "--json"}).out,
                 HasSubstr("\"unigram_entropy_nats\""));
     EXPECT_THAT(shell.run({"inspect", shell.path("data/train-00000.h5")}).out,

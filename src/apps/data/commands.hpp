@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "data/prepare.hpp"
 
 namespace curtail::apps::data {
@@ -12,12 +13,14 @@ namespace curtail::apps::data {
 [[nodiscard]] Command inspect_command();
 [[nodiscard]] Command verify_command();
 
-/// Shows the stages of long work one after the other on a terminal.
+/// Shows the progress of each stage on a terminal.
 [[nodiscard]] curtail::data::StageCallback progress_of_stages();
-/// Of a vocabulary of which nobody says more.
+/// Size of a vocabulary.
 constexpr std::int64_t default_vocabulary = 2048;
-/// Declares `--vocabulary`, shared by what trains a tokenizer. Without a default: absent means
-/// `default_vocabulary`.
+/// `--vocabulary`, for commands that train a tokenizer.
 [[nodiscard]] Option vocabulary_option();
+/// The value of `--vocabulary`. The option itself has no default, so that `has` tells whether the
+/// user gave it.
+[[nodiscard]] std::int64_t vocabulary_size(Arguments const& arguments);
 
 }  // namespace curtail::apps::data

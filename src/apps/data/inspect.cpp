@@ -23,8 +23,8 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 
 Command inspect_command()
 {
-    return {"inspect", "Say what a prepared folder or one shard holds",
-            {},        {{"PATH", "Folder made by prepare, or a .h5 file"}},
+    return {"inspect", "Describe a prepared folder or a shard",
+            {},        {{"PATH", "Folder written by prepare, or a .h5 file"}},
             inspect,   true};
 }
 

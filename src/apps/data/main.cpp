@@ -6,7 +6,7 @@ int main(int argc, char** argv)
     using namespace curtail::apps;
     Program const program{
         "curtail-data",
-        "Turn text into a tokenizer and token shards to train on, and look at them",
+        "Turns text into a tokenizer and token shards for training, and inspects them",
         {data::prepare_command(), data::tokenizer_command(), data::encode_command(),
          data::decode_command(), data::inspect_command(), data::verify_command()},
         "\nExample: curtail-data prepare my_text/ --out data --vocabulary 2048\n"};

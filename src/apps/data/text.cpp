@@ -17,7 +17,12 @@ using curtail::data::Tokenizer;
 
 Option tokenizer_option()
 {
-    return {"tokenizer", Kind::text, "PATH", "", "Rank file, or a folder made by prepare", true};
+    return {"tokenizer",
+            OptionType::text,
+            "PATH",
+            "",
+            "Tiktoken rank file, or a folder written by prepare",
+            true};
 }
 
 Result<Tokenizer> open_tokenizer(Arguments const& arguments)
@@ -27,7 +32,7 @@ Result<Tokenizer> open_tokenizer(Arguments const& arguments)
     return Tokenizer::read(path);
 }
 
-/// The words of the command line, or standard input if there are none.
+/// The arguments joined by spaces, or standard input if there are none.
 Result<std::string> input_of(Arguments const& arguments, char const* positional)
 {
     if (!arguments.has(positional)) return read_file("/dev/stdin");
@@ -48,19 +53,27 @@ Result<void> encode(Arguments const& arguments, Console const& console)
         });
 }
 
+Result<Token> parse_token(std::string_view word)
+{
+    Token token{};
+    auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
+    if (error == std::errc{} && end == word.data() + word.size()) return token;
+    return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"",
+                "it is not a token", "tokens are integers from 0 to 65535");
+}
+
+/// Tokens separated by whitespace or commas; a JSON list is fine too.
 Result<std::vector<Token>> parse_tokens(std::string text)
 {
-    std::vector<Token> tokens;
+    constexpr std::string_view separators = "\n\t,[]";
     for (char& c : text)
-        if (c == '\n' || c == '\t' || c == ',' || c == '[' || c == ']') c = ' ';
+        if (separators.find(c) != std::string_view::npos) c = ' ';
+    std::vector<Token> tokens;
     for (auto const word : split(text, ' ')) {
         if (word.empty()) continue;
-        Token token{};
-        auto const [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
-        if (error != std::errc{} || end != word.data() + word.size())
-            return fail(ExitCode::data, "cannot decode \"" + printable(word.substr(0, 40)) + "\"",
-                        "it is no token", "tokens are numbers from 0 to 65535");
-        tokens.push_back(token);
+        auto const token = parse_token(word);
+        if (!token) return tl::unexpected(token.error());
+        tokens.push_back(*token);
     }
     return tokens;
 }
@@ -80,9 +93,9 @@ Result<void> decode(Arguments const& arguments, Console const& console)
 Command encode_command()
 {
     return {"encode",
-            "Text -> tokens",
+            "Convert text to tokens",
             {tokenizer_option()},
-            {{"TEXT", "Words; standard input if there are none", false, true}},
+            {{"TEXT", "Text to encode [standard input]", false, true}},
             encode,
             true};
 }
@@ -90,9 +103,9 @@ Command encode_command()
 Command decode_command()
 {
     return {"decode",
-            "Tokens -> text",
+            "Convert tokens to text",
             {tokenizer_option()},
-            {{"TOKEN", "Numbers; standard input if there are none", false, true}},
+            {{"TOKEN", "Token ids to decode [standard input]", false, true}},
             decode};
 }
 

@@ -24,31 +24,30 @@ void print(curtail::data::Verification const& found, std::string const& folder,
     for (auto const& file : found.bad)
         console.print(fmt::format("{}: {}\n", file.file, printable(file.why)));
     if (found.good())
-        console.print(
-            fmt::format("{}: tokenizer and {} shards are what the manifest names, {} tokens\n",
-                        printable(folder), shards, tokens));
+        console.print(fmt::format("{}: tokenizer and {} shards match the manifest, {} tokens\n",
+                                  printable(folder), shards, tokens));
 }
 
 Result<void> verify(Arguments const& arguments, Console const& console)
 {
     Progress progress("verifying", "shards");
     auto const folder = arguments.text("FOLDER");
-    auto const found =
-        curtail::data::verify(folder, [&](double done, double whole) { progress.at(done, whole); });
+    auto const found = curtail::data::verify(
+        folder, [&](double done, double total) { progress.update(done, total); });
     if (!found) return tl::unexpected(found.error());
     print(*found, folder, console);
     if (found->good()) return {};
     return fail(ExitCode::data, folder + " is damaged",
-                fmt::format("files that are not what the manifest names: {}", found->bad.size()),
-                "put them back, or prepare the text again with --replace");
+                fmt::format("{} files do not match the manifest", found->bad.size()),
+                "restore them, or prepare the text again with --replace");
 }
 
 }  // namespace
 
 Command verify_command()
 {
-    return {"verify", "Compare all files of a prepared folder with its manifest",
-            {},       {{"FOLDER", "Folder made by prepare"}},
+    return {"verify", "Compare the files of a prepared folder with its manifest",
+            {},       {{"FOLDER", "Folder written by prepare"}},
             verify,   true};
 }
 

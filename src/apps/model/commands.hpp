@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "apps/program.hpp"
+#include "apps/progress.hpp"
 #include "config/run.hpp"
 #include "evaluate/committed_model.hpp"
 
@@ -10,21 +11,24 @@ namespace curtail::apps::model {
 [[nodiscard]] Command sample_command();
 [[nodiscard]] Command inspect_command();
 
-/// `--commit N`, shared by what loads a model from a run's store.
+/// `--commit N`, for commands that load a model from a run's store.
 [[nodiscard]] Option commit_option();
 
-/// `--threads N`, shared by what computes. More than one pays for large models on an idle machine
-/// only.
+/// `--threads N`, for commands that compute. More than one thread helps only with large models on
+/// an idle machine.
 [[nodiscard]] Option threads_option();
-/// Lets LibTorch use so many threads as `--threads` says; `usage` if that is not positive.
-[[nodiscard]] Result<void> set_threads(Arguments const& arguments);
+/// Applies `--threads` to LibTorch.
+void set_threads(Arguments const& arguments);
 
-/// A run's file and the model of one of its commits.
+/// A run and the model of one of its commits.
 struct Opened {
     config::Run run;
     evaluate::CommittedModel model;
 };
-/// Reads the run's file `file` and the commit that `--commit` asks for, else the newest.
+/// Reads a run file and the commit of `--commit`, by default the newest.
 [[nodiscard]] Result<Opened> open_model(std::string const& file, Arguments const& arguments);
+/// The same, and checks that the run's data folder contains the data that the model was trained on.
+[[nodiscard]] Result<Opened> open_model_and_data(std::string const& file,
+                                                 Arguments const& arguments);
 
 }  // namespace curtail::apps::model

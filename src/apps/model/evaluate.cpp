@@ -39,38 +39,52 @@ std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& l
         loss.loss <= loss.unigram_entropy ? "below" : "above", loss.bits_per_byte);
 }
 
-Result<void> evaluate(Arguments const& arguments, Console const& console)
+struct Evaluation {
+    evaluate::HeldOutLoss loss;
+    std::string sample;
+};
+
+/// Consumes the weights of `opened`.
+Result<Evaluation> compute(Opened& opened, std::string const& prompt)
 {
-    if (arguments.has("out"))
-        if (auto good =
-                check_target(arguments.text("out"), "an evaluation", "\"held_out_loss_nats\"");
-            !good)
-            return good;
-    if (auto set = set_threads(arguments); !set) return set;
-    auto opened = open_model(arguments.text("RUN"), arguments);
-    if (!opened) return tl::unexpected(opened.error());
-    if (auto same = evaluate::check_data(opened->run, opened->model); !same) return same;
-    auto const& folder = opened->run.data.folder;
+    auto const& folder = opened.run.data.folder;
     auto stream = curtail::data::TokenStream::open(folder, curtail::data::Part::held_out);
     if (!stream) return tl::unexpected(stream.error());
     auto const tokenizer = curtail::data::Tokenizer::read(folder / curtail::data::tokenizer_file);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
-
-    curtail::model::Gpt const gpt(std::move(opened->model.weights));
+    curtail::model::Gpt const gpt(std::move(opened.model.weights));
     Progress progress("evaluating", "tokens");
     auto const loss = evaluate::held_out_loss(
-        gpt, *stream, [&](double done, double whole) { progress.at(done, whole); });
+        gpt, *stream, [&](double done, double total) { progress.update(done, total); });
     if (!loss) return tl::unexpected(loss.error());
-    auto const sample = evaluate::sample_text(gpt, *tokenizer, arguments.text("prompt"),
-                                              {.tokens = 60, .temperature = 0.8, .seed = 1});
-    if (!sample) return tl::unexpected(sample.error());
+    return evaluate::sample_text(gpt, *tokenizer, prompt,
+                                 {.tokens = 60, .temperature = 0.8, .seed = 1})
+        .map([&](std::string sample) {
+            return Evaluation{*loss, std::move(sample)};
+        });
+}
 
-    auto const document = to_json(opened->model.commit, *loss, *sample);
-    if (arguments.has("out"))
-        if (auto written = write_file(arguments.text("out"), json::to_pretty(document)); !written)
-            return written;
+/// An evaluation in `file` may be overwritten; other files may not. Empty: no file.
+Result<void> check_output(std::string const& file)
+{
+    if (file.empty()) return {};
+    return check_target(file, "an evaluation", "\"held_out_loss_nats\"");
+}
+
+Result<void> evaluate(Arguments const& arguments, Console const& console)
+{
+    auto const out = arguments.text("out");
+    if (auto good = check_output(out); !good) return good;
+    set_threads(arguments);
+    auto opened = open_model_and_data(arguments.text("RUN"), arguments);
+    if (!opened) return tl::unexpected(opened.error());
+    auto const found = compute(*opened, arguments.text("prompt"));
+    if (!found) return tl::unexpected(found.error());
+    auto const document = to_json(opened->model.commit, found->loss, found->sample);
+    if (!out.empty())
+        if (auto written = write_file(out, json::to_pretty(document)); !written) return written;
     if (console.json) console.print_json(document);
-    else console.print(to_text(opened->model.commit, *loss));
+    else console.print(to_text(opened->model.commit, found->loss));
     return {};
 }
 
@@ -80,13 +94,15 @@ Command evaluate_command()
 {
     return {
         "evaluate",
-        "Loss on the held-out text, in nats per token and bits per byte",
+        "Compute the loss on the held-out text, in nats per token and bits per byte",
         {commit_option(),
          threads_option(),
-         {"out", Kind::text, "FILE", "",
-          "Write the result as JSON too; a run's report reads evaluation.json in the run's folder"},
-         {"prompt", Kind::text, "TEXT", "The ", "Beginning of the short sample in the result"}},
-        {{"RUN", "A run's file, as inputs/runs/demo.json"}},
+         {"out", OptionType::text, "FILE", "",
+          "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
+          "run folder"},
+         {"prompt", OptionType::text, "TEXT", "The ",
+          "Text that the short sample in the result continues"}},
+        {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         evaluate,
         true};
 }

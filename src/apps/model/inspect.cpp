@@ -24,8 +24,8 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 
 Command inspect_command()
 {
-    return {"inspect",         "What a checkpoint, snapshot or shard holds, or the model of a run",
-            {commit_option()}, {{"WHAT", "A tensor file (.h5) or a run's file (.json)"}},
+    return {"inspect",         "Describe a checkpoint, a snapshot, a shard, or the model of a run",
+            {commit_option()}, {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
             inspect,           true};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-model: how good the model of a run is, what it writes, and what its files hold.
+// curtail-model: evaluates, samples and inspects the model of a run.
 #include "commands.hpp"
 
 int main(int argc, char** argv)
@@ -7,7 +7,7 @@ int main(int argc, char** argv)
     using namespace curtail::apps;
     Program const program{
         "curtail-model",
-        "Evaluate the model of a run, let it write, look into checkpoints",
+        "Evaluates and samples the model of a run, and inspects checkpoints",
         {model::evaluate_command(), model::sample_command(), model::inspect_command()},
         "\nExample: curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100\n"};
     return run(program, argc, argv);

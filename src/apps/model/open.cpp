@@ -7,18 +7,17 @@ namespace curtail::apps::model {
 
 Option commit_option()
 {
-    return {"commit", Kind::integer, "N", "", "Commit whose model is taken; default: the newest"};
+    return {"commit", OptionType::integer, "N", "", "Number of the commit [the newest]"};
 }
 
-Option threads_option() { return {"threads", Kind::integer, "N", "1", "CPU threads"}; }
-
-Result<void> set_threads(Arguments const& arguments)
+Option threads_option()
 {
-    auto const threads = arguments.integer("threads");
-    if (threads < 1 || threads > 4096)
-        return fail(ExitCode::usage, "--threads", "must be 1 to 4096");
-    at::set_num_threads(static_cast<int>(threads));
-    return {};
+    return {"threads", OptionType::integer, "N", "1", "CPU threads", false, false, {1, 4096}};
+}
+
+void set_threads(Arguments const& arguments)
+{
+    at::set_num_threads(static_cast<int>(arguments.integer("threads")));
 }
 
 Result<Opened> open_model(std::string const& file, Arguments const& arguments)
@@ -32,6 +31,15 @@ Result<Opened> open_model(std::string const& file, Arguments const& arguments)
     auto model = evaluate::load_committed(*run, **objects, wanted);
     if (!model) return tl::unexpected(model.error());
     return Opened{std::move(*run), std::move(*model)};
+}
+
+Result<Opened> open_model_and_data(std::string const& file, Arguments const& arguments)
+{
+    auto opened = open_model(file, arguments);
+    if (!opened) return opened;
+    if (auto same = evaluate::check_data(opened->run, opened->model); !same)
+        return tl::unexpected(same.error());
+    return opened;
 }
 
 }  // namespace curtail::apps::model

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+
+#include "core/build_info.hpp"
+#include "core/text.hpp"
+
+namespace curtail::apps {
+namespace {
+
+constexpr char const* common_notes =
+    "\nExit codes: 0 success; 64 usage error; 65 data error (damaged input); 66 input missing;\n"
+    "69 service unavailable; 70 internal error; 71 operating-system error; 73 cannot create "
+    "output;\n"
+    "74 I/O error; 75 temporary failure (retry); 76 protocol error; 77 permission denied;\n"
+    "78 configuration error; 130 interrupted.\n"
+    "Option values come from the command line, else the environment (CURTAIL_<OPTION>), else the\n"
+    "--config file, else the default.\n";
+
+std::string help_line(Option const& option)
+{
+    auto text = option.help;
+    if (!option.fallback.empty()) text += " [" + option.fallback + "]";
+    if (option.required) text += " (required)";
+    return text;
+}
+
+/// One command, declared with CLI11.
+struct Declared {
+    Command const* command{nullptr};
+    CLI::App* app{nullptr};
+    std::vector<CLI::Option*> flags;
+    std::vector<CLI::Option*> others;  ///< options with a value, positionals
+};
+
+CLI::Option* declare_flag(CLI::App& app, Option const& option)
+{
+    return app.add_flag("--" + option.name, option.help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+CLI::Option* declare_option(CLI::App& app, Option const& option)
+{
+    auto const problem = [option](std::string const& text) { return problem_with(option, text); };
+    auto const help = help_line(option);
+    return app.add_option("--" + option.name, help)
+        ->type_name(option.unit.empty() ? "TEXT" : option.unit)
+        ->expected(1, option.repeated ? 1000 : 1)
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(problem, ""));
+}
+
+CLI::Option* declare_positional(CLI::App& app, Positional const& positional)
+{
+    auto const problem = [](std::string const& text) {
+        return text.empty() ? "must not be empty" : "";
+    };
+    return app.add_option(positional.name, positional.help)
+        ->type_name("")
+        ->required(positional.required)
+        ->expected(positional.repeated ? -1 : 1)
+        ->check(CLI::Validator(problem, ""));
+}
+
+Declared declare(CLI::App& app, Command const& command)
+{
+    Declared declared{&command, &app, {}, {}};
+    for (auto const& option : command.options) {
+        if (option.type == OptionType::flag) declared.flags.push_back(declare_flag(app, option));
+        else declared.others.push_back(declare_option(app, option));
+    }
+    if (command.json) declared.flags.push_back(declare_flag(app, json_option()));
+    for (auto const& positional : command.positionals)
+        declared.others.push_back(declare_positional(app, positional));
+    return declared;
+}
+
+class Parser {
+  public:
+    explicit Parser(Program const& program);
+    [[nodiscard]] Result<Invocation> parse(int argc, char const* const* argv);
+
+  private:
+    [[nodiscard]] Declared const* chosen() const;
+    [[nodiscard]] Result<Invocation> invocation() const;
+    [[nodiscard]] std::string usage_problem(CLI::Error const& error) const;
+    [[nodiscard]] std::string unknown_option(std::string const& word) const;
+    [[nodiscard]] Error usage_error(std::string what) const
+    {
+        return {ExitCode::usage, std::move(what), "", "see " + program_.name + " --help"};
+    }
+
+    Program const& program_;
+    CLI::App app_;
+    std::string config_;
+    std::vector<Declared> commands_;
+    std::vector<CLI::Option*> common_flags_;
+};
+
+Parser::Parser(Program const& program) : program_(program), app_(program.summary, program.name)
+{
+    app_.footer(program.notes + common_notes);
+    app_.fallthrough();
+    app_.set_version_flag(
+        "--version", [this] { return build_text(program_.name); },
+        "Print version, commit, compiler and libraries");
+    for (auto const& option : common_options()) common_flags_.push_back(declare_flag(app_, option));
+    app_.add_option("--config", config_, "Read options from this JSON file (comments allowed)")
+        ->type_name("FILE")
+        ->check(CLI::Validator(
+            [](std::string const& text) { return text.empty() ? "must not be empty" : ""; }, ""));
+    for (auto const& command : program.commands)
+        commands_.push_back(declare(
+            command.name.empty() ? app_ : *app_.add_subcommand(command.name, command.summary),
+            command));
+}
+
+Declared const* Parser::chosen() const
+{
+    auto const it = std::find_if(commands_.begin(), commands_.end(), [](Declared const& declared) {
+        return declared.command->name.empty() || declared.app->parsed();
+    });
+    return it == commands_.end() ? nullptr : &*it;
+}
+
+Result<Invocation> Parser::invocation() const
+{
+    auto const* const declared = chosen();
+    if (declared == nullptr) return tl::unexpected(usage_error("missing command"));
+    Invocation invocation{declared->command, {}, config_, {}};
+    for (auto const& flags : {declared->flags, common_flags_})
+        for (auto const* flag : flags)
+            if (flag->count() > 0)
+                invocation.values[flag->get_single_name()] = {flag->as<bool>() ? "true" : "false"};
+    for (auto const* option : declared->others)
+        if (option->count() > 0) invocation.values[option->get_single_name()] = option->results();
+    return invocation;
+}
+
+std::string Parser::unknown_option(std::string const& word) const
+{
+    std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
+    if (auto const* const declared = chosen())
+        for (auto const& option : all_options(*declared->command))
+            known.push_back("--" + option.name);
+    auto const name = word.substr(0, word.find('='));
+    return "unknown option " + printable(name) + ": " + suggest_name(name, known);
+}
+
+/// CLI11 lists the words that it did not expect; this adds the nearest known name.
+std::string Parser::usage_problem(CLI::Error const& error) const
+{
+    auto const extra = app_.remaining(true);
+    for (auto const& word : extra)
+        if (word.size() > 1 && word[0] == '-' &&
+            std::isdigit(static_cast<unsigned char>(word[1])) == 0)
+            return unknown_option(word);
+    if (chosen() == nullptr && !extra.empty()) {
+        std::vector<std::string> names;
+        for (auto const& command : program_.commands) names.push_back(command.name);
+        return "unknown command " + printable(extra[0]) + ": " + suggest_name(extra[0], names);
+    }
+    return printable(error.what());
+}
+
+Result<Invocation> Parser::parse(int argc, char const* const* argv)
+{
+    try {
+        app_.parse(argc, argv);
+        return invocation();
+    } catch (CLI::CallForHelp const&) {
+        return Invocation{nullptr, app_.help(), {}, {}};
+    } catch (CLI::CallForVersion const& version) {
+        return Invocation{nullptr, version.what(), {}, {}};
+    } catch (CLI::ParseError const& error) {
+        return tl::unexpected(usage_error(usage_problem(error)));
+    }
+}
+
+}  // namespace
+
+Result<Invocation> parse_command_line(Program const& program, int argc, char const* const* argv)
+{
+    return Parser(program).parse(argc, argv);
+}
+
+}  // namespace curtail::apps
