@@ -27,7 +27,6 @@ file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/generated/system)
 get_target_property(_fmt fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
 file(CREATE_LINK ${_fmt}/fmt ${PROJECT_BINARY_DIR}/generated/system/fmt SYMBOLIC)
 target_include_directories(curtail_torch SYSTEM BEFORE INTERFACE ${PROJECT_BINARY_DIR}/generated/system)
-target_compile_definitions(curtail_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=1)
 target_link_libraries(curtail_torch INTERFACE ${CURTAIL_TORCH_ROOT}/lib/libtorch_cpu.so ${CURTAIL_TORCH_ROOT}/lib/libc10.so)
 # libtorch_cpu.so needs two CUDA libraries also on CPUs. It finds them beside itself; the linker must be told.
 get_filename_component(CURTAIL_CUDA_RUNTIME ${CURTAIL_TORCH_ROOT}/../nvidia/cu13/lib ABSOLUTE)
