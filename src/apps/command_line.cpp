@@ -61,7 +61,8 @@ CLI::Option* declare_positional(CLI::App& app, Positional const& positional)
     return app.add_option(positional.name, positional.help)
         ->type_name("")
         ->required(positional.required)
-        ->expected(positional.repeated ? -1 : 1)
+        ->expected(1, positional.repeated ? -1 : 1)  // -1: any number
+        ->allow_extra_args(positional.repeated)
         ->check(CLI::Validator(problem, ""));
 }
 

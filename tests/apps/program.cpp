@@ -48,7 +48,7 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
            {"job", OptionType::text, "ID", "", "Which job."},
            {"site", OptionType::text, "SITE", "", "Which.", false, true},
            {"dry-run", OptionType::flag, "", "", "Only print."}},
-          {{"RUN", "The run.", false}},
+          {{"RUN", "The run.", false}, {"TEXT", "Texts.", false, true}},
           [&](Arguments const& a, Console const& console) -> Result<void> {
               seen = {a, true, console.json};
               console.print("result\n");
@@ -141,6 +141,16 @@ TEST(Program, RejectsNumbersOutOfRangeAndInOtherNotations)
     EXPECT_EQ(seen.arguments.integer("steps"), std::numeric_limits<std::int64_t>::min());
 }
 
+TEST(Program, RepeatedArgumentsKeepTheirOrder)
+{
+    Seen seen;
+    EXPECT_EQ(run_with(seen, {"go", "demo", "a", "b", "c", "--site", "A", "--site", "B"}), 0);
+    EXPECT_EQ(seen.arguments.text("RUN"), "demo");
+    EXPECT_EQ(seen.arguments.all("TEXT"), (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(seen.arguments.all("site"), (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(run_with(seen, {"go", "--job", "1", "--job", "2"}), 64);
+}
+
 TEST(Program, ChecksRangesFromEverySource)
 {
     test::TemporaryFolder const folder;
@@ -151,11 +161,9 @@ TEST(Program, ChecksRangesFromEverySource)
     EXPECT_EQ(run_with(seen, {"go", "--threads", "1"}), 0);
     seen.ran = false;
     EXPECT_EQ(run_with(seen, {"go", "--threads", "0"}, &error), 64);
-    EXPECT_NE(error.find("--threads: must be an integer from 1 to 8"), std::string::npos)
-        << error;
+    EXPECT_NE(error.find("--threads: must be an integer from 1 to 8"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "c.json").c_str()}, &error), 78);
-    EXPECT_NE(error.find("threads: must be an integer from 1 to 8"), std::string::npos)
-        << error;
+    EXPECT_NE(error.find("threads: must be an integer from 1 to 8"), std::string::npos) << error;
     Variable const variable("CURTAIL_THREADS", "9");
     EXPECT_EQ(run_with(seen, {"go"}, &error), 64);
     EXPECT_NE(error.find("CURTAIL_THREADS=9: must be"), std::string::npos) << error;
