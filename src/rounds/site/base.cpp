@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rounds/site/steps.hpp"
+
+/// BASE: how a new member gets its first model, and what a removed member does.
+namespace curtail::rounds::site {
+
+void begin_base(Parts& p)
+{
+    p.draft.reset();
+    p.next_seq = {p.tip->find(*p.member)->seq.value + 1};
+    p.base_until = p.now + p.run.params.first_base_wait;
+    p.next_poll = p.now + p.run.params.poll_wait;
+    p.base_merged = false;
+    p.load_failures = 0;
+    note(p, "joined", json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
+    go(p, Phase::base_wait);
+}
+
+/// True if one member was alone in this round. It commits its own weights at once, which makes the
+/// first common base.
+bool has_lone_partner(Parts const& p)
+{
+    std::int64_t before = 0;
+    std::int64_t first = member_parts(*p.member).admitted.value;
+    for (auto const& m : p.tip->members) {
+        if (m.id == *p.member) continue;
+        if (m.since_round < p.tip->round) ++before;
+        first = std::min(first, member_parts(m.id).admitted.value);
+    }
+    return before == 1 || (before == 0 && first < member_parts(*p.member).admitted.value);
+}
+
+bool act_base_wait(Parts& p)
+{
+    if (p.tip->find(*p.member) == nullptr) {
+        removed(p);
+        return true;
+    }
+    if (p.deadline) {
+        leave(p);
+        return true;
+    }
+    if (reached(p, p.next_poll)) {
+        p.phase = Phase::base_poll;
+        return true;
+    }
+    bool const load = p.base_merged || !has_lone_partner(p) || reached(p, p.base_until);
+    if (load) go(p, Phase::base_load);
+    return load;
+}
+
+void answered_base_poll(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        p.next_poll = p.now + p.run.params.poll_wait;
+        p.phase = p.base_merged ? Phase::base_load : Phase::base_wait;
+        return;
+    }
+    auto const round = p.tip->round;
+    if (!take_next(p, got->bytes)) return;
+    if (p.tip->round != round) p.base_merged = true;
+    p.next_poll = p.base_merged ? p.now : p.now + p.run.params.poll_wait;
+    go(p, Phase::base_wait);
+}
+
+bool act_base_load(Parts& p)
+{
+    if (p.tip->find(*p.member) == nullptr) {
+        removed(p);
+        return true;
+    }
+    p.loading = p.tip->round;
+    p.out.emplace_back(LoadModel{ask(p, Question::load), p.tip->model});
+    return true;
+}
+
+void answered_base_load(Parts& p, Input const& input)
+{
+    if (!std::holds_alternative<Loaded>(input)) {
+        if (!load_failed(p, input)) retry(p, Phase::base_forward);
+        return;
+    }
+    auto const age = std::clamp(store_now(p) - *p.round_began, Millis{0}, p.run.params.round_time);
+    p.base = p.loading;
+    p.loaded = true;
+    p.load_failures = 0;
+    p.round_taken = p.base_merged ? p.now : p.now - age;
+    p.last_cut = p.now;
+    p.steps_in_round = 0;
+    p.dropped.clear();
+    enter_run(p);
+}
+
+void answered_base_forward(Parts& p, Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (take_next(p, got->bytes)) go(p, Phase::base_forward);
+    } else p.phase = Phase::base_load;
+}
+
+bool load_failed(Parts& p, Input const& input)
+{
+    auto const* corrupt = std::get_if<Corrupt>(&input);
+    constexpr int failures_limit = 8;  // takes some seconds: a newer commit may become visible
+    if (corrupt == nullptr || ++p.load_failures < failures_limit) return false;
+    finish(p, ExitCode::data,
+           Error{ExitCode::data,
+                 "cannot read the model of commit " + std::to_string(p.tip->number.value),
+                 corrupt->name + ": " + corrupt->why,
+                 "restore the object from a backup, or start a new run from an earlier commit's "
+                 "model; the chain is valid up to this commit"});
+    return true;
+}
+
+/// No longer in the member table: undecided work is void. Joins again as a new member, unless
+/// another process has taken the place.
+void removed(Parts& p)
+{
+    auto const& members = p.tip->members;
+    bool const other = std::any_of(members.begin(), members.end(), [&](Member const& m) {
+        return m.site == p.config.process.site &&
+               member_parts(m.id).admitted > member_parts(*p.member).admitted;
+    });
+    if (p.loaded) p.out.emplace_back(Discard{});
+    if (p.deadline || other || p.removal == Removal::succeeded || p.removal == Removal::left)
+        return finish(p, ExitCode::ok);
+    p.member.reset();
+    p.removal.reset();
+    p.loaded = false;
+    p.base = {};
+    p.since = {};
+    p.undecided.clear();
+    p.dropped.clear();
+    p.next_seq = {1};
+    p.headers.clear();
+    p.lone_sent.reset();
+    p.absent_payloads.clear();
+    abandon_payloads(p);
+    go(p, Phase::find_commit);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "rounds/check.hpp"
+#include "rounds/site/steps.hpp"
+
+/// Reading the chain, COMMIT, ADOPT and the deletion of unused payloads.
+namespace curtail::rounds::site {
+
+bool take_next(Parts& p, std::string const& bytes)
+{
+    auto record = decode_commit(bytes, commit_name(p.tip->number.next()));
+    auto error = record ? check(p.run, *p.tip, p.tip_sha256, *record) : record.error();
+    if (error) {
+        refuse(p, *error);
+        return false;
+    }
+    p.bad_reads = 0;
+    p.load_failures = 0;
+    p.tip = std::move(*record);
+    p.tip_sha256 = sha256(bytes);
+    settle_payloads(p, *p.tip);
+    if (p.tip->kind == Commit::Kind::merge) {
+        p.round_began = p.tip->time;
+        p.lease = {};
+    }
+    forget_decided(p);
+    if (p.tip->complete) finish(p, ExitCode::ok);
+    else if (p.member) own_decisions(p);
+    return !exited(p);
+}
+
+/// Applies the tip's decisions on this member.
+void own_decisions(Parts& p)
+{
+    auto const* me = p.tip->find(*p.member);
+    auto const decided = [&](Own const& own) { return me != nullptr && own.header.seq <= me->seq; };
+    for (auto const& own : p.undecided)
+        if (decided(own)) p.dropped.push_back(own.header.seq);
+    std::erase_if(p.undecided, decided);
+    for (auto const& r : p.tip->removed)
+        if (r.member == *p.member) p.removal = r.reason;
+    for (auto const& d : p.tip->decided)
+        if (d.member == *p.member) p.not_finite = d.refused == Refusal::nan ? p.not_finite + 1 : 0;
+    constexpr int not_finite_limit = 3;
+    if (p.not_finite < not_finite_limit) return;
+    finish(p, ExitCode::data,
+           Error{ExitCode::data, "cannot continue training",
+                 "three rounds in a row were refused for values that are not finite",
+                 "lower the learning rate, or check this site's hardware"});
+}
+
+void begin_commit(Parts& p, Mode mode)
+{
+    p.mode = mode;
+    p.draft.reset();
+    go(p, Phase::commit_create);
+}
+
+std::optional<Commit> build(Parts const& p)
+{
+    std::vector<Found> found;
+    auto intents = p.intents;
+    std::erase_if(intents.remove, [&](auto const& entry) {
+        auto const* m = p.tip->find(entry.first);
+        return m == nullptr || m->seq != p.scanned_seq.at(entry.first);
+    });
+    if (p.mode == Mode::lone)
+        for (auto const& own : p.undecided) found.push_back({own.header, std::nullopt, {}});
+    if (p.mode == Mode::merge || p.mode == Mode::fold)
+        for (auto const& entry : p.headers) found.push_back(entry.second);
+    return next(p.run, *p.tip, p.tip_sha256, {writer(p), p.attempt}, store_now(p), found, intents);
+}
+
+/// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
+bool act_commit_create(Parts& p)
+{
+    if (!p.draft || p.draft->commit.parent != p.tip_sha256) {
+        p.draft.reset();
+        auto commit = build(p);
+        if (p.mode == Mode::lone && (!commit || !lone_valid(p, *commit))) {
+            abandon_payloads(p);
+            go(p, Phase::publish_store);
+            return true;
+        }
+        if (!commit) {
+            abandon_payloads(p);
+            go(p, p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+            return true;
+        }
+        if (commit->kind == Commit::Kind::merge) {
+            auto key = key_of(*commit);
+            key.parent = p.tip->model;
+            if (p.mode != Mode::lone && (!p.made || p.made->key != key)) {
+                go(p, Phase::merge);
+                return true;
+            }
+            commit->model = {commit->round, p.made->model};
+            if (commit->outer_step) commit->outer = OuterRef{p.run.outer.type, p.made->momentum};
+            p.payloads.back().sent = commit->number;
+            p.payloads.back().settled = false;
+        }
+        if (!set_draft(p, std::move(*commit))) return true;
+        if (p.mode == Mode::lone) p.lone_sent = p.draft->encoded.sha256;
+    }
+    create(p, commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    return true;
+}
+
+void answered_commit_create(Parts& p, Input const&) { p.phase = Phase::commit_read; }
+
+/// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
+/// sites are the only part that this program did not make, so they are suspected first.
+bool set_draft(Parts& p, Commit commit)
+{
+    auto encoded = encode(commit);
+    auto const read = decode_commit(encoded.bytes, commit_name(commit.number));
+    auto error = read ? check(p.run, *p.tip, p.tip_sha256, *read) : read.error();
+    if (!error) {
+        p.draft = Draft{std::move(commit), std::move(encoded)};
+        return true;
+    }
+    bool const others = p.mode == Mode::merge || p.mode == Mode::fold;
+    if (others && refuse_widest(p)) {
+        go(p, Phase::merge);
+        return false;
+    }
+    error->code = ExitCode::software;
+    finish(p, ExitCode::software, error->within("cannot make the next commit"));
+    return false;
+}
+
+/// Treats the contribution with most ranges, the largest part of a record, as unreadable.
+bool refuse_widest(Parts& p)
+{
+    auto widest = p.headers.end();
+    for (auto it = p.headers.begin(); it != p.headers.end(); ++it) {
+        bool const readable = it->second.header.base_round.value > 0;
+        auto const width = [](auto const& entry) {
+            return entry->second.header.ranges.list().size();
+        };
+        if (readable && (widest == p.headers.end() || width(it) > width(widest))) widest = it;
+    }
+    if (widest == p.headers.end()) return false;
+    auto const& [member, seq] = widest->first;
+    widest->second = unreadable(p.run, member, seq, *widest->second.sha256);
+    return true;
+}
+
+/// True if the stored weights contain exactly the work to be included, on top of this round's
+/// model.
+bool lone_valid(Parts const& p, Commit const& next)
+{
+    std::vector<std::tuple<MemberId, Seq, float>> included;
+    for (auto const& d : next.decided) {
+        if (d.refused) return false;
+        included.emplace_back(d.member, d.seq, 0.0F);
+    }
+    return p.dropped.empty() && p.base == p.tip->round && p.made &&
+           p.made->key.parent == p.tip->model && p.made->key.included == included;
+}
+
+void answered_commit_read(Parts& p, Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        auto const round = p.tip->round;
+        if (!take_next(p, got->bytes)) return;
+        if (p.tip_sha256 == p.draft->encoded.sha256) return landed(p);
+        bool const rebuild =
+            p.mode != Mode::fold && p.tip->round == round && p.tip->find(*p.member) != nullptr;
+        if (rebuild) return go(p, Phase::commit_create);
+        abandon_payloads(p);
+        return after_commit(p);
+    }
+    if (!p.leaving && p.tries >= tries_limit) return give_up(p);
+    retry(p, std::holds_alternative<Missing>(input) ? Phase::commit_create : Phase::commit_read);
+}
+
+void landed(Parts& p)
+{
+    abandon_payloads(p);
+    if (p.tip->kind == Commit::Kind::merge) {
+        std::set<SiteId> sites;
+        std::int64_t tokens = 0;
+        for (auto const& d : p.tip->decided) {
+            if (d.refused || d.ranges.empty()) continue;
+            sites.insert(member_parts(d.member).process.site);
+            tokens += d.tokens;
+        }
+        note(p, "merged",
+             json::Object{{"commit", p.tip->number.value},
+                          {"round", p.tip->round.value},
+                          {"sites", static_cast<std::int64_t>(sites.size())},
+                          {"tokens", tokens}});
+        begin_garbage(p);
+        if (p.garbage) return go(p, Phase::garbage);
+    }
+    after_commit(p);
+}
+
+void after_commit(Parts& p)
+{
+    p.back = Phase::run;
+    go(p, p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+}
+
+/// The create may still land later, so its payload stays until the outcome is known.
+void give_up(Parts& p)
+{
+    abandon_payloads(p);
+    p.merge_after = p.now + p.run.params.lease / 4;
+    p.back = Phase::run;
+    if (p.mode == Mode::fold && !p.member) retry(p, Phase::find_commit);
+    else go(p, Phase::adopt_forward);
+}
+
+/// No stored payload will be sent again: deletes those that no create in flight can name.
+void abandon_payloads(Parts& p)
+{
+    p.made.reset();
+    for (auto& payload : p.payloads) {
+        payload.in_use = false;
+        if (payload.sent.value != 0 && !payload.settled) continue;
+        for (auto& name : payload.names) p.out.emplace_back(Delete{std::move(name)});
+        payload.names.clear();
+    }
+    std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
+}
+
+void settle_payloads(Parts& p, Commit const& record)
+{
+    auto const named = [&](std::string const& name) {
+        auto const is = [&](PartRef const& part) { return part.name == name; };
+        bool const model = std::any_of(record.model.parts.begin(), record.model.parts.end(), is);
+        return model || (record.outer &&
+                         std::any_of(record.outer->parts.begin(), record.outer->parts.end(), is));
+    };
+    for (auto& payload : p.payloads) {
+        if (payload.sent != record.number) continue;
+        if (named(payload.names.front())) {
+            payload.names.clear();
+            continue;
+        }
+        payload.settled = true;
+        if (payload.in_use) continue;
+        for (auto& name : payload.names) p.out.emplace_back(Delete{std::move(name)});
+        payload.names.clear();
+    }
+    std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
+}
+
+void answered_adopt_forward(Parts& p, Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (take_next(p, got->bytes)) go(p, Phase::adopt_forward);
+    } else p.phase = Phase::adopt_apply;
+}
+
+bool act_adopt_apply(Parts& p)
+{
+    if (p.tip->find(*p.member) == nullptr) {
+        removed(p);
+        return true;
+    }
+    if (p.leaving) {
+        go(p, Phase::publish_store);
+        return true;
+    }
+    if (p.tip->round == p.base && p.dropped.empty()) {
+        resume(p);
+        return true;
+    }
+    p.loading = p.tip->round;
+    bool const own = p.lone_sent == p.tip_sha256 && p.base.next() == p.tip->round;
+    p.out.emplace_back(Adopt{ask(p, Question::adopt), p.tip->model, own, p.dropped, p.tip->number});
+    return true;
+}
+
+void answered_adopt(Parts& p, Input const& input)
+{
+    if (!std::holds_alternative<Adopted>(input)) {
+        if (!load_failed(p, input)) retry(p, Phase::adopt_forward);
+        return;
+    }
+    p.dropped.clear();
+    p.load_failures = 0;
+    if (p.loading != p.base) {
+        p.base = p.loading;
+        p.round_taken = p.now;
+        p.steps_in_round = 0;
+        p.back = Phase::run;
+        note(p, "adopted",
+             json::Object{{"commit", p.tip->number.value}, {"round", p.tip->round.value}});
+    }
+    resume(p);
+}
+
+/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
+void resume(Parts& p)
+{
+    if (!has_published(p)) p.back = Phase::run;
+    if (p.back == Phase::run) return enter_run(p);
+    if (p.back == Phase::gather_headers) begin_scan(p, others(p));
+    go(p, p.back);
+}
+
+}  // namespace curtail::rounds::site

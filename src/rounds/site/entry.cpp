@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
+#include "rounds/check.hpp"
+#include "rounds/reading.hpp"
+#include "rounds/site/steps.hpp"
+
+/// PROBE, FIND, GENESIS, FOLD, JOIN.
+namespace curtail::rounds::site {
+
+void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names)
+{
+    bool const same =
+        std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
+                   [](PartRef const& p, std::string const& n) { return p.name == n; });
+    if (!same) throw std::logic_error("stored other parts than requested");
+}
+
+bool act_probe_create(Parts& p)
+{
+    create(p, probe_name(p.config.process, ++p.attempt), "{}", true);
+    return true;
+}
+
+bool act_probe_again(Parts& p)
+{
+    create(p, probe_name(p.config.process, p.attempt), "{}");
+    return true;
+}
+
+void answered_probe(Parts& p, Input const& input)
+{
+    auto const* created = std::get_if<Created>(&input);
+    if (p.phase == Phase::probe_create) {
+        if (created == nullptr) return retry(p, Phase::probe_create);
+        if (!created->stored_at)
+            throw std::logic_error("answer to a create lacks the requested time");
+        p.store_offset = created->stored_at->time_since_epoch() - p.now.time_since_epoch();
+        return go(p, Phase::probe_again);
+    }
+    if (created != nullptr)
+        return finish(
+            p, ExitCode::protocol,
+            Error{ExitCode::protocol, "cannot use this store",
+                  "it created the existing object " + probe_name(p.config.process, p.attempt) +
+                      " a second time",
+                  "use a store that creates only if absent (no versioned bucket, no old server)"});
+    if (std::holds_alternative<Exists>(input)) go(p, Phase::run_get);
+    else retry(p, Phase::probe_again);
+}
+
+bool act_run_get(Parts& p)
+{
+    get(p, run_name);
+    return true;
+}
+
+bool act_run_create(Parts& p)
+{
+    create(p, run_name, encode(p.config.run).bytes);
+    return true;
+}
+
+void answered_run(Parts& p, Input const& input)
+{
+    if (p.phase == Phase::run_create) {
+        p.phase = Phase::run_get;
+        return;
+    }
+    if (std::holds_alternative<Missing>(input)) return retry(p, Phase::run_create);
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry(p, Phase::run_get);
+    auto run = decode_run(got->bytes);
+    if (!run) return refuse(p, run.error());
+    if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
+    auto const& site = p.config.process.site;
+    if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
+        return finish(p, ExitCode::config,
+                      Error{ExitCode::config, "cannot join run " + run->run.value,
+                            "site " + site.value + " is not in its list of sites",
+                            "list the site in the configuration that creates the run"});
+    p.run = std::move(*run);
+    p.run_sha256 = sha256(got->bytes);
+    p.bad_reads = 0;
+    go(p, Phase::find_commit);
+}
+
+CommitNumber number_to_find(Parts const& p)
+{
+    if (p.tip) return p.tip->number.next();
+    return next_to_read(p.found, p.missing);
+}
+
+bool act_find_commit(Parts& p)
+{
+    get(p, commit_name(number_to_find(p)));
+    return true;
+}
+
+void answered_find(Parts& p, Input const& input)
+{
+    auto const number = number_to_find(p);
+    if (std::holds_alternative<Unknown>(input)) return retry(p, Phase::find_commit);
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (p.tip) {
+            if (take_next(p, got->bytes)) go(p, Phase::find_commit);
+            return;
+        }
+        p.found = number;
+        p.found_bytes = got->bytes;
+        if (p.missing.value != 0 && p.missing <= p.found) p.missing = p.found.next();
+        return go(p, Phase::find_commit);
+    }
+    if (!p.tip) p.missing = number;
+    if (p.tip || number == p.found.next()) found_newest(p);
+    else go(p, Phase::find_commit);
+}
+
+void found_newest(Parts& p)
+{
+    if (p.tip) return go(p, Phase::find_sent);
+    if (p.found.value == 0) return go(p, Phase::genesis_store);
+    if (p.found.value > 1) return go(p, Phase::find_parent);
+    auto first = decode_commit(p.found_bytes, commit_name(p.found));
+    auto error = first ? check_genesis(p.run, p.run_sha256, *first) : first.error();
+    if (error) {
+        p.found = p.missing = {};
+        return refuse(p, *error);
+    }
+    p.tip = std::move(*first);
+    p.tip_sha256 = sha256(p.found_bytes);
+    settle_payloads(p, *p.tip);
+    p.bad_reads = 0;
+    go(p, Phase::find_sent);
+}
+
+/// A commit below the newest may still become visible while clients can get stale answers. After
+/// that it is lost.
+void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
+{
+    constexpr int misses_limit = 14;  // takes more than a minute
+    if (!std::holds_alternative<Missing>(input) || ++p.misses < misses_limit)
+        return retry(p, phase);
+    auto const newest = p.tip ? p.tip->number : p.found;
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                 "restore the object from a backup, or start a new run from the newest model"});
+}
+
+bool act_find_parent(Parts& p)
+{
+    get(p, commit_name({p.found.value - 1}));
+    return true;
+}
+
+void answered_find_parent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry_absent(p, Phase::find_parent, input, {p.found.value - 1});
+    p.misses = 0;
+    auto const parent = decode_commit(got->bytes, commit_name({p.found.value - 1}));
+    auto child = decode_commit(p.found_bytes, commit_name(p.found));
+    auto error = !parent  ? std::optional(parent.error())
+                 : !child ? child.error()
+                          : check(p.run, *parent, sha256(got->bytes), *child);
+    if (error) {
+        p.found = p.missing = {};
+        p.phase = Phase::find_commit;
+        return refuse(p, *error);
+    }
+    p.tip = std::move(*child);
+    p.tip_sha256 = sha256(p.found_bytes);
+    settle_payloads(p, *p.tip);
+    p.bad_reads = 0;
+    go(p, Phase::find_sent);
+}
+
+/// The number of an own create whose outcome is unknown although the chain has grown beyond it.
+/// Happens when many sites start a run at once. 0: none.
+CommitNumber unsettled_create(Parts const& p)
+{
+    for (auto const& payload : p.payloads)
+        if (payload.sent.value != 0 && payload.sent < p.tip->number && !payload.settled)
+            return payload.sent;
+    return {};
+}
+
+/// The record under that number shows whether the model stored for it can be deleted.
+bool act_find_sent(Parts& p)
+{
+    if (auto const number = unsettled_create(p); number.value != 0) get(p, commit_name(number));
+    else go(p, Phase::find_round);
+    return true;
+}
+
+void answered_find_sent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return retry_absent(p, Phase::find_sent, input, unsettled_create(p));
+    p.misses = 0;
+    auto const record = decode_commit(got->bytes, commit_name(unsettled_create(p)));
+    if (!record) return refuse(p, record.error());
+    p.bad_reads = 0;
+    settle_payloads(p, *record);
+    go(p, Phase::find_sent);
+}
+
+bool act_find_round(Parts& p)
+{
+    if (p.tip->complete) {
+        finish(p, ExitCode::ok);
+        return true;
+    }
+    auto const began = p.tip->recent.back().number;
+    if (began == p.tip->number) p.round_began = p.tip->time;
+    if (!p.round_began) {
+        get(p, commit_name(began));
+        return true;
+    }
+    begin_scan(p, others(p));
+    go(p, Phase::find_headers);
+    return true;
+}
+
+void answered_find_round(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_round, input, p.tip->recent.back().number);
+    p.misses = 0;
+    auto const merge = decode_commit(got->bytes, commit_name(p.tip->recent.back().number));
+    if (!merge) return refuse(p, merge.error());
+    p.round_began = merge->time;
+    p.bad_reads = 0;
+}
+
+bool act_find_headers(Parts& p)
+{
+    if (!act_scan(p)) choose_entry(p);
+    return true;
+}
+
+/// FOLD if there are members and none of them seems alive, else JOIN.
+void choose_entry(Parts& p)
+{
+    p.draft.reset();
+    auto const& members = p.tip->members;
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == p.config.process;
+    };
+    bool const in_already = std::any_of(members.begin(), members.end(), ours);
+    bool const anyone =
+        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
+    if (!members.empty() && !anyone && !in_already) return go(p, Phase::fold);
+    begin_scan(p, earlier_instances(p));
+    go(p, Phase::join_headers);
+}
+
+bool alive(Parts const& p, Member const& m)
+{
+    Seq last = m.seq;
+    bool leaves = false;
+    for (auto const& [key, found] : p.headers)
+        if (key.first == m.id) {
+            last = std::max(last, key.second);
+            leaves = leaves || found.header.leaving;
+        }
+    auto const judged = p.presumed_dead.find(m.id);
+    if (judged != p.presumed_dead.end() && last <= judged->second) return false;
+    return !suspect(p, m) && !leaves && m.site != p.config.process.site;
+}
+
+bool act_genesis_store(Parts& p)
+{
+    ++p.attempt;
+    MakeInitial make{0, p.run.seed, targets(p, {1}, weights_part)};
+    p.payloads.push_back({names_of(make.parts), {}});
+    make.op = ask(p, Question::store);
+    p.out.emplace_back(std::move(make));
+    return true;
+}
+
+bool act_genesis_create(Parts& p)
+{
+    create(p, commit_name({1}), p.draft->encoded.bytes);
+    return true;
+}
+
+void answered_genesis_create(Parts& p, Input const& input)
+{
+    p.found = p.missing = {};
+    p.payloads.back().in_use = false;
+    go(p, Phase::find_commit);
+    // If it is missing, the next try stores another whole model.
+    if (std::holds_alternative<Unknown>(input))
+        p.not_before = p.now + p.config.run.params.poll_wait;
+}
+
+void answered_genesis_store(Parts& p, Input const& input)
+{
+    auto const* stored = std::get_if<Stored>(&input);
+    if (stored == nullptr) {
+        abandon_payloads(p);
+        return retry(p, Phase::genesis_store);
+    }
+    require_targets(stored->parts, p.payloads.back().names);
+    auto commit = genesis(p.run, p.run_sha256, {writer(p), p.attempt}, store_now(p), stored->parts);
+    auto encoded = encode(commit);
+    p.draft = Draft{std::move(commit), std::move(encoded)};
+    p.payloads.back().sent = {1};
+    go(p, Phase::genesis_create);
+}
+
+/// No member is alive: as a non-member, decide all pending contributions and remove members without
+/// one. Never rebuilt on a commit of a newcomer.
+bool act_fold(Parts& p)
+{
+    p.intents = {};
+    p.scanned_seq.clear();
+    for (auto const& m : p.tip->members) {
+        Seq last = m.seq;
+        for (auto const& entry : p.headers)
+            if (entry.first.first == m.id) last = std::max(last, entry.first.second);
+        p.presumed_dead[m.id] = last;
+        propose_removal(p, m.id,
+                        m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
+    }
+    p.mode = Mode::fold;
+    p.draft.reset();
+    if (build(p)) {
+        go(p, Phase::merge);
+        return true;
+    }
+    // The remaining members have unreadable headers; members remove them if that persists.
+    begin_scan(p, earlier_instances(p));
+    go(p, Phase::join_headers);
+    return true;
+}
+
+bool act_join_headers(Parts& p)
+{
+    if (!act_scan(p)) go(p, Phase::join_create);
+    return true;
+}
+
+bool act_join(Parts& p)
+{
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == p.config.process;
+    };
+    auto const in = std::find_if(p.tip->members.begin(), p.tip->members.end(), ours);
+    if (in != p.tip->members.end()) {
+        p.member = in->id;
+        begin_base(p);
+        return true;
+    }
+    if (!p.draft || p.draft->commit.parent != p.tip_sha256) {
+        p.mode = Mode::roster;
+        p.intents = {};
+        p.scanned_seq.clear();
+        p.intents.admit = Admission{p.config.process, rate(p)};
+        for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
+        auto const id = member_id(p.config.process, p.tip->number.next());
+        auto commit =
+            next(p.run, *p.tip, p.tip_sha256, {id, ++p.attempt}, store_now(p), {}, p.intents);
+        if (!commit) throw std::logic_error("a join that changes nothing");
+        if (!set_draft(p, std::move(*commit))) return true;
+    }
+    create(p, commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    return true;
+}
+
+void answered_join(Parts& p, Input const& input)
+{
+    if (p.phase == Phase::join_create) {
+        p.phase = Phase::join_read;
+        return;
+    }
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (!take_next(p, got->bytes)) return;
+        begin_scan(p, earlier_instances(p));
+        go(p, Phase::join_headers);
+        bool const admitted = p.tip_sha256 == p.draft->encoded.sha256;
+        if (!admitted)
+            p.not_before = p.now + jitter(p, std::min(Millis{2'000}, p.run.params.poll_wait));
+        return;
+    }
+    constexpr int tries_to_join = 8;
+    if (p.tries >= tries_to_join) return go(p, Phase::find_commit);
+    retry(p, std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rounds/site/steps.hpp"
+
+/// LEASE, WAIT, GATHER, MERGE, LONE.
+namespace curtail::rounds::site {
+
+void begin_lease(Parts& p)
+{
+    p.mode = Mode::merge;
+    if (p.lease.mine && p.now < p.lease.until) begin_gather(p);
+    else go(p, Phase::lease_create);
+}
+
+bool act_lease_create(Parts& p)
+{
+    if (p.deadline) {
+        leave(p);
+        return true;
+    }
+    create(p, lease_name(p.tip->round, p.lease.k + 1),
+           encode(Lease{writer(p), p.lease.k + 1, p.run.params.lease, store_now(p)}).bytes);
+    return true;
+}
+
+void answered_lease_create(Parts& p, Input const& input)
+{
+    if (!std::holds_alternative<Created>(input)) {
+        p.phase = Phase::lease_read;
+        return;
+    }
+    p.lease = {p.lease.k + 1, true, p.now + p.run.params.lease};
+    begin_gather(p);
+}
+
+bool act_lease_read(Parts& p)
+{
+    get(p, lease_name(p.tip->round, p.lease.k + 1));
+    return true;
+}
+
+/// Reads forward to the highest lease of this round. Each is valid for lease_s from its first read.
+void answered_lease_read(Parts& p, Input const& input)
+{
+    if (auto const* got = std::get_if<Got>(&input)) {
+        auto const lease = decode_lease(got->bytes, lease_name(p.tip->round, p.lease.k + 1));
+        p.lease = {p.lease.k + 1, lease && lease->member == writer(p), p.now + p.run.params.lease};
+        if (lease && store_now(p) - lease->time > p.run.params.lease) p.lease.until = p.now;
+        return go(p, Phase::lease_read);
+    }
+    bool const held = p.lease.k > 0 && p.now < p.lease.until;
+    if (held && p.lease.mine) return begin_gather(p);
+    if (held) {
+        p.next_poll = p.now + p.run.params.poll_wait;
+        return go(p, Phase::wait);
+    }
+    // No lease is valid and ours could not be created.
+    if (p.tries < tries_limit) return retry(p, Phase::lease_create);
+    give_up(p);
+}
+
+bool act_wait(Parts& p)
+{
+    if (p.deadline) {
+        leave(p);
+        return true;
+    }
+    if (reached(p, p.lease.until)) {
+        go(p, Phase::lease_create);
+        return true;
+    }
+    if (!reached(p, p.next_poll)) return false;
+    p.phase = Phase::wait_poll;
+    return true;
+}
+
+void answered_wait_poll(Parts& p, Input const& input)
+{
+    polled_during_merge(p, input, Phase::wait);
+}
+void answered_gather_poll(Parts& p, Input const& input)
+{
+    polled_during_merge(p, input, Phase::gather_headers);
+}
+
+/// Answer to a poll for the next commit while waiting for a merge or preparing one.
+void polled_during_merge(Parts& p, Input const& input, Phase back)
+{
+    p.next_poll = p.now + p.run.params.poll_wait;
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        p.phase = back;
+        if (back == Phase::gather_headers) begin_scan(p, others(p));
+        return;
+    }
+    if (!take_next(p, got->bytes)) return;
+    p.back = back;
+    go(p, Phase::adopt_forward);
+}
+
+void begin_gather(Parts& p)
+{
+    p.gather_until = p.now + p.run.params.gather_time;
+    begin_scan(p, others(p));
+    go(p, Phase::gather_headers);
+}
+
+bool act_gather_headers(Parts& p)
+{
+    if (!act_scan(p)) gather_done(p);
+    return true;
+}
+
+bool act_gather_pause(Parts& p)
+{
+    if (p.deadline) {
+        leave(p);
+        return true;
+    }
+    if (!reached(p, p.next_poll) && !reached(p, p.gather_until)) return false;
+    p.phase = Phase::gather_poll;
+    return true;
+}
+
+void gather_done(Parts& p)
+{
+    if (p.deadline) return leave(p);
+    if (!all_found(p) && p.now < p.gather_until) {
+        p.next_poll = p.now + p.run.params.poll_wait;
+        return go(p, Phase::gather_pause);
+    }
+    p.intents = {};
+    p.scanned_seq.clear();
+    for (auto const& id : others(p))
+        if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
+    for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
+    p.draft.reset();
+    go(p, Phase::merge);
+}
+
+/// True if each member that can be expected to contribute to this round has done so.
+bool all_found(Parts const& p)
+{
+    auto const dead = earlier_instances(p);
+    return std::all_of(p.tip->members.begin(), p.tip->members.end(), [&](Member const& m) {
+        bool const late = m.seq.value == 0 && m.seen - *p.round_began > p.run.params.round_time / 2;
+        bool const expected =
+            m.id != *p.member && !m.held.empty() && m.missed < p.run.params.max_missed && !late;
+        if (!expected || std::find(dead.begin(), dead.end(), m.id) != dead.end()) return true;
+        return std::any_of(p.headers.begin(), p.headers.end(), [&](auto const& entry) {
+            auto const& header = entry.second.header;
+            return entry.first.first == m.id &&
+                   (header.base_round == p.tip->round || header.leaving);
+        });
+    });
+}
+
+MergeKey key_of(Commit const& commit)
+{
+    MergeKey key;
+    key.outer_step = commit.outer_step;
+    for (auto const& d : commit.decided)
+        if (!d.refused && !d.ranges.empty()) key.included.emplace_back(d.member, d.seq, d.scale);
+    return key;
+}
+
+bool act_merge(Parts& p)
+{
+    if (p.deadline) {
+        // A leaving site starts no merge: its work is safe in the store and another site merges it.
+        abandon_payloads(p);
+        if (p.mode == Mode::fold) finish(p, ExitCode::ok);
+        else leave(p);
+        return true;
+    }
+    auto const commit = build(p);
+    bool const needs_model = commit && commit->kind == Commit::Kind::merge;
+    MergeKey key;
+    if (needs_model) {
+        key = key_of(*commit);
+        key.parent = p.tip->model;
+    }
+    if (!needs_model || (p.made && p.made->key == key)) {
+        go(p, Phase::commit_create);
+        return true;
+    }
+    abandon_payloads(p);
+    ++p.attempt;
+    auto const round = p.tip->round.next();
+    Merge merge{0,
+                p.tip->model,
+                p.tip->outer,
+                {},
+                key.outer_step,
+                p.run.outer.eta,
+                p.run.outer.mu,
+                targets(p, round, weights_part),
+                {}};
+    if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
+    for (auto const& [member, seq, scale] : key.included)
+        merge.include.push_back({member, seq, scale, p.headers.at({member, seq}).header.parts});
+    auto names = names_of(merge.weights);
+    for (auto const& name : names_of(merge.momentum)) names.push_back(name);
+    p.payloads.push_back({std::move(names), {}});
+    p.made = Made{std::move(key), {}, {}};
+    merge.op = ask(p, Question::merge);
+    p.out.emplace_back(std::move(merge));
+    return true;
+}
+
+void answered_merge(Parts& p, Input const& input)
+{
+    auto const* merged = std::get_if<Merged>(&input);
+    if (merged == nullptr) {
+        abandon_payloads(p);
+        if (load_failed(p, input)) return;
+        if (std::holds_alternative<Unavailable>(input) && p.tries < tries_limit)
+            return retry(p, Phase::merge);
+        return give_up(p);
+    }
+    if (!merged->bad.empty()) return merge_refused(p, merged->bad);
+    auto stored = merged->model;
+    stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
+    require_targets(stored, p.payloads.back().names);
+    p.made->model = merged->model;
+    p.made->momentum = merged->momentum;
+    p.load_failures = 0;
+    go(p, Phase::commit_create);
+}
+
+/// A refusal is final, and an answer "missing" may be stale. So a missing payload is asked for
+/// again in several polls before its contribution is refused.
+void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
+{
+    constexpr int absent_limit = 5;
+    bool wait = false;
+    for (auto const& b : bad) {
+        Key const key{b.member, b.seq};
+        if (b.absent && ++p.absent_payloads[key] < absent_limit) wait = true;
+        else p.headers.at(key).bad = b.reason;
+    }
+    abandon_payloads(p);
+    go(p, Phase::merge);
+    if (wait) p.not_before = p.now + p.run.params.poll_wait;
+}
+
+bool act_lone_store(Parts& p)
+{
+    abandon_payloads(p);
+    ++p.attempt;
+    StoreModel store{0, targets(p, p.tip->round.next(), weights_part)};
+    p.payloads.push_back({names_of(store.parts), {}});
+    MergeKey key;
+    key.parent = p.tip->model;
+    for (auto const& own : p.undecided)
+        key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
+    p.made = Made{std::move(key), {}, {}};
+    store.op = ask(p, Question::store);
+    p.out.emplace_back(std::move(store));
+    return true;
+}
+
+void answered_lone_store(Parts& p, Input const& input)
+{
+    auto const* stored = std::get_if<Stored>(&input);
+    if (stored != nullptr) {
+        require_targets(stored->parts, p.payloads.back().names);
+        p.made->model = stored->parts;
+        p.intents = {};
+        p.scanned_seq.clear();
+        return begin_commit(p, Mode::lone);
+    }
+    if (p.leaving || p.tries < tries_limit) return retry(p, Phase::lone_store);
+    give_up(p);
+}
+
+}  // namespace curtail::rounds::site

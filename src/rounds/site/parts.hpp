@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rounds/next.hpp"
+#include "rounds/site.hpp"
+
+/// The state of a Site. Private to src/rounds.
+namespace curtail::rounds::site {
+
+enum class Phase {
+    probe_create,
+    probe_again,
+    run_get,
+    run_create,
+    find_commit,
+    find_parent,
+    find_sent,
+    find_round,
+    find_headers,
+    genesis_store,
+    genesis_create,
+    fold,
+    join_headers,
+    join_create,
+    join_read,
+    base_wait,
+    base_poll,
+    base_load,
+    base_forward,
+    run,
+    run_poll,
+    run_scan,
+    cut,
+    publish_store,
+    publish_header,
+    publish_read,
+    lease_create,
+    lease_read,
+    wait,
+    wait_poll,
+    gather_headers,
+    gather_pause,
+    gather_poll,
+    merge,
+    lone_store,
+    commit_create,
+    commit_read,
+    garbage,
+    adopt_forward,
+    adopt_apply,
+    exited
+};
+
+enum class Question { get, create, store, merge, load, adopt, cut };
+enum class Mode { fold, roster, merge, lone };  ///< purpose of the next commit
+using Key = std::pair<MemberId, Seq>;
+
+struct OpenQuestion {
+    Op op{};
+    Question question{Question::get};
+    std::string name;
+};
+/// An undecided contribution of this member.
+struct Own {
+    Header header;
+    bool stored{};
+    std::optional<Encoded> encoded;  ///< set by the first try to create it
+    bool published{};
+};
+/// All inputs of a merge: equal keys give a model with equal bits.
+struct MergeKey {
+    ModelRef parent;
+    std::vector<std::tuple<MemberId, Seq, float>> included;
+    bool outer_step{};
+    friend bool operator==(MergeKey const&, MergeKey const&) = default;
+};
+/// A stored model that no commit names yet.
+struct Made {
+    MergeKey key;
+    std::vector<PartRef> model;
+    std::vector<PartRef> momentum;
+};
+/// Payload objects of this process, until a record names them or they are deleted.
+struct Payload {
+    std::vector<std::string> names;
+    CommitNumber sent;  ///< newest number under which a commit naming them was sent; 0: none
+    bool settled{};     ///< that number has other content, so a late create cannot land
+    bool in_use{true};
+};
+struct Draft {
+    Commit commit;
+    Encoded encoded;
+};
+struct LeaseView {
+    std::int64_t k{};  ///< highest seen in this round
+    bool mine{};
+    MonoTime until;
+};
+/// A header whose existence is unknown: the store refuses every read.
+struct Unread {
+    MonoTime since;
+    std::string why;  ///< reason of the last refusal
+};
+/// A walk down the commits whose payloads have expired.
+struct Garbage {
+    CommitNumber next;            ///< next commit to read
+    std::optional<Commit> newer;  ///< the commit after it
+    int rounds{1};                ///< rounds left to collect
+    int reads{1};                 ///< single steps left; one last step jumps to the next model
+};
+
+struct Parts {
+    explicit Parts(SiteConfig site)
+        : config(std::move(site)), random(std::uint64_t{config.process.nonce} * 2 + 1)
+    {
+    }
+
+    SiteConfig config;
+    Phase phase{Phase::probe_create};
+    int tries{0};
+    MonoTime now{};
+    std::optional<MonoTime> wake;
+    std::vector<Output> out;
+    Op last_op{0};
+    std::optional<OpenQuestion> open;
+    MonoTime not_before{};
+    std::uint64_t random;
+    std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
+    Millis store_offset{0};   ///< store's time - monotonic time
+
+    RunSpec run;
+    Digest run_sha256;
+    std::optional<Commit> tip;
+    Digest tip_sha256;
+    std::optional<Time> round_began;  ///< `time` of the merge commit that began the tip's round
+    int bad_reads{0};
+    int misses{0};             ///< in a row, of a commit that must exist
+    int refusals_at_start{0};  ///< in a row, lasting ones, by the store
+    CommitNumber found;        ///< greatest number seen while there is no tip
+    CommitNumber missing;      ///< smallest missing number above it; 0: none
+    std::string found_bytes;
+    std::map<MemberId, Seq> presumed_dead;  ///< folded members, with the last seq known then
+
+    std::optional<MemberId> member;
+    Round base;
+    Round loading;
+    MonoTime round_taken{};
+    MonoTime last_cut{};
+    MonoTime base_until{};
+    std::int64_t steps_in_round{0};
+    Ranges since;
+    std::vector<Own> undecided;
+    std::vector<Seq> dropped;  ///< decided, but not yet dropped by the trainer
+    Seq next_seq{1};
+    std::optional<Removal> removal;
+    double measured_blocks{0};
+    double measured_seconds{0};
+    int load_failures{0};
+    int not_finite{0};  ///< own contributions in a row refused as `nan`
+
+    std::optional<MonoTime> deadline;  ///< of a stop request
+    bool loaded{};                     ///< the trainer has a model
+    bool base_merged{};                ///< a merge commit arrived while waiting for a base
+    bool leaving{};                    ///< the last cut is ordered
+    bool collected{};                  ///< this process has collected others' remains
+
+    MonoTime next_poll{};
+    MonoTime publish_after{};
+    MonoTime merge_after{};
+    MonoTime scan_after{};
+    MonoTime gather_until{};
+    LeaseView lease;
+    Phase back{Phase::run};  ///< phase after ADOPT if the round is the same
+
+    std::map<Key, Found> headers;  ///< pending contributions found so far
+    std::map<std::string, int> bad_headers;
+    std::map<Key, int> absent_payloads;  ///< number of such answers
+    std::vector<MemberId> scanned;
+    std::size_t scan_at{0};
+    Key asked;
+    std::map<Key, Unread> unread;   ///< unread by every scan since then
+    std::set<MemberId> unresolved;  ///< the last scan got no answer for their next header
+
+    Mode mode{Mode::roster};
+    Intents intents;
+    std::map<MemberId, Seq> scanned_seq;  ///< last decided seq of each member in intents.remove
+                                          ///< at the scan for its next header
+    std::optional<Made> made;
+    std::optional<Digest> lone_sent;  ///< digest of the last lone commit sent
+    std::optional<Draft> draft;
+    std::vector<Payload> payloads;
+    std::optional<Garbage> garbage;
+};
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/site/steps.hpp"
+
+/// The table of phases: texts, actions and answer handlers.
+namespace curtail::rounds::site {
+namespace {
+
+bool act_nothing(Parts&) { return false; }
+
+constexpr bool early = true;
+constexpr bool late = false;
+
+constexpr Row rows[] = {
+    {Phase::probe_create, State::probe, early, "the store to create an object", act_probe_create,
+     answered_probe},
+    {Phase::probe_again, State::probe, early,
+     "the store to refuse a second create of the same name", act_probe_again, answered_probe},
+    {Phase::run_get, State::probe, early, "the run's record (run.json)", act_run_get, answered_run},
+    {Phase::run_create, State::probe, early, "the run's record (run.json)", act_run_create,
+     answered_run},
+    {Phase::find_commit, State::find, early, "the newest commit", act_find_commit, answered_find},
+    {Phase::find_parent, State::find, early, "the newest commit", act_find_parent,
+     answered_find_parent},
+    {Phase::find_sent, State::find, early,
+     "the commit under a number that this process tried to create", act_find_sent,
+     answered_find_sent},
+    {Phase::find_round, State::find, early, "the newest commit", act_find_round,
+     answered_find_round},
+    {Phase::find_headers, State::find, early,
+     "pending contributions of members that may have stopped", act_find_headers, answered_scan},
+    {Phase::genesis_store, State::genesis, early, "the store to take the initial weights",
+     act_genesis_store, answered_genesis_store},
+    {Phase::genesis_create, State::genesis, early, "commit 1 to be created", act_genesis_create,
+     answered_genesis_create},
+    {Phase::fold, State::fold, late, "nothing", act_fold, nullptr},
+    {Phase::join_headers, State::join, early,
+     "pending contributions of this site's earlier instances", act_join_headers, answered_scan},
+    {Phase::join_create, State::join, early, "the commit that admits this process", act_join,
+     answered_join},
+    {Phase::join_read, State::join, late, "the commit that admits this process", act_next_commit,
+     answered_join},
+    {Phase::base_wait, State::base, late, "the lone member's commit, as the common base",
+     act_base_wait, nullptr},
+    {Phase::base_poll, State::base, late, "the lone member's commit, as the common base",
+     act_next_commit, answered_base_poll},
+    {Phase::base_load, State::base, late, "the trainer to load the model", act_base_load,
+     answered_base_load},
+    {Phase::base_forward, State::base, late, "the trainer to load the model", act_next_commit,
+     answered_base_forward},
+    {Phase::run, State::run, late, "the end of the round", act_run, nullptr},
+    {Phase::run_poll, State::run, late, "the end of the round", act_next_commit, answered_run_poll},
+    {Phase::run_scan, State::run, late, "contributions of other members (no blocks left to train)",
+     act_run_scan, answered_scan},
+    {Phase::cut, State::cut, late, "the trainer to finish its step", act_nothing, answered_cut},
+    {Phase::publish_store, State::publish, late, "the store to take the contribution's payload",
+     act_publish_store, answered_publish},
+    {Phase::publish_header, State::publish, late, "the store to take the contribution's header",
+     act_publish_header, answered_publish},
+    {Phase::publish_read, State::publish, late,
+     "the header that already has the contribution's name", act_publish_read, answered_publish},
+    {Phase::lease_create, State::lease, late, "the merge lease", act_lease_create,
+     answered_lease_create},
+    {Phase::lease_read, State::lease, late, "the merge lease", act_lease_read, answered_lease_read},
+    {Phase::wait, State::wait, late, "the merge by the lease holder", act_wait, nullptr},
+    {Phase::wait_poll, State::wait, late, "the merge by the lease holder", act_next_commit,
+     answered_wait_poll},
+    {Phase::gather_headers, State::gather, late, "contributions of other members",
+     act_gather_headers, answered_scan},
+    {Phase::gather_pause, State::gather, late, "contributions of other members", act_gather_pause,
+     nullptr},
+    {Phase::gather_poll, State::gather, late, "contributions of other members", act_next_commit,
+     answered_gather_poll},
+    {Phase::merge, State::merge, late, "the merge of the contributions", act_merge, answered_merge},
+    {Phase::lone_store, State::lone, late, "the store to take this site's weights", act_lone_store,
+     answered_lone_store},
+    {Phase::commit_create, State::commit, late, "the next commit", act_commit_create,
+     answered_commit_create},
+    {Phase::commit_read, State::commit, late, "the next commit", act_next_commit,
+     answered_commit_read},
+    {Phase::garbage, State::commit, late, "records of rounds whose payloads have expired",
+     act_garbage, answered_garbage},
+    {Phase::adopt_forward, State::adopt, late, "the trainer to adopt the newest model",
+     act_next_commit, answered_adopt_forward},
+    {Phase::adopt_apply, State::adopt, late, "the trainer to adopt the newest model",
+     act_adopt_apply, answered_adopt},
+    {Phase::exited, State::exited, late, "nothing", act_nothing, nullptr},
+};
+
+static_assert([] {
+    for (std::size_t i = 0; i < std::size(rows); ++i)
+        if (rows[i].phase != static_cast<Phase>(i)) return false;
+    return std::size(rows) == static_cast<std::size_t>(Phase::exited) + 1;
+}());
+
+}  // namespace
+
+Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.phase)]; }
+
+Status status(Parts const& p)
+{
+    Status s;
+    bool const known = p.tip && p.member && p.tip->find(*p.member) != nullptr;
+    s.state = row(p).state;
+    s.waiting_for = row(p).waiting_for;
+    if (s.state == State::run && !known) s.waiting_for = "the newest commit";
+    else if ((p.phase == Phase::run || p.phase == Phase::run_poll) && trainable(p).empty())
+        s.waiting_for = "blocks to train";
+    if (p.mode == Mode::fold && (s.state == State::merge || s.state == State::commit))
+        s.state = State::fold;
+    s.member = p.member;
+    s.base = p.base;
+    s.since = p.since;
+    s.leaving = p.leaving;
+    for (auto const& own : p.undecided) s.undecided.push_back(own.header.ranges);
+    if (!p.tip) return s;
+    s.tip = p.tip->number;
+    s.round = p.tip->round;
+    for (auto const& m : p.tip->members) s.members.push_back(m.id);
+    if (known) s.held = p.tip->find(*p.member)->held;
+    return s;
+}
+
+}  // namespace curtail::rounds::site

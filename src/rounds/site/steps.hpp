@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "rounds/site/parts.hpp"
+
+/// The steps of a Site: actions and answer handlers of its phases.
+namespace curtail::rounds::site {
+
+/// Tries of one action before a site turns to another; a leaving site tries until its deadline.
+inline constexpr int tries_limit = 5;
+
+/// Reads of one object, over 1.5 s, before a site accepts that it is bad. A network that corrupts
+/// one read in 25 must neither end a site nor cause the refusal of good work.
+inline constexpr int reads_limit = 6;
+
+/// True for read errors of a reachable store that waiting alone does not cure.
+[[nodiscard]] inline bool lasting(ExitCode code)
+{
+    return code == ExitCode::io || code == ExitCode::permission;
+}
+
+[[nodiscard]] inline std::vector<std::string> names_of(std::vector<Target> const& targets)
+{
+    std::vector<std::string> names;
+    names.reserve(targets.size());
+    for (auto const& target : targets) names.push_back(target.name);
+    return names;
+}
+
+/// Throws std::logic_error unless `parts` are the targets in their order.
+void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names);
+
+/// One phase: its texts, its next action and the handler of the answer.
+struct Row {
+    Phase phase;
+    State state;
+    bool early;  ///< without a model yet: a stop request ends the process at once
+    char const* waiting_for;
+    bool (*act)(Parts&);                     ///< false: nothing to do until time has passed
+    void (*answered)(Parts&, Input const&);  ///< null: the phase asks no question
+};
+[[nodiscard]] Row const& row(Parts const& p);
+
+/// Site::on.
+[[nodiscard]] std::vector<Output> on(Parts& p, MonoTime now, Input const& input);
+[[nodiscard]] bool exited(Parts const& p);
+[[nodiscard]] Rate rate(Parts const& p);
+[[nodiscard]] Status status(Parts const& p);
+
+// ---- machine
+
+void accept(Parts& p, Op op, Input const& input);
+/// It answers the open question.
+[[nodiscard]] bool fits(Parts const& p, Input const& input);
+void stop_requested(Parts& p, StopRequested const& stop);
+void settle(Parts& p);
+void out_of_time(Parts& p);
+/// Asks for the commit after the tip.
+bool act_next_commit(Parts& p);
+bool refused_at_start(Parts& p, Input const& input);
+void stepped(Parts& p, Stepped const& step);
+Op ask(Parts& p, Question question, std::string name = {});
+void get(Parts& p, std::string name);
+void create(Parts& p, std::string name, std::string bytes, bool want_time = false);
+/// Resets the number of tries.
+void go(Parts& p, Phase phase);
+/// After a pause that grows with each try.
+void retry(Parts& p, Phase phase);
+bool reached(Parts& p, MonoTime t);
+Millis jitter(Parts& p, Millis most);
+void note(Parts& p, std::string type, json::Object details);
+void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
+void refuse(Parts& p, Error error);
+[[nodiscard]] Time store_now(Parts const& p);
+[[nodiscard]] MemberId writer(Parts const& p);
+[[nodiscard]] std::vector<Target> targets(Parts const& p, Round round,
+                                          std::string (*part_name)(std::string_view));
+
+// ---- start
+
+bool act_probe_create(Parts& p);
+bool act_probe_again(Parts& p);
+void answered_probe(Parts& p, Input const& input);
+bool act_run_get(Parts& p);
+bool act_run_create(Parts& p);
+void answered_run(Parts& p, Input const& input);
+bool act_find_commit(Parts& p);
+[[nodiscard]] CommitNumber number_to_find(Parts const& p);
+void answered_find(Parts& p, Input const& input);
+void found_newest(Parts& p);
+bool act_find_parent(Parts& p);
+void answered_find_parent(Parts& p, Input const& input);
+bool act_find_headers(Parts& p);
+void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent);
+bool act_find_sent(Parts& p);
+void answered_find_sent(Parts& p, Input const& input);
+[[nodiscard]] CommitNumber unsettled_create(Parts const& p);
+bool act_find_round(Parts& p);
+void answered_find_round(Parts& p, Input const& input);
+void choose_entry(Parts& p);
+[[nodiscard]] bool alive(Parts const& p, Member const& m);
+bool act_genesis_store(Parts& p);
+void answered_genesis_store(Parts& p, Input const& input);
+bool act_genesis_create(Parts& p);
+void answered_genesis_create(Parts& p, Input const& input);
+bool act_fold(Parts& p);
+bool act_join_headers(Parts& p);
+bool act_join(Parts& p);
+void answered_join(Parts& p, Input const& input);
+
+// ---- base
+
+void begin_base(Parts& p);
+[[nodiscard]] bool has_lone_partner(Parts const& p);
+bool act_base_wait(Parts& p);
+void answered_base_poll(Parts& p, Input const& input);
+bool act_base_load(Parts& p);
+void answered_base_load(Parts& p, Input const& input);
+void answered_base_forward(Parts& p, Input const& input);
+/// True if the process exits.
+bool load_failed(Parts& p, Input const& input);
+void removed(Parts& p);
+
+// ---- work
+
+void enter_run(Parts& p);
+bool act_run(Parts& p);
+[[nodiscard]] bool lone(Parts const& p);
+[[nodiscard]] Ranges trainable(Parts const& p);
+[[nodiscard]] bool cut_possible(Parts const& p);
+bool due(Parts& p);
+bool round_over(Parts& p);
+[[nodiscard]] Millis poll_interval(Parts const& p);
+[[nodiscard]] bool wants_rate(Parts const& p);
+[[nodiscard]] bool wants_publishing(Parts const& p);
+void answered_run_poll(Parts& p, Input const& input);
+bool act_run_scan(Parts& p);
+void run_scan_done(Parts& p);
+void begin_cut(Parts& p, bool leaving);
+void answered_cut(Parts& p, Input const& input);
+[[nodiscard]] bool lone_possible(Parts const& p);
+Own* next_unpublished(Parts& p);
+[[nodiscard]] bool has_published(Parts const& p);
+bool act_publish_store(Parts& p);
+bool act_publish_header(Parts& p);
+bool act_publish_read(Parts& p);
+void answered_publish(Parts& p, Input const& input);
+void header_exists(Parts& p, std::string const& bytes);
+void contributed(Parts& p);
+void published_all(Parts& p);
+void leave(Parts& p);
+
+// ---- merging
+
+void begin_lease(Parts& p);
+bool act_lease_create(Parts& p);
+void answered_lease_create(Parts& p, Input const& input);
+bool act_lease_read(Parts& p);
+void answered_lease_read(Parts& p, Input const& input);
+bool act_wait(Parts& p);
+void answered_wait_poll(Parts& p, Input const& input);
+void begin_gather(Parts& p);
+bool act_gather_headers(Parts& p);
+bool act_gather_pause(Parts& p);
+void answered_gather_poll(Parts& p, Input const& input);
+void polled_during_merge(Parts& p, Input const& input, Phase back);
+void gather_done(Parts& p);
+[[nodiscard]] bool all_found(Parts const& p);
+bool act_merge(Parts& p);
+void answered_merge(Parts& p, Input const& input);
+void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad);
+bool act_lone_store(Parts& p);
+void answered_lone_store(Parts& p, Input const& input);
+MergeKey key_of(Commit const& commit);
+
+// ---- headers
+
+void begin_scan(Parts& p, std::vector<MemberId> members);
+[[nodiscard]] std::vector<MemberId> others(Parts const& p);
+[[nodiscard]] std::vector<MemberId> earlier_instances(Parts const& p);
+/// False: nothing left to read.
+bool act_scan(Parts& p);
+void answered_scan(Parts& p, Input const& input);
+bool retry_unanswered(Parts& p, Unknown const& unknown);
+[[nodiscard]] bool unreadable_for_long(Parts const& p, Key const& key);
+bool found_header(Parts& p, std::string const& bytes);
+/// Its next one, if found.
+[[nodiscard]] Found const* header_of(Parts const& p, MemberId const& id);
+[[nodiscard]] bool suspect(Parts const& p, Member const& m);
+void propose_removal(Parts& p, MemberId const& id, Removal reason);
+void forget_decided(Parts& p);
+
+// ---- chain
+
+/// False: invalid, or the run is complete.
+bool take_next(Parts& p, std::string const& bytes);
+void own_decisions(Parts& p);
+void begin_commit(Parts& p, Mode mode);
+[[nodiscard]] std::optional<Commit> build(Parts const& p);
+bool act_commit_create(Parts& p);
+void answered_commit_create(Parts& p, Input const& input);
+/// False: readers would refuse it; the phase has changed.
+bool set_draft(Parts& p, Commit commit);
+/// False: no readable contribution is left.
+bool refuse_widest(Parts& p);
+[[nodiscard]] bool lone_valid(Parts const& p, Commit const& next);
+void answered_commit_read(Parts& p, Input const& input);
+void landed(Parts& p);
+void after_commit(Parts& p);
+void give_up(Parts& p);
+void abandon_payloads(Parts& p);
+void settle_payloads(Parts& p, Commit const& record);
+void answered_adopt_forward(Parts& p, Input const& input);
+bool act_adopt_apply(Parts& p);
+void answered_adopt(Parts& p, Input const& input);
+void resume(Parts& p);
+
+// ---- garbage
+
+void begin_garbage(Parts& p);
+bool act_garbage(Parts& p);
+void answered_garbage(Parts& p, Input const& input);
+void delete_garbage(Parts& p, Commit const& old, Commit const& newer);
+void delete_deltas(Parts& p, MemberId const& member, Seq first, Seq last, Round since,
+                   Round newest);
+void delete_delta(Parts& p, MemberId const& member, Seq seq, Round base);
+
+}  // namespace curtail::rounds::site
