@@ -16,10 +16,10 @@ std::vector<Output> Site::on(MonoTime now, Input const& input)
 {
     return site::on(*parts_, now, input);
 }
-std::optional<MonoTime> Site::wake() const { return parts_->wake; }
+std::optional<MonoTime> Site::wake() const { return parts_->machine.wake(); }
 Status Site::status() const { return site::status(*parts_); }
 Rate Site::rate() const { return site::rate(*parts_); }
-bool Site::exited() const { return site::exited(*parts_); }
+bool Site::exited() const { return parts_->machine.exited(); }
 std::optional<Commit> const& Site::tip() const { return parts_->tip; }
 
 char const* to_text(State state)

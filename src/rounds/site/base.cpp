@@ -10,12 +10,13 @@ void begin_base(Parts& p)
 {
     p.draft.reset();
     p.next_seq = {p.tip->find(*p.member)->seq.value + 1};
-    p.base_until = p.now + p.run.params.first_base_wait;
-    p.next_poll = p.now + p.run.params.poll_wait;
+    p.base_until = p.machine.now() + p.run.params.first_base_wait;
+    p.next_poll = p.machine.now() + p.run.params.poll_wait;
     p.base_merged = false;
     p.load_failures = 0;
-    note(p, "joined", json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
-    go(p, Phase::base_wait);
+    p.machine.note("joined",
+                   json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
+    p.machine.go(Phase::base_wait);
 }
 
 /// True if one member was alone in this round. It commits its own weights at once, which makes the
@@ -38,16 +39,16 @@ bool act_base_wait(Parts& p)
         removed(p);
         return true;
     }
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         leave(p);
         return true;
     }
-    if (reached(p, p.next_poll)) {
-        p.phase = Phase::base_poll;
+    if (p.machine.reached(p.next_poll)) {
+        p.machine.switch_to(Phase::base_poll);
         return true;
     }
-    bool const load = p.base_merged || !has_lone_partner(p) || reached(p, p.base_until);
-    if (load) go(p, Phase::base_load);
+    bool const load = p.base_merged || !has_lone_partner(p) || p.machine.reached(p.base_until);
+    if (load) p.machine.go(Phase::base_load);
     return load;
 }
 
@@ -55,15 +56,15 @@ void answered_base_poll(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
-        p.next_poll = p.now + p.run.params.poll_wait;
-        p.phase = p.base_merged ? Phase::base_load : Phase::base_wait;
+        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+        p.machine.switch_to(p.base_merged ? Phase::base_load : Phase::base_wait);
         return;
     }
     auto const round = p.tip->round;
     if (!take_next(p, got->bytes)) return;
     if (p.tip->round != round) p.base_merged = true;
-    p.next_poll = p.base_merged ? p.now : p.now + p.run.params.poll_wait;
-    go(p, Phase::base_wait);
+    p.next_poll = p.base_merged ? p.machine.now() : p.machine.now() + p.run.params.poll_wait;
+    p.machine.go(Phase::base_wait);
 }
 
 bool act_base_load(Parts& p)
@@ -73,22 +74,22 @@ bool act_base_load(Parts& p)
         return true;
     }
     p.loading = p.tip->round;
-    p.out.emplace_back(LoadModel{ask(p, Question::load), p.tip->model});
+    p.machine.send(LoadModel{p.machine.ask(Question::load), p.tip->model});
     return true;
 }
 
 void answered_base_load(Parts& p, Input const& input)
 {
     if (!std::holds_alternative<Loaded>(input)) {
-        if (!load_failed(p, input)) retry(p, Phase::base_forward);
+        if (!load_failed(p, input)) p.machine.retry(Phase::base_forward);
         return;
     }
     auto const age = std::clamp(store_now(p) - *p.round_began, Millis{0}, p.run.params.round_time);
     p.base = p.loading;
     p.loaded = true;
     p.load_failures = 0;
-    p.round_taken = p.base_merged ? p.now : p.now - age;
-    p.last_cut = p.now;
+    p.round_taken = p.base_merged ? p.machine.now() : p.machine.now() - age;
+    p.last_cut = p.machine.now();
     p.steps_in_round = 0;
     p.dropped.clear();
     enter_run(p);
@@ -97,8 +98,8 @@ void answered_base_load(Parts& p, Input const& input)
 void answered_base_forward(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (take_next(p, got->bytes)) go(p, Phase::base_forward);
-    } else p.phase = Phase::base_load;
+        if (take_next(p, got->bytes)) p.machine.go(Phase::base_forward);
+    } else p.machine.switch_to(Phase::base_load);
 }
 
 bool load_failed(Parts& p, Input const& input)
@@ -124,8 +125,9 @@ void removed(Parts& p)
         return m.site == p.config.process.site &&
                member_parts(m.id).admitted > member_parts(*p.member).admitted;
     });
-    if (p.loaded) p.out.emplace_back(Discard{});
-    if (p.deadline || other || p.removal == Removal::succeeded || p.removal == Removal::left)
+    if (p.loaded) p.machine.send(Discard{});
+    if (p.machine.stopping() || other || p.removal == Removal::succeeded ||
+        p.removal == Removal::left)
         return finish(p, ExitCode::ok);
     p.member.reset();
     p.removal.reset();
@@ -139,7 +141,7 @@ void removed(Parts& p)
     p.lone_sent.reset();
     p.absent_payloads.clear();
     abandon_payloads(p);
-    go(p, Phase::find_commit);
+    p.machine.go(Phase::find_commit);
 }
 
 }  // namespace curtail::rounds::site

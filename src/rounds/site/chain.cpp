@@ -28,7 +28,7 @@ bool take_next(Parts& p, std::string const& bytes)
     forget_decided(p);
     if (p.tip->complete) finish(p, ExitCode::ok);
     else if (p.member) own_decisions(p);
-    return !exited(p);
+    return !p.machine.exited();
 }
 
 /// Applies the tip's decisions on this member.
@@ -55,7 +55,7 @@ void begin_commit(Parts& p, Mode mode)
 {
     p.mode = mode;
     p.draft.reset();
-    go(p, Phase::commit_create);
+    p.machine.go(Phase::commit_create);
 }
 
 std::optional<Commit> build(Parts const& p)
@@ -81,19 +81,19 @@ bool act_commit_create(Parts& p)
         auto commit = build(p);
         if (p.mode == Mode::lone && (!commit || !lone_valid(p, *commit))) {
             abandon_payloads(p);
-            go(p, Phase::publish_store);
+            p.machine.go(Phase::publish_store);
             return true;
         }
         if (!commit) {
             abandon_payloads(p);
-            go(p, p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+            p.machine.go(p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
             return true;
         }
         if (commit->kind == Commit::Kind::merge) {
             auto key = key_of(*commit);
             key.parent = p.tip->model;
             if (p.mode != Mode::lone && (!p.made || p.made->key != key)) {
-                go(p, Phase::merge);
+                p.machine.go(Phase::merge);
                 return true;
             }
             commit->model = {commit->round, p.made->model};
@@ -104,11 +104,11 @@ bool act_commit_create(Parts& p)
         if (!set_draft(p, std::move(*commit))) return true;
         if (p.mode == Mode::lone) p.lone_sent = p.draft->encoded.sha256;
     }
-    create(p, commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    p.machine.create(commit_name(p.draft->commit.number), p.draft->encoded.bytes);
     return true;
 }
 
-void answered_commit_create(Parts& p, Input const&) { p.phase = Phase::commit_read; }
+void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
 
 /// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
 /// sites are the only part that this program did not make, so they are suspected first.
@@ -123,7 +123,7 @@ bool set_draft(Parts& p, Commit commit)
     }
     bool const others = p.mode == Mode::merge || p.mode == Mode::fold;
     if (others && refuse_widest(p)) {
-        go(p, Phase::merge);
+        p.machine.go(Phase::merge);
         return false;
     }
     error->code = ExitCode::software;
@@ -169,12 +169,13 @@ void answered_commit_read(Parts& p, Input const& input)
         if (p.tip_sha256 == p.draft->encoded.sha256) return landed(p);
         bool const rebuild =
             p.mode != Mode::fold && p.tip->round == round && p.tip->find(*p.member) != nullptr;
-        if (rebuild) return go(p, Phase::commit_create);
+        if (rebuild) return p.machine.go(Phase::commit_create);
         abandon_payloads(p);
         return after_commit(p);
     }
-    if (!p.leaving && p.tries >= tries_limit) return give_up(p);
-    retry(p, std::holds_alternative<Missing>(input) ? Phase::commit_create : Phase::commit_read);
+    if (!p.leaving && p.machine.tries() >= tries_limit) return give_up(p);
+    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
+                                                           : Phase::commit_read);
 }
 
 void landed(Parts& p)
@@ -188,13 +189,12 @@ void landed(Parts& p)
             sites.insert(member_parts(d.member).process.site);
             tokens += d.tokens;
         }
-        note(p, "merged",
-             json::Object{{"commit", p.tip->number.value},
-                          {"round", p.tip->round.value},
-                          {"sites", static_cast<std::int64_t>(sites.size())},
-                          {"tokens", tokens}});
+        p.machine.note("merged", json::Object{{"commit", p.tip->number.value},
+                                              {"round", p.tip->round.value},
+                                              {"sites", static_cast<std::int64_t>(sites.size())},
+                                              {"tokens", tokens}});
         begin_garbage(p);
-        if (p.garbage) return go(p, Phase::garbage);
+        if (p.garbage) return p.machine.go(Phase::garbage);
     }
     after_commit(p);
 }
@@ -202,17 +202,17 @@ void landed(Parts& p)
 void after_commit(Parts& p)
 {
     p.back = Phase::run;
-    go(p, p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+    p.machine.go(p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
 /// The create may still land later, so its payload stays until the outcome is known.
 void give_up(Parts& p)
 {
     abandon_payloads(p);
-    p.merge_after = p.now + p.run.params.lease / 4;
+    p.merge_after = p.machine.now() + p.run.params.lease / 4;
     p.back = Phase::run;
-    if (p.mode == Mode::fold && !p.member) retry(p, Phase::find_commit);
-    else go(p, Phase::adopt_forward);
+    if (p.mode == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
+    else p.machine.go(Phase::adopt_forward);
 }
 
 /// No stored payload will be sent again: deletes those that no create in flight can name.
@@ -222,7 +222,7 @@ void abandon_payloads(Parts& p)
     for (auto& payload : p.payloads) {
         payload.in_use = false;
         if (payload.sent.value != 0 && !payload.settled) continue;
-        for (auto& name : payload.names) p.out.emplace_back(Delete{std::move(name)});
+        for (auto& name : payload.names) p.machine.send(Delete{std::move(name)});
         payload.names.clear();
     }
     std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
@@ -244,7 +244,7 @@ void settle_payloads(Parts& p, Commit const& record)
         }
         payload.settled = true;
         if (payload.in_use) continue;
-        for (auto& name : payload.names) p.out.emplace_back(Delete{std::move(name)});
+        for (auto& name : payload.names) p.machine.send(Delete{std::move(name)});
         payload.names.clear();
     }
     std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
@@ -253,8 +253,8 @@ void settle_payloads(Parts& p, Commit const& record)
 void answered_adopt_forward(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (take_next(p, got->bytes)) go(p, Phase::adopt_forward);
-    } else p.phase = Phase::adopt_apply;
+        if (take_next(p, got->bytes)) p.machine.go(Phase::adopt_forward);
+    } else p.machine.switch_to(Phase::adopt_apply);
 }
 
 bool act_adopt_apply(Parts& p)
@@ -264,7 +264,7 @@ bool act_adopt_apply(Parts& p)
         return true;
     }
     if (p.leaving) {
-        go(p, Phase::publish_store);
+        p.machine.go(Phase::publish_store);
         return true;
     }
     if (p.tip->round == p.base && p.dropped.empty()) {
@@ -273,25 +273,26 @@ bool act_adopt_apply(Parts& p)
     }
     p.loading = p.tip->round;
     bool const own = p.lone_sent == p.tip_sha256 && p.base.next() == p.tip->round;
-    p.out.emplace_back(Adopt{ask(p, Question::adopt), p.tip->model, own, p.dropped, p.tip->number});
+    p.machine.send(
+        Adopt{p.machine.ask(Question::adopt), p.tip->model, own, p.dropped, p.tip->number});
     return true;
 }
 
 void answered_adopt(Parts& p, Input const& input)
 {
     if (!std::holds_alternative<Adopted>(input)) {
-        if (!load_failed(p, input)) retry(p, Phase::adopt_forward);
+        if (!load_failed(p, input)) p.machine.retry(Phase::adopt_forward);
         return;
     }
     p.dropped.clear();
     p.load_failures = 0;
     if (p.loading != p.base) {
         p.base = p.loading;
-        p.round_taken = p.now;
+        p.round_taken = p.machine.now();
         p.steps_in_round = 0;
         p.back = Phase::run;
-        note(p, "adopted",
-             json::Object{{"commit", p.tip->number.value}, {"round", p.tip->round.value}});
+        p.machine.note("adopted", json::Object{{"commit", p.tip->number.value},
+                                               {"round", p.tip->round.value}});
     }
     resume(p);
 }
@@ -302,7 +303,7 @@ void resume(Parts& p)
     if (!has_published(p)) p.back = Phase::run;
     if (p.back == Phase::run) return enter_run(p);
     if (p.back == Phase::gather_headers) begin_scan(p, others(p));
-    go(p, p.back);
+    p.machine.go(p.back);
 }
 
 }  // namespace curtail::rounds::site

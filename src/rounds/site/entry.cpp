@@ -19,25 +19,26 @@ void require_targets(std::vector<PartRef> const& parts, std::vector<std::string>
 
 bool act_probe_create(Parts& p)
 {
-    create(p, probe_name(p.config.process, ++p.attempt), "{}", true);
+    p.machine.create(probe_name(p.config.process, ++p.attempt), "{}", true);
     return true;
 }
 
 bool act_probe_again(Parts& p)
 {
-    create(p, probe_name(p.config.process, p.attempt), "{}");
+    p.machine.create(probe_name(p.config.process, p.attempt), "{}");
     return true;
 }
 
 void answered_probe(Parts& p, Input const& input)
 {
     auto const* created = std::get_if<Created>(&input);
-    if (p.phase == Phase::probe_create) {
-        if (created == nullptr) return retry(p, Phase::probe_create);
+    if (p.machine.phase() == Phase::probe_create) {
+        if (created == nullptr) return p.machine.retry(Phase::probe_create);
         if (!created->stored_at)
             throw std::logic_error("answer to a create lacks the requested time");
-        p.store_offset = created->stored_at->time_since_epoch() - p.now.time_since_epoch();
-        return go(p, Phase::probe_again);
+        p.store_offset =
+            created->stored_at->time_since_epoch() - p.machine.now().time_since_epoch();
+        return p.machine.go(Phase::probe_again);
     }
     if (created != nullptr)
         return finish(
@@ -46,31 +47,31 @@ void answered_probe(Parts& p, Input const& input)
                   "it created the existing object " + probe_name(p.config.process, p.attempt) +
                       " a second time",
                   "use a store that creates only if absent (no versioned bucket, no old server)"});
-    if (std::holds_alternative<Exists>(input)) go(p, Phase::run_get);
-    else retry(p, Phase::probe_again);
+    if (std::holds_alternative<Exists>(input)) p.machine.go(Phase::run_get);
+    else p.machine.retry(Phase::probe_again);
 }
 
 bool act_run_get(Parts& p)
 {
-    get(p, run_name);
+    p.machine.get(run_name);
     return true;
 }
 
 bool act_run_create(Parts& p)
 {
-    create(p, run_name, encode(p.config.run).bytes);
+    p.machine.create(run_name, encode(p.config.run).bytes);
     return true;
 }
 
 void answered_run(Parts& p, Input const& input)
 {
-    if (p.phase == Phase::run_create) {
-        p.phase = Phase::run_get;
+    if (p.machine.phase() == Phase::run_create) {
+        p.machine.switch_to(Phase::run_get);
         return;
     }
-    if (std::holds_alternative<Missing>(input)) return retry(p, Phase::run_create);
+    if (std::holds_alternative<Missing>(input)) return p.machine.retry(Phase::run_create);
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return retry(p, Phase::run_get);
+    if (got == nullptr) return p.machine.retry(Phase::run_get);
     auto run = decode_run(got->bytes);
     if (!run) return refuse(p, run.error());
     if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
@@ -83,7 +84,7 @@ void answered_run(Parts& p, Input const& input)
     p.run = std::move(*run);
     p.run_sha256 = sha256(got->bytes);
     p.bad_reads = 0;
-    go(p, Phase::find_commit);
+    p.machine.go(Phase::find_commit);
 }
 
 CommitNumber number_to_find(Parts const& p)
@@ -94,34 +95,34 @@ CommitNumber number_to_find(Parts const& p)
 
 bool act_find_commit(Parts& p)
 {
-    get(p, commit_name(number_to_find(p)));
+    p.machine.get(commit_name(number_to_find(p)));
     return true;
 }
 
 void answered_find(Parts& p, Input const& input)
 {
     auto const number = number_to_find(p);
-    if (std::holds_alternative<Unknown>(input)) return retry(p, Phase::find_commit);
+    if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
     if (auto const* got = std::get_if<Got>(&input)) {
         if (p.tip) {
-            if (take_next(p, got->bytes)) go(p, Phase::find_commit);
+            if (take_next(p, got->bytes)) p.machine.go(Phase::find_commit);
             return;
         }
         p.found = number;
         p.found_bytes = got->bytes;
         if (p.missing.value != 0 && p.missing <= p.found) p.missing = p.found.next();
-        return go(p, Phase::find_commit);
+        return p.machine.go(Phase::find_commit);
     }
     if (!p.tip) p.missing = number;
     if (p.tip || number == p.found.next()) found_newest(p);
-    else go(p, Phase::find_commit);
+    else p.machine.go(Phase::find_commit);
 }
 
 void found_newest(Parts& p)
 {
-    if (p.tip) return go(p, Phase::find_sent);
-    if (p.found.value == 0) return go(p, Phase::genesis_store);
-    if (p.found.value > 1) return go(p, Phase::find_parent);
+    if (p.tip) return p.machine.go(Phase::find_sent);
+    if (p.found.value == 0) return p.machine.go(Phase::genesis_store);
+    if (p.found.value > 1) return p.machine.go(Phase::find_parent);
     auto first = decode_commit(p.found_bytes, commit_name(p.found));
     auto error = first ? check_genesis(p.run, p.run_sha256, *first) : first.error();
     if (error) {
@@ -132,7 +133,7 @@ void found_newest(Parts& p)
     p.tip_sha256 = sha256(p.found_bytes);
     settle_payloads(p, *p.tip);
     p.bad_reads = 0;
-    go(p, Phase::find_sent);
+    p.machine.go(Phase::find_sent);
 }
 
 /// A commit below the newest may still become visible while clients can get stale answers. After
@@ -141,7 +142,7 @@ void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent
 {
     constexpr int misses_limit = 14;  // takes more than a minute
     if (!std::holds_alternative<Missing>(input) || ++p.misses < misses_limit)
-        return retry(p, phase);
+        return p.machine.retry(phase);
     auto const newest = p.tip ? p.tip->number : p.found;
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol, "cannot read the run's chain",
@@ -151,7 +152,7 @@ void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent
 
 bool act_find_parent(Parts& p)
 {
-    get(p, commit_name({p.found.value - 1}));
+    p.machine.get(commit_name({p.found.value - 1}));
     return true;
 }
 
@@ -167,14 +168,14 @@ void answered_find_parent(Parts& p, Input const& input)
                           : check(p.run, *parent, sha256(got->bytes), *child);
     if (error) {
         p.found = p.missing = {};
-        p.phase = Phase::find_commit;
+        p.machine.switch_to(Phase::find_commit);
         return refuse(p, *error);
     }
     p.tip = std::move(*child);
     p.tip_sha256 = sha256(p.found_bytes);
     settle_payloads(p, *p.tip);
     p.bad_reads = 0;
-    go(p, Phase::find_sent);
+    p.machine.go(Phase::find_sent);
 }
 
 /// The number of an own create whose outcome is unknown although the chain has grown beyond it.
@@ -190,8 +191,9 @@ CommitNumber unsettled_create(Parts const& p)
 /// The record under that number shows whether the model stored for it can be deleted.
 bool act_find_sent(Parts& p)
 {
-    if (auto const number = unsettled_create(p); number.value != 0) get(p, commit_name(number));
-    else go(p, Phase::find_round);
+    if (auto const number = unsettled_create(p); number.value != 0)
+        p.machine.get(commit_name(number));
+    else p.machine.go(Phase::find_round);
     return true;
 }
 
@@ -204,7 +206,7 @@ void answered_find_sent(Parts& p, Input const& input)
     if (!record) return refuse(p, record.error());
     p.bad_reads = 0;
     settle_payloads(p, *record);
-    go(p, Phase::find_sent);
+    p.machine.go(Phase::find_sent);
 }
 
 bool act_find_round(Parts& p)
@@ -216,11 +218,11 @@ bool act_find_round(Parts& p)
     auto const began = p.tip->recent.back().number;
     if (began == p.tip->number) p.round_began = p.tip->time;
     if (!p.round_began) {
-        get(p, commit_name(began));
+        p.machine.get(commit_name(began));
         return true;
     }
     begin_scan(p, others(p));
-    go(p, Phase::find_headers);
+    p.machine.go(Phase::find_headers);
     return true;
 }
 
@@ -253,9 +255,9 @@ void choose_entry(Parts& p)
     bool const in_already = std::any_of(members.begin(), members.end(), ours);
     bool const anyone =
         std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
-    if (!members.empty() && !anyone && !in_already) return go(p, Phase::fold);
+    if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);
     begin_scan(p, earlier_instances(p));
-    go(p, Phase::join_headers);
+    p.machine.go(Phase::join_headers);
 }
 
 bool alive(Parts const& p, Member const& m)
@@ -277,14 +279,14 @@ bool act_genesis_store(Parts& p)
     ++p.attempt;
     MakeInitial make{0, p.run.seed, targets(p, {1}, weights_part)};
     p.payloads.push_back({names_of(make.parts), {}});
-    make.op = ask(p, Question::store);
-    p.out.emplace_back(std::move(make));
+    make.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(make));
     return true;
 }
 
 bool act_genesis_create(Parts& p)
 {
-    create(p, commit_name({1}), p.draft->encoded.bytes);
+    p.machine.create(commit_name({1}), p.draft->encoded.bytes);
     return true;
 }
 
@@ -292,10 +294,10 @@ void answered_genesis_create(Parts& p, Input const& input)
 {
     p.found = p.missing = {};
     p.payloads.back().in_use = false;
-    go(p, Phase::find_commit);
+    p.machine.go(Phase::find_commit);
     // If it is missing, the next try stores another whole model.
     if (std::holds_alternative<Unknown>(input))
-        p.not_before = p.now + p.config.run.params.poll_wait;
+        p.machine.pause_until(p.machine.now() + p.config.run.params.poll_wait);
 }
 
 void answered_genesis_store(Parts& p, Input const& input)
@@ -303,14 +305,14 @@ void answered_genesis_store(Parts& p, Input const& input)
     auto const* stored = std::get_if<Stored>(&input);
     if (stored == nullptr) {
         abandon_payloads(p);
-        return retry(p, Phase::genesis_store);
+        return p.machine.retry(Phase::genesis_store);
     }
     require_targets(stored->parts, p.payloads.back().names);
     auto commit = genesis(p.run, p.run_sha256, {writer(p), p.attempt}, store_now(p), stored->parts);
     auto encoded = encode(commit);
     p.draft = Draft{std::move(commit), std::move(encoded)};
     p.payloads.back().sent = {1};
-    go(p, Phase::genesis_create);
+    p.machine.go(Phase::genesis_create);
 }
 
 /// No member is alive: as a non-member, decide all pending contributions and remove members without
@@ -330,18 +332,18 @@ bool act_fold(Parts& p)
     p.mode = Mode::fold;
     p.draft.reset();
     if (build(p)) {
-        go(p, Phase::merge);
+        p.machine.go(Phase::merge);
         return true;
     }
     // The remaining members have unreadable headers; members remove them if that persists.
     begin_scan(p, earlier_instances(p));
-    go(p, Phase::join_headers);
+    p.machine.go(Phase::join_headers);
     return true;
 }
 
 bool act_join_headers(Parts& p)
 {
-    if (!act_scan(p)) go(p, Phase::join_create);
+    if (!act_scan(p)) p.machine.go(Phase::join_create);
     return true;
 }
 
@@ -368,28 +370,29 @@ bool act_join(Parts& p)
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }
-    create(p, commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    p.machine.create(commit_name(p.draft->commit.number), p.draft->encoded.bytes);
     return true;
 }
 
 void answered_join(Parts& p, Input const& input)
 {
-    if (p.phase == Phase::join_create) {
-        p.phase = Phase::join_read;
+    if (p.machine.phase() == Phase::join_create) {
+        p.machine.switch_to(Phase::join_read);
         return;
     }
     if (auto const* got = std::get_if<Got>(&input)) {
         if (!take_next(p, got->bytes)) return;
         begin_scan(p, earlier_instances(p));
-        go(p, Phase::join_headers);
+        p.machine.go(Phase::join_headers);
         bool const admitted = p.tip_sha256 == p.draft->encoded.sha256;
         if (!admitted)
-            p.not_before = p.now + jitter(p, std::min(Millis{2'000}, p.run.params.poll_wait));
+            p.machine.pause_until(p.machine.now() + p.machine.jitter(std::min(
+                                                        Millis{2'000}, p.run.params.poll_wait)));
         return;
     }
     constexpr int tries_to_join = 8;
-    if (p.tries >= tries_to_join) return go(p, Phase::find_commit);
-    retry(p, std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
+    if (p.machine.tries() >= tries_to_join) return p.machine.go(Phase::find_commit);
+    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
 }
 
 }  // namespace curtail::rounds::site

@@ -33,7 +33,7 @@ void begin_garbage(Parts& p)
 
 bool act_garbage(Parts& p)
 {
-    get(p, commit_name(p.garbage->next));
+    p.machine.get(commit_name(p.garbage->next));
     return true;
 }
 
@@ -55,7 +55,7 @@ void answered_garbage(Parts& p, Input const& input)
             p.garbage->reads > 0 ? CommitNumber{commit->number.value - 1} : model_before(*commit);
         p.garbage->newer = std::move(*commit);
     }
-    if (more) return go(p, Phase::garbage);
+    if (more) return p.machine.go(Phase::garbage);
     p.garbage.reset();
     after_commit(p);
 }
@@ -68,9 +68,9 @@ void delete_garbage(Parts& p, Commit const& old, Commit const& newer)
     auto const every = p.run.params.milestone_every;
     bool const milestone = every > 0 && old.round.value % every == 0;
     if (old.kind != Commit::Kind::roster && !milestone)
-        for (auto const& part : old.model.parts) p.out.emplace_back(Delete{part.name});
+        for (auto const& part : old.model.parts) p.machine.send(Delete{part.name});
     if (old.outer && newer.outer != old.outer)
-        for (auto const& part : old.outer->parts) p.out.emplace_back(Delete{part.name});
+        for (auto const& part : old.outer->parts) p.machine.send(Delete{part.name});
     Round const before{old.round.value - (merge ? 1 : 0)};
     for (auto const& d : old.decided) {
         if (!d.ranges.empty()) delete_delta(p, d.member, d.seq, {before.value - d.staleness});
@@ -96,7 +96,7 @@ void delete_deltas(Parts& p, MemberId const& member, Seq first, Seq last, Round 
 void delete_delta(Parts& p, MemberId const& member, Seq seq, Round base)
 {
     for (auto const& part : p.run.parts)
-        p.out.emplace_back(Delete{delta_name(base, member, seq, delta_part(part.name))});
+        p.machine.send(Delete{delta_name(base, member, seq, delta_part(part.name))});
 }
 
 }  // namespace curtail::rounds::site

@@ -48,7 +48,7 @@ bool act_scan(Parts& p)
         while (p.headers.contains({m->id, seq})) seq = seq.next();
         if (seq.value > m->seq.value + p.run.params.max_undecided + 1) continue;
         p.asked = {m->id, seq};
-        get(p, header_name(m->id, seq));
+        p.machine.get(header_name(m->id, seq));
         return true;
     }
     return false;
@@ -61,9 +61,9 @@ void answered_scan(Parts& p, Input const& input)
     if (unknown != nullptr && retry_unanswered(p, *unknown)) return;
     if (unknown == nullptr) p.unread.erase(p.asked);
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (!found_header(p, got->bytes)) return retry(p, p.phase);
+        if (!found_header(p, got->bytes)) return p.machine.retry(p.machine.phase());
     } else ++p.scan_at;
-    p.tries = 0;
+    p.machine.set_tries(0);
 }
 
 /// No answer does not mean that the header is missing. A process that is not yet a member asks
@@ -71,12 +71,13 @@ void answered_scan(Parts& p, Input const& input)
 bool retry_unanswered(Parts& p, Unknown const& unknown)
 {
     bool const persists = lasting(unknown.code);
-    bool const enough = p.deadline || p.tries >= tries_limit;
+    bool const enough = p.machine.stopping() || p.machine.tries() >= tries_limit;
     if (!enough || (!p.member && !persists)) {
-        retry(p, p.phase);
+        p.machine.retry(p.machine.phase());
         return true;
     }
-    if (persists) p.unread.try_emplace(p.asked, Unread{p.now, {}}).first->second.why = unknown.why;
+    if (persists)
+        p.unread.try_emplace(p.asked, Unread{p.machine.now(), {}}).first->second.why = unknown.why;
     else p.unread.erase(p.asked);
     if (!unreadable_for_long(p, p.asked)) p.unresolved.insert(p.asked.first);
     return false;
@@ -89,7 +90,7 @@ bool unreadable_for_long(Parts const& p, Key const& key)
 {
     auto const it = p.unread.find(key);
     return p.member && it != p.unread.end() &&
-           p.now - it->second.since >= p.run.params.drop_after + p.run.params.skew;
+           p.machine.now() - it->second.since >= p.run.params.drop_after + p.run.params.skew;
 }
 
 /// False: its bytes are invalid and must be read again.
@@ -103,7 +104,7 @@ bool found_header(Parts& p, std::string const& bytes)
         return true;
     }
     auto const bad = ++p.bad_headers[name];
-    p.tries = bad - 1;  // ignore tries without an answer: read again soon
+    p.machine.set_tries(bad - 1);  // ignore tries without an answer: read again soon
     if (bad < reads_limit) return false;
     p.headers[p.asked] = unreadable(p.run, member, seq, digest);
     return true;
@@ -126,10 +127,9 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason)
     if (header_of(p, id) != nullptr || p.unresolved.contains(id)) return;
     auto const seq = p.tip->find(id)->seq;
     if (auto const it = p.unread.find({id, seq.next()}); it != p.unread.end())
-        note(p, "header-unreadable",
-             json::Object{{"member", id.value},
-                          {"name", header_name(id, seq.next())},
-                          {"why", it->second.why}});
+        p.machine.note("header-unreadable", json::Object{{"member", id.value},
+                                                         {"name", header_name(id, seq.next())},
+                                                         {"why", it->second.why}});
     p.intents.remove[id] = reason;
     p.scanned_seq[id] = seq;
 }

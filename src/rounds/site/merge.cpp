@@ -9,34 +9,35 @@ namespace curtail::rounds::site {
 void begin_lease(Parts& p)
 {
     p.mode = Mode::merge;
-    if (p.lease.mine && p.now < p.lease.until) begin_gather(p);
-    else go(p, Phase::lease_create);
+    if (p.lease.mine && p.machine.now() < p.lease.until) begin_gather(p);
+    else p.machine.go(Phase::lease_create);
 }
 
 bool act_lease_create(Parts& p)
 {
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         leave(p);
         return true;
     }
-    create(p, lease_name(p.tip->round, p.lease.k + 1),
-           encode(Lease{writer(p), p.lease.k + 1, p.run.params.lease, store_now(p)}).bytes);
+    p.machine.create(
+        lease_name(p.tip->round, p.lease.k + 1),
+        encode(Lease{writer(p), p.lease.k + 1, p.run.params.lease, store_now(p)}).bytes);
     return true;
 }
 
 void answered_lease_create(Parts& p, Input const& input)
 {
     if (!std::holds_alternative<Created>(input)) {
-        p.phase = Phase::lease_read;
+        p.machine.switch_to(Phase::lease_read);
         return;
     }
-    p.lease = {p.lease.k + 1, true, p.now + p.run.params.lease};
+    p.lease = {p.lease.k + 1, true, p.machine.now() + p.run.params.lease};
     begin_gather(p);
 }
 
 bool act_lease_read(Parts& p)
 {
-    get(p, lease_name(p.tip->round, p.lease.k + 1));
+    p.machine.get(lease_name(p.tip->round, p.lease.k + 1));
     return true;
 }
 
@@ -45,33 +46,35 @@ void answered_lease_read(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
         auto const lease = decode_lease(got->bytes, lease_name(p.tip->round, p.lease.k + 1));
-        p.lease = {p.lease.k + 1, lease && lease->member == writer(p), p.now + p.run.params.lease};
-        if (lease && store_now(p) - lease->time > p.run.params.lease) p.lease.until = p.now;
-        return go(p, Phase::lease_read);
+        p.lease = {p.lease.k + 1, lease && lease->member == writer(p),
+                   p.machine.now() + p.run.params.lease};
+        if (lease && store_now(p) - lease->time > p.run.params.lease)
+            p.lease.until = p.machine.now();
+        return p.machine.go(Phase::lease_read);
     }
-    bool const held = p.lease.k > 0 && p.now < p.lease.until;
+    bool const held = p.lease.k > 0 && p.machine.now() < p.lease.until;
     if (held && p.lease.mine) return begin_gather(p);
     if (held) {
-        p.next_poll = p.now + p.run.params.poll_wait;
-        return go(p, Phase::wait);
+        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+        return p.machine.go(Phase::wait);
     }
     // No lease is valid and ours could not be created.
-    if (p.tries < tries_limit) return retry(p, Phase::lease_create);
+    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::lease_create);
     give_up(p);
 }
 
 bool act_wait(Parts& p)
 {
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         leave(p);
         return true;
     }
-    if (reached(p, p.lease.until)) {
-        go(p, Phase::lease_create);
+    if (p.machine.reached(p.lease.until)) {
+        p.machine.go(Phase::lease_create);
         return true;
     }
-    if (!reached(p, p.next_poll)) return false;
-    p.phase = Phase::wait_poll;
+    if (!p.machine.reached(p.next_poll)) return false;
+    p.machine.switch_to(Phase::wait_poll);
     return true;
 }
 
@@ -87,23 +90,23 @@ void answered_gather_poll(Parts& p, Input const& input)
 /// Answer to a poll for the next commit while waiting for a merge or preparing one.
 void polled_during_merge(Parts& p, Input const& input, Phase back)
 {
-    p.next_poll = p.now + p.run.params.poll_wait;
+    p.next_poll = p.machine.now() + p.run.params.poll_wait;
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
-        p.phase = back;
+        p.machine.switch_to(back);
         if (back == Phase::gather_headers) begin_scan(p, others(p));
         return;
     }
     if (!take_next(p, got->bytes)) return;
     p.back = back;
-    go(p, Phase::adopt_forward);
+    p.machine.go(Phase::adopt_forward);
 }
 
 void begin_gather(Parts& p)
 {
-    p.gather_until = p.now + p.run.params.gather_time;
+    p.gather_until = p.machine.now() + p.run.params.gather_time;
     begin_scan(p, others(p));
-    go(p, Phase::gather_headers);
+    p.machine.go(Phase::gather_headers);
 }
 
 bool act_gather_headers(Parts& p)
@@ -114,21 +117,21 @@ bool act_gather_headers(Parts& p)
 
 bool act_gather_pause(Parts& p)
 {
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         leave(p);
         return true;
     }
-    if (!reached(p, p.next_poll) && !reached(p, p.gather_until)) return false;
-    p.phase = Phase::gather_poll;
+    if (!p.machine.reached(p.next_poll) && !p.machine.reached(p.gather_until)) return false;
+    p.machine.switch_to(Phase::gather_poll);
     return true;
 }
 
 void gather_done(Parts& p)
 {
-    if (p.deadline) return leave(p);
-    if (!all_found(p) && p.now < p.gather_until) {
-        p.next_poll = p.now + p.run.params.poll_wait;
-        return go(p, Phase::gather_pause);
+    if (p.machine.stopping()) return leave(p);
+    if (!all_found(p) && p.machine.now() < p.gather_until) {
+        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+        return p.machine.go(Phase::gather_pause);
     }
     p.intents = {};
     p.scanned_seq.clear();
@@ -136,7 +139,7 @@ void gather_done(Parts& p)
         if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
     for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
     p.draft.reset();
-    go(p, Phase::merge);
+    p.machine.go(Phase::merge);
 }
 
 /// True if each member that can be expected to contribute to this round has done so.
@@ -167,7 +170,7 @@ MergeKey key_of(Commit const& commit)
 
 bool act_merge(Parts& p)
 {
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         // A leaving site starts no merge: its work is safe in the store and another site merges it.
         abandon_payloads(p);
         if (p.mode == Mode::fold) finish(p, ExitCode::ok);
@@ -182,7 +185,7 @@ bool act_merge(Parts& p)
         key.parent = p.tip->model;
     }
     if (!needs_model || (p.made && p.made->key == key)) {
-        go(p, Phase::commit_create);
+        p.machine.go(Phase::commit_create);
         return true;
     }
     abandon_payloads(p);
@@ -204,8 +207,8 @@ bool act_merge(Parts& p)
     for (auto const& name : names_of(merge.momentum)) names.push_back(name);
     p.payloads.push_back({std::move(names), {}});
     p.made = Made{std::move(key), {}, {}};
-    merge.op = ask(p, Question::merge);
-    p.out.emplace_back(std::move(merge));
+    merge.op = p.machine.ask(Question::merge);
+    p.machine.send(std::move(merge));
     return true;
 }
 
@@ -215,8 +218,8 @@ void answered_merge(Parts& p, Input const& input)
     if (merged == nullptr) {
         abandon_payloads(p);
         if (load_failed(p, input)) return;
-        if (std::holds_alternative<Unavailable>(input) && p.tries < tries_limit)
-            return retry(p, Phase::merge);
+        if (std::holds_alternative<Unavailable>(input) && p.machine.tries() < tries_limit)
+            return p.machine.retry(Phase::merge);
         return give_up(p);
     }
     if (!merged->bad.empty()) return merge_refused(p, merged->bad);
@@ -226,7 +229,7 @@ void answered_merge(Parts& p, Input const& input)
     p.made->model = merged->model;
     p.made->momentum = merged->momentum;
     p.load_failures = 0;
-    go(p, Phase::commit_create);
+    p.machine.go(Phase::commit_create);
 }
 
 /// A refusal is final, and an answer "missing" may be stale. So a missing payload is asked for
@@ -241,8 +244,8 @@ void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
         else p.headers.at(key).bad = b.reason;
     }
     abandon_payloads(p);
-    go(p, Phase::merge);
-    if (wait) p.not_before = p.now + p.run.params.poll_wait;
+    p.machine.go(Phase::merge);
+    if (wait) p.machine.pause_until(p.machine.now() + p.run.params.poll_wait);
 }
 
 bool act_lone_store(Parts& p)
@@ -256,8 +259,8 @@ bool act_lone_store(Parts& p)
     for (auto const& own : p.undecided)
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
     p.made = Made{std::move(key), {}, {}};
-    store.op = ask(p, Question::store);
-    p.out.emplace_back(std::move(store));
+    store.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(store));
     return true;
 }
 
@@ -271,7 +274,7 @@ void answered_lone_store(Parts& p, Input const& input)
         p.scanned_seq.clear();
         return begin_commit(p, Mode::lone);
     }
-    if (p.leaving || p.tries < tries_limit) return retry(p, Phase::lone_store);
+    if (p.leaving || p.machine.tries() < tries_limit) return p.machine.retry(Phase::lone_store);
     give_up(p);
 }
 

@@ -10,63 +10,14 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
+#include "rounds/site/machine.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
-enum class Phase {
-    probe_create,
-    probe_again,
-    run_get,
-    run_create,
-    find_commit,
-    find_parent,
-    find_sent,
-    find_round,
-    find_headers,
-    genesis_store,
-    genesis_create,
-    fold,
-    join_headers,
-    join_create,
-    join_read,
-    base_wait,
-    base_poll,
-    base_load,
-    base_forward,
-    run,
-    run_poll,
-    run_scan,
-    cut,
-    publish_store,
-    publish_header,
-    publish_read,
-    lease_create,
-    lease_read,
-    wait,
-    wait_poll,
-    gather_headers,
-    gather_pause,
-    gather_poll,
-    merge,
-    lone_store,
-    commit_create,
-    commit_read,
-    garbage,
-    adopt_forward,
-    adopt_apply,
-    exited
-};
-
-enum class Question { get, create, store, merge, load, adopt, cut };
 enum class Mode { fold, roster, merge, lone };  ///< purpose of the next commit
 using Key = std::pair<MemberId, Seq>;
 
-struct OpenQuestion {
-    Op op{};
-    Question question{Question::get};
-    std::string name;
-};
 /// An undecided contribution of this member.
 struct Own {
     Header header;
@@ -118,20 +69,12 @@ struct Garbage {
 
 struct Parts {
     explicit Parts(SiteConfig site)
-        : config(std::move(site)), random(std::uint64_t{config.process.nonce} * 2 + 1)
+        : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
     {
     }
 
     SiteConfig config;
-    Phase phase{Phase::probe_create};
-    int tries{0};
-    MonoTime now{};
-    std::optional<MonoTime> wake;
-    std::vector<Output> out;
-    Op last_op{0};
-    std::optional<OpenQuestion> open;
-    MonoTime not_before{};
-    std::uint64_t random;
+    Machine machine;
     std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
     Millis store_offset{0};   ///< store's time - monotonic time
 
@@ -165,11 +108,10 @@ struct Parts {
     int load_failures{0};
     int not_finite{0};  ///< own contributions in a row refused as `nan`
 
-    std::optional<MonoTime> deadline;  ///< of a stop request
-    bool loaded{};                     ///< the trainer has a model
-    bool base_merged{};                ///< a merge commit arrived while waiting for a base
-    bool leaving{};                    ///< the last cut is ordered
-    bool collected{};                  ///< this process has collected others' remains
+    bool loaded{};       ///< the trainer has a model
+    bool base_merged{};  ///< a merge commit arrived while waiting for a base
+    bool leaving{};      ///< the last cut is ordered
+    bool collected{};    ///< this process has collected others' remains
 
     MonoTime next_poll{};
     MonoTime publish_after{};

@@ -94,7 +94,7 @@ static_assert([] {
 
 }  // namespace
 
-Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.phase)]; }
+Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.phase())]; }
 
 Status status(Parts const& p)
 {
@@ -103,7 +103,8 @@ Status status(Parts const& p)
     s.state = row(p).state;
     s.waiting_for = row(p).waiting_for;
     if (s.state == State::run && !known) s.waiting_for = "the newest commit";
-    else if ((p.phase == Phase::run || p.phase == Phase::run_poll) && trainable(p).empty())
+    else if ((p.machine.phase() == Phase::run || p.machine.phase() == Phase::run_poll) &&
+             trainable(p).empty())
         s.waiting_for = "blocks to train";
     if (p.mode == Mode::fold && (s.state == State::merge || s.state == State::commit))
         s.state = State::fold;

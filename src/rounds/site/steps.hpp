@@ -42,32 +42,18 @@ struct Row {
 
 /// Site::on.
 [[nodiscard]] std::vector<Output> on(Parts& p, MonoTime now, Input const& input);
-[[nodiscard]] bool exited(Parts const& p);
 [[nodiscard]] Rate rate(Parts const& p);
 [[nodiscard]] Status status(Parts const& p);
 
 // ---- machine
 
-void accept(Parts& p, Op op, Input const& input);
-/// It answers the open question.
-[[nodiscard]] bool fits(Parts const& p, Input const& input);
-void stop_requested(Parts& p, StopRequested const& stop);
+void answered(Parts& p, Op op, Input const& input);
 void settle(Parts& p);
 void out_of_time(Parts& p);
 /// Asks for the commit after the tip.
 bool act_next_commit(Parts& p);
 bool refused_at_start(Parts& p, Input const& input);
 void stepped(Parts& p, Stepped const& step);
-Op ask(Parts& p, Question question, std::string name = {});
-void get(Parts& p, std::string name);
-void create(Parts& p, std::string name, std::string bytes, bool want_time = false);
-/// Resets the number of tries.
-void go(Parts& p, Phase phase);
-/// After a pause that grows with each try.
-void retry(Parts& p, Phase phase);
-bool reached(Parts& p, MonoTime t);
-Millis jitter(Parts& p, Millis most);
-void note(Parts& p, std::string type, json::Object details);
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
 void refuse(Parts& p, Error error);
 [[nodiscard]] Time store_now(Parts const& p);

@@ -9,13 +9,13 @@ namespace curtail::rounds::site {
 
 void enter_run(Parts& p)
 {
-    go(p, Phase::run);
+    p.machine.go(Phase::run);
     p.back = Phase::run;
-    p.next_poll = p.now + poll_interval(p);
-    if (p.deadline) return;
+    p.next_poll = p.machine.now() + poll_interval(p);
+    if (p.machine.stopping()) return;
     Train train{p.tip->find(*p.member)->held, Tokens{p.tip->totals.tokens}};
     for (auto const& own : p.undecided) train.tokens_before += Tokens{own.header.tokens};
-    p.out.emplace_back(std::move(train));
+    p.machine.send(std::move(train));
 }
 
 /// True if every other member was admitted in this round. If this one was too, the smallest N is
@@ -48,14 +48,15 @@ bool cut_possible(Parts const& p)
 bool round_over(Parts& p)
 {
     if (p.run.params.local_steps > 0 && p.steps_in_round >= p.run.params.local_steps) return true;
-    return reached(p, p.round_taken + p.run.params.round_time);
+    return p.machine.reached(p.round_taken + p.run.params.round_time);
 }
 
 /// True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
     if (!lone(p)) return round_over(p);
-    return p.tip->members.size() > 1 || reached(p, p.last_cut + p.run.params.checkpoint_interval);
+    return p.tip->members.size() > 1 ||
+           p.machine.reached(p.last_cut + p.run.params.checkpoint_interval);
 }
 
 Millis poll_interval(Parts const& p)
@@ -97,26 +98,26 @@ bool wants_publishing(Parts const& p)
 
 bool act_run(Parts& p)
 {
-    if (p.deadline) {
+    if (p.machine.stopping()) {
         leave(p);
         return true;
     }
-    if (reached(p, p.next_poll)) {
-        p.phase = Phase::run_poll;
+    if (p.machine.reached(p.next_poll)) {
+        p.machine.switch_to(Phase::run_poll);
         return true;
     }
-    if (wants_publishing(p) && reached(p, p.publish_after)) {
-        go(p, Phase::publish_store);
+    if (wants_publishing(p) && p.machine.reached(p.publish_after)) {
+        p.machine.go(Phase::publish_store);
         return true;
     }
     bool const is_due = due(p);
     bool const starved = trainable(p).empty();
-    bool const more_blocks = wants_rate(p) && reached(p, p.merge_after);
+    bool const more_blocks = wants_rate(p) && p.machine.reached(p.merge_after);
     if (cut_possible(p) && (is_due || (starved && !more_blocks))) {
         begin_cut(p, false);
         return true;
     }
-    if (has_published(p) && round_over(p) && reached(p, p.merge_after)) {
+    if (has_published(p) && round_over(p) && p.machine.reached(p.merge_after)) {
         begin_lease(p);
         return true;
     }
@@ -128,9 +129,9 @@ bool act_run(Parts& p)
         return true;
     }
     bool const stuck = starved || (is_due && !p.since.empty());
-    if (stuck && reached(p, p.scan_after)) {
+    if (stuck && p.machine.reached(p.scan_after)) {
         begin_scan(p, others(p));
-        go(p, Phase::run_scan);
+        p.machine.go(Phase::run_scan);
         return true;
     }
     return false;
@@ -140,11 +141,11 @@ void answered_run_poll(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
-        p.phase = Phase::run;
-        p.next_poll = p.now + poll_interval(p);
+        p.machine.switch_to(Phase::run);
+        p.next_poll = p.machine.now() + poll_interval(p);
     } else if (take_next(p, got->bytes)) {
         p.back = Phase::run;
-        go(p, Phase::adopt_forward);
+        p.machine.go(Phase::adopt_forward);
     }
 }
 
@@ -158,7 +159,7 @@ bool act_run_scan(Parts& p)
 void run_scan_done(Parts& p)
 {
     constexpr Millis longest_pause{20'000};
-    p.scan_after = p.now + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
+    p.scan_after = p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
     p.intents = {};
     p.scanned_seq.clear();
     bool all_found = true;
@@ -171,15 +172,15 @@ void run_scan_done(Parts& p)
         if (suspect(p, m)) propose_removal(p, id, Removal::silent);
     }
     if (!p.intents.remove.empty()) return begin_commit(p, Mode::roster);
-    if (any_found && (all_found || round_over(p)) && reached(p, p.merge_after))
+    if (any_found && (all_found || round_over(p)) && p.machine.reached(p.merge_after))
         return begin_lease(p);
-    p.phase = Phase::run;
+    p.machine.switch_to(Phase::run);
 }
 
 void begin_cut(Parts& p, bool leaving)
 {
-    go(p, Phase::cut);
-    p.out.emplace_back(Cut{ask(p, Question::cut), p.next_seq, leaving});
+    p.machine.go(Phase::cut);
+    p.machine.send(Cut{p.machine.ask(Question::cut), p.next_seq, leaving});
     if (leaving) p.leaving = true;
 }
 
@@ -212,13 +213,14 @@ void answered_cut(Parts& p, Input const& input)
         }
     if (h.nonfinite > 0) h.parts.clear();
     own.stored = h.parts.empty();
-    note(p, "cut",
-         json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.machine.note(
+        "cut",
+        json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
     p.undecided.push_back(std::move(own));
     p.next_seq = p.next_seq.next();
     p.since = {};
-    p.last_cut = p.now;
-    go(p, lone_possible(p) ? Phase::lone_store : Phase::publish_store);
+    p.last_cut = p.machine.now();
+    p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);
 }
 
 /// True if the weights at the last cut contain the round's model and this member's undecided work,
@@ -254,14 +256,14 @@ bool act_publish_store(Parts& p)
         return true;
     }
     if (own->stored) {
-        p.phase = Phase::publish_header;
+        p.machine.switch_to(Phase::publish_header);
         return true;
     }
     StoreDelta store{0, own->header.seq, {}};
     for (auto const& part : own->header.parts)
         store.parts.push_back({part.payload.part, part.payload.name});
-    store.op = ask(p, Question::store);
-    p.out.emplace_back(std::move(store));
+    store.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(store));
     return true;
 }
 
@@ -273,14 +275,14 @@ bool act_publish_header(Parts& p)
         own.header.time = store_now(p);
         own.encoded = encode(own.header);
     }
-    create(p, header_name(own.header.member, own.header.seq), own.encoded->bytes);
+    p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes);
     return true;
 }
 
 bool act_publish_read(Parts& p)
 {
     auto const& h = next_unpublished(p)->header;
-    get(p, header_name(h.member, h.seq));
+    p.machine.get(header_name(h.member, h.seq));
     return true;
 }
 
@@ -294,14 +296,14 @@ void answered_publish(Parts& p, Input const& input)
         for (std::size_t i = 0; i < names.size(); ++i)
             own.header.parts[i].payload = stored->parts[i];
         own.stored = true;
-        return go(p, Phase::publish_header);
+        return p.machine.go(Phase::publish_header);
     }
     if (std::holds_alternative<Created>(input)) return contributed(p);
-    if (std::holds_alternative<Exists>(input)) return go(p, Phase::publish_read);
+    if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
     if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
-    if (p.leaving || p.tries < tries_limit) return retry(p, p.phase);
-    retry(p, Phase::run);
-    p.publish_after = p.not_before + p.run.params.poll_wait;
+    if (p.leaving || p.machine.tries() < tries_limit) return p.machine.retry(p.machine.phase());
+    p.machine.retry(Phase::run);
+    p.publish_after = p.machine.pause_ends() + p.run.params.poll_wait;
     enter_run(p);
 }
 
@@ -312,7 +314,7 @@ void header_exists(Parts& p, std::string const& bytes)
     auto const& own = *next_unpublished(p);
     if (bytes == own.encoded->bytes) return contributed(p);
     // A single read may be corrupt; a foreign object stays the same in every read.
-    if (p.tries < tries_limit) return retry(p, Phase::publish_read);
+    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol,
                  "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
@@ -326,15 +328,16 @@ void contributed(Parts& p)
     auto& own = *next_unpublished(p);
     own.published = true;
     auto const& h = own.header;
-    note(p, "contributed",
-         json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
-    go(p, Phase::publish_store);
+    p.machine.note(
+        "contributed",
+        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.machine.go(Phase::publish_store);
 }
 
 void published_all(Parts& p)
 {
     if (p.leaving) return finish(p, ExitCode::ok);
-    if (p.deadline) return leave(p);
+    if (p.machine.stopping()) return leave(p);
     if (lone(p) || round_over(p)) return begin_lease(p);
     enter_run(p);
 }
@@ -354,7 +357,7 @@ void leave(Parts& p)
     own.stored = true;
     p.next_seq = p.next_seq.next();
     p.undecided.push_back(std::move(own));
-    go(p, Phase::publish_store);
+    p.machine.go(Phase::publish_store);
 }
 
 }  // namespace curtail::rounds::site

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
+#include "rounds/site/steps.hpp"
+
+namespace curtail::rounds::site {
+
+std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
+{
+    if (p.machine.exited()) return {};
+    p.machine.begin(now);
+    std::visit(
+        [&](auto const& in) {
+            using T = std::decay_t<decltype(in)>;
+            if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
+            else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
+            else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
+        },
+        input);
+    settle(p);
+    return p.machine.take_outputs();
+}
+
+void answered(Parts& p, Op op, Input const& input)
+{
+    p.machine.accept(op, input);
+    if (refused_at_start(p, input)) return;
+    auto const handler = row(p).answered;
+    if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
+    handler(p, input);
+}
+
+/// Acts until a question is open or nothing is left to do before some time has passed.
+void settle(Parts& p)
+{
+    auto& machine = p.machine;
+    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
+    machine.rewind_wake();
+    while (!machine.asking() && !machine.exited()) {
+        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
+        else if (machine.paused() || !row(p).act(p)) break;
+    }
+}
+
+/// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
+void out_of_time(Parts& p)
+{
+    std::int64_t tokens = p.since.count() * p.run.params.block_tokens;
+    for (auto const& own : p.undecided)
+        if (!own.published) tokens += own.header.tokens;
+    if (tokens == 0 || p.removal == Removal::left) return finish(p, ExitCode::ok);
+    bool const sent = p.lone_sent && p.draft && p.draft->encoded.sha256 == *p.lone_sent;
+    auto const work = std::to_string(tokens) + " tokens";
+    finish(
+        p, ExitCode::unavailable,
+        Error{ExitCode::unavailable, "cannot leave the run by the deadline",
+              sent ? "no answer from the store about commit " +
+                         std::to_string(p.draft->commit.number.value) + " with the last " + work
+                   : "the store accepted the last " + work +
+                         " neither as a commit nor as a contribution",
+              sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "
+                     "trained again"
+                   : "no action needed: this work is lost and its blocks are trained again"});
+}
+
+/// A process that is not yet a member has no work to lose. It exits if the store stays read-only,
+/// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
+bool refused_at_start(Parts& p, Input const& input)
+{
+    auto const* unknown = std::get_if<Unknown>(&input);
+    auto const* unavailable = std::get_if<Unavailable>(&input);
+    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
+        std::holds_alternative<Stored>(input))
+        p.refusals_at_start = 0;
+    if (p.member || (unknown == nullptr && unavailable == nullptr)) return false;
+    auto const code = unknown != nullptr ? unknown->code : unavailable->code;
+    if (!lasting(code) && code != ExitCode::unavailable) return false;
+    bool const header =
+        p.machine.phase() == Phase::find_headers || p.machine.phase() == Phase::join_headers;
+    if (header && lasting(code)) return false;
+    constexpr int limit = 6;
+    if (++p.refusals_at_start < limit) return false;
+    finish(p, code,
+           Error{code,
+                 "cannot start with the run's store",
+                 unknown != nullptr ? unknown->why : unavailable->why,
+                 {}});
+    return true;
+}
+
+bool act_next_commit(Parts& p)
+{
+    p.machine.get(commit_name(p.tip->number.next()));
+    return true;
+}
+
+void stepped(Parts& p, Stepped const& step)
+{
+    if (!p.loaded || !p.tip->find(*p.member)) return;
+    if (!trainable(p).contains(step.blocks))
+        throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
+    p.since += step.blocks;
+    ++p.steps_in_round;
+    p.measured_blocks += static_cast<double>(step.blocks.count());
+    p.measured_seconds += step.seconds.count();
+    double const memory = 2 * FractionalSeconds(p.run.params.round_time).count();
+    if (p.measured_seconds <= memory) return;
+    p.measured_blocks /= 2;
+    p.measured_seconds /= 2;
+}
+
+void finish(Parts& p, ExitCode code, std::optional<Error> error)
+{
+    if (p.member && p.tip)
+        p.machine.note("left",
+                       json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
+    abandon_payloads(p);
+    p.machine.exit(code, std::move(error));
+}
+
+void refuse(Parts& p, Error error)
+{
+    if (++p.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
+    auto const code = error.code;
+    finish(p, code, std::move(error));
+}
+
+Time store_now(Parts const& p) { return Time{p.machine.now().time_since_epoch() + p.store_offset}; }
+
+MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.config.process, {0}); }
+
+std::vector<Target> targets(Parts const& p, Round round, std::string (*part_name)(std::string_view))
+{
+    std::vector<Target> list;
+    for (auto const& part : p.run.parts) {
+        auto const name = part_name(part.name);
+        list.push_back({name, model_name(round, writer(p), p.attempt, name)});
+    }
+    return list;
+}
+
+Rate rate(Parts const& p)
+{
+    if (p.measured_seconds <= 0) return p.config.rate;
+    return static_cast<Rate>(1e6 * p.measured_blocks / p.measured_seconds);
+}
+
+}  // namespace curtail::rounds::site

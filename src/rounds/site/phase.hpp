@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace curtail::rounds::site {
+
+/// The phases of a Site, finer than State. phases.cpp has one row for each.
+enum class Phase {
+    probe_create,
+    probe_again,
+    run_get,
+    run_create,
+    find_commit,
+    find_parent,
+    find_sent,
+    find_round,
+    find_headers,
+    genesis_store,
+    genesis_create,
+    fold,
+    join_headers,
+    join_create,
+    join_read,
+    base_wait,
+    base_poll,
+    base_load,
+    base_forward,
+    run,
+    run_poll,
+    run_scan,
+    cut,
+    publish_store,
+    publish_header,
+    publish_read,
+    lease_create,
+    lease_read,
+    wait,
+    wait_poll,
+    gather_headers,
+    gather_pause,
+    gather_poll,
+    merge,
+    lone_store,
+    commit_create,
+    commit_read,
+    garbage,
+    adopt_forward,
+    adopt_apply,
+    exited
+};
+
+}  // namespace curtail::rounds::site
