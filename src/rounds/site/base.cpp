@@ -140,7 +140,7 @@ void removed(Parts& p)
     p.headers.clear();
     p.lone_sent.reset();
     p.absent_payloads.clear();
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);
 }
 

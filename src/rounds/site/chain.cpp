@@ -20,7 +20,7 @@ bool take_next(Parts& p, std::string const& bytes)
     p.load_failures = 0;
     p.tip = std::move(*record);
     p.tip_sha256 = sha256(bytes);
-    settle_payloads(p, *p.tip);
+    p.payloads.settle(*p.tip, p.machine);
     if (p.tip->kind == Commit::Kind::merge) {
         p.round_began = p.tip->time;
         p.lease = {};
@@ -76,35 +76,36 @@ std::optional<Commit> build(Parts const& p)
 /// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
 bool act_commit_create(Parts& p)
 {
-    if (!p.draft || p.draft->commit.parent != p.tip_sha256) {
-        p.draft.reset();
-        auto commit = build(p);
-        if (p.mode == Mode::lone && (!commit || !lone_valid(p, *commit))) {
-            abandon_payloads(p);
-            p.machine.go(Phase::publish_store);
-            return true;
-        }
-        if (!commit) {
-            abandon_payloads(p);
-            p.machine.go(p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
-            return true;
-        }
-        if (commit->kind == Commit::Kind::merge) {
-            auto key = key_of(*commit);
-            key.parent = p.tip->model;
-            if (p.mode != Mode::lone && (!p.made || p.made->key != key)) {
-                p.machine.go(Phase::merge);
-                return true;
-            }
-            commit->model = {commit->round, p.made->model};
-            if (commit->outer_step) commit->outer = OuterRef{p.run.outer.type, p.made->momentum};
-            p.payloads.back().sent = commit->number;
-            p.payloads.back().settled = false;
-        }
-        if (!set_draft(p, std::move(*commit))) return true;
-        if (p.mode == Mode::lone) p.lone_sent = p.draft->encoded.sha256;
-    }
+    bool const fresh = p.draft && p.draft->commit.parent == p.tip_sha256;
+    if (!fresh && !draft_commit(p)) return true;
     p.machine.create(commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    return true;
+}
+
+/// Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
+bool draft_commit(Parts& p)
+{
+    p.draft.reset();
+    auto commit = build(p);
+    bool const lone = p.mode == Mode::lone;
+    if (!commit || (lone && !lone_valid(p, *commit))) {
+        p.payloads.abandon(p.machine);
+        auto const otherwise = p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward;
+        p.machine.go(lone ? Phase::publish_store : otherwise);
+        return false;
+    }
+    if (commit->kind == Commit::Kind::merge) {
+        if (!lone && !has_made(p, key_of(p, *commit))) {
+            p.machine.go(Phase::merge);
+            return false;
+        }
+        auto const& made = *p.payloads.made();
+        commit->model = {commit->round, made.model};
+        if (commit->outer_step) commit->outer = OuterRef{p.run.outer.type, made.momentum};
+        p.payloads.send_under(commit->number);
+    }
+    if (!set_draft(p, std::move(*commit))) return false;
+    if (lone) p.lone_sent = p.draft->encoded.sha256;
     return true;
 }
 
@@ -157,8 +158,9 @@ bool lone_valid(Parts const& p, Commit const& next)
         if (d.refused) return false;
         included.emplace_back(d.member, d.seq, 0.0F);
     }
-    return p.dropped.empty() && p.base == p.tip->round && p.made &&
-           p.made->key.parent == p.tip->model && p.made->key.included == included;
+    return p.dropped.empty() && p.base == p.tip->round && p.payloads.made() &&
+           p.payloads.made()->key.parent == p.tip->model &&
+           p.payloads.made()->key.included == included;
 }
 
 void answered_commit_read(Parts& p, Input const& input)
@@ -170,7 +172,7 @@ void answered_commit_read(Parts& p, Input const& input)
         bool const rebuild =
             p.mode != Mode::fold && p.tip->round == round && p.tip->find(*p.member) != nullptr;
         if (rebuild) return p.machine.go(Phase::commit_create);
-        abandon_payloads(p);
+        p.payloads.abandon(p.machine);
         return after_commit(p);
     }
     if (!p.leaving && p.machine.tries() >= tries_limit) return give_up(p);
@@ -180,7 +182,7 @@ void answered_commit_read(Parts& p, Input const& input)
 
 void landed(Parts& p)
 {
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     if (p.tip->kind == Commit::Kind::merge) {
         std::set<SiteId> sites;
         std::int64_t tokens = 0;
@@ -208,46 +210,11 @@ void after_commit(Parts& p)
 /// The create may still land later, so its payload stays until the outcome is known.
 void give_up(Parts& p)
 {
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     p.merge_after = p.machine.now() + p.run.params.lease / 4;
     p.back = Phase::run;
     if (p.mode == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
     else p.machine.go(Phase::adopt_forward);
-}
-
-/// No stored payload will be sent again: deletes those that no create in flight can name.
-void abandon_payloads(Parts& p)
-{
-    p.made.reset();
-    for (auto& payload : p.payloads) {
-        payload.in_use = false;
-        if (payload.sent.value != 0 && !payload.settled) continue;
-        for (auto& name : payload.names) p.machine.send(Delete{std::move(name)});
-        payload.names.clear();
-    }
-    std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
-}
-
-void settle_payloads(Parts& p, Commit const& record)
-{
-    auto const named = [&](std::string const& name) {
-        auto const is = [&](PartRef const& part) { return part.name == name; };
-        bool const model = std::any_of(record.model.parts.begin(), record.model.parts.end(), is);
-        return model || (record.outer &&
-                         std::any_of(record.outer->parts.begin(), record.outer->parts.end(), is));
-    };
-    for (auto& payload : p.payloads) {
-        if (payload.sent != record.number) continue;
-        if (named(payload.names.front())) {
-            payload.names.clear();
-            continue;
-        }
-        payload.settled = true;
-        if (payload.in_use) continue;
-        for (auto& name : payload.names) p.machine.send(Delete{std::move(name)});
-        payload.names.clear();
-    }
-    std::erase_if(p.payloads, [](Payload const& payload) { return payload.names.empty(); });
 }
 
 void answered_adopt_forward(Parts& p, Input const& input)

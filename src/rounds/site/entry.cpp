@@ -9,14 +9,6 @@
 /// PROBE, FIND, GENESIS, FOLD, JOIN.
 namespace curtail::rounds::site {
 
-void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names)
-{
-    bool const same =
-        std::equal(parts.begin(), parts.end(), names.begin(), names.end(),
-                   [](PartRef const& p, std::string const& n) { return p.name == n; });
-    if (!same) throw std::logic_error("stored other parts than requested");
-}
-
 bool act_probe_create(Parts& p)
 {
     p.machine.create(probe_name(p.config.process, ++p.attempt), "{}", true);
@@ -131,7 +123,7 @@ void found_newest(Parts& p)
     }
     p.tip = std::move(*first);
     p.tip_sha256 = sha256(p.found_bytes);
-    settle_payloads(p, *p.tip);
+    p.payloads.settle(*p.tip, p.machine);
     p.bad_reads = 0;
     p.machine.go(Phase::find_sent);
 }
@@ -173,25 +165,15 @@ void answered_find_parent(Parts& p, Input const& input)
     }
     p.tip = std::move(*child);
     p.tip_sha256 = sha256(p.found_bytes);
-    settle_payloads(p, *p.tip);
+    p.payloads.settle(*p.tip, p.machine);
     p.bad_reads = 0;
     p.machine.go(Phase::find_sent);
-}
-
-/// The number of an own create whose outcome is unknown although the chain has grown beyond it.
-/// Happens when many sites start a run at once. 0: none.
-CommitNumber unsettled_create(Parts const& p)
-{
-    for (auto const& payload : p.payloads)
-        if (payload.sent.value != 0 && payload.sent < p.tip->number && !payload.settled)
-            return payload.sent;
-    return {};
 }
 
 /// The record under that number shows whether the model stored for it can be deleted.
 bool act_find_sent(Parts& p)
 {
-    if (auto const number = unsettled_create(p); number.value != 0)
+    if (auto const number = p.payloads.unsettled_below(p.tip->number); number.value != 0)
         p.machine.get(commit_name(number));
     else p.machine.go(Phase::find_round);
     return true;
@@ -200,12 +182,14 @@ bool act_find_sent(Parts& p)
 void answered_find_sent(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) return retry_absent(p, Phase::find_sent, input, unsettled_create(p));
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_sent, input, p.payloads.unsettled_below(p.tip->number));
     p.misses = 0;
-    auto const record = decode_commit(got->bytes, commit_name(unsettled_create(p)));
+    auto const record =
+        decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.tip->number)));
     if (!record) return refuse(p, record.error());
     p.bad_reads = 0;
-    settle_payloads(p, *record);
+    p.payloads.settle(*record, p.machine);
     p.machine.go(Phase::find_sent);
 }
 
@@ -278,7 +262,7 @@ bool act_genesis_store(Parts& p)
 {
     ++p.attempt;
     MakeInitial make{0, p.run.seed, targets(p, {1}, weights_part)};
-    p.payloads.push_back({names_of(make.parts), {}});
+    p.payloads.begin(names_of(make.parts));
     make.op = p.machine.ask(Question::store);
     p.machine.send(std::move(make));
     return true;
@@ -293,7 +277,7 @@ bool act_genesis_create(Parts& p)
 void answered_genesis_create(Parts& p, Input const& input)
 {
     p.found = p.missing = {};
-    p.payloads.back().in_use = false;
+    p.payloads.release_newest();
     p.machine.go(Phase::find_commit);
     // If it is missing, the next try stores another whole model.
     if (std::holds_alternative<Unknown>(input))
@@ -304,14 +288,14 @@ void answered_genesis_store(Parts& p, Input const& input)
 {
     auto const* stored = std::get_if<Stored>(&input);
     if (stored == nullptr) {
-        abandon_payloads(p);
+        p.payloads.abandon(p.machine);
         return p.machine.retry(Phase::genesis_store);
     }
-    require_targets(stored->parts, p.payloads.back().names);
+    p.payloads.require_newest(stored->parts);
     auto commit = genesis(p.run, p.run_sha256, {writer(p), p.attempt}, store_now(p), stored->parts);
     auto encoded = encode(commit);
     p.draft = Draft{std::move(commit), std::move(encoded)};
-    p.payloads.back().sent = {1};
+    p.payloads.send_under({1});
     p.machine.go(Phase::genesis_create);
 }
 

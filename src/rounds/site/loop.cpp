@@ -115,7 +115,7 @@ void finish(Parts& p, ExitCode code, std::optional<Error> error)
     if (p.member && p.tip)
         p.machine.note("left",
                        json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     p.machine.exit(code, std::move(error));
 }
 

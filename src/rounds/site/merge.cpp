@@ -159,37 +159,51 @@ bool all_found(Parts const& p)
     });
 }
 
-MergeKey key_of(Commit const& commit)
+/// The key of the merge that makes this commit's model.
+MergeKey key_of(Parts const& p, Commit const& commit)
 {
     MergeKey key;
+    key.parent = p.tip->model;
     key.outer_step = commit.outer_step;
     for (auto const& d : commit.decided)
         if (!d.refused && !d.ranges.empty()) key.included.emplace_back(d.member, d.seq, d.scale);
     return key;
 }
 
+bool has_made(Parts const& p, MergeKey const& key)
+{
+    return p.payloads.made() && p.payloads.made()->key == key;
+}
+
 bool act_merge(Parts& p)
 {
     if (p.machine.stopping()) {
         // A leaving site starts no merge: its work is safe in the store and another site merges it.
-        abandon_payloads(p);
+        p.payloads.abandon(p.machine);
         if (p.mode == Mode::fold) finish(p, ExitCode::ok);
         else leave(p);
         return true;
     }
     auto const commit = build(p);
     bool const needs_model = commit && commit->kind == Commit::Kind::merge;
-    MergeKey key;
-    if (needs_model) {
-        key = key_of(*commit);
-        key.parent = p.tip->model;
-    }
-    if (!needs_model || (p.made && p.made->key == key)) {
+    auto key = needs_model ? key_of(p, *commit) : MergeKey{};
+    if (!needs_model || has_made(p, key)) {
         p.machine.go(Phase::commit_create);
         return true;
     }
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     ++p.attempt;
+    auto merge = merge_of(p, key);
+    auto names = names_of(merge.weights);
+    for (auto const& name : names_of(merge.momentum)) names.push_back(name);
+    p.payloads.begin(std::move(names), std::move(key));
+    merge.op = p.machine.ask(Question::merge);
+    p.machine.send(std::move(merge));
+    return true;
+}
+
+Merge merge_of(Parts& p, MergeKey const& key)
+{
     auto const round = p.tip->round.next();
     Merge merge{0,
                 p.tip->model,
@@ -203,20 +217,14 @@ bool act_merge(Parts& p)
     if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
         merge.include.push_back({member, seq, scale, p.headers.at({member, seq}).header.parts});
-    auto names = names_of(merge.weights);
-    for (auto const& name : names_of(merge.momentum)) names.push_back(name);
-    p.payloads.push_back({std::move(names), {}});
-    p.made = Made{std::move(key), {}, {}};
-    merge.op = p.machine.ask(Question::merge);
-    p.machine.send(std::move(merge));
-    return true;
+    return merge;
 }
 
 void answered_merge(Parts& p, Input const& input)
 {
     auto const* merged = std::get_if<Merged>(&input);
     if (merged == nullptr) {
-        abandon_payloads(p);
+        p.payloads.abandon(p.machine);
         if (load_failed(p, input)) return;
         if (std::holds_alternative<Unavailable>(input) && p.machine.tries() < tries_limit)
             return p.machine.retry(Phase::merge);
@@ -225,9 +233,8 @@ void answered_merge(Parts& p, Input const& input)
     if (!merged->bad.empty()) return merge_refused(p, merged->bad);
     auto stored = merged->model;
     stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
-    require_targets(stored, p.payloads.back().names);
-    p.made->model = merged->model;
-    p.made->momentum = merged->momentum;
+    p.payloads.require_newest(stored);
+    p.payloads.made(merged->model, merged->momentum);
     p.load_failures = 0;
     p.machine.go(Phase::commit_create);
 }
@@ -243,22 +250,21 @@ void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
         if (b.absent && ++p.absent_payloads[key] < absent_limit) wait = true;
         else p.headers.at(key).bad = b.reason;
     }
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     p.machine.go(Phase::merge);
     if (wait) p.machine.pause_until(p.machine.now() + p.run.params.poll_wait);
 }
 
 bool act_lone_store(Parts& p)
 {
-    abandon_payloads(p);
+    p.payloads.abandon(p.machine);
     ++p.attempt;
     StoreModel store{0, targets(p, p.tip->round.next(), weights_part)};
-    p.payloads.push_back({names_of(store.parts), {}});
     MergeKey key;
     key.parent = p.tip->model;
     for (auto const& own : p.undecided)
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
-    p.made = Made{std::move(key), {}, {}};
+    p.payloads.begin(names_of(store.parts), std::move(key));
     store.op = p.machine.ask(Question::store);
     p.machine.send(std::move(store));
     return true;
@@ -268,8 +274,8 @@ void answered_lone_store(Parts& p, Input const& input)
 {
     auto const* stored = std::get_if<Stored>(&input);
     if (stored != nullptr) {
-        require_targets(stored->parts, p.payloads.back().names);
-        p.made->model = stored->parts;
+        p.payloads.require_newest(stored->parts);
+        p.payloads.made(stored->parts, {});
         p.intents = {};
         p.scanned_seq.clear();
         return begin_commit(p, Mode::lone);

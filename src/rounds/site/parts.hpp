@@ -11,6 +11,7 @@
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
 #include "rounds/site/machine.hpp"
+#include "rounds/site/payloads.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
@@ -24,26 +25,6 @@ struct Own {
     bool stored{};
     std::optional<Encoded> encoded;  ///< set by the first try to create it
     bool published{};
-};
-/// All inputs of a merge: equal keys give a model with equal bits.
-struct MergeKey {
-    ModelRef parent;
-    std::vector<std::tuple<MemberId, Seq, float>> included;
-    bool outer_step{};
-    friend bool operator==(MergeKey const&, MergeKey const&) = default;
-};
-/// A stored model that no commit names yet.
-struct Made {
-    MergeKey key;
-    std::vector<PartRef> model;
-    std::vector<PartRef> momentum;
-};
-/// Payload objects of this process, until a record names them or they are deleted.
-struct Payload {
-    std::vector<std::string> names;
-    CommitNumber sent;  ///< newest number under which a commit naming them was sent; 0: none
-    bool settled{};     ///< that number has other content, so a late create cannot land
-    bool in_use{true};
 };
 struct Draft {
     Commit commit;
@@ -134,10 +115,9 @@ struct Parts {
     Intents intents;
     std::map<MemberId, Seq> scanned_seq;  ///< last decided seq of each member in intents.remove
                                           ///< at the scan for its next header
-    std::optional<Made> made;
-    std::optional<Digest> lone_sent;  ///< digest of the last lone commit sent
+    std::optional<Digest> lone_sent;      ///< digest of the last lone commit sent
     std::optional<Draft> draft;
-    std::vector<Payload> payloads;
+    Payloads payloads;
     std::optional<Garbage> garbage;
 };
 

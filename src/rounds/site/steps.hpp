@@ -18,17 +18,6 @@ inline constexpr int reads_limit = 6;
     return code == ExitCode::io || code == ExitCode::permission;
 }
 
-[[nodiscard]] inline std::vector<std::string> names_of(std::vector<Target> const& targets)
-{
-    std::vector<std::string> names;
-    names.reserve(targets.size());
-    for (auto const& target : targets) names.push_back(target.name);
-    return names;
-}
-
-/// Throws std::logic_error unless `parts` are the targets in their order.
-void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names);
-
 /// One phase: its texts, its next action and the handler of the answer.
 struct Row {
     Phase phase;
@@ -79,7 +68,6 @@ bool act_find_headers(Parts& p);
 void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent);
 bool act_find_sent(Parts& p);
 void answered_find_sent(Parts& p, Input const& input);
-[[nodiscard]] CommitNumber unsettled_create(Parts const& p);
 bool act_find_round(Parts& p);
 void answered_find_round(Parts& p, Input const& input);
 void choose_entry(Parts& p);
@@ -156,7 +144,9 @@ void answered_merge(Parts& p, Input const& input);
 void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad);
 bool act_lone_store(Parts& p);
 void answered_lone_store(Parts& p, Input const& input);
-MergeKey key_of(Commit const& commit);
+[[nodiscard]] MergeKey key_of(Parts const& p, Commit const& commit);
+[[nodiscard]] bool has_made(Parts const& p, MergeKey const& key);
+[[nodiscard]] Merge merge_of(Parts& p, MergeKey const& key);
 
 // ---- headers
 
@@ -183,6 +173,7 @@ void own_decisions(Parts& p);
 void begin_commit(Parts& p, Mode mode);
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
+bool draft_commit(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// False: readers would refuse it; the phase has changed.
 bool set_draft(Parts& p, Commit commit);
@@ -193,8 +184,6 @@ void answered_commit_read(Parts& p, Input const& input);
 void landed(Parts& p);
 void after_commit(Parts& p);
 void give_up(Parts& p);
-void abandon_payloads(Parts& p);
-void settle_payloads(Parts& p, Commit const& record);
 void answered_adopt_forward(Parts& p, Input const& input);
 bool act_adopt_apply(Parts& p);
 void answered_adopt(Parts& p, Input const& input);
