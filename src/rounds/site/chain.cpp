@@ -195,10 +195,24 @@ void landed(Parts& p)
                                               {"round", p.tip->round.value},
                                               {"sites", static_cast<std::int64_t>(sites.size())},
                                               {"tokens", tokens}});
-        begin_garbage(p);
-        if (p.garbage) return p.machine.go(Phase::garbage);
+        p.garbage.begin(*p.tip, p.run);
+        if (p.garbage.walking()) return p.machine.go(Phase::garbage);
     }
     after_commit(p);
+}
+
+bool act_garbage(Parts& p)
+{
+    p.machine.get(commit_name(p.garbage.next()));
+    return true;
+}
+
+void answered_garbage(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    p.garbage.advance(got != nullptr ? &got->bytes : nullptr, p.run, p.machine);
+    if (p.garbage.walking()) p.machine.go(Phase::garbage);
+    else after_commit(p);
 }
 
 void after_commit(Parts& p)

@@ -10,6 +10,7 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
+#include "rounds/site/garbage.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/payloads.hpp"
 
@@ -40,14 +41,6 @@ struct Unread {
     MonoTime since;
     std::string why;  ///< reason of the last refusal
 };
-/// A walk down the commits whose payloads have expired.
-struct Garbage {
-    CommitNumber next;            ///< next commit to read
-    std::optional<Commit> newer;  ///< the commit after it
-    int rounds{1};                ///< rounds left to collect
-    int reads{1};                 ///< single steps left; one last step jumps to the next model
-};
-
 struct Parts {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -92,7 +85,6 @@ struct Parts {
     bool loaded{};       ///< the trainer has a model
     bool base_merged{};  ///< a merge commit arrived while waiting for a base
     bool leaving{};      ///< the last cut is ordered
-    bool collected{};    ///< this process has collected others' remains
 
     MonoTime next_poll{};
     MonoTime publish_after{};
@@ -118,7 +110,7 @@ struct Parts {
     std::optional<Digest> lone_sent;      ///< digest of the last lone commit sent
     std::optional<Draft> draft;
     Payloads payloads;
-    std::optional<Garbage> garbage;
+    Garbage garbage;
 };
 
 }  // namespace curtail::rounds::site

@@ -191,12 +191,7 @@ void resume(Parts& p);
 
 // ---- garbage
 
-void begin_garbage(Parts& p);
 bool act_garbage(Parts& p);
 void answered_garbage(Parts& p, Input const& input);
-void delete_garbage(Parts& p, Commit const& old, Commit const& newer);
-void delete_deltas(Parts& p, MemberId const& member, Seq first, Seq last, Round since,
-                   Round newest);
-void delete_delta(Parts& p, MemberId const& member, Seq seq, Round base);
 
 }  // namespace curtail::rounds::site
