@@ -137,9 +137,8 @@ void removed(Parts& p)
     p.undecided.clear();
     p.dropped.clear();
     p.next_seq = {1};
-    p.headers.clear();
     p.lone_sent.reset();
-    p.absent_payloads.clear();
+    p.pending = {};
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);
 }

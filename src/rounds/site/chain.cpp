@@ -25,7 +25,8 @@ bool take_next(Parts& p, std::string const& bytes)
         p.round_began = p.tip->time;
         p.lease = {};
     }
-    forget_decided(p);
+    p.pending.forget_decided(*p.tip);
+    p.scan.forget_decided(*p.tip);
     if (p.tip->complete) finish(p, ExitCode::ok);
     else if (p.member) own_decisions(p);
     return !p.machine.exited();
@@ -68,8 +69,7 @@ std::optional<Commit> build(Parts const& p)
     });
     if (p.mode == Mode::lone)
         for (auto const& own : p.undecided) found.push_back({own.header, std::nullopt, {}});
-    if (p.mode == Mode::merge || p.mode == Mode::fold)
-        for (auto const& entry : p.headers) found.push_back(entry.second);
+    if (p.mode == Mode::merge || p.mode == Mode::fold) found = p.pending.all();
     return next(p.run, *p.tip, p.tip_sha256, {writer(p), p.attempt}, store_now(p), found, intents);
 }
 
@@ -123,30 +123,13 @@ bool set_draft(Parts& p, Commit commit)
         return true;
     }
     bool const others = p.mode == Mode::merge || p.mode == Mode::fold;
-    if (others && refuse_widest(p)) {
+    if (others && p.pending.refuse_widest(p.run)) {
         p.machine.go(Phase::merge);
         return false;
     }
     error->code = ExitCode::software;
     finish(p, ExitCode::software, error->within("cannot make the next commit"));
     return false;
-}
-
-/// Treats the contribution with most ranges, the largest part of a record, as unreadable.
-bool refuse_widest(Parts& p)
-{
-    auto widest = p.headers.end();
-    for (auto it = p.headers.begin(); it != p.headers.end(); ++it) {
-        bool const readable = it->second.header.base_round.value > 0;
-        auto const width = [](auto const& entry) {
-            return entry->second.header.ranges.list().size();
-        };
-        if (readable && (widest == p.headers.end() || width(it) > width(widest))) widest = it;
-    }
-    if (widest == p.headers.end()) return false;
-    auto const& [member, seq] = widest->first;
-    widest->second = unreadable(p.run, member, seq, *widest->second.sha256);
-    return true;
 }
 
 /// True if the stored weights contain exactly the work to be included, on top of this round's

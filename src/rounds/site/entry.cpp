@@ -246,16 +246,9 @@ void choose_entry(Parts& p)
 
 bool alive(Parts const& p, Member const& m)
 {
-    Seq last = m.seq;
-    bool leaves = false;
-    for (auto const& [key, found] : p.headers)
-        if (key.first == m.id) {
-            last = std::max(last, key.second);
-            leaves = leaves || found.header.leaving;
-        }
-    auto const judged = p.presumed_dead.find(m.id);
-    if (judged != p.presumed_dead.end() && last <= judged->second) return false;
-    return !suspect(p, m) && !leaves && m.site != p.config.process.site;
+    auto const dead = p.presumed_dead.find(m.id);
+    if (dead != p.presumed_dead.end() && p.pending.last_of(m) <= dead->second) return false;
+    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
 bool act_genesis_store(Parts& p)
@@ -306,10 +299,7 @@ bool act_fold(Parts& p)
     p.intents = {};
     p.scanned_seq.clear();
     for (auto const& m : p.tip->members) {
-        Seq last = m.seq;
-        for (auto const& entry : p.headers)
-            if (entry.first.first == m.id) last = std::max(last, entry.first.second);
-        p.presumed_dead[m.id] = last;
+        p.presumed_dead[m.id] = p.pending.last_of(m);
         propose_removal(p, m.id,
                         m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
     }

@@ -150,13 +150,21 @@ bool all_found(Parts const& p)
         bool const late = m.seq.value == 0 && m.seen - *p.round_began > p.run.params.round_time / 2;
         bool const expected =
             m.id != *p.member && !m.held.empty() && m.missed < p.run.params.max_missed && !late;
-        if (!expected || std::find(dead.begin(), dead.end(), m.id) != dead.end()) return true;
-        return std::any_of(p.headers.begin(), p.headers.end(), [&](auto const& entry) {
-            auto const& header = entry.second.header;
-            return entry.first.first == m.id &&
-                   (header.base_round == p.tip->round || header.leaving);
-        });
+        return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
+               p.pending.contributes(m.id, p.tip->round);
     });
+}
+
+void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
+{
+    bool wait = false;
+    for (auto const& b : bad) {
+        if (b.absent && p.pending.absent_again({b.member, b.seq})) wait = true;
+        else p.pending.refuse({b.member, b.seq}, b.reason);
+    }
+    p.payloads.abandon(p.machine);
+    p.machine.go(Phase::merge);
+    if (wait) p.machine.pause_until(p.machine.now() + p.run.params.poll_wait);
 }
 
 /// The key of the merge that makes this commit's model.
@@ -216,7 +224,7 @@ Merge merge_of(Parts& p, MergeKey const& key)
                 {}};
     if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
     for (auto const& [member, seq, scale] : key.included)
-        merge.include.push_back({member, seq, scale, p.headers.at({member, seq}).header.parts});
+        merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
     return merge;
 }
 
@@ -237,22 +245,6 @@ void answered_merge(Parts& p, Input const& input)
     p.payloads.made(merged->model, merged->momentum);
     p.load_failures = 0;
     p.machine.go(Phase::commit_create);
-}
-
-/// A refusal is final, and an answer "missing" may be stale. So a missing payload is asked for
-/// again in several polls before its contribution is refused.
-void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
-{
-    constexpr int absent_limit = 5;
-    bool wait = false;
-    for (auto const& b : bad) {
-        Key const key{b.member, b.seq};
-        if (b.absent && ++p.absent_payloads[key] < absent_limit) wait = true;
-        else p.headers.at(key).bad = b.reason;
-    }
-    p.payloads.abandon(p.machine);
-    p.machine.go(Phase::merge);
-    if (wait) p.machine.pause_until(p.machine.now() + p.run.params.poll_wait);
 }
 
 bool act_lone_store(Parts& p)

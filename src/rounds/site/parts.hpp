@@ -13,12 +13,13 @@
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/payloads.hpp"
+#include "rounds/site/pending.hpp"
+#include "rounds/site/scan.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
 enum class Mode { fold, roster, merge, lone };  ///< purpose of the next commit
-using Key = std::pair<MemberId, Seq>;
 
 /// An undecided contribution of this member.
 struct Own {
@@ -35,11 +36,6 @@ struct LeaseView {
     std::int64_t k{};  ///< highest seen in this round
     bool mine{};
     MonoTime until;
-};
-/// A header whose existence is unknown: the store refuses every read.
-struct Unread {
-    MonoTime since;
-    std::string why;  ///< reason of the last refusal
 };
 struct Parts {
     explicit Parts(SiteConfig site)
@@ -94,15 +90,8 @@ struct Parts {
     LeaseView lease;
     Phase back{Phase::run};  ///< phase after ADOPT if the round is the same
 
-    std::map<Key, Found> headers;  ///< pending contributions found so far
-    std::map<std::string, int> bad_headers;
-    std::map<Key, int> absent_payloads;  ///< number of such answers
-    std::vector<MemberId> scanned;
-    std::size_t scan_at{0};
-    Key asked;
-    std::map<Key, Unread> unread;   ///< unread by every scan since then
-    std::set<MemberId> unresolved;  ///< the last scan got no answer for their next header
-
+    Pending pending;
+    Scan scan;
     Mode mode{Mode::roster};
     Intents intents;
     std::map<MemberId, Seq> scanned_seq;  ///< last decided seq of each member in intents.remove

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "rounds/site/limits.hpp"
 #include "rounds/site/parts.hpp"
 
 /// The steps of a Site: actions and answer handlers of its phases.
 namespace curtail::rounds::site {
-
-/// Tries of one action before a site turns to another; a leaving site tries until its deadline.
-inline constexpr int tries_limit = 5;
-
-/// Reads of one object, over 1.5 s, before a site accepts that it is bad. A network that corrupts
-/// one read in 25 must neither end a site nor cause the refusal of good work.
-inline constexpr int reads_limit = 6;
-
-/// True for read errors of a reachable store that waiting alone does not cure.
-[[nodiscard]] inline bool lasting(ExitCode code)
-{
-    return code == ExitCode::io || code == ExitCode::permission;
-}
 
 /// One phase: its texts, its next action and the handler of the answer.
 struct Row {
@@ -156,14 +144,10 @@ void begin_scan(Parts& p, std::vector<MemberId> members);
 /// False: nothing left to read.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
-bool retry_unanswered(Parts& p, Unknown const& unknown);
-[[nodiscard]] bool unreadable_for_long(Parts const& p, Key const& key);
-bool found_header(Parts& p, std::string const& bytes);
 /// Its next one, if found.
 [[nodiscard]] Found const* header_of(Parts const& p, MemberId const& id);
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 void propose_removal(Parts& p, MemberId const& id, Removal reason);
-void forget_decided(Parts& p);
 
 // ---- chain
 
@@ -177,8 +161,6 @@ bool draft_commit(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// False: readers would refuse it; the phase has changed.
 bool set_draft(Parts& p, Commit commit);
-/// False: no readable contribution is left.
-bool refuse_widest(Parts& p);
 [[nodiscard]] bool lone_valid(Parts const& p, Commit const& next);
 void answered_commit_read(Parts& p, Input const& input);
 void landed(Parts& p);

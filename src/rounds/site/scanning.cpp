@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rounds/reading.hpp"
+#include "rounds/site/steps.hpp"
+
+/// Steps around a scan for pending contributions.
+namespace curtail::rounds::site {
+
+void begin_scan(Parts& p, std::vector<MemberId> members)
+{
+    p.scan.begin(std::move(members));
+    for (auto const& own : p.undecided)
+        if (own.published)
+            p.pending.add({own.header.member, own.header.seq},
+                          {own.header, own.encoded->sha256, {}});
+}
+
+bool act_scan(Parts& p)
+{
+    auto const key = p.scan.next(*p.tip, p.pending, p.run.params);
+    if (!key) return false;
+    p.machine.get(header_name(key->first, key->second));
+    return true;
+}
+
+void answered_scan(Parts& p, Input const& input)
+{
+    p.scan.answered(input, p.run, p.member.has_value(), p.pending, p.machine);
+}
+
+Found const* header_of(Parts const& p, MemberId const& id)
+{
+    auto const* m = p.tip->find(id);
+    return m == nullptr ? nullptr : p.pending.next_of(*m);
+}
+
+/// Removes only a member whose next header was asked for and is missing or unreadable: a removal
+/// discards announced work.
+void propose_removal(Parts& p, MemberId const& id, Removal reason)
+{
+    if (header_of(p, id) != nullptr || p.scan.unresolved(id)) return;
+    auto const seq = p.tip->find(id)->seq;
+    if (auto const* why = p.scan.unread({id, seq.next()}))
+        p.machine.note("header-unreadable", json::Object{{"member", id.value},
+                                                         {"name", header_name(id, seq.next())},
+                                                         {"why", *why}});
+    p.intents.remove[id] = reason;
+    p.scanned_seq[id] = seq;
+}
+
+std::vector<MemberId> others(Parts const& p)
+{
+    std::vector<MemberId> ids;
+    for (auto const& m : p.tip->members)
+        if (m.id != p.member) ids.push_back(m.id);
+    return ids;
+}
+
+/// Members of this site that started before this process.
+std::vector<MemberId> earlier_instances(Parts const& p)
+{
+    std::vector<MemberId> ids;
+    auto const mine = p.member ? member_parts(*p.member).admitted : CommitNumber{INT64_MAX};
+    for (auto const& m : p.tip->members) {
+        auto const parts = member_parts(m.id);
+        if (m.site == p.config.process.site && parts.process != p.config.process &&
+            parts.admitted < mine)
+            ids.push_back(m.id);
+    }
+    return ids;
+}
+
+bool suspect(Parts const& p, Member const& m) { return is_suspect(p.run.params, m, store_now(p)); }
+
+}  // namespace curtail::rounds::site
