@@ -9,7 +9,7 @@ namespace curtail::rounds::site {
 void begin_base(Parts& p)
 {
     p.draft.reset();
-    p.next_seq = {p.tip->find(*p.member)->seq.value + 1};
+    p.contributions.begin(p.tip->find(*p.member)->seq);
     p.base_until = p.machine.now() + p.run.params.first_base_wait;
     p.next_poll = p.machine.now() + p.run.params.poll_wait;
     p.base_merged = false;
@@ -73,7 +73,7 @@ bool act_base_load(Parts& p)
         removed(p);
         return true;
     }
-    p.loading = p.tip->round;
+    p.training.request(p.tip->round);
     p.machine.send(LoadModel{p.machine.ask(Question::load), p.tip->model});
     return true;
 }
@@ -85,13 +85,10 @@ void answered_base_load(Parts& p, Input const& input)
         return;
     }
     auto const age = std::clamp(store_now(p) - *p.round_began, Millis{0}, p.run.params.round_time);
-    p.base = p.loading;
-    p.loaded = true;
+    auto const now = p.machine.now();
+    p.training.loaded(p.base_merged ? now : now - age, now);
     p.load_failures = 0;
-    p.round_taken = p.base_merged ? p.machine.now() : p.machine.now() - age;
-    p.last_cut = p.machine.now();
-    p.steps_in_round = 0;
-    p.dropped.clear();
+    p.contributions.forget_dropped();
     enter_run(p);
 }
 
@@ -125,18 +122,14 @@ void removed(Parts& p)
         return m.site == p.config.process.site &&
                member_parts(m.id).admitted > member_parts(*p.member).admitted;
     });
-    if (p.loaded) p.machine.send(Discard{});
+    if (p.training.loaded()) p.machine.send(Discard{});
     if (p.machine.stopping() || other || p.removal == Removal::succeeded ||
         p.removal == Removal::left)
         return finish(p, ExitCode::ok);
     p.member.reset();
     p.removal.reset();
-    p.loaded = false;
-    p.base = {};
-    p.since = {};
-    p.undecided.clear();
-    p.dropped.clear();
-    p.next_seq = {1};
+    p.training = {};
+    p.contributions = {};
     p.lone_sent.reset();
     p.pending = {};
     p.payloads.abandon(p.machine);

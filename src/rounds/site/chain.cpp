@@ -35,17 +35,12 @@ bool take_next(Parts& p, std::string const& bytes)
 /// Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
 {
-    auto const* me = p.tip->find(*p.member);
-    auto const decided = [&](Own const& own) { return me != nullptr && own.header.seq <= me->seq; };
-    for (auto const& own : p.undecided)
-        if (decided(own)) p.dropped.push_back(own.header.seq);
-    std::erase_if(p.undecided, decided);
+    p.contributions.decide(p.tip->find(*p.member));
     for (auto const& r : p.tip->removed)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.tip->decided)
-        if (d.member == *p.member) p.not_finite = d.refused == Refusal::nan ? p.not_finite + 1 : 0;
-    constexpr int not_finite_limit = 3;
-    if (p.not_finite < not_finite_limit) return;
+        if (d.member == *p.member) p.history.decided(d);
+    if (!p.history.diverged()) return;
     finish(p, ExitCode::data,
            Error{ExitCode::data, "cannot continue training",
                  "three rounds in a row were refused for values that are not finite",
@@ -68,7 +63,8 @@ std::optional<Commit> build(Parts const& p)
         return m == nullptr || m->seq != p.scanned_seq.at(entry.first);
     });
     if (p.mode == Mode::lone)
-        for (auto const& own : p.undecided) found.push_back({own.header, std::nullopt, {}});
+        for (auto const& own : p.contributions.undecided())
+            found.push_back({own.header, std::nullopt, {}});
     if (p.mode == Mode::merge || p.mode == Mode::fold) found = p.pending.all();
     return next(p.run, *p.tip, p.tip_sha256, {writer(p), p.attempt}, store_now(p), found, intents);
 }
@@ -141,8 +137,8 @@ bool lone_valid(Parts const& p, Commit const& next)
         if (d.refused) return false;
         included.emplace_back(d.member, d.seq, 0.0F);
     }
-    return p.dropped.empty() && p.base == p.tip->round && p.payloads.made() &&
-           p.payloads.made()->key.parent == p.tip->model &&
+    return p.contributions.dropped().empty() && p.training.base() == p.tip->round &&
+           p.payloads.made() && p.payloads.made()->key.parent == p.tip->model &&
            p.payloads.made()->key.included == included;
 }
 
@@ -158,7 +154,7 @@ void answered_commit_read(Parts& p, Input const& input)
         p.payloads.abandon(p.machine);
         return after_commit(p);
     }
-    if (!p.leaving && p.machine.tries() >= tries_limit) return give_up(p);
+    if (!p.contributions.leaving() && p.machine.tries() >= tries_limit) return give_up(p);
     p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::commit_create
                                                            : Phase::commit_read);
 }
@@ -227,18 +223,18 @@ bool act_adopt_apply(Parts& p)
         removed(p);
         return true;
     }
-    if (p.leaving) {
+    if (p.contributions.leaving()) {
         p.machine.go(Phase::publish_store);
         return true;
     }
-    if (p.tip->round == p.base && p.dropped.empty()) {
+    if (p.tip->round == p.training.base() && p.contributions.dropped().empty()) {
         resume(p);
         return true;
     }
-    p.loading = p.tip->round;
-    bool const own = p.lone_sent == p.tip_sha256 && p.base.next() == p.tip->round;
-    p.machine.send(
-        Adopt{p.machine.ask(Question::adopt), p.tip->model, own, p.dropped, p.tip->number});
+    p.training.request(p.tip->round);
+    bool const own = p.lone_sent == p.tip_sha256 && p.training.base().next() == p.tip->round;
+    p.machine.send(Adopt{p.machine.ask(Question::adopt), p.tip->model, own,
+                         p.contributions.dropped(), p.tip->number});
     return true;
 }
 
@@ -248,12 +244,9 @@ void answered_adopt(Parts& p, Input const& input)
         if (!load_failed(p, input)) p.machine.retry(Phase::adopt_forward);
         return;
     }
-    p.dropped.clear();
+    p.contributions.forget_dropped();
     p.load_failures = 0;
-    if (p.loading != p.base) {
-        p.base = p.loading;
-        p.round_taken = p.machine.now();
-        p.steps_in_round = 0;
+    if (p.training.adopted(p.machine.now())) {
         p.back = Phase::run;
         p.machine.note("adopted", json::Object{{"commit", p.tip->number.value},
                                                {"round", p.tip->round.value}});
@@ -264,7 +257,7 @@ void answered_adopt(Parts& p, Input const& input)
 /// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
 void resume(Parts& p)
 {
-    if (!has_published(p)) p.back = Phase::run;
+    if (!p.contributions.has_published()) p.back = Phase::run;
     if (p.back == Phase::run) return enter_run(p);
     if (p.back == Phase::gather_headers) begin_scan(p, others(p));
     p.machine.go(p.back);

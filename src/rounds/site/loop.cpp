@@ -46,9 +46,8 @@ void settle(Parts& p)
 /// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
 void out_of_time(Parts& p)
 {
-    std::int64_t tokens = p.since.count() * p.run.params.block_tokens;
-    for (auto const& own : p.undecided)
-        if (!own.published) tokens += own.header.tokens;
+    auto const tokens = p.training.since().count() * p.run.params.block_tokens +
+                        p.contributions.unpublished_tokens().value;
     if (tokens == 0 || p.removal == Removal::left) return finish(p, ExitCode::ok);
     bool const sent = p.lone_sent && p.draft && p.draft->encoded.sha256 == *p.lone_sent;
     auto const work = std::to_string(tokens) + " tokens";
@@ -97,17 +96,11 @@ bool act_next_commit(Parts& p)
 
 void stepped(Parts& p, Stepped const& step)
 {
-    if (!p.loaded || !p.tip->find(*p.member)) return;
+    if (!p.training.loaded() || !p.tip->find(*p.member)) return;
     if (!trainable(p).contains(step.blocks))
         throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
-    p.since += step.blocks;
-    ++p.steps_in_round;
-    p.measured_blocks += static_cast<double>(step.blocks.count());
-    p.measured_seconds += step.seconds.count();
-    double const memory = 2 * FractionalSeconds(p.run.params.round_time).count();
-    if (p.measured_seconds <= memory) return;
-    p.measured_blocks /= 2;
-    p.measured_seconds /= 2;
+    p.training.step(step.blocks);
+    p.history.step(step.blocks, step.seconds, p.run.params);
 }
 
 void finish(Parts& p, ExitCode code, std::optional<Error> error)
@@ -140,10 +133,6 @@ std::vector<Target> targets(Parts const& p, Round round, std::string (*part_name
     return list;
 }
 
-Rate rate(Parts const& p)
-{
-    if (p.measured_seconds <= 0) return p.config.rate;
-    return static_cast<Rate>(1e6 * p.measured_blocks / p.measured_seconds);
-}
+Rate rate(Parts const& p) { return p.history.rate(p.config.rate); }
 
 }  // namespace curtail::rounds::site

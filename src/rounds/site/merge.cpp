@@ -254,7 +254,7 @@ bool act_lone_store(Parts& p)
     StoreModel store{0, targets(p, p.tip->round.next(), weights_part)};
     MergeKey key;
     key.parent = p.tip->model;
-    for (auto const& own : p.undecided)
+    for (auto const& own : p.contributions.undecided())
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
     p.payloads.begin(names_of(store.parts), std::move(key));
     store.op = p.machine.ask(Question::store);
@@ -272,7 +272,8 @@ void answered_lone_store(Parts& p, Input const& input)
         p.scanned_seq.clear();
         return begin_commit(p, Mode::lone);
     }
-    if (p.leaving || p.machine.tries() < tries_limit) return p.machine.retry(Phase::lone_store);
+    if (p.contributions.leaving() || p.machine.tries() < tries_limit)
+        return p.machine.retry(Phase::lone_store);
     give_up(p);
 }
 

@@ -10,24 +10,19 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
+#include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/payloads.hpp"
 #include "rounds/site/pending.hpp"
 #include "rounds/site/scan.hpp"
+#include "rounds/site/training.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
 enum class Mode { fold, roster, merge, lone };  ///< purpose of the next commit
 
-/// An undecided contribution of this member.
-struct Own {
-    Header header;
-    bool stored{};
-    std::optional<Encoded> encoded;  ///< set by the first try to create it
-    bool published{};
-};
 struct Draft {
     Commit commit;
     Encoded encoded;
@@ -62,25 +57,14 @@ struct Parts {
     std::map<MemberId, Seq> presumed_dead;  ///< folded members, with the last seq known then
 
     std::optional<MemberId> member;
-    Round base;
-    Round loading;
-    MonoTime round_taken{};
-    MonoTime last_cut{};
     MonoTime base_until{};
-    std::int64_t steps_in_round{0};
-    Ranges since;
-    std::vector<Own> undecided;
-    std::vector<Seq> dropped;  ///< decided, but not yet dropped by the trainer
-    Seq next_seq{1};
     std::optional<Removal> removal;
-    double measured_blocks{0};
-    double measured_seconds{0};
+    Training training;
+    Contributions contributions;
+    History history;
     int load_failures{0};
-    int not_finite{0};  ///< own contributions in a row refused as `nan`
 
-    bool loaded{};       ///< the trainer has a model
     bool base_merged{};  ///< a merge commit arrived while waiting for a base
-    bool leaving{};      ///< the last cut is ordered
 
     MonoTime next_poll{};
     MonoTime publish_after{};

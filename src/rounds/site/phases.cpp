@@ -109,10 +109,10 @@ Status status(Parts const& p)
     if (p.mode == Mode::fold && (s.state == State::merge || s.state == State::commit))
         s.state = State::fold;
     s.member = p.member;
-    s.base = p.base;
-    s.since = p.since;
-    s.leaving = p.leaving;
-    for (auto const& own : p.undecided) s.undecided.push_back(own.header.ranges);
+    s.base = p.training.base();
+    s.since = p.training.since();
+    s.leaving = p.contributions.leaving();
+    for (auto const& own : p.contributions.undecided()) s.undecided.push_back(own.header.ranges);
     if (!p.tip) return s;
     s.tip = p.tip->number;
     s.round = p.tip->round;

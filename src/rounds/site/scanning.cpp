@@ -10,7 +10,7 @@ namespace curtail::rounds::site {
 void begin_scan(Parts& p, std::vector<MemberId> members)
 {
     p.scan.begin(std::move(members));
-    for (auto const& own : p.undecided)
+    for (auto const& own : p.contributions.undecided())
         if (own.published)
             p.pending.add({own.header.member, own.header.seq},
                           {own.header, own.encoded->sha256, {}});

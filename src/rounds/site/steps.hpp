@@ -100,8 +100,6 @@ void run_scan_done(Parts& p);
 void begin_cut(Parts& p, bool leaving);
 void answered_cut(Parts& p, Input const& input);
 [[nodiscard]] bool lone_possible(Parts const& p);
-Own* next_unpublished(Parts& p);
-[[nodiscard]] bool has_published(Parts const& p);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
 bool act_publish_read(Parts& p);
@@ -110,6 +108,15 @@ void header_exists(Parts& p, std::string const& bytes);
 void contributed(Parts& p);
 void published_all(Parts& p);
 void leave(Parts& p);
+[[nodiscard]] std::int64_t target_at_measured_rate(Parts const& p);
+bool act_on_round(Parts& p);
+[[nodiscard]] bool can_merge(Parts& p);
+void commit_rate(Parts& p);
+void begin_run_scan(Parts& p);
+[[nodiscard]] bool merges_after_scan(Parts& p);
+[[nodiscard]] Own empty_contribution(Parts const& p, Round base);
+[[nodiscard]] Own contribution_of(Parts const& p, CutReady const& ready);
+void delta_stored(Parts& p, std::vector<PartRef> const& stored);
 
 // ---- merging
 

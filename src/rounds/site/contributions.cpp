@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/site/contributions.hpp"
+
+#include <algorithm>
+
+namespace curtail::rounds::site {
+
+void Contributions::add(Own own)
+{
+    undecided_.push_back(std::move(own));
+    next_seq_ = next_seq_.next();
+}
+
+std::int64_t Contributions::count() const { return static_cast<std::int64_t>(undecided_.size()); }
+
+Ranges Contributions::ranges() const
+{
+    Ranges all;
+    for (auto const& own : undecided_) all += own.header.ranges;
+    return all;
+}
+
+Tokens Contributions::tokens() const
+{
+    Tokens sum;
+    for (auto const& own : undecided_) sum += Tokens{own.header.tokens};
+    return sum;
+}
+
+Tokens Contributions::unpublished_tokens() const
+{
+    Tokens sum;
+    for (auto const& own : undecided_)
+        if (!own.published) sum += Tokens{own.header.tokens};
+    return sum;
+}
+
+Own const* Contributions::next_unpublished() const
+{
+    auto const it = std::find_if(undecided_.begin(), undecided_.end(),
+                                 [](Own const& own) { return !own.published; });
+    return it == undecided_.end() ? nullptr : &*it;
+}
+
+Own* Contributions::next_unpublished()
+{
+    return const_cast<Own*>(std::as_const(*this).next_unpublished());
+}
+
+bool Contributions::has_published() const
+{
+    return std::any_of(undecided_.begin(), undecided_.end(),
+                       [](Own const& own) { return own.published; });
+}
+
+void Contributions::decide(Member const* me)
+{
+    auto const decided = [&](Own const& own) { return me != nullptr && own.header.seq <= me->seq; };
+    for (auto const& own : undecided_)
+        if (decided(own)) dropped_.push_back(own.header.seq);
+    std::erase_if(undecided_, decided);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
+#include "rounds/site/steps.hpp"
+
+/// CUT, PUBLISH and leaving.
+namespace curtail::rounds::site {
+
+void begin_cut(Parts& p, bool leaving)
+{
+    p.machine.go(Phase::cut);
+    p.machine.send(Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving});
+    if (leaving) p.contributions.leave();
+}
+
+void answered_cut(Parts& p, Input const& input)
+{
+    auto const& ready = std::get<CutReady>(input);
+    auto const& since = p.training.since();
+    if (ready.ranges != since)
+        throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
+                               since.to_string());
+    auto const parts = p.run.parts.size();
+    if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
+        throw std::logic_error("a cut must report each part");
+    auto own = contribution_of(p, ready);
+    auto const& h = own.header;
+    p.machine.note(
+        "cut",
+        json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.contributions.add(std::move(own));
+    p.training.cut(p.machine.now());
+    p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);
+}
+
+/// A contribution without work.
+Own empty_contribution(Parts const& p, Round base)
+{
+    Own own;
+    own.header.run = p.run.run;
+    own.header.member = *p.member;
+    own.header.seq = p.contributions.next_seq();
+    own.header.base_round = base;
+    own.header.leaving = p.contributions.leaving();
+    own.stored = true;
+    return own;
+}
+
+Own contribution_of(Parts const& p, CutReady const& ready)
+{
+    auto own = empty_contribution(p, p.training.base());
+    auto& h = own.header;
+    h.ranges = ready.ranges;
+    h.tokens = ready.ranges.count() * p.run.params.block_tokens;
+    h.steps = ready.steps;
+    for (auto const n : ready.nonfinite) h.nonfinite += n;
+    if (h.ranges.empty() || h.nonfinite > 0) return own;
+    for (std::size_t i = 0; i < p.run.parts.size(); ++i) {
+        auto const part = delta_part(p.run.parts[i].name);
+        h.parts.push_back({{part, delta_name(h.base_round, h.member, h.seq, part), 0, {}},
+                           ready.sumsq[i],
+                           ready.nonfinite[i]});
+    }
+    own.stored = h.parts.empty();
+    return own;
+}
+
+/// True if the weights at the last cut contain the round's model and this member's undecided work,
+/// and no other member has any.
+bool lone_possible(Parts const& p)
+{
+    bool work = false;
+    for (auto const& own : p.contributions.undecided()) {
+        work = work || !own.header.ranges.empty();
+        if (own.header.nonfinite > 0) return false;
+    }
+    return work && lone(p) && p.training.base() == p.tip->round &&
+           p.contributions.dropped().empty();
+}
+
+bool act_publish_store(Parts& p)
+{
+    auto const* own = p.contributions.next_unpublished();
+    if (own == nullptr) {
+        published_all(p);
+        return true;
+    }
+    if (own->stored) {
+        p.machine.switch_to(Phase::publish_header);
+        return true;
+    }
+    StoreDelta store{0, own->header.seq, {}};
+    for (auto const& part : own->header.parts)
+        store.parts.push_back({part.payload.part, part.payload.name});
+    store.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(store));
+    return true;
+}
+
+bool act_publish_header(Parts& p)
+{
+    auto& own = *p.contributions.next_unpublished();
+    if (!own.encoded) {
+        own.header.rate = rate(p);
+        own.header.time = store_now(p);
+        own.encoded = encode(own.header);
+    }
+    p.machine.create(header_name(own.header.member, own.header.seq), own.encoded->bytes);
+    return true;
+}
+
+bool act_publish_read(Parts& p)
+{
+    auto const& h = p.contributions.next_unpublished()->header;
+    p.machine.get(header_name(h.member, h.seq));
+    return true;
+}
+
+void answered_publish(Parts& p, Input const& input)
+{
+    if (auto const* stored = std::get_if<Stored>(&input)) return delta_stored(p, stored->parts);
+    if (std::holds_alternative<Created>(input)) return contributed(p);
+    if (std::holds_alternative<Exists>(input)) return p.machine.go(Phase::publish_read);
+    if (auto const* got = std::get_if<Got>(&input)) return header_exists(p, got->bytes);
+    bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
+    if (again) return p.machine.retry(p.machine.phase());
+    p.machine.retry(Phase::run);
+    p.publish_after = p.machine.pause_ends() + p.run.params.poll_wait;
+    enter_run(p);
+}
+
+void delta_stored(Parts& p, std::vector<PartRef> const& stored)
+{
+    auto& own = *p.contributions.next_unpublished();
+    std::vector<std::string> names;
+    for (auto const& part : own.header.parts) names.push_back(part.payload.name);
+    require_targets(stored, names);
+    for (std::size_t i = 0; i < names.size(); ++i) own.header.parts[i].payload = stored[i];
+    own.stored = true;
+    p.machine.go(Phase::publish_header);
+}
+
+/// An earlier try of this process created it, or a foreign program did. In the latter case no
+/// second header can announce this work.
+void header_exists(Parts& p, std::string const& bytes)
+{
+    auto const& own = *p.contributions.next_unpublished();
+    if (bytes == own.encoded->bytes) return contributed(p);
+    // A single read may be corrupt; a foreign object stays the same in every read.
+    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol,
+                 "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
+                 "a foreign object has the name " + header_name(own.header.member, own.header.seq),
+                 "make sure that only this run's sites write to the store, then restart the site; "
+                 "these blocks are trained again"});
+}
+
+void contributed(Parts& p)
+{
+    auto& own = *p.contributions.next_unpublished();
+    own.published = true;
+    auto const& h = own.header;
+    p.machine.note(
+        "contributed",
+        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.machine.go(Phase::publish_store);
+}
+
+void published_all(Parts& p)
+{
+    if (p.contributions.leaving()) return finish(p, ExitCode::ok);
+    if (p.machine.stopping()) return leave(p);
+    if (lone(p) || round_over(p)) return begin_lease(p);
+    enter_run(p);
+}
+
+/// Finishes the step and contributes the work done. A member without a model leaves by a header
+/// without work.
+void leave(Parts& p)
+{
+    if (p.training.loaded()) return begin_cut(p, true);
+    p.contributions.leave();
+    p.contributions.add(empty_contribution(p, p.tip->round));
+    p.machine.go(Phase::publish_store);
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rounds/site/steps.hpp"
+
+/// RUN.
+namespace curtail::rounds::site {
+
+void enter_run(Parts& p)
+{
+    p.machine.go(Phase::run);
+    p.back = Phase::run;
+    p.next_poll = p.machine.now() + poll_interval(p);
+    if (p.machine.stopping()) return;
+    Train train{p.tip->find(*p.member)->held,
+                Tokens{p.tip->totals.tokens} + p.contributions.tokens()};
+    p.machine.send(std::move(train));
+}
+
+/// True if every other member was admitted in this round. If this one was too, the smallest N is
+/// lone.
+bool lone(Parts const& p)
+{
+    auto const& me = *p.tip->find(*p.member);
+    bool smallest = true;
+    for (auto const& m : p.tip->members) {
+        if (m.id == me.id) continue;
+        if (m.since_round < p.tip->round) return false;
+        if (member_parts(m.id).admitted < member_parts(me.id).admitted) smallest = false;
+    }
+    return me.since_round < p.tip->round || smallest;
+}
+
+Ranges trainable(Parts const& p)
+{
+    return p.tip->find(*p.member)->held - p.training.since() - p.contributions.ranges();
+}
+
+bool cut_possible(Parts const& p)
+{
+    return !p.training.since().empty() && p.contributions.count() < p.run.params.max_undecided;
+}
+
+bool round_over(Parts& p)
+{
+    return p.training.steps_done(p.run.params) ||
+           p.machine.reached(p.training.round_ends(p.run.params));
+}
+
+/// True if it is time for a cut. Having nothing left to train is another reason for one.
+bool due(Parts& p)
+{
+    if (!lone(p)) return round_over(p);
+    return p.tip->members.size() > 1 || p.machine.reached(p.training.checkpoint_due(p.run.params));
+}
+
+Millis poll_interval(Parts const& p)
+{
+    auto const& params = p.run.params;
+    auto interval = lone(p) ? params.poll_run_lone : params.poll_run;
+    if (trainable(p).empty()) interval = std::min(interval, params.poll_run_starved);
+    return interval;
+}
+
+/// The member's target if it committed the measured rate; 0 if no blocks are free.
+std::int64_t target_at_measured_rate(Parts const& p)
+{
+    auto left = Ranges::between(0, p.run.stream_blocks()) - p.tip->done;
+    auto const blocks_left = left.count();
+    Rate sum = rate(p);
+    for (auto const& m : p.tip->members) {
+        left -= m.held;
+        if (m.id != p.member) sum += m.rate;
+    }
+    return left.empty() ? 0 : grant_target(p.run, blocks_left, rate(p), sum);
+}
+
+/// True if a roster commit with the measured rate would grant more blocks: at most one quantum is
+/// left to train, some blocks are free, and the target exceeds the holding.
+bool wants_rate(Parts const& p)
+{
+    bool const known = p.history.measured() && rate(p) > 0;
+    if (!known || trainable(p).count() > p.run.params.grant_quantum) return false;
+    auto const& me = *p.tip->find(*p.member);
+    return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
+}
+
+/// A lone member publishes only work that it can no longer commit within its own weights.
+bool wants_publishing(Parts const& p)
+{
+    bool const unpublished = p.contributions.next_unpublished() != nullptr;
+    if (!unpublished || !lone(p)) return unpublished;
+    return p.contributions.count() >= p.run.params.max_undecided ||
+           (p.training.since().empty() && trainable(p).empty());
+}
+
+bool act_run(Parts& p)
+{
+    if (p.machine.stopping()) leave(p);
+    else if (p.machine.reached(p.next_poll)) p.machine.switch_to(Phase::run_poll);
+    else if (wants_publishing(p) && p.machine.reached(p.publish_after))
+        p.machine.go(Phase::publish_store);
+    else return act_on_round(p);
+    return true;
+}
+
+/// Cuts, merges, asks for more blocks or scans, whichever is due first. False: nothing is due.
+bool act_on_round(Parts& p)
+{
+    bool const is_due = due(p);
+    bool const starved = trainable(p).empty();
+    bool const more_blocks = wants_rate(p) && p.machine.reached(p.merge_after);
+    bool const cut_due = is_due || (starved && !more_blocks);
+    bool const stuck = starved || (is_due && !p.training.since().empty());
+    if (cut_possible(p) && cut_due) begin_cut(p, false);
+    else if (can_merge(p)) begin_lease(p);
+    else if (more_blocks) commit_rate(p);
+    else if (stuck && p.machine.reached(p.scan_after)) begin_run_scan(p);
+    else return false;
+    return true;
+}
+
+bool can_merge(Parts& p)
+{
+    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.merge_after);
+}
+
+void commit_rate(Parts& p)
+{
+    p.intents = {};
+    p.scanned_seq.clear();
+    p.intents.rate = {*p.member, rate(p)};
+    begin_commit(p, Mode::roster);
+}
+
+void begin_run_scan(Parts& p)
+{
+    begin_scan(p, others(p));
+    p.machine.go(Phase::run_scan);
+}
+
+void answered_run_poll(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        p.machine.switch_to(Phase::run);
+        p.next_poll = p.machine.now() + poll_interval(p);
+    } else if (take_next(p, got->bytes)) {
+        p.back = Phase::run;
+        p.machine.go(Phase::adopt_forward);
+    }
+}
+
+bool act_run_scan(Parts& p)
+{
+    if (!act_scan(p)) run_scan_done(p);
+    return true;
+}
+
+/// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
+void run_scan_done(Parts& p)
+{
+    constexpr Millis longest_pause{20'000};
+    p.scan_after = p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
+    p.intents = {};
+    p.scanned_seq.clear();
+    for (auto const& id : others(p))
+        if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
+    if (!p.intents.remove.empty()) return begin_commit(p, Mode::roster);
+    if (merges_after_scan(p) && p.machine.reached(p.merge_after)) return begin_lease(p);
+    p.machine.switch_to(Phase::run);
+}
+
+/// True if the scan found contributions to merge: of all members with blocks, or the round is over.
+bool merges_after_scan(Parts& p)
+{
+    bool all_found = true;
+    bool any_found = p.contributions.has_published();
+    for (auto const& id : others(p)) {
+        bool const found = header_of(p, id) != nullptr;
+        any_found = any_found || found;
+        all_found = all_found && (found || p.tip->find(id)->held.empty());
+    }
+    return any_found && (all_found || round_over(p));
+}
+
+}  // namespace curtail::rounds::site

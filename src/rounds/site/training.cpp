@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/site/training.hpp"
+
+namespace curtail::rounds::site {
+
+void Training::loaded(MonoTime round_began, MonoTime now)
+{
+    base_ = requested_;
+    loaded_ = true;
+    round_began_ = round_began;
+    last_cut_ = now;
+    steps_in_round_ = 0;
+}
+
+bool Training::adopted(MonoTime now)
+{
+    if (requested_ == base_) return false;
+    base_ = requested_;
+    round_began_ = now;
+    steps_in_round_ = 0;
+    return true;
+}
+
+void Training::step(Ranges const& blocks)
+{
+    since_ += blocks;
+    ++steps_in_round_;
+}
+
+void Training::cut(MonoTime now)
+{
+    since_ = {};
+    last_cut_ = now;
+}
+
+bool Training::steps_done(Params const& params) const
+{
+    return params.local_steps > 0 && steps_in_round_ >= params.local_steps;
+}
+
+MonoTime Training::round_ends(Params const& params) const
+{
+    return round_began_ + params.round_time;
+}
+
+MonoTime Training::checkpoint_due(Params const& params) const
+{
+    return last_cut_ + params.checkpoint_interval;
+}
+
+/// Halves the weight of older steps after every two rounds.
+void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const& params)
+{
+    blocks_ += static_cast<double>(blocks.count());
+    seconds_ += seconds.count();
+    double const memory = 2 * FractionalSeconds(params.round_time).count();
+    if (seconds_ <= memory) return;
+    blocks_ /= 2;
+    seconds_ /= 2;
+}
+
+Rate History::rate(Rate fallback) const
+{
+    return measured() ? static_cast<Rate>(1e6 * blocks_ / seconds_) : fallback;
+}
+
+void History::decided(Decided const& own)
+{
+    not_finite_ = own.refused == Refusal::nan ? not_finite_ + 1 : 0;
+}
+
+}  // namespace curtail::rounds::site
