@@ -8,7 +8,7 @@ namespace curtail::rounds::site {
 
 void begin_base(Parts& p)
 {
-    p.draft.reset();
+    p.proposal.discard_draft();
     p.contributions.begin(p.tip->find(*p.member)->seq);
     p.base_until = p.machine.now() + p.run.params.first_base_wait;
     p.next_poll = p.machine.now() + p.run.params.poll_wait;
@@ -130,7 +130,7 @@ void removed(Parts& p)
     p.removal.reset();
     p.training = {};
     p.contributions = {};
-    p.lone_sent.reset();
+    p.proposal = {};
     p.pending = {};
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);

@@ -49,44 +49,41 @@ void own_decisions(Parts& p)
 
 void begin_commit(Parts& p, Mode mode)
 {
-    p.mode = mode;
-    p.draft.reset();
+    p.proposal.set_mode(mode);
+    p.proposal.discard_draft();
     p.machine.go(Phase::commit_create);
 }
 
 std::optional<Commit> build(Parts const& p)
 {
     std::vector<Found> found;
-    auto intents = p.intents;
-    std::erase_if(intents.remove, [&](auto const& entry) {
-        auto const* m = p.tip->find(entry.first);
-        return m == nullptr || m->seq != p.scanned_seq.at(entry.first);
-    });
-    if (p.mode == Mode::lone)
+    if (p.proposal.mode() == Mode::lone)
         for (auto const& own : p.contributions.undecided())
             found.push_back({own.header, std::nullopt, {}});
-    if (p.mode == Mode::merge || p.mode == Mode::fold) found = p.pending.all();
-    return next(p.run, *p.tip, p.tip_sha256, {writer(p), p.attempt}, store_now(p), found, intents);
+    if (p.proposal.includes_others()) found = p.pending.all();
+    return next(p.run, *p.tip, p.tip_sha256, {writer(p), p.attempt}, store_now(p), found,
+                p.proposal.intents_at(*p.tip));
 }
 
 /// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
 bool act_commit_create(Parts& p)
 {
-    bool const fresh = p.draft && p.draft->commit.parent == p.tip_sha256;
-    if (!fresh && !draft_commit(p)) return true;
-    p.machine.create(commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    if (!p.proposal.builds_on(p.tip_sha256) && !draft_commit(p)) return true;
+    p.machine.create(commit_name(p.proposal.draft()->commit.number),
+                     p.proposal.draft()->encoded.bytes);
     return true;
 }
 
 /// Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
 bool draft_commit(Parts& p)
 {
-    p.draft.reset();
+    p.proposal.discard_draft();
     auto commit = build(p);
-    bool const lone = p.mode == Mode::lone;
+    bool const lone = p.proposal.mode() == Mode::lone;
     if (!commit || (lone && !lone_valid(p, *commit))) {
         p.payloads.abandon(p.machine);
-        auto const otherwise = p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward;
+        auto const otherwise =
+            p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward;
         p.machine.go(lone ? Phase::publish_store : otherwise);
         return false;
     }
@@ -101,7 +98,7 @@ bool draft_commit(Parts& p)
         p.payloads.send_under(commit->number);
     }
     if (!set_draft(p, std::move(*commit))) return false;
-    if (lone) p.lone_sent = p.draft->encoded.sha256;
+    if (lone) p.proposal.send_lone();
     return true;
 }
 
@@ -115,11 +112,10 @@ bool set_draft(Parts& p, Commit commit)
     auto const read = decode_commit(encoded.bytes, commit_name(commit.number));
     auto error = read ? check(p.run, *p.tip, p.tip_sha256, *read) : read.error();
     if (!error) {
-        p.draft = Draft{std::move(commit), std::move(encoded)};
+        p.proposal.set_draft({std::move(commit), std::move(encoded)});
         return true;
     }
-    bool const others = p.mode == Mode::merge || p.mode == Mode::fold;
-    if (others && p.pending.refuse_widest(p.run)) {
+    if (p.proposal.includes_others() && p.pending.refuse_widest(p.run)) {
         p.machine.go(Phase::merge);
         return false;
     }
@@ -147,9 +143,9 @@ void answered_commit_read(Parts& p, Input const& input)
     if (auto const* got = std::get_if<Got>(&input)) {
         auto const round = p.tip->round;
         if (!take_next(p, got->bytes)) return;
-        if (p.tip_sha256 == p.draft->encoded.sha256) return landed(p);
-        bool const rebuild =
-            p.mode != Mode::fold && p.tip->round == round && p.tip->find(*p.member) != nullptr;
+        if (p.proposal.is_draft(p.tip_sha256)) return landed(p);
+        bool const rebuild = p.proposal.mode() != Mode::fold && p.tip->round == round &&
+                             p.tip->find(*p.member) != nullptr;
         if (rebuild) return p.machine.go(Phase::commit_create);
         p.payloads.abandon(p.machine);
         return after_commit(p);
@@ -197,7 +193,7 @@ void answered_garbage(Parts& p, Input const& input)
 void after_commit(Parts& p)
 {
     p.back = Phase::run;
-    p.machine.go(p.mode == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
+    p.machine.go(p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
 /// The create may still land later, so its payload stays until the outcome is known.
@@ -206,7 +202,7 @@ void give_up(Parts& p)
     p.payloads.abandon(p.machine);
     p.merge_after = p.machine.now() + p.run.params.lease / 4;
     p.back = Phase::run;
-    if (p.mode == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
+    if (p.proposal.mode() == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
     else p.machine.go(Phase::adopt_forward);
 }
 
@@ -232,7 +228,7 @@ bool act_adopt_apply(Parts& p)
         return true;
     }
     p.training.request(p.tip->round);
-    bool const own = p.lone_sent == p.tip_sha256 && p.training.base().next() == p.tip->round;
+    bool const own = p.proposal.lone_is(p.tip_sha256) && p.training.base().next() == p.tip->round;
     p.machine.send(Adopt{p.machine.ask(Question::adopt), p.tip->model, own,
                          p.contributions.dropped(), p.tip->number});
     return true;

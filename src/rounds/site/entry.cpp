@@ -231,7 +231,7 @@ bool act_find_headers(Parts& p)
 /// FOLD if there are members and none of them seems alive, else JOIN.
 void choose_entry(Parts& p)
 {
-    p.draft.reset();
+    p.proposal.discard_draft();
     auto const& members = p.tip->members;
     auto const ours = [&](Member const& m) {
         return member_parts(m.id).process == p.config.process;
@@ -263,7 +263,7 @@ bool act_genesis_store(Parts& p)
 
 bool act_genesis_create(Parts& p)
 {
-    p.machine.create(commit_name({1}), p.draft->encoded.bytes);
+    p.machine.create(commit_name({1}), p.proposal.draft()->encoded.bytes);
     return true;
 }
 
@@ -287,7 +287,7 @@ void answered_genesis_store(Parts& p, Input const& input)
     p.payloads.require_newest(stored->parts);
     auto commit = genesis(p.run, p.run_sha256, {writer(p), p.attempt}, store_now(p), stored->parts);
     auto encoded = encode(commit);
-    p.draft = Draft{std::move(commit), std::move(encoded)};
+    p.proposal.set_draft({std::move(commit), std::move(encoded)});
     p.payloads.send_under({1});
     p.machine.go(Phase::genesis_create);
 }
@@ -296,15 +296,14 @@ void answered_genesis_store(Parts& p, Input const& input)
 /// one. Never rebuilt on a commit of a newcomer.
 bool act_fold(Parts& p)
 {
-    p.intents = {};
-    p.scanned_seq.clear();
+    p.proposal.clear_intents();
     for (auto const& m : p.tip->members) {
         p.presumed_dead[m.id] = p.pending.last_of(m);
         propose_removal(p, m.id,
                         m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
     }
-    p.mode = Mode::fold;
-    p.draft.reset();
+    p.proposal.set_mode(Mode::fold);
+    p.proposal.discard_draft();
     if (build(p)) {
         p.machine.go(Phase::merge);
         return true;
@@ -332,19 +331,19 @@ bool act_join(Parts& p)
         begin_base(p);
         return true;
     }
-    if (!p.draft || p.draft->commit.parent != p.tip_sha256) {
-        p.mode = Mode::roster;
-        p.intents = {};
-        p.scanned_seq.clear();
-        p.intents.admit = Admission{p.config.process, rate(p)};
+    if (!p.proposal.builds_on(p.tip_sha256)) {
+        p.proposal.set_mode(Mode::roster);
+        p.proposal.clear_intents();
+        p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
         auto const id = member_id(p.config.process, p.tip->number.next());
-        auto commit =
-            next(p.run, *p.tip, p.tip_sha256, {id, ++p.attempt}, store_now(p), {}, p.intents);
+        auto commit = next(p.run, *p.tip, p.tip_sha256, {id, ++p.attempt}, store_now(p), {},
+                           p.proposal.intents_at(*p.tip));
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }
-    p.machine.create(commit_name(p.draft->commit.number), p.draft->encoded.bytes);
+    p.machine.create(commit_name(p.proposal.draft()->commit.number),
+                     p.proposal.draft()->encoded.bytes);
     return true;
 }
 
@@ -358,7 +357,7 @@ void answered_join(Parts& p, Input const& input)
         if (!take_next(p, got->bytes)) return;
         begin_scan(p, earlier_instances(p));
         p.machine.go(Phase::join_headers);
-        bool const admitted = p.tip_sha256 == p.draft->encoded.sha256;
+        bool const admitted = p.proposal.is_draft(p.tip_sha256);
         if (!admitted)
             p.machine.pause_until(p.machine.now() + p.machine.jitter(std::min(
                                                         Millis{2'000}, p.run.params.poll_wait)));

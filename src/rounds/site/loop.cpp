@@ -49,13 +49,14 @@ void out_of_time(Parts& p)
     auto const tokens = p.training.since().count() * p.run.params.block_tokens +
                         p.contributions.unpublished_tokens().value;
     if (tokens == 0 || p.removal == Removal::left) return finish(p, ExitCode::ok);
-    bool const sent = p.lone_sent && p.draft && p.draft->encoded.sha256 == *p.lone_sent;
+    bool const sent = p.proposal.draft_is_lone();
     auto const work = std::to_string(tokens) + " tokens";
     finish(
         p, ExitCode::unavailable,
         Error{ExitCode::unavailable, "cannot leave the run by the deadline",
               sent ? "no answer from the store about commit " +
-                         std::to_string(p.draft->commit.number.value) + " with the last " + work
+                         std::to_string(p.proposal.draft()->commit.number.value) +
+                         " with the last " + work
                    : "the store accepted the last " + work +
                          " neither as a commit nor as a contribution",
               sent ? "check with `curtail-status` that the commit exists; otherwise its blocks are "

@@ -8,7 +8,7 @@ namespace curtail::rounds::site {
 
 void begin_lease(Parts& p)
 {
-    p.mode = Mode::merge;
+    p.proposal.set_mode(Mode::merge);
     if (p.lease.mine && p.machine.now() < p.lease.until) begin_gather(p);
     else p.machine.go(Phase::lease_create);
 }
@@ -133,12 +133,11 @@ void gather_done(Parts& p)
         p.next_poll = p.machine.now() + p.run.params.poll_wait;
         return p.machine.go(Phase::gather_pause);
     }
-    p.intents = {};
-    p.scanned_seq.clear();
+    p.proposal.clear_intents();
     for (auto const& id : others(p))
         if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
     for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
-    p.draft.reset();
+    p.proposal.discard_draft();
     p.machine.go(Phase::merge);
 }
 
@@ -188,7 +187,7 @@ bool act_merge(Parts& p)
     if (p.machine.stopping()) {
         // A leaving site starts no merge: its work is safe in the store and another site merges it.
         p.payloads.abandon(p.machine);
-        if (p.mode == Mode::fold) finish(p, ExitCode::ok);
+        if (p.proposal.mode() == Mode::fold) finish(p, ExitCode::ok);
         else leave(p);
         return true;
     }
@@ -268,8 +267,7 @@ void answered_lone_store(Parts& p, Input const& input)
     if (stored != nullptr) {
         p.payloads.require_newest(stored->parts);
         p.payloads.made(stored->parts, {});
-        p.intents = {};
-        p.scanned_seq.clear();
+        p.proposal.clear_intents();
         return begin_commit(p, Mode::lone);
     }
     if (p.contributions.leaving() || p.machine.tries() < tries_limit)

@@ -15,18 +15,13 @@
 #include "rounds/site/machine.hpp"
 #include "rounds/site/payloads.hpp"
 #include "rounds/site/pending.hpp"
+#include "rounds/site/proposal.hpp"
 #include "rounds/site/scan.hpp"
 #include "rounds/site/training.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
-enum class Mode { fold, roster, merge, lone };  ///< purpose of the next commit
-
-struct Draft {
-    Commit commit;
-    Encoded encoded;
-};
 struct LeaseView {
     std::int64_t k{};  ///< highest seen in this round
     bool mine{};
@@ -76,12 +71,7 @@ struct Parts {
 
     Pending pending;
     Scan scan;
-    Mode mode{Mode::roster};
-    Intents intents;
-    std::map<MemberId, Seq> scanned_seq;  ///< last decided seq of each member in intents.remove
-                                          ///< at the scan for its next header
-    std::optional<Digest> lone_sent;      ///< digest of the last lone commit sent
-    std::optional<Draft> draft;
+    Proposal proposal;
     Payloads payloads;
     Garbage garbage;
 };

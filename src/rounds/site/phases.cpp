@@ -106,7 +106,7 @@ Status status(Parts const& p)
     else if ((p.machine.phase() == Phase::run || p.machine.phase() == Phase::run_poll) &&
              trainable(p).empty())
         s.waiting_for = "blocks to train";
-    if (p.mode == Mode::fold && (s.state == State::merge || s.state == State::commit))
+    if (p.proposal.mode() == Mode::fold && (s.state == State::merge || s.state == State::commit))
         s.state = State::fold;
     s.member = p.member;
     s.base = p.training.base();

@@ -127,9 +127,8 @@ bool can_merge(Parts& p)
 
 void commit_rate(Parts& p)
 {
-    p.intents = {};
-    p.scanned_seq.clear();
-    p.intents.rate = {*p.member, rate(p)};
+    p.proposal.clear_intents();
+    p.proposal.set_rate(*p.member, rate(p));
     begin_commit(p, Mode::roster);
 }
 
@@ -162,11 +161,10 @@ void run_scan_done(Parts& p)
 {
     constexpr Millis longest_pause{20'000};
     p.scan_after = p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
-    p.intents = {};
-    p.scanned_seq.clear();
+    p.proposal.clear_intents();
     for (auto const& id : others(p))
         if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
-    if (!p.intents.remove.empty()) return begin_commit(p, Mode::roster);
+    if (p.proposal.removes()) return begin_commit(p, Mode::roster);
     if (merges_after_scan(p) && p.machine.reached(p.merge_after)) return begin_lease(p);
     p.machine.switch_to(Phase::run);
 }

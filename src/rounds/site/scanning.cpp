@@ -45,8 +45,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason)
         p.machine.note("header-unreadable", json::Object{{"member", id.value},
                                                          {"name", header_name(id, seq.next())},
                                                          {"why", *why}});
-    p.intents.remove[id] = reason;
-    p.scanned_seq[id] = seq;
+    p.proposal.remove(id, reason, seq);
 }
 
 std::vector<MemberId> others(Parts const& p)
