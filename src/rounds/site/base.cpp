@@ -11,7 +11,7 @@ void begin_base(Parts& p)
     p.proposal.discard_draft();
     p.contributions.begin(p.tip->find(*p.member)->seq);
     p.base_until = p.machine.now() + p.run.params.first_base_wait;
-    p.next_poll = p.machine.now() + p.run.params.poll_wait;
+    p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
     p.base_merged = false;
     p.load_failures = 0;
     p.machine.note("joined",
@@ -43,7 +43,7 @@ bool act_base_wait(Parts& p)
         leave(p);
         return true;
     }
-    if (p.machine.reached(p.next_poll)) {
+    if (p.machine.reached(p.schedule.poll)) {
         p.machine.switch_to(Phase::base_poll);
         return true;
     }
@@ -56,14 +56,14 @@ void answered_base_poll(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
-        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+        p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
         p.machine.switch_to(p.base_merged ? Phase::base_load : Phase::base_wait);
         return;
     }
     auto const round = p.tip->round;
     if (!take_next(p, got->bytes)) return;
     if (p.tip->round != round) p.base_merged = true;
-    p.next_poll = p.base_merged ? p.machine.now() : p.machine.now() + p.run.params.poll_wait;
+    p.schedule.poll = p.base_merged ? p.machine.now() : p.machine.now() + p.run.params.poll_wait;
     p.machine.go(Phase::base_wait);
 }
 

@@ -192,7 +192,7 @@ void answered_garbage(Parts& p, Input const& input)
 
 void after_commit(Parts& p)
 {
-    p.back = Phase::run;
+    p.schedule.back = Phase::run;
     p.machine.go(p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
@@ -200,8 +200,8 @@ void after_commit(Parts& p)
 void give_up(Parts& p)
 {
     p.payloads.abandon(p.machine);
-    p.merge_after = p.machine.now() + p.run.params.lease / 4;
-    p.back = Phase::run;
+    p.schedule.merge = p.machine.now() + p.run.params.lease / 4;
+    p.schedule.back = Phase::run;
     if (p.proposal.mode() == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
     else p.machine.go(Phase::adopt_forward);
 }
@@ -243,7 +243,7 @@ void answered_adopt(Parts& p, Input const& input)
     p.contributions.forget_dropped();
     p.load_failures = 0;
     if (p.training.adopted(p.machine.now())) {
-        p.back = Phase::run;
+        p.schedule.back = Phase::run;
         p.machine.note("adopted", json::Object{{"commit", p.tip->number.value},
                                                {"round", p.tip->round.value}});
     }
@@ -253,10 +253,10 @@ void answered_adopt(Parts& p, Input const& input)
 /// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
 void resume(Parts& p)
 {
-    if (!p.contributions.has_published()) p.back = Phase::run;
-    if (p.back == Phase::run) return enter_run(p);
-    if (p.back == Phase::gather_headers) begin_scan(p, others(p));
-    p.machine.go(p.back);
+    if (!p.contributions.has_published()) p.schedule.back = Phase::run;
+    if (p.schedule.back == Phase::run) return enter_run(p);
+    if (p.schedule.back == Phase::gather_headers) begin_scan(p, others(p));
+    p.machine.go(p.schedule.back);
 }
 
 }  // namespace curtail::rounds::site

@@ -9,7 +9,7 @@ namespace curtail::rounds::site {
 void begin_lease(Parts& p)
 {
     p.proposal.set_mode(Mode::merge);
-    if (p.lease.mine && p.machine.now() < p.lease.until) begin_gather(p);
+    if (p.lease.held_by_me(p.machine.now())) begin_gather(p);
     else p.machine.go(Phase::lease_create);
 }
 
@@ -20,8 +20,8 @@ bool act_lease_create(Parts& p)
         return true;
     }
     p.machine.create(
-        lease_name(p.tip->round, p.lease.k + 1),
-        encode(Lease{writer(p), p.lease.k + 1, p.run.params.lease, store_now(p)}).bytes);
+        lease_name(p.tip->round, p.lease.next()),
+        encode(Lease{writer(p), p.lease.next(), p.run.params.lease, store_now(p)}).bytes);
     return true;
 }
 
@@ -31,36 +31,41 @@ void answered_lease_create(Parts& p, Input const& input)
         p.machine.switch_to(Phase::lease_read);
         return;
     }
-    p.lease = {p.lease.k + 1, true, p.machine.now() + p.run.params.lease};
+    p.lease.seen(true, p.machine.now() + p.run.params.lease);
     begin_gather(p);
 }
 
 bool act_lease_read(Parts& p)
 {
-    p.machine.get(lease_name(p.tip->round, p.lease.k + 1));
+    p.machine.get(lease_name(p.tip->round, p.lease.next()));
     return true;
 }
 
-/// Reads forward to the highest lease of this round. Each is valid for lease_s from its first read.
+/// Reads forward to the highest lease of this round.
 void answered_lease_read(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
-        auto const lease = decode_lease(got->bytes, lease_name(p.tip->round, p.lease.k + 1));
-        p.lease = {p.lease.k + 1, lease && lease->member == writer(p),
-                   p.machine.now() + p.run.params.lease};
-        if (lease && store_now(p) - lease->time > p.run.params.lease)
-            p.lease.until = p.machine.now();
+        lease_exists(p, got->bytes);
         return p.machine.go(Phase::lease_read);
     }
-    bool const held = p.lease.k > 0 && p.machine.now() < p.lease.until;
-    if (held && p.lease.mine) return begin_gather(p);
-    if (held) {
-        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+    auto const now = p.machine.now();
+    if (p.lease.held_by_me(now)) return begin_gather(p);
+    if (p.lease.held(now)) {
+        p.schedule.poll = now + p.run.params.poll_wait;
         return p.machine.go(Phase::wait);
     }
     // No lease is valid and ours could not be created.
     if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::lease_create);
     give_up(p);
+}
+
+/// Each lease is valid for lease_s from its first read, unless it has expired by then.
+void lease_exists(Parts& p, std::string const& bytes)
+{
+    auto const lease = decode_lease(bytes, lease_name(p.tip->round, p.lease.next()));
+    bool const expired = lease && store_now(p) - lease->time > p.run.params.lease;
+    auto const now = p.machine.now();
+    p.lease.seen(lease && lease->member == writer(p), expired ? now : now + p.run.params.lease);
 }
 
 bool act_wait(Parts& p)
@@ -69,11 +74,11 @@ bool act_wait(Parts& p)
         leave(p);
         return true;
     }
-    if (p.machine.reached(p.lease.until)) {
+    if (p.machine.reached(p.lease.until())) {
         p.machine.go(Phase::lease_create);
         return true;
     }
-    if (!p.machine.reached(p.next_poll)) return false;
+    if (!p.machine.reached(p.schedule.poll)) return false;
     p.machine.switch_to(Phase::wait_poll);
     return true;
 }
@@ -90,7 +95,7 @@ void answered_gather_poll(Parts& p, Input const& input)
 /// Answer to a poll for the next commit while waiting for a merge or preparing one.
 void polled_during_merge(Parts& p, Input const& input, Phase back)
 {
-    p.next_poll = p.machine.now() + p.run.params.poll_wait;
+    p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         p.machine.switch_to(back);
@@ -98,13 +103,13 @@ void polled_during_merge(Parts& p, Input const& input, Phase back)
         return;
     }
     if (!take_next(p, got->bytes)) return;
-    p.back = back;
+    p.schedule.back = back;
     p.machine.go(Phase::adopt_forward);
 }
 
 void begin_gather(Parts& p)
 {
-    p.gather_until = p.machine.now() + p.run.params.gather_time;
+    p.schedule.gather_until = p.machine.now() + p.run.params.gather_time;
     begin_scan(p, others(p));
     p.machine.go(Phase::gather_headers);
 }
@@ -121,7 +126,8 @@ bool act_gather_pause(Parts& p)
         leave(p);
         return true;
     }
-    if (!p.machine.reached(p.next_poll) && !p.machine.reached(p.gather_until)) return false;
+    if (!p.machine.reached(p.schedule.poll) && !p.machine.reached(p.schedule.gather_until))
+        return false;
     p.machine.switch_to(Phase::gather_poll);
     return true;
 }
@@ -129,8 +135,8 @@ bool act_gather_pause(Parts& p)
 void gather_done(Parts& p)
 {
     if (p.machine.stopping()) return leave(p);
-    if (!all_found(p) && p.machine.now() < p.gather_until) {
-        p.next_poll = p.machine.now() + p.run.params.poll_wait;
+    if (!all_found(p) && p.machine.now() < p.schedule.gather_until) {
+        p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
         return p.machine.go(Phase::gather_pause);
     }
     p.proposal.clear_intents();

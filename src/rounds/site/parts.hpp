@@ -13,20 +13,17 @@
 #include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/machine.hpp"
+#include "rounds/site/merge_lease.hpp"
 #include "rounds/site/payloads.hpp"
 #include "rounds/site/pending.hpp"
 #include "rounds/site/proposal.hpp"
 #include "rounds/site/scan.hpp"
+#include "rounds/site/schedule.hpp"
 #include "rounds/site/training.hpp"
 
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
-struct LeaseView {
-    std::int64_t k{};  ///< highest seen in this round
-    bool mine{};
-    MonoTime until;
-};
 struct Parts {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -61,14 +58,8 @@ struct Parts {
 
     bool base_merged{};  ///< a merge commit arrived while waiting for a base
 
-    MonoTime next_poll{};
-    MonoTime publish_after{};
-    MonoTime merge_after{};
-    MonoTime scan_after{};
-    MonoTime gather_until{};
-    LeaseView lease;
-    Phase back{Phase::run};  ///< phase after ADOPT if the round is the same
-
+    Schedule schedule;
+    MergeLease lease;
     Pending pending;
     Scan scan;
     Proposal proposal;

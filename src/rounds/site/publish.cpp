@@ -125,7 +125,7 @@ void answered_publish(Parts& p, Input const& input)
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
     if (again) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);
-    p.publish_after = p.machine.pause_ends() + p.run.params.poll_wait;
+    p.schedule.publish = p.machine.pause_ends() + p.run.params.poll_wait;
     enter_run(p);
 }
 

@@ -9,8 +9,8 @@ namespace curtail::rounds::site {
 void enter_run(Parts& p)
 {
     p.machine.go(Phase::run);
-    p.back = Phase::run;
-    p.next_poll = p.machine.now() + poll_interval(p);
+    p.schedule.back = Phase::run;
+    p.schedule.poll = p.machine.now() + poll_interval(p);
     if (p.machine.stopping()) return;
     Train train{p.tip->find(*p.member)->held,
                 Tokens{p.tip->totals.tokens} + p.contributions.tokens()};
@@ -97,8 +97,8 @@ bool wants_publishing(Parts const& p)
 bool act_run(Parts& p)
 {
     if (p.machine.stopping()) leave(p);
-    else if (p.machine.reached(p.next_poll)) p.machine.switch_to(Phase::run_poll);
-    else if (wants_publishing(p) && p.machine.reached(p.publish_after))
+    else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
+    else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
         p.machine.go(Phase::publish_store);
     else return act_on_round(p);
     return true;
@@ -109,20 +109,20 @@ bool act_on_round(Parts& p)
 {
     bool const is_due = due(p);
     bool const starved = trainable(p).empty();
-    bool const more_blocks = wants_rate(p) && p.machine.reached(p.merge_after);
+    bool const more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
     bool const cut_due = is_due || (starved && !more_blocks);
     bool const stuck = starved || (is_due && !p.training.since().empty());
     if (cut_possible(p) && cut_due) begin_cut(p, false);
     else if (can_merge(p)) begin_lease(p);
     else if (more_blocks) commit_rate(p);
-    else if (stuck && p.machine.reached(p.scan_after)) begin_run_scan(p);
+    else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
     else return false;
     return true;
 }
 
 bool can_merge(Parts& p)
 {
-    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.merge_after);
+    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.schedule.merge);
 }
 
 void commit_rate(Parts& p)
@@ -143,9 +143,9 @@ void answered_run_poll(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         p.machine.switch_to(Phase::run);
-        p.next_poll = p.machine.now() + poll_interval(p);
+        p.schedule.poll = p.machine.now() + poll_interval(p);
     } else if (take_next(p, got->bytes)) {
-        p.back = Phase::run;
+        p.schedule.back = Phase::run;
         p.machine.go(Phase::adopt_forward);
     }
 }
@@ -160,12 +160,13 @@ bool act_run_scan(Parts& p)
 void run_scan_done(Parts& p)
 {
     constexpr Millis longest_pause{20'000};
-    p.scan_after = p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
+    p.schedule.scan =
+        p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
     p.proposal.clear_intents();
     for (auto const& id : others(p))
         if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
     if (p.proposal.removes()) return begin_commit(p, Mode::roster);
-    if (merges_after_scan(p) && p.machine.reached(p.merge_after)) return begin_lease(p);
+    if (merges_after_scan(p) && p.machine.reached(p.schedule.merge)) return begin_lease(p);
     p.machine.switch_to(Phase::run);
 }
 

@@ -125,6 +125,7 @@ bool act_lease_create(Parts& p);
 void answered_lease_create(Parts& p, Input const& input);
 bool act_lease_read(Parts& p);
 void answered_lease_read(Parts& p, Input const& input);
+void lease_exists(Parts& p, std::string const& bytes);
 bool act_wait(Parts& p);
 void answered_wait_poll(Parts& p, Input const& input);
 void begin_gather(Parts& p);
