@@ -20,7 +20,7 @@ std::optional<MonoTime> Site::wake() const { return parts_->machine.wake(); }
 Status Site::status() const { return site::status(*parts_); }
 Rate Site::rate() const { return site::rate(*parts_); }
 bool Site::exited() const { return parts_->machine.exited(); }
-std::optional<Commit> const& Site::tip() const { return parts_->tip; }
+std::optional<Commit> const& Site::tip() const { return parts_->chain.tip(); }
 
 char const* to_text(State state)
 {

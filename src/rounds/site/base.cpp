@@ -9,13 +9,13 @@ namespace curtail::rounds::site {
 void begin_base(Parts& p)
 {
     p.proposal.discard_draft();
-    p.contributions.begin(p.tip->find(*p.member)->seq);
-    p.base_until = p.machine.now() + p.run.params.first_base_wait;
-    p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
+    p.contributions.begin(p.chain.tip()->find(*p.member)->seq);
+    p.base_until = p.machine.now() + p.chain.run().params.first_base_wait;
+    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
     p.base_merged = false;
-    p.load_failures = 0;
-    p.machine.note("joined",
-                   json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
+    p.failures.loads = 0;
+    p.machine.note("joined", json::Object{{"member", p.member->value},
+                                          {"commit", p.chain.tip()->number.value}});
     p.machine.go(Phase::base_wait);
 }
 
@@ -25,9 +25,9 @@ bool has_lone_partner(Parts const& p)
 {
     std::int64_t before = 0;
     std::int64_t first = member_parts(*p.member).admitted.value;
-    for (auto const& m : p.tip->members) {
+    for (auto const& m : p.chain.tip()->members) {
         if (m.id == *p.member) continue;
-        if (m.since_round < p.tip->round) ++before;
+        if (m.since_round < p.chain.tip()->round) ++before;
         first = std::min(first, member_parts(m.id).admitted.value);
     }
     return before == 1 || (before == 0 && first < member_parts(*p.member).admitted.value);
@@ -35,7 +35,7 @@ bool has_lone_partner(Parts const& p)
 
 bool act_base_wait(Parts& p)
 {
-    if (p.tip->find(*p.member) == nullptr) {
+    if (p.chain.tip()->find(*p.member) == nullptr) {
         removed(p);
         return true;
     }
@@ -56,25 +56,26 @@ void answered_base_poll(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
-        p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
+        p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
         p.machine.switch_to(p.base_merged ? Phase::base_load : Phase::base_wait);
         return;
     }
-    auto const round = p.tip->round;
+    auto const round = p.chain.tip()->round;
     if (!take_next(p, got->bytes)) return;
-    if (p.tip->round != round) p.base_merged = true;
-    p.schedule.poll = p.base_merged ? p.machine.now() : p.machine.now() + p.run.params.poll_wait;
+    if (p.chain.tip()->round != round) p.base_merged = true;
+    p.schedule.poll =
+        p.base_merged ? p.machine.now() : p.machine.now() + p.chain.run().params.poll_wait;
     p.machine.go(Phase::base_wait);
 }
 
 bool act_base_load(Parts& p)
 {
-    if (p.tip->find(*p.member) == nullptr) {
+    if (p.chain.tip()->find(*p.member) == nullptr) {
         removed(p);
         return true;
     }
-    p.training.request(p.tip->round);
-    p.machine.send(LoadModel{p.machine.ask(Question::load), p.tip->model});
+    p.training.request(p.chain.tip()->round);
+    p.machine.send(LoadModel{p.machine.ask(Question::load), p.chain.tip()->model});
     return true;
 }
 
@@ -84,10 +85,11 @@ void answered_base_load(Parts& p, Input const& input)
         if (!load_failed(p, input)) p.machine.retry(Phase::base_forward);
         return;
     }
-    auto const age = std::clamp(store_now(p) - *p.round_began, Millis{0}, p.run.params.round_time);
+    auto const age = std::clamp(store_now(p) - *p.chain.round_began(), Millis{0},
+                                p.chain.run().params.round_time);
     auto const now = p.machine.now();
     p.training.loaded(p.base_merged ? now : now - age, now);
-    p.load_failures = 0;
+    p.failures.loads = 0;
     p.contributions.forget_dropped();
     enter_run(p);
 }
@@ -103,10 +105,10 @@ bool load_failed(Parts& p, Input const& input)
 {
     auto const* corrupt = std::get_if<Corrupt>(&input);
     constexpr int failures_limit = 8;  // takes some seconds: a newer commit may become visible
-    if (corrupt == nullptr || ++p.load_failures < failures_limit) return false;
+    if (corrupt == nullptr || ++p.failures.loads < failures_limit) return false;
     finish(p, ExitCode::data,
            Error{ExitCode::data,
-                 "cannot read the model of commit " + std::to_string(p.tip->number.value),
+                 "cannot read the model of commit " + std::to_string(p.chain.tip()->number.value),
                  corrupt->name + ": " + corrupt->why,
                  "restore the object from a backup, or start a new run from an earlier commit's "
                  "model; the chain is valid up to this commit"});
@@ -117,7 +119,7 @@ bool load_failed(Parts& p, Input const& input)
 /// another process has taken the place.
 void removed(Parts& p)
 {
-    auto const& members = p.tip->members;
+    auto const& members = p.chain.tip()->members;
     bool const other = std::any_of(members.begin(), members.end(), [&](Member const& m) {
         return m.site == p.config.process.site &&
                member_parts(m.id).admitted > member_parts(*p.member).admitted;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "rounds/check.hpp"
 #include "rounds/reading.hpp"
 #include "rounds/site/steps.hpp"
 
@@ -73,15 +72,14 @@ void answered_run(Parts& p, Input const& input)
                       Error{ExitCode::config, "cannot join run " + run->run.value,
                             "site " + site.value + " is not in its list of sites",
                             "list the site in the configuration that creates the run"});
-    p.run = std::move(*run);
-    p.run_sha256 = sha256(got->bytes);
-    p.bad_reads = 0;
+    p.chain.set_run(std::move(*run), sha256(got->bytes));
+    p.failures.bad_reads = 0;
     p.machine.go(Phase::find_commit);
 }
 
 CommitNumber number_to_find(Parts const& p)
 {
-    if (p.tip) return p.tip->number.next();
+    if (p.chain.tip()) return p.chain.tip()->number.next();
     return next_to_read(p.found, p.missing);
 }
 
@@ -96,7 +94,7 @@ void answered_find(Parts& p, Input const& input)
     auto const number = number_to_find(p);
     if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
     if (auto const* got = std::get_if<Got>(&input)) {
-        if (p.tip) {
+        if (p.chain.tip()) {
             if (take_next(p, got->bytes)) p.machine.go(Phase::find_commit);
             return;
         }
@@ -105,26 +103,22 @@ void answered_find(Parts& p, Input const& input)
         if (p.missing.value != 0 && p.missing <= p.found) p.missing = p.found.next();
         return p.machine.go(Phase::find_commit);
     }
-    if (!p.tip) p.missing = number;
-    if (p.tip || number == p.found.next()) found_newest(p);
+    if (!p.chain.tip()) p.missing = number;
+    if (p.chain.tip() || number == p.found.next()) found_newest(p);
     else p.machine.go(Phase::find_commit);
 }
 
 void found_newest(Parts& p)
 {
-    if (p.tip) return p.machine.go(Phase::find_sent);
+    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
     if (p.found.value == 0) return p.machine.go(Phase::genesis_store);
     if (p.found.value > 1) return p.machine.go(Phase::find_parent);
-    auto first = decode_commit(p.found_bytes, commit_name(p.found));
-    auto error = first ? check_genesis(p.run, p.run_sha256, *first) : first.error();
-    if (error) {
+    if (auto error = p.chain.start(p.found_bytes)) {
         p.found = p.missing = {};
         return refuse(p, *error);
     }
-    p.tip = std::move(*first);
-    p.tip_sha256 = sha256(p.found_bytes);
-    p.payloads.settle(*p.tip, p.machine);
-    p.bad_reads = 0;
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
     p.machine.go(Phase::find_sent);
 }
 
@@ -133,9 +127,9 @@ void found_newest(Parts& p)
 void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
 {
     constexpr int misses_limit = 14;  // takes more than a minute
-    if (!std::holds_alternative<Missing>(input) || ++p.misses < misses_limit)
+    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
         return p.machine.retry(phase);
-    auto const newest = p.tip ? p.tip->number : p.found;
+    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.found;
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol, "cannot read the run's chain",
                  commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
@@ -152,28 +146,21 @@ void answered_find_parent(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return retry_absent(p, Phase::find_parent, input, {p.found.value - 1});
-    p.misses = 0;
-    auto const parent = decode_commit(got->bytes, commit_name({p.found.value - 1}));
-    auto child = decode_commit(p.found_bytes, commit_name(p.found));
-    auto error = !parent  ? std::optional(parent.error())
-                 : !child ? child.error()
-                          : check(p.run, *parent, sha256(got->bytes), *child);
-    if (error) {
+    p.failures.misses = 0;
+    if (auto error = p.chain.start(p.found, p.found_bytes, got->bytes)) {
         p.found = p.missing = {};
         p.machine.switch_to(Phase::find_commit);
         return refuse(p, *error);
     }
-    p.tip = std::move(*child);
-    p.tip_sha256 = sha256(p.found_bytes);
-    p.payloads.settle(*p.tip, p.machine);
-    p.bad_reads = 0;
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
     p.machine.go(Phase::find_sent);
 }
 
 /// The record under that number shows whether the model stored for it can be deleted.
 bool act_find_sent(Parts& p)
 {
-    if (auto const number = p.payloads.unsettled_below(p.tip->number); number.value != 0)
+    if (auto const number = p.payloads.unsettled_below(p.chain.tip()->number); number.value != 0)
         p.machine.get(commit_name(number));
     else p.machine.go(Phase::find_round);
     return true;
@@ -183,25 +170,26 @@ void answered_find_sent(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr)
-        return retry_absent(p, Phase::find_sent, input, p.payloads.unsettled_below(p.tip->number));
-    p.misses = 0;
+        return retry_absent(p, Phase::find_sent, input,
+                            p.payloads.unsettled_below(p.chain.tip()->number));
+    p.failures.misses = 0;
     auto const record =
-        decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.tip->number)));
+        decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
     if (!record) return refuse(p, record.error());
-    p.bad_reads = 0;
+    p.failures.bad_reads = 0;
     p.payloads.settle(*record, p.machine);
     p.machine.go(Phase::find_sent);
 }
 
 bool act_find_round(Parts& p)
 {
-    if (p.tip->complete) {
+    if (p.chain.tip()->complete) {
         finish(p, ExitCode::ok);
         return true;
     }
-    auto const began = p.tip->recent.back().number;
-    if (began == p.tip->number) p.round_began = p.tip->time;
-    if (!p.round_began) {
+    auto const began = p.chain.tip()->recent.back().number;
+    if (began == p.chain.tip()->number) p.chain.set_round_began(p.chain.tip()->time);
+    if (!p.chain.round_began()) {
         p.machine.get(commit_name(began));
         return true;
     }
@@ -214,12 +202,12 @@ void answered_find_round(Parts& p, Input const& input)
 {
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr)
-        return retry_absent(p, Phase::find_round, input, p.tip->recent.back().number);
-    p.misses = 0;
-    auto const merge = decode_commit(got->bytes, commit_name(p.tip->recent.back().number));
+        return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
+    p.failures.misses = 0;
+    auto const merge = decode_commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
     if (!merge) return refuse(p, merge.error());
-    p.round_began = merge->time;
-    p.bad_reads = 0;
+    p.chain.set_round_began(merge->time);
+    p.failures.bad_reads = 0;
 }
 
 bool act_find_headers(Parts& p)
@@ -232,7 +220,7 @@ bool act_find_headers(Parts& p)
 void choose_entry(Parts& p)
 {
     p.proposal.discard_draft();
-    auto const& members = p.tip->members;
+    auto const& members = p.chain.tip()->members;
     auto const ours = [&](Member const& m) {
         return member_parts(m.id).process == p.config.process;
     };
@@ -254,7 +242,7 @@ bool alive(Parts const& p, Member const& m)
 bool act_genesis_store(Parts& p)
 {
     ++p.attempt;
-    MakeInitial make{0, p.run.seed, targets(p, {1}, weights_part)};
+    MakeInitial make{0, p.chain.run().seed, targets(p, {1}, weights_part)};
     p.payloads.begin(names_of(make.parts));
     make.op = p.machine.ask(Question::store);
     p.machine.send(std::move(make));
@@ -285,7 +273,8 @@ void answered_genesis_store(Parts& p, Input const& input)
         return p.machine.retry(Phase::genesis_store);
     }
     p.payloads.require_newest(stored->parts);
-    auto commit = genesis(p.run, p.run_sha256, {writer(p), p.attempt}, store_now(p), stored->parts);
+    auto commit = genesis(p.chain.run(), p.chain.run_sha256(), {writer(p), p.attempt}, store_now(p),
+                          stored->parts);
     auto encoded = encode(commit);
     p.proposal.set_draft({std::move(commit), std::move(encoded)});
     p.payloads.send_under({1});
@@ -297,7 +286,7 @@ void answered_genesis_store(Parts& p, Input const& input)
 bool act_fold(Parts& p)
 {
     p.proposal.clear_intents();
-    for (auto const& m : p.tip->members) {
+    for (auto const& m : p.chain.tip()->members) {
         p.presumed_dead[m.id] = p.pending.last_of(m);
         propose_removal(p, m.id,
                         m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
@@ -325,20 +314,21 @@ bool act_join(Parts& p)
     auto const ours = [&](Member const& m) {
         return member_parts(m.id).process == p.config.process;
     };
-    auto const in = std::find_if(p.tip->members.begin(), p.tip->members.end(), ours);
-    if (in != p.tip->members.end()) {
+    auto const in =
+        std::find_if(p.chain.tip()->members.begin(), p.chain.tip()->members.end(), ours);
+    if (in != p.chain.tip()->members.end()) {
         p.member = in->id;
         begin_base(p);
         return true;
     }
-    if (!p.proposal.builds_on(p.tip_sha256)) {
+    if (!p.proposal.builds_on(p.chain.tip_sha256())) {
         p.proposal.set_mode(Mode::roster);
         p.proposal.clear_intents();
         p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
-        auto const id = member_id(p.config.process, p.tip->number.next());
-        auto commit = next(p.run, *p.tip, p.tip_sha256, {id, ++p.attempt}, store_now(p), {},
-                           p.proposal.intents_at(*p.tip));
+        auto const id = member_id(p.config.process, p.chain.tip()->number.next());
+        auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
+                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }
@@ -357,10 +347,11 @@ void answered_join(Parts& p, Input const& input)
         if (!take_next(p, got->bytes)) return;
         begin_scan(p, earlier_instances(p));
         p.machine.go(Phase::join_headers);
-        bool const admitted = p.proposal.is_draft(p.tip_sha256);
+        bool const admitted = p.proposal.is_draft(p.chain.tip_sha256());
         if (!admitted)
-            p.machine.pause_until(p.machine.now() + p.machine.jitter(std::min(
-                                                        Millis{2'000}, p.run.params.poll_wait)));
+            p.machine.pause_until(
+                p.machine.now() +
+                p.machine.jitter(std::min(Millis{2'000}, p.chain.run().params.poll_wait)));
         return;
     }
     constexpr int tries_to_join = 8;

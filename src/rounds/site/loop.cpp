@@ -46,7 +46,7 @@ void settle(Parts& p)
 /// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
 void out_of_time(Parts& p)
 {
-    auto const tokens = p.training.since().count() * p.run.params.block_tokens +
+    auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
                         p.contributions.unpublished_tokens().value;
     if (tokens == 0 || p.removal == Removal::left) return finish(p, ExitCode::ok);
     bool const sent = p.proposal.draft_is_lone();
@@ -72,7 +72,7 @@ bool refused_at_start(Parts& p, Input const& input)
     auto const* unavailable = std::get_if<Unavailable>(&input);
     if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
         std::holds_alternative<Stored>(input))
-        p.refusals_at_start = 0;
+        p.failures.at_start = 0;
     if (p.member || (unknown == nullptr && unavailable == nullptr)) return false;
     auto const code = unknown != nullptr ? unknown->code : unavailable->code;
     if (!lasting(code) && code != ExitCode::unavailable) return false;
@@ -80,7 +80,7 @@ bool refused_at_start(Parts& p, Input const& input)
         p.machine.phase() == Phase::find_headers || p.machine.phase() == Phase::join_headers;
     if (header && lasting(code)) return false;
     constexpr int limit = 6;
-    if (++p.refusals_at_start < limit) return false;
+    if (++p.failures.at_start < limit) return false;
     finish(p, code,
            Error{code,
                  "cannot start with the run's store",
@@ -91,31 +91,31 @@ bool refused_at_start(Parts& p, Input const& input)
 
 bool act_next_commit(Parts& p)
 {
-    p.machine.get(commit_name(p.tip->number.next()));
+    p.machine.get(commit_name(p.chain.tip()->number.next()));
     return true;
 }
 
 void stepped(Parts& p, Stepped const& step)
 {
-    if (!p.training.loaded() || !p.tip->find(*p.member)) return;
+    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
     if (!trainable(p).contains(step.blocks))
         throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
     p.training.step(step.blocks);
-    p.history.step(step.blocks, step.seconds, p.run.params);
+    p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
 
 void finish(Parts& p, ExitCode code, std::optional<Error> error)
 {
-    if (p.member && p.tip)
-        p.machine.note("left",
-                       json::Object{{"member", p.member->value}, {"commit", p.tip->number.value}});
+    if (p.member && p.chain.tip())
+        p.machine.note("left", json::Object{{"member", p.member->value},
+                                            {"commit", p.chain.tip()->number.value}});
     p.payloads.abandon(p.machine);
     p.machine.exit(code, std::move(error));
 }
 
 void refuse(Parts& p, Error error)
 {
-    if (++p.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
+    if (++p.failures.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
     auto const code = error.code;
     finish(p, code, std::move(error));
 }
@@ -127,7 +127,7 @@ MemberId writer(Parts const& p) { return p.member ? *p.member : member_id(p.conf
 std::vector<Target> targets(Parts const& p, Round round, std::string (*part_name)(std::string_view))
 {
     std::vector<Target> list;
-    for (auto const& part : p.run.parts) {
+    for (auto const& part : p.chain.run().parts) {
         auto const name = part_name(part.name);
         list.push_back({name, model_name(round, writer(p), p.attempt, name)});
     }

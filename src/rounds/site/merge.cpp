@@ -20,8 +20,8 @@ bool act_lease_create(Parts& p)
         return true;
     }
     p.machine.create(
-        lease_name(p.tip->round, p.lease.next()),
-        encode(Lease{writer(p), p.lease.next(), p.run.params.lease, store_now(p)}).bytes);
+        lease_name(p.chain.tip()->round, p.lease.next()),
+        encode(Lease{writer(p), p.lease.next(), p.chain.run().params.lease, store_now(p)}).bytes);
     return true;
 }
 
@@ -31,13 +31,13 @@ void answered_lease_create(Parts& p, Input const& input)
         p.machine.switch_to(Phase::lease_read);
         return;
     }
-    p.lease.seen(true, p.machine.now() + p.run.params.lease);
+    p.lease.seen(true, p.machine.now() + p.chain.run().params.lease);
     begin_gather(p);
 }
 
 bool act_lease_read(Parts& p)
 {
-    p.machine.get(lease_name(p.tip->round, p.lease.next()));
+    p.machine.get(lease_name(p.chain.tip()->round, p.lease.next()));
     return true;
 }
 
@@ -51,7 +51,7 @@ void answered_lease_read(Parts& p, Input const& input)
     auto const now = p.machine.now();
     if (p.lease.held_by_me(now)) return begin_gather(p);
     if (p.lease.held(now)) {
-        p.schedule.poll = now + p.run.params.poll_wait;
+        p.schedule.poll = now + p.chain.run().params.poll_wait;
         return p.machine.go(Phase::wait);
     }
     // No lease is valid and ours could not be created.
@@ -62,10 +62,11 @@ void answered_lease_read(Parts& p, Input const& input)
 /// Each lease is valid for lease_s from its first read, unless it has expired by then.
 void lease_exists(Parts& p, std::string const& bytes)
 {
-    auto const lease = decode_lease(bytes, lease_name(p.tip->round, p.lease.next()));
-    bool const expired = lease && store_now(p) - lease->time > p.run.params.lease;
+    auto const lease = decode_lease(bytes, lease_name(p.chain.tip()->round, p.lease.next()));
+    bool const expired = lease && store_now(p) - lease->time > p.chain.run().params.lease;
     auto const now = p.machine.now();
-    p.lease.seen(lease && lease->member == writer(p), expired ? now : now + p.run.params.lease);
+    p.lease.seen(lease && lease->member == writer(p),
+                 expired ? now : now + p.chain.run().params.lease);
 }
 
 bool act_wait(Parts& p)
@@ -95,7 +96,7 @@ void answered_gather_poll(Parts& p, Input const& input)
 /// Answer to a poll for the next commit while waiting for a merge or preparing one.
 void polled_during_merge(Parts& p, Input const& input, Phase back)
 {
-    p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
+    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         p.machine.switch_to(back);
@@ -109,7 +110,7 @@ void polled_during_merge(Parts& p, Input const& input, Phase back)
 
 void begin_gather(Parts& p)
 {
-    p.schedule.gather_until = p.machine.now() + p.run.params.gather_time;
+    p.schedule.gather_until = p.machine.now() + p.chain.run().params.gather_time;
     begin_scan(p, others(p));
     p.machine.go(Phase::gather_headers);
 }
@@ -136,12 +137,12 @@ void gather_done(Parts& p)
 {
     if (p.machine.stopping()) return leave(p);
     if (!all_found(p) && p.machine.now() < p.schedule.gather_until) {
-        p.schedule.poll = p.machine.now() + p.run.params.poll_wait;
+        p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
         return p.machine.go(Phase::gather_pause);
     }
     p.proposal.clear_intents();
     for (auto const& id : others(p))
-        if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
+        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
     for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
     p.proposal.discard_draft();
     p.machine.go(Phase::merge);
@@ -151,13 +152,15 @@ void gather_done(Parts& p)
 bool all_found(Parts const& p)
 {
     auto const dead = earlier_instances(p);
-    return std::all_of(p.tip->members.begin(), p.tip->members.end(), [&](Member const& m) {
-        bool const late = m.seq.value == 0 && m.seen - *p.round_began > p.run.params.round_time / 2;
-        bool const expected =
-            m.id != *p.member && !m.held.empty() && m.missed < p.run.params.max_missed && !late;
-        return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
-               p.pending.contributes(m.id, p.tip->round);
-    });
+    return std::all_of(
+        p.chain.tip()->members.begin(), p.chain.tip()->members.end(), [&](Member const& m) {
+            bool const late = m.seq.value == 0 &&
+                              m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
+            bool const expected = m.id != *p.member && !m.held.empty() &&
+                                  m.missed < p.chain.run().params.max_missed && !late;
+            return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
+                   p.pending.contributes(m.id, p.chain.tip()->round);
+        });
 }
 
 void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
@@ -169,14 +172,14 @@ void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
     }
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::merge);
-    if (wait) p.machine.pause_until(p.machine.now() + p.run.params.poll_wait);
+    if (wait) p.machine.pause_until(p.machine.now() + p.chain.run().params.poll_wait);
 }
 
 /// The key of the merge that makes this commit's model.
 MergeKey key_of(Parts const& p, Commit const& commit)
 {
     MergeKey key;
-    key.parent = p.tip->model;
+    key.parent = p.chain.tip()->model;
     key.outer_step = commit.outer_step;
     for (auto const& d : commit.decided)
         if (!d.refused && !d.ranges.empty()) key.included.emplace_back(d.member, d.seq, d.scale);
@@ -217,14 +220,14 @@ bool act_merge(Parts& p)
 
 Merge merge_of(Parts& p, MergeKey const& key)
 {
-    auto const round = p.tip->round.next();
+    auto const round = p.chain.tip()->round.next();
     Merge merge{0,
-                p.tip->model,
-                p.tip->outer,
+                p.chain.tip()->model,
+                p.chain.tip()->outer,
                 {},
                 key.outer_step,
-                p.run.outer.eta,
-                p.run.outer.mu,
+                p.chain.run().outer.eta,
+                p.chain.run().outer.mu,
                 targets(p, round, weights_part),
                 {}};
     if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
@@ -248,7 +251,7 @@ void answered_merge(Parts& p, Input const& input)
     stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
     p.payloads.require_newest(stored);
     p.payloads.made(merged->model, merged->momentum);
-    p.load_failures = 0;
+    p.failures.loads = 0;
     p.machine.go(Phase::commit_create);
 }
 
@@ -256,9 +259,9 @@ bool act_lone_store(Parts& p)
 {
     p.payloads.abandon(p.machine);
     ++p.attempt;
-    StoreModel store{0, targets(p, p.tip->round.next(), weights_part)};
+    StoreModel store{0, targets(p, p.chain.tip()->round.next(), weights_part)};
     MergeKey key;
-    key.parent = p.tip->model;
+    key.parent = p.chain.tip()->model;
     for (auto const& own : p.contributions.undecided())
         key.included.emplace_back(own.header.member, own.header.seq, 0.0F);
     p.payloads.begin(names_of(store.parts), std::move(key));

@@ -10,6 +10,7 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
+#include "rounds/site/chain.hpp"
 #include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
 #include "rounds/site/machine.hpp"
@@ -24,6 +25,14 @@
 /// The state of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
+/// Numbers of failures of one type in a row.
+struct Failures {
+    int bad_reads{0};  ///< of a record that must be valid
+    int misses{0};     ///< of a commit that must exist
+    int loads{0};      ///< of the tip's model
+    int at_start{0};   ///< lasting ones of the store, before this process is a member
+};
+
 struct Parts {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -32,19 +41,13 @@ struct Parts {
 
     SiteConfig config;
     Machine machine;
+    Chain chain;
+    Failures failures;
     std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
     Millis store_offset{0};   ///< store's time - monotonic time
 
-    RunSpec run;
-    Digest run_sha256;
-    std::optional<Commit> tip;
-    Digest tip_sha256;
-    std::optional<Time> round_began;  ///< `time` of the merge commit that began the tip's round
-    int bad_reads{0};
-    int misses{0};             ///< in a row, of a commit that must exist
-    int refusals_at_start{0};  ///< in a row, lasting ones, by the store
-    CommitNumber found;        ///< greatest number seen while there is no tip
-    CommitNumber missing;      ///< smallest missing number above it; 0: none
+    CommitNumber found;    ///< greatest number seen while there is no tip
+    CommitNumber missing;  ///< smallest missing number above it; 0: none
     std::string found_bytes;
     std::map<MemberId, Seq> presumed_dead;  ///< folded members, with the last seq known then
 
@@ -54,7 +57,6 @@ struct Parts {
     Training training;
     Contributions contributions;
     History history;
-    int load_failures{0};
 
     bool base_merged{};  ///< a merge commit arrived while waiting for a base
 

@@ -99,7 +99,7 @@ Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.
 Status status(Parts const& p)
 {
     Status s;
-    bool const known = p.tip && p.member && p.tip->find(*p.member) != nullptr;
+    bool const known = p.chain.tip() && p.member && p.chain.tip()->find(*p.member) != nullptr;
     s.state = row(p).state;
     s.waiting_for = row(p).waiting_for;
     if (s.state == State::run && !known) s.waiting_for = "the newest commit";
@@ -113,11 +113,11 @@ Status status(Parts const& p)
     s.since = p.training.since();
     s.leaving = p.contributions.leaving();
     for (auto const& own : p.contributions.undecided()) s.undecided.push_back(own.header.ranges);
-    if (!p.tip) return s;
-    s.tip = p.tip->number;
-    s.round = p.tip->round;
-    for (auto const& m : p.tip->members) s.members.push_back(m.id);
-    if (known) s.held = p.tip->find(*p.member)->held;
+    if (!p.chain.tip()) return s;
+    s.tip = p.chain.tip()->number;
+    s.round = p.chain.tip()->round;
+    for (auto const& m : p.chain.tip()->members) s.members.push_back(m.id);
+    if (known) s.held = p.chain.tip()->find(*p.member)->held;
     return s;
 }
 

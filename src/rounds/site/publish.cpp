@@ -20,7 +20,7 @@ void answered_cut(Parts& p, Input const& input)
     if (ready.ranges != since)
         throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
                                since.to_string());
-    auto const parts = p.run.parts.size();
+    auto const parts = p.chain.run().parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
         throw std::logic_error("a cut must report each part");
     auto own = contribution_of(p, ready);
@@ -37,7 +37,7 @@ void answered_cut(Parts& p, Input const& input)
 Own empty_contribution(Parts const& p, Round base)
 {
     Own own;
-    own.header.run = p.run.run;
+    own.header.run = p.chain.run().run;
     own.header.member = *p.member;
     own.header.seq = p.contributions.next_seq();
     own.header.base_round = base;
@@ -51,12 +51,12 @@ Own contribution_of(Parts const& p, CutReady const& ready)
     auto own = empty_contribution(p, p.training.base());
     auto& h = own.header;
     h.ranges = ready.ranges;
-    h.tokens = ready.ranges.count() * p.run.params.block_tokens;
+    h.tokens = ready.ranges.count() * p.chain.run().params.block_tokens;
     h.steps = ready.steps;
     for (auto const n : ready.nonfinite) h.nonfinite += n;
     if (h.ranges.empty() || h.nonfinite > 0) return own;
-    for (std::size_t i = 0; i < p.run.parts.size(); ++i) {
-        auto const part = delta_part(p.run.parts[i].name);
+    for (std::size_t i = 0; i < p.chain.run().parts.size(); ++i) {
+        auto const part = delta_part(p.chain.run().parts[i].name);
         h.parts.push_back({{part, delta_name(h.base_round, h.member, h.seq, part), 0, {}},
                            ready.sumsq[i],
                            ready.nonfinite[i]});
@@ -74,7 +74,7 @@ bool lone_possible(Parts const& p)
         work = work || !own.header.ranges.empty();
         if (own.header.nonfinite > 0) return false;
     }
-    return work && lone(p) && p.training.base() == p.tip->round &&
+    return work && lone(p) && p.training.base() == p.chain.tip()->round &&
            p.contributions.dropped().empty();
 }
 
@@ -125,7 +125,7 @@ void answered_publish(Parts& p, Input const& input)
     bool const again = p.contributions.leaving() || p.machine.tries() < tries_limit;
     if (again) return p.machine.retry(p.machine.phase());
     p.machine.retry(Phase::run);
-    p.schedule.publish = p.machine.pause_ends() + p.run.params.poll_wait;
+    p.schedule.publish = p.machine.pause_ends() + p.chain.run().params.poll_wait;
     enter_run(p);
 }
 
@@ -181,7 +181,7 @@ void leave(Parts& p)
 {
     if (p.training.loaded()) return begin_cut(p, true);
     p.contributions.leave();
-    p.contributions.add(empty_contribution(p, p.tip->round));
+    p.contributions.add(empty_contribution(p, p.chain.tip()->round));
     p.machine.go(Phase::publish_store);
 }
 

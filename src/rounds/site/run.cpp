@@ -12,8 +12,8 @@ void enter_run(Parts& p)
     p.schedule.back = Phase::run;
     p.schedule.poll = p.machine.now() + poll_interval(p);
     if (p.machine.stopping()) return;
-    Train train{p.tip->find(*p.member)->held,
-                Tokens{p.tip->totals.tokens} + p.contributions.tokens()};
+    Train train{p.chain.tip()->find(*p.member)->held,
+                Tokens{p.chain.tip()->totals.tokens} + p.contributions.tokens()};
     p.machine.send(std::move(train));
 }
 
@@ -21,42 +21,44 @@ void enter_run(Parts& p)
 /// lone.
 bool lone(Parts const& p)
 {
-    auto const& me = *p.tip->find(*p.member);
+    auto const& me = *p.chain.tip()->find(*p.member);
     bool smallest = true;
-    for (auto const& m : p.tip->members) {
+    for (auto const& m : p.chain.tip()->members) {
         if (m.id == me.id) continue;
-        if (m.since_round < p.tip->round) return false;
+        if (m.since_round < p.chain.tip()->round) return false;
         if (member_parts(m.id).admitted < member_parts(me.id).admitted) smallest = false;
     }
-    return me.since_round < p.tip->round || smallest;
+    return me.since_round < p.chain.tip()->round || smallest;
 }
 
 Ranges trainable(Parts const& p)
 {
-    return p.tip->find(*p.member)->held - p.training.since() - p.contributions.ranges();
+    return p.chain.tip()->find(*p.member)->held - p.training.since() - p.contributions.ranges();
 }
 
 bool cut_possible(Parts const& p)
 {
-    return !p.training.since().empty() && p.contributions.count() < p.run.params.max_undecided;
+    return !p.training.since().empty() &&
+           p.contributions.count() < p.chain.run().params.max_undecided;
 }
 
 bool round_over(Parts& p)
 {
-    return p.training.steps_done(p.run.params) ||
-           p.machine.reached(p.training.round_ends(p.run.params));
+    return p.training.steps_done(p.chain.run().params) ||
+           p.machine.reached(p.training.round_ends(p.chain.run().params));
 }
 
 /// True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
     if (!lone(p)) return round_over(p);
-    return p.tip->members.size() > 1 || p.machine.reached(p.training.checkpoint_due(p.run.params));
+    return p.chain.tip()->members.size() > 1 ||
+           p.machine.reached(p.training.checkpoint_due(p.chain.run().params));
 }
 
 Millis poll_interval(Parts const& p)
 {
-    auto const& params = p.run.params;
+    auto const& params = p.chain.run().params;
     auto interval = lone(p) ? params.poll_run_lone : params.poll_run;
     if (trainable(p).empty()) interval = std::min(interval, params.poll_run_starved);
     return interval;
@@ -65,14 +67,14 @@ Millis poll_interval(Parts const& p)
 /// The member's target if it committed the measured rate; 0 if no blocks are free.
 std::int64_t target_at_measured_rate(Parts const& p)
 {
-    auto left = Ranges::between(0, p.run.stream_blocks()) - p.tip->done;
+    auto left = Ranges::between(0, p.chain.run().stream_blocks()) - p.chain.tip()->done;
     auto const blocks_left = left.count();
     Rate sum = rate(p);
-    for (auto const& m : p.tip->members) {
+    for (auto const& m : p.chain.tip()->members) {
         left -= m.held;
         if (m.id != p.member) sum += m.rate;
     }
-    return left.empty() ? 0 : grant_target(p.run, blocks_left, rate(p), sum);
+    return left.empty() ? 0 : grant_target(p.chain.run(), blocks_left, rate(p), sum);
 }
 
 /// True if a roster commit with the measured rate would grant more blocks: at most one quantum is
@@ -80,8 +82,8 @@ std::int64_t target_at_measured_rate(Parts const& p)
 bool wants_rate(Parts const& p)
 {
     bool const known = p.history.measured() && rate(p) > 0;
-    if (!known || trainable(p).count() > p.run.params.grant_quantum) return false;
-    auto const& me = *p.tip->find(*p.member);
+    if (!known || trainable(p).count() > p.chain.run().params.grant_quantum) return false;
+    auto const& me = *p.chain.tip()->find(*p.member);
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
 }
 
@@ -90,7 +92,7 @@ bool wants_publishing(Parts const& p)
 {
     bool const unpublished = p.contributions.next_unpublished() != nullptr;
     if (!unpublished || !lone(p)) return unpublished;
-    return p.contributions.count() >= p.run.params.max_undecided ||
+    return p.contributions.count() >= p.chain.run().params.max_undecided ||
            (p.training.since().empty() && trainable(p).empty());
 }
 
@@ -161,10 +163,10 @@ void run_scan_done(Parts& p)
 {
     constexpr Millis longest_pause{20'000};
     p.schedule.scan =
-        p.machine.now() + std::clamp(p.run.params.round_time, Millis{50}, longest_pause);
+        p.machine.now() + std::clamp(p.chain.run().params.round_time, Millis{50}, longest_pause);
     p.proposal.clear_intents();
     for (auto const& id : others(p))
-        if (suspect(p, *p.tip->find(id))) propose_removal(p, id, Removal::silent);
+        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
     if (p.proposal.removes()) return begin_commit(p, Mode::roster);
     if (merges_after_scan(p) && p.machine.reached(p.schedule.merge)) return begin_lease(p);
     p.machine.switch_to(Phase::run);
@@ -178,7 +180,7 @@ bool merges_after_scan(Parts& p)
     for (auto const& id : others(p)) {
         bool const found = header_of(p, id) != nullptr;
         any_found = any_found || found;
-        all_found = all_found && (found || p.tip->find(id)->held.empty());
+        all_found = all_found && (found || p.chain.tip()->find(id)->held.empty());
     }
     return any_found && (all_found || round_over(p));
 }

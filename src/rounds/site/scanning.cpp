@@ -18,7 +18,7 @@ void begin_scan(Parts& p, std::vector<MemberId> members)
 
 bool act_scan(Parts& p)
 {
-    auto const key = p.scan.next(*p.tip, p.pending, p.run.params);
+    auto const key = p.scan.next(*p.chain.tip(), p.pending, p.chain.run().params);
     if (!key) return false;
     p.machine.get(header_name(key->first, key->second));
     return true;
@@ -26,12 +26,12 @@ bool act_scan(Parts& p)
 
 void answered_scan(Parts& p, Input const& input)
 {
-    p.scan.answered(input, p.run, p.member.has_value(), p.pending, p.machine);
+    p.scan.answered(input, p.chain.run(), p.member.has_value(), p.pending, p.machine);
 }
 
 Found const* header_of(Parts const& p, MemberId const& id)
 {
-    auto const* m = p.tip->find(id);
+    auto const* m = p.chain.tip()->find(id);
     return m == nullptr ? nullptr : p.pending.next_of(*m);
 }
 
@@ -40,7 +40,7 @@ Found const* header_of(Parts const& p, MemberId const& id)
 void propose_removal(Parts& p, MemberId const& id, Removal reason)
 {
     if (header_of(p, id) != nullptr || p.scan.unresolved(id)) return;
-    auto const seq = p.tip->find(id)->seq;
+    auto const seq = p.chain.tip()->find(id)->seq;
     if (auto const* why = p.scan.unread({id, seq.next()}))
         p.machine.note("header-unreadable", json::Object{{"member", id.value},
                                                          {"name", header_name(id, seq.next())},
@@ -51,7 +51,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason)
 std::vector<MemberId> others(Parts const& p)
 {
     std::vector<MemberId> ids;
-    for (auto const& m : p.tip->members)
+    for (auto const& m : p.chain.tip()->members)
         if (m.id != p.member) ids.push_back(m.id);
     return ids;
 }
@@ -61,7 +61,7 @@ std::vector<MemberId> earlier_instances(Parts const& p)
 {
     std::vector<MemberId> ids;
     auto const mine = p.member ? member_parts(*p.member).admitted : CommitNumber{INT64_MAX};
-    for (auto const& m : p.tip->members) {
+    for (auto const& m : p.chain.tip()->members) {
         auto const parts = member_parts(m.id);
         if (m.site == p.config.process.site && parts.process != p.config.process &&
             parts.admitted < mine)
@@ -70,6 +70,9 @@ std::vector<MemberId> earlier_instances(Parts const& p)
     return ids;
 }
 
-bool suspect(Parts const& p, Member const& m) { return is_suspect(p.run.params, m, store_now(p)); }
+bool suspect(Parts const& p, Member const& m)
+{
+    return is_suspect(p.chain.run().params, m, store_now(p));
+}
 
 }  // namespace curtail::rounds::site
