@@ -20,6 +20,7 @@
 #include "rounds/site/proposal.hpp"
 #include "rounds/site/scan.hpp"
 #include "rounds/site/schedule.hpp"
+#include "rounds/site/search.hpp"
 #include "rounds/site/training.hpp"
 
 /// The state of a Site. Private to src/rounds.
@@ -46,11 +47,6 @@ struct Parts {
     std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
     Millis store_offset{0};   ///< store's time - monotonic time
 
-    CommitNumber found;    ///< greatest number seen while there is no tip
-    CommitNumber missing;  ///< smallest missing number above it; 0: none
-    std::string found_bytes;
-    std::map<MemberId, Seq> presumed_dead;  ///< folded members, with the last seq known then
-
     std::optional<MemberId> member;
     MonoTime base_until{};
     std::optional<Removal> removal;
@@ -60,6 +56,8 @@ struct Parts {
 
     bool base_merged{};  ///< a merge commit arrived while waiting for a base
 
+    Search search;
+    Folded folded;
     Schedule schedule;
     MergeLease lease;
     Pending pending;

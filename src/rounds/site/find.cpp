@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "rounds/site/steps.hpp"
+
+/// FIND: the newest commit and pending contributions.
+namespace curtail::rounds::site {
+
+CommitNumber number_to_find(Parts const& p)
+{
+    if (p.chain.tip()) return p.chain.tip()->number.next();
+    return p.search.next();
+}
+
+bool act_find_commit(Parts& p)
+{
+    p.machine.get(commit_name(number_to_find(p)));
+    return true;
+}
+
+void answered_find(Parts& p, Input const& input)
+{
+    auto const number = number_to_find(p);
+    if (std::holds_alternative<Unknown>(input)) return p.machine.retry(Phase::find_commit);
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (p.chain.tip()) {
+            if (take_next(p, got->bytes)) p.machine.go(Phase::find_commit);
+            return;
+        }
+        p.search.exists(number, got->bytes);
+        return p.machine.go(Phase::find_commit);
+    }
+    if (!p.chain.tip()) p.search.is_missing(number);
+    if (p.chain.tip() || number == p.search.newest().next()) found_newest(p);
+    else p.machine.go(Phase::find_commit);
+}
+
+void found_newest(Parts& p)
+{
+    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
+    if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
+    if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
+    if (auto error = p.chain.start(p.search.bytes())) {
+        p.search.restart();
+        return refuse(p, *error);
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
+}
+
+/// A commit below the newest may still become visible while clients can get stale answers. After
+/// that it is lost.
+void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
+{
+    constexpr int misses_limit = 14;  // takes more than a minute
+    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
+        return p.machine.retry(phase);
+    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                 "restore the object from a backup, or start a new run from the newest model"});
+}
+
+bool act_find_parent(Parts& p)
+{
+    p.machine.get(commit_name({p.search.newest().value - 1}));
+    return true;
+}
+
+void answered_find_parent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_parent, input, {p.search.newest().value - 1});
+    p.failures.misses = 0;
+    if (auto error = p.chain.start(p.search.newest(), p.search.bytes(), got->bytes)) {
+        p.search.restart();
+        p.machine.switch_to(Phase::find_commit);
+        return refuse(p, *error);
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
+}
+
+/// The record under that number shows whether the model stored for it can be deleted.
+bool act_find_sent(Parts& p)
+{
+    if (auto const number = p.payloads.unsettled_below(p.chain.tip()->number); number.value != 0)
+        p.machine.get(commit_name(number));
+    else p.machine.go(Phase::find_round);
+    return true;
+}
+
+void answered_find_sent(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_sent, input,
+                            p.payloads.unsettled_below(p.chain.tip()->number));
+    p.failures.misses = 0;
+    auto const record =
+        decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
+    if (!record) return refuse(p, record.error());
+    p.failures.bad_reads = 0;
+    p.payloads.settle(*record, p.machine);
+    p.machine.go(Phase::find_sent);
+}
+
+bool act_find_round(Parts& p)
+{
+    if (p.chain.tip()->complete) {
+        finish(p, ExitCode::ok);
+        return true;
+    }
+    auto const began = p.chain.tip()->recent.back().number;
+    if (began == p.chain.tip()->number) p.chain.set_round_began(p.chain.tip()->time);
+    if (!p.chain.round_began()) {
+        p.machine.get(commit_name(began));
+        return true;
+    }
+    begin_scan(p, others(p));
+    p.machine.go(Phase::find_headers);
+    return true;
+}
+
+void answered_find_round(Parts& p, Input const& input)
+{
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr)
+        return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
+    p.failures.misses = 0;
+    auto const merge = decode_commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
+    if (!merge) return refuse(p, merge.error());
+    p.chain.set_round_began(merge->time);
+    p.failures.bad_reads = 0;
+}
+
+bool act_find_headers(Parts& p)
+{
+    if (!act_scan(p)) choose_entry(p);
+    return true;
+}
+
+/// FOLD if there are members and none of them seems alive, else JOIN.
+void choose_entry(Parts& p)
+{
+    p.proposal.discard_draft();
+    auto const& members = p.chain.tip()->members;
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == p.config.process;
+    };
+    bool const in_already = std::any_of(members.begin(), members.end(), ours);
+    bool const anyone =
+        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
+    if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);
+    begin_scan(p, earlier_instances(p));
+    p.machine.go(Phase::join_headers);
+}
+
+bool alive(Parts const& p, Member const& m)
+{
+    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
+    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
+}
+
+}  // namespace curtail::rounds::site

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
+#include "rounds/site/steps.hpp"
+
+/// GENESIS, FOLD, JOIN.
+namespace curtail::rounds::site {
+
+bool act_genesis_store(Parts& p)
+{
+    ++p.attempt;
+    MakeInitial make{0, p.chain.run().seed, targets(p, {1}, weights_part)};
+    p.payloads.begin(names_of(make.parts));
+    make.op = p.machine.ask(Question::store);
+    p.machine.send(std::move(make));
+    return true;
+}
+
+bool act_genesis_create(Parts& p)
+{
+    p.machine.create(commit_name({1}), p.proposal.draft()->encoded.bytes);
+    return true;
+}
+
+void answered_genesis_create(Parts& p, Input const& input)
+{
+    p.search.restart();
+    p.payloads.release_newest();
+    p.machine.go(Phase::find_commit);
+    // If it is missing, the next try stores another whole model.
+    if (std::holds_alternative<Unknown>(input))
+        p.machine.pause_until(p.machine.now() + p.config.run.params.poll_wait);
+}
+
+void answered_genesis_store(Parts& p, Input const& input)
+{
+    auto const* stored = std::get_if<Stored>(&input);
+    if (stored == nullptr) {
+        p.payloads.abandon(p.machine);
+        return p.machine.retry(Phase::genesis_store);
+    }
+    p.payloads.require_newest(stored->parts);
+    auto commit = genesis(p.chain.run(), p.chain.run_sha256(), {writer(p), p.attempt}, store_now(p),
+                          stored->parts);
+    auto encoded = encode(commit);
+    p.proposal.set_draft({std::move(commit), std::move(encoded)});
+    p.payloads.send_under({1});
+    p.machine.go(Phase::genesis_create);
+}
+
+/// No member is alive: as a non-member, decide all pending contributions and remove members without
+/// one. Never rebuilt on a commit of a newcomer.
+bool act_fold(Parts& p)
+{
+    p.proposal.clear_intents();
+    for (auto const& m : p.chain.tip()->members) {
+        p.folded.add(m.id, p.pending.last_of(m));
+        propose_removal(p, m.id,
+                        m.site == p.config.process.site ? Removal::succeeded : Removal::silent);
+    }
+    p.proposal.set_mode(Mode::fold);
+    p.proposal.discard_draft();
+    if (build(p)) {
+        p.machine.go(Phase::merge);
+        return true;
+    }
+    // The remaining members have unreadable headers; members remove them if that persists.
+    begin_scan(p, earlier_instances(p));
+    p.machine.go(Phase::join_headers);
+    return true;
+}
+
+bool act_join_headers(Parts& p)
+{
+    if (!act_scan(p)) p.machine.go(Phase::join_create);
+    return true;
+}
+
+bool act_join(Parts& p)
+{
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == p.config.process;
+    };
+    auto const in =
+        std::find_if(p.chain.tip()->members.begin(), p.chain.tip()->members.end(), ours);
+    if (in != p.chain.tip()->members.end()) {
+        p.member = in->id;
+        begin_base(p);
+        return true;
+    }
+    if (!p.proposal.builds_on(p.chain.tip_sha256())) {
+        p.proposal.set_mode(Mode::roster);
+        p.proposal.clear_intents();
+        p.proposal.admit({p.config.process, rate(p)});
+        for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
+        auto const id = member_id(p.config.process, p.chain.tip()->number.next());
+        auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
+                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
+        if (!commit) throw std::logic_error("a join that changes nothing");
+        if (!set_draft(p, std::move(*commit))) return true;
+    }
+    p.machine.create(commit_name(p.proposal.draft()->commit.number),
+                     p.proposal.draft()->encoded.bytes);
+    return true;
+}
+
+void answered_join(Parts& p, Input const& input)
+{
+    if (p.machine.phase() == Phase::join_create) {
+        p.machine.switch_to(Phase::join_read);
+        return;
+    }
+    if (auto const* got = std::get_if<Got>(&input)) {
+        if (!take_next(p, got->bytes)) return;
+        begin_scan(p, earlier_instances(p));
+        p.machine.go(Phase::join_headers);
+        bool const admitted = p.proposal.is_draft(p.chain.tip_sha256());
+        if (!admitted)
+            p.machine.pause_until(
+                p.machine.now() +
+                p.machine.jitter(std::min(Millis{2'000}, p.chain.run().params.poll_wait)));
+        return;
+    }
+    constexpr int tries_to_join = 8;
+    if (p.machine.tries() >= tries_to_join) return p.machine.go(Phase::find_commit);
+    p.machine.retry(std::holds_alternative<Missing>(input) ? Phase::join_create : Phase::join_read);
+}
+
+}  // namespace curtail::rounds::site

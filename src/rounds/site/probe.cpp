@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <stdexcept>
+
+#include "rounds/site/steps.hpp"
+
+/// PROBE: the store, and the run's record.
+namespace curtail::rounds::site {
+
+bool act_probe_create(Parts& p)
+{
+    p.machine.create(probe_name(p.config.process, ++p.attempt), "{}", true);
+    return true;
+}
+
+bool act_probe_again(Parts& p)
+{
+    p.machine.create(probe_name(p.config.process, p.attempt), "{}");
+    return true;
+}
+
+void answered_probe(Parts& p, Input const& input)
+{
+    auto const* created = std::get_if<Created>(&input);
+    if (p.machine.phase() == Phase::probe_create) {
+        if (created == nullptr) return p.machine.retry(Phase::probe_create);
+        if (!created->stored_at)
+            throw std::logic_error("answer to a create lacks the requested time");
+        p.store_offset =
+            created->stored_at->time_since_epoch() - p.machine.now().time_since_epoch();
+        return p.machine.go(Phase::probe_again);
+    }
+    if (created != nullptr)
+        return finish(
+            p, ExitCode::protocol,
+            Error{ExitCode::protocol, "cannot use this store",
+                  "it created the existing object " + probe_name(p.config.process, p.attempt) +
+                      " a second time",
+                  "use a store that creates only if absent (no versioned bucket, no old server)"});
+    if (std::holds_alternative<Exists>(input)) p.machine.go(Phase::run_get);
+    else p.machine.retry(Phase::probe_again);
+}
+
+bool act_run_get(Parts& p)
+{
+    p.machine.get(run_name);
+    return true;
+}
+
+bool act_run_create(Parts& p)
+{
+    p.machine.create(run_name, encode(p.config.run).bytes);
+    return true;
+}
+
+void answered_run(Parts& p, Input const& input)
+{
+    if (p.machine.phase() == Phase::run_create) {
+        p.machine.switch_to(Phase::run_get);
+        return;
+    }
+    if (std::holds_alternative<Missing>(input)) return p.machine.retry(Phase::run_create);
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) return p.machine.retry(Phase::run_get);
+    auto run = decode_run(got->bytes);
+    if (!run) return refuse(p, run.error());
+    if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
+    auto const& site = p.config.process.site;
+    if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())
+        return finish(p, ExitCode::config,
+                      Error{ExitCode::config, "cannot join run " + run->run.value,
+                            "site " + site.value + " is not in its list of sites",
+                            "list the site in the configuration that creates the run"});
+    p.chain.set_run(std::move(*run), sha256(got->bytes));
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_commit);
+}
+
+}  // namespace curtail::rounds::site
