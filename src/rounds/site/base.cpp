@@ -10,9 +10,9 @@ void begin_base(Parts& p)
 {
     p.proposal.discard_draft();
     p.contributions.begin(p.chain.tip()->find(*p.member)->seq);
-    p.base_until = p.machine.now() + p.chain.run().params.first_base_wait;
+    p.base.until = p.machine.now() + p.chain.run().params.first_base_wait;
     p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-    p.base_merged = false;
+    p.base.merged = false;
     p.failures.loads = 0;
     p.machine.note("joined", json::Object{{"member", p.member->value},
                                           {"commit", p.chain.tip()->number.value}});
@@ -47,7 +47,7 @@ bool act_base_wait(Parts& p)
         p.machine.switch_to(Phase::base_poll);
         return true;
     }
-    bool const load = p.base_merged || !has_lone_partner(p) || p.machine.reached(p.base_until);
+    bool const load = p.base.merged || !has_lone_partner(p) || p.machine.reached(p.base.until);
     if (load) p.machine.go(Phase::base_load);
     return load;
 }
@@ -57,14 +57,14 @@ void answered_base_poll(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) {
         p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-        p.machine.switch_to(p.base_merged ? Phase::base_load : Phase::base_wait);
+        p.machine.switch_to(p.base.merged ? Phase::base_load : Phase::base_wait);
         return;
     }
     auto const round = p.chain.tip()->round;
     if (!take_next(p, got->bytes)) return;
-    if (p.chain.tip()->round != round) p.base_merged = true;
+    if (p.chain.tip()->round != round) p.base.merged = true;
     p.schedule.poll =
-        p.base_merged ? p.machine.now() : p.machine.now() + p.chain.run().params.poll_wait;
+        p.base.merged ? p.machine.now() : p.machine.now() + p.chain.run().params.poll_wait;
     p.machine.go(Phase::base_wait);
 }
 
@@ -88,7 +88,7 @@ void answered_base_load(Parts& p, Input const& input)
     auto const age = std::clamp(store_now(p) - *p.chain.round_began(), Millis{0},
                                 p.chain.run().params.round_time);
     auto const now = p.machine.now();
-    p.training.loaded(p.base_merged ? now : now - age, now);
+    p.training.loaded(p.base.merged ? now : now - age, now);
     p.failures.loads = 0;
     p.contributions.forget_dropped();
     enter_run(p);
@@ -128,12 +128,7 @@ void removed(Parts& p)
     if (p.machine.stopping() || other || p.removal == Removal::succeeded ||
         p.removal == Removal::left)
         return finish(p, ExitCode::ok);
-    p.member.reset();
-    p.removal.reset();
-    p.training = {};
-    p.contributions = {};
-    p.proposal = {};
-    p.pending = {};
+    p.end_membership();
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::find_commit);
 }

@@ -1,43 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <set>
 
 #include "rounds/site/steps.hpp"
 
-/// Reading the chain, COMMIT, ADOPT and the deletion of unused payloads.
+/// COMMIT and the deletion of unused payloads.
 namespace curtail::rounds::site {
-
-bool take_next(Parts& p, std::string const& bytes)
-{
-    if (auto error = p.chain.advance(bytes)) {
-        refuse(p, *error);
-        return false;
-    }
-    p.failures.bad_reads = 0;
-    p.failures.loads = 0;
-    p.payloads.settle(*p.chain.tip(), p.machine);
-    if (p.chain.tip()->kind == Commit::Kind::merge) p.lease = {};
-    p.pending.forget_decided(*p.chain.tip());
-    p.scan.forget_decided(*p.chain.tip());
-    if (p.chain.tip()->complete) finish(p, ExitCode::ok);
-    else if (p.member) own_decisions(p);
-    return !p.machine.exited();
-}
-
-/// Applies the tip's decisions on this member.
-void own_decisions(Parts& p)
-{
-    p.contributions.decide(p.chain.tip()->find(*p.member));
-    for (auto const& r : p.chain.tip()->removed)
-        if (r.member == *p.member) p.removal = r.reason;
-    for (auto const& d : p.chain.tip()->decided)
-        if (d.member == *p.member) p.history.decided(d);
-    if (!p.history.diverged()) return;
-    finish(p, ExitCode::data,
-           Error{ExitCode::data, "cannot continue training",
-                 "three rounds in a row were refused for values that are not finite",
-                 "lower the learning rate, or check this site's hardware"});
-}
 
 void begin_commit(Parts& p, Mode mode)
 {
@@ -195,60 +162,6 @@ void give_up(Parts& p)
     p.schedule.back = Phase::run;
     if (p.proposal.mode() == Mode::fold && !p.member) p.machine.retry(Phase::find_commit);
     else p.machine.go(Phase::adopt_forward);
-}
-
-void answered_adopt_forward(Parts& p, Input const& input)
-{
-    if (auto const* got = std::get_if<Got>(&input)) {
-        if (take_next(p, got->bytes)) p.machine.go(Phase::adopt_forward);
-    } else p.machine.switch_to(Phase::adopt_apply);
-}
-
-bool act_adopt_apply(Parts& p)
-{
-    if (p.chain.tip()->find(*p.member) == nullptr) {
-        removed(p);
-        return true;
-    }
-    if (p.contributions.leaving()) {
-        p.machine.go(Phase::publish_store);
-        return true;
-    }
-    if (p.chain.tip()->round == p.training.base() && p.contributions.dropped().empty()) {
-        resume(p);
-        return true;
-    }
-    p.training.request(p.chain.tip()->round);
-    bool const own = p.proposal.lone_is(p.chain.tip_sha256()) &&
-                     p.training.base().next() == p.chain.tip()->round;
-    p.machine.send(Adopt{p.machine.ask(Question::adopt), p.chain.tip()->model, own,
-                         p.contributions.dropped(), p.chain.tip()->number});
-    return true;
-}
-
-void answered_adopt(Parts& p, Input const& input)
-{
-    if (!std::holds_alternative<Adopted>(input)) {
-        if (!load_failed(p, input)) p.machine.retry(Phase::adopt_forward);
-        return;
-    }
-    p.contributions.forget_dropped();
-    p.failures.loads = 0;
-    if (p.training.adopted(p.machine.now())) {
-        p.schedule.back = Phase::run;
-        p.machine.note("adopted", json::Object{{"commit", p.chain.tip()->number.value},
-                                               {"round", p.chain.tip()->round.value}});
-    }
-    resume(p);
-}
-
-/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
-void resume(Parts& p)
-{
-    if (!p.contributions.has_published()) p.schedule.back = Phase::run;
-    if (p.schedule.back == Phase::run) return enter_run(p);
-    if (p.schedule.back == Phase::gather_headers) begin_scan(p, others(p));
-    p.machine.go(p.schedule.back);
 }
 
 }  // namespace curtail::rounds::site

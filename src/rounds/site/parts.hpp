@@ -34,11 +34,31 @@ struct Failures {
     int at_start{0};   ///< lasting ones of the store, before this process is a member
 };
 
-struct Parts {
+/// The wait for a first model.
+struct Base {
+    MonoTime until;
+    bool merged{};  ///< a merge commit has arrived meanwhile
+};
+
+/// The parts that belong to one membership and end with it.
+struct Membership {
+    std::optional<MemberId> member;
+    std::optional<Removal> removal;
+    Base base;
+    Training training;
+    Contributions contributions;
+    Pending pending;
+    Proposal proposal;
+};
+
+/// All parts of a Site. Each owns its fields and none knows another; the steps combine them.
+struct Parts : Membership {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
     {
     }
+
+    void end_membership() { static_cast<Membership&>(*this) = {}; }
 
     SiteConfig config;
     Machine machine;
@@ -47,22 +67,13 @@ struct Parts {
     std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
     Millis store_offset{0};   ///< store's time - monotonic time
 
-    std::optional<MemberId> member;
-    MonoTime base_until{};
-    std::optional<Removal> removal;
-    Training training;
-    Contributions contributions;
     History history;
-
-    bool base_merged{};  ///< a merge commit arrived while waiting for a base
 
     Search search;
     Folded folded;
     Schedule schedule;
     MergeLease lease;
-    Pending pending;
     Scan scan;
-    Proposal proposal;
     Payloads payloads;
     Garbage garbage;
 };
