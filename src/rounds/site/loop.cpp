@@ -5,6 +5,33 @@
 #include "rounds/site/steps.hpp"
 
 namespace curtail::rounds::site {
+namespace {
+
+/// A store's lasting refusal; nothing in other answers.
+struct StoreRefusal {
+    ExitCode code;
+    std::string why;
+};
+std::optional<StoreRefusal> lasting_refusal(Input const& input)
+{
+    auto const lasts = [](auto const* answer) {
+        return answer != nullptr &&
+               (lasting(answer->code) || answer->code == ExitCode::unavailable);
+    };
+    if (auto const* unknown = std::get_if<Unknown>(&input); lasts(unknown))
+        return StoreRefusal{unknown->code, unknown->why};
+    if (auto const* unavailable = std::get_if<Unavailable>(&input); lasts(unavailable))
+        return StoreRefusal{unavailable->code, unavailable->why};
+    return std::nullopt;
+}
+
+bool store_has_written(Input const& input)
+{
+    return std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
+           std::holds_alternative<Stored>(input);
+}
+
+}  // namespace
 
 std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
 {
@@ -68,24 +95,16 @@ void out_of_time(Parts& p)
 /// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
 bool refused_at_start(Parts& p, Input const& input)
 {
-    auto const* unknown = std::get_if<Unknown>(&input);
-    auto const* unavailable = std::get_if<Unavailable>(&input);
-    if (std::holds_alternative<Created>(input) || std::holds_alternative<Exists>(input) ||
-        std::holds_alternative<Stored>(input))
-        p.failures.at_start = 0;
-    if (p.member || (unknown == nullptr && unavailable == nullptr)) return false;
-    auto const code = unknown != nullptr ? unknown->code : unavailable->code;
-    if (!lasting(code) && code != ExitCode::unavailable) return false;
-    bool const header =
-        p.machine.phase() == Phase::find_headers || p.machine.phase() == Phase::join_headers;
-    if (header && lasting(code)) return false;
+    if (store_has_written(input)) p.failures.at_start = 0;
+    auto const refusal = lasting_refusal(input);
+    if (p.member || !refusal) return false;
+    auto const phase = p.machine.phase();
+    bool const header = phase == Phase::find_headers || phase == Phase::join_headers;
+    if (header && lasting(refusal->code)) return false;
     constexpr int limit = 6;
     if (++p.failures.at_start < limit) return false;
-    finish(p, code,
-           Error{code,
-                 "cannot start with the run's store",
-                 unknown != nullptr ? unknown->why : unavailable->why,
-                 {}});
+    finish(p, refusal->code,
+           Error{refusal->code, "cannot start with the run's store", refusal->why, {}});
     return true;
 }
 

@@ -92,32 +92,50 @@ static_assert([] {
     return std::size(rows) == static_cast<std::size_t>(Phase::exited) + 1;
 }());
 
+/// This member's row at the tip; null: none.
+Member const* own_row(Parts const& p)
+{
+    auto const& tip = p.chain.tip();
+    return tip && p.member ? tip->find(*p.member) : nullptr;
+}
+
+/// A fold makes a merge commit, but shows as `fold`.
+State state(Parts const& p)
+{
+    auto const state = row(p).state;
+    bool const commits = state == State::merge || state == State::commit;
+    return commits && p.proposal.mode() == Mode::fold ? State::fold : state;
+}
+
+char const* waiting_for(Parts const& p, bool is_member)
+{
+    auto const phase = p.machine.phase();
+    if (row(p).state == State::run && !is_member) return "the newest commit";
+    bool const trains = phase == Phase::run || phase == Phase::run_poll;
+    return trains && trainable(p).empty() ? "blocks to train" : row(p).waiting_for;
+}
+
 }  // namespace
 
 Row const& row(Parts const& p) { return rows[static_cast<std::size_t>(p.machine.phase())]; }
 
 Status status(Parts const& p)
 {
+    auto const* me = own_row(p);
     Status s;
-    bool const known = p.chain.tip() && p.member && p.chain.tip()->find(*p.member) != nullptr;
-    s.state = row(p).state;
-    s.waiting_for = row(p).waiting_for;
-    if (s.state == State::run && !known) s.waiting_for = "the newest commit";
-    else if ((p.machine.phase() == Phase::run || p.machine.phase() == Phase::run_poll) &&
-             trainable(p).empty())
-        s.waiting_for = "blocks to train";
-    if (p.proposal.mode() == Mode::fold && (s.state == State::merge || s.state == State::commit))
-        s.state = State::fold;
+    s.state = state(p);
+    s.waiting_for = waiting_for(p, me != nullptr);
     s.member = p.member;
     s.base = p.training.base();
     s.since = p.training.since();
     s.leaving = p.contributions.leaving();
     for (auto const& own : p.contributions.undecided()) s.undecided.push_back(own.header.ranges);
-    if (!p.chain.tip()) return s;
-    s.tip = p.chain.tip()->number;
-    s.round = p.chain.tip()->round;
-    for (auto const& m : p.chain.tip()->members) s.members.push_back(m.id);
-    if (known) s.held = p.chain.tip()->find(*p.member)->held;
+    if (auto const& tip = p.chain.tip()) {
+        s.tip = tip->number;
+        s.round = tip->round;
+        for (auto const& m : tip->members) s.members.push_back(m.id);
+    }
+    if (me != nullptr) s.held = me->held;
     return s;
 }
 
