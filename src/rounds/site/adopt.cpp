@@ -3,6 +3,33 @@
 
 /// Reading the chain and ADOPT.
 namespace curtail::rounds::site {
+namespace {
+
+/// Applies the tip's decisions on this member.
+void own_decisions(Parts& p)
+{
+    p.contributions.decide(p.chain.tip()->find(*p.member));
+    for (auto const& r : p.chain.tip()->removed)
+        if (r.member == *p.member) p.removal = r.reason;
+    for (auto const& d : p.chain.tip()->decided)
+        if (d.member == *p.member) p.history.decided(d);
+    if (!p.history.diverged()) return;
+    finish(p, ExitCode::data,
+           Error{ExitCode::data, "cannot continue training",
+                 "three rounds in a row were refused for values that are not finite",
+                 "lower the learning rate, or check this site's hardware"});
+}
+
+/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
+void resume(Parts& p)
+{
+    if (!p.contributions.has_published()) p.schedule.back = Phase::run;
+    if (p.schedule.back == Phase::run) return enter_run(p);
+    if (p.schedule.back == Phase::gather_headers) begin_scan(p, others(p));
+    p.machine.go(p.schedule.back);
+}
+
+}  // namespace
 
 bool take_next(Parts& p, std::string const& bytes)
 {
@@ -19,21 +46,6 @@ bool take_next(Parts& p, std::string const& bytes)
     if (p.chain.tip()->complete) finish(p, ExitCode::ok);
     else if (p.member) own_decisions(p);
     return !p.machine.exited();
-}
-
-/// Applies the tip's decisions on this member.
-void own_decisions(Parts& p)
-{
-    p.contributions.decide(p.chain.tip()->find(*p.member));
-    for (auto const& r : p.chain.tip()->removed)
-        if (r.member == *p.member) p.removal = r.reason;
-    for (auto const& d : p.chain.tip()->decided)
-        if (d.member == *p.member) p.history.decided(d);
-    if (!p.history.diverged()) return;
-    finish(p, ExitCode::data,
-           Error{ExitCode::data, "cannot continue training",
-                 "three rounds in a row were refused for values that are not finite",
-                 "lower the learning rate, or check this site's hardware"});
 }
 
 void answered_adopt_forward(Parts& p, Input const& input)
@@ -79,15 +91,6 @@ void answered_adopt(Parts& p, Input const& input)
                                                {"round", p.chain.tip()->round.value}});
     }
     resume(p);
-}
-
-/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
-void resume(Parts& p)
-{
-    if (!p.contributions.has_published()) p.schedule.back = Phase::run;
-    if (p.schedule.back == Phase::run) return enter_run(p);
-    if (p.schedule.back == Phase::gather_headers) begin_scan(p, others(p));
-    p.machine.go(p.schedule.back);
 }
 
 }  // namespace curtail::rounds::site

@@ -5,19 +5,7 @@
 
 /// BASE: how a new member gets its first model, and what a removed member does.
 namespace curtail::rounds::site {
-
-void begin_base(Parts& p)
-{
-    p.proposal.discard_draft();
-    p.contributions.begin(p.chain.tip()->find(*p.member)->seq);
-    p.base.until = p.machine.now() + p.chain.run().params.first_base_wait;
-    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-    p.base.merged = false;
-    p.failures.loads = 0;
-    p.machine.note("joined", json::Object{{"member", p.member->value},
-                                          {"commit", p.chain.tip()->number.value}});
-    p.machine.go(Phase::base_wait);
-}
+namespace {
 
 /// True if one member was alone in this round. It commits its own weights at once, which makes the
 /// first common base.
@@ -31,6 +19,21 @@ bool has_lone_partner(Parts const& p)
         first = std::min(first, member_parts(m.id).admitted.value);
     }
     return before == 1 || (before == 0 && first < member_parts(*p.member).admitted.value);
+}
+
+}  // namespace
+
+void begin_base(Parts& p)
+{
+    p.proposal.discard_draft();
+    p.contributions.begin(p.chain.tip()->find(*p.member)->seq);
+    p.base.until = p.machine.now() + p.chain.run().params.first_base_wait;
+    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
+    p.base.merged = false;
+    p.failures.loads = 0;
+    p.machine.note("joined", json::Object{{"member", p.member->value},
+                                          {"commit", p.chain.tip()->number.value}});
+    p.machine.go(Phase::base_wait);
 }
 
 bool act_base_wait(Parts& p)

@@ -5,32 +5,47 @@
 
 /// COMMIT and the deletion of unused payloads.
 namespace curtail::rounds::site {
+namespace {
 
-void begin_commit(Parts& p, Mode mode)
+void after_commit(Parts& p)
 {
-    p.proposal.set_mode(mode);
-    p.proposal.discard_draft();
-    p.machine.go(Phase::commit_create);
+    p.schedule.back = Phase::run;
+    p.machine.go(p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
-std::optional<Commit> build(Parts const& p)
+void landed(Parts& p)
 {
-    std::vector<Found> found;
-    if (p.proposal.mode() == Mode::lone)
-        for (auto const& own : p.contributions.undecided())
-            found.push_back({own.header, std::nullopt, {}});
-    if (p.proposal.includes_others()) found = p.pending.all();
-    return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
-                store_now(p), found, p.proposal.intents_at(*p.chain.tip()));
+    p.payloads.abandon(p.machine);
+    if (p.chain.tip()->kind == Commit::Kind::merge) {
+        std::set<SiteId> sites;
+        std::int64_t tokens = 0;
+        for (auto const& d : p.chain.tip()->decided) {
+            if (d.refused || d.ranges.empty()) continue;
+            sites.insert(member_parts(d.member).process.site);
+            tokens += d.tokens;
+        }
+        p.machine.note("merged", json::Object{{"commit", p.chain.tip()->number.value},
+                                              {"round", p.chain.tip()->round.value},
+                                              {"sites", static_cast<std::int64_t>(sites.size())},
+                                              {"tokens", tokens}});
+        p.garbage.begin(*p.chain.tip(), p.chain.run());
+        if (p.garbage.walking()) return p.machine.go(Phase::garbage);
+    }
+    after_commit(p);
 }
 
-/// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
-bool act_commit_create(Parts& p)
+/// True if the stored weights contain exactly the work to be included, on top of this round's
+/// model.
+bool lone_valid(Parts const& p, Commit const& next)
 {
-    if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
-    p.machine.create(commit_name(p.proposal.draft()->commit.number),
-                     p.proposal.draft()->encoded.bytes);
-    return true;
+    std::vector<std::tuple<MemberId, Seq, float>> included;
+    for (auto const& d : next.decided) {
+        if (d.refused) return false;
+        included.emplace_back(d.member, d.seq, 0.0F);
+    }
+    return p.contributions.dropped().empty() && p.training.base() == p.chain.tip()->round &&
+           p.payloads.made() && p.payloads.made()->key.parent == p.chain.tip()->model &&
+           p.payloads.made()->key.included == included;
 }
 
 /// Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
@@ -61,6 +76,35 @@ bool draft_commit(Parts& p)
     return true;
 }
 
+}  // namespace
+
+void begin_commit(Parts& p, Mode mode)
+{
+    p.proposal.set_mode(mode);
+    p.proposal.discard_draft();
+    p.machine.go(Phase::commit_create);
+}
+
+std::optional<Commit> build(Parts const& p)
+{
+    std::vector<Found> found;
+    if (p.proposal.mode() == Mode::lone)
+        for (auto const& own : p.contributions.undecided())
+            found.push_back({own.header, std::nullopt, {}});
+    if (p.proposal.includes_others()) found = p.pending.all();
+    return next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {writer(p), p.attempt},
+                store_now(p), found, p.proposal.intents_at(*p.chain.tip()));
+}
+
+/// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
+bool act_commit_create(Parts& p)
+{
+    if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
+    p.machine.create(commit_name(p.proposal.draft()->commit.number),
+                     p.proposal.draft()->encoded.bytes);
+    return true;
+}
+
 void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
 
 /// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
@@ -82,20 +126,6 @@ bool set_draft(Parts& p, Commit commit)
     return false;
 }
 
-/// True if the stored weights contain exactly the work to be included, on top of this round's
-/// model.
-bool lone_valid(Parts const& p, Commit const& next)
-{
-    std::vector<std::tuple<MemberId, Seq, float>> included;
-    for (auto const& d : next.decided) {
-        if (d.refused) return false;
-        included.emplace_back(d.member, d.seq, 0.0F);
-    }
-    return p.contributions.dropped().empty() && p.training.base() == p.chain.tip()->round &&
-           p.payloads.made() && p.payloads.made()->key.parent == p.chain.tip()->model &&
-           p.payloads.made()->key.included == included;
-}
-
 void answered_commit_read(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {
@@ -113,27 +143,6 @@ void answered_commit_read(Parts& p, Input const& input)
                                                            : Phase::commit_read);
 }
 
-void landed(Parts& p)
-{
-    p.payloads.abandon(p.machine);
-    if (p.chain.tip()->kind == Commit::Kind::merge) {
-        std::set<SiteId> sites;
-        std::int64_t tokens = 0;
-        for (auto const& d : p.chain.tip()->decided) {
-            if (d.refused || d.ranges.empty()) continue;
-            sites.insert(member_parts(d.member).process.site);
-            tokens += d.tokens;
-        }
-        p.machine.note("merged", json::Object{{"commit", p.chain.tip()->number.value},
-                                              {"round", p.chain.tip()->round.value},
-                                              {"sites", static_cast<std::int64_t>(sites.size())},
-                                              {"tokens", tokens}});
-        p.garbage.begin(*p.chain.tip(), p.chain.run());
-        if (p.garbage.walking()) return p.machine.go(Phase::garbage);
-    }
-    after_commit(p);
-}
-
 bool act_garbage(Parts& p)
 {
     p.machine.get(commit_name(p.garbage.next()));
@@ -146,12 +155,6 @@ void answered_garbage(Parts& p, Input const& input)
     p.garbage.advance(got != nullptr ? &got->bytes : nullptr, p.chain.run(), p.machine);
     if (p.garbage.walking()) p.machine.go(Phase::garbage);
     else after_commit(p);
-}
-
-void after_commit(Parts& p)
-{
-    p.schedule.back = Phase::run;
-    p.machine.go(p.proposal.mode() == Mode::fold ? Phase::find_commit : Phase::adopt_forward);
 }
 
 /// The create may still land later, so its payload stays until the outcome is known.

@@ -5,12 +5,65 @@
 
 /// FIND: the newest commit and pending contributions.
 namespace curtail::rounds::site {
+namespace {
 
 CommitNumber number_to_find(Parts const& p)
 {
     if (p.chain.tip()) return p.chain.tip()->number.next();
     return p.search.next();
 }
+
+/// A commit below the newest may still become visible while clients can get stale answers. After
+/// that it is lost.
+void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
+{
+    constexpr int misses_limit = 14;  // takes more than a minute
+    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
+        return p.machine.retry(phase);
+    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol, "cannot read the run's chain",
+                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
+                 "restore the object from a backup, or start a new run from the newest model"});
+}
+
+void found_newest(Parts& p)
+{
+    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
+    if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
+    if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
+    if (auto error = p.chain.start(p.search.bytes())) {
+        p.search.restart();
+        return refuse(p, *error);
+    }
+    p.payloads.settle(*p.chain.tip(), p.machine);
+    p.failures.bad_reads = 0;
+    p.machine.go(Phase::find_sent);
+}
+
+bool alive(Parts const& p, Member const& m)
+{
+    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
+    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
+}
+
+/// FOLD if there are members and none of them seems alive, else JOIN.
+void choose_entry(Parts& p)
+{
+    p.proposal.discard_draft();
+    auto const& members = p.chain.tip()->members;
+    auto const ours = [&](Member const& m) {
+        return member_parts(m.id).process == p.config.process;
+    };
+    bool const in_already = std::any_of(members.begin(), members.end(), ours);
+    bool const anyone =
+        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
+    if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);
+    begin_scan(p, earlier_instances(p));
+    p.machine.go(Phase::join_headers);
+}
+
+}  // namespace
 
 bool act_find_commit(Parts& p)
 {
@@ -33,34 +86,6 @@ void answered_find(Parts& p, Input const& input)
     if (!p.chain.tip()) p.search.is_missing(number);
     if (p.chain.tip() || number == p.search.newest().next()) found_newest(p);
     else p.machine.go(Phase::find_commit);
-}
-
-void found_newest(Parts& p)
-{
-    if (p.chain.tip()) return p.machine.go(Phase::find_sent);
-    if (p.search.newest().value == 0) return p.machine.go(Phase::genesis_store);
-    if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
-    if (auto error = p.chain.start(p.search.bytes())) {
-        p.search.restart();
-        return refuse(p, *error);
-    }
-    p.payloads.settle(*p.chain.tip(), p.machine);
-    p.failures.bad_reads = 0;
-    p.machine.go(Phase::find_sent);
-}
-
-/// A commit below the newest may still become visible while clients can get stale answers. After
-/// that it is lost.
-void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
-{
-    constexpr int misses_limit = 14;  // takes more than a minute
-    if (!std::holds_alternative<Missing>(input) || ++p.failures.misses < misses_limit)
-        return p.machine.retry(phase);
-    auto const newest = p.chain.tip() ? p.chain.tip()->number : p.search.newest();
-    finish(p, ExitCode::protocol,
-           Error{ExitCode::protocol, "cannot read the run's chain",
-                 commit_name(absent) + " is missing, but " + commit_name(newest) + " exists",
-                 "restore the object from a backup, or start a new run from the newest model"});
 }
 
 bool act_find_parent(Parts& p)
@@ -142,28 +167,6 @@ bool act_find_headers(Parts& p)
 {
     if (!act_scan(p)) choose_entry(p);
     return true;
-}
-
-/// FOLD if there are members and none of them seems alive, else JOIN.
-void choose_entry(Parts& p)
-{
-    p.proposal.discard_draft();
-    auto const& members = p.chain.tip()->members;
-    auto const ours = [&](Member const& m) {
-        return member_parts(m.id).process == p.config.process;
-    };
-    bool const in_already = std::any_of(members.begin(), members.end(), ours);
-    bool const anyone =
-        std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
-    if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);
-    begin_scan(p, earlier_instances(p));
-    p.machine.go(Phase::join_headers);
-}
-
-bool alive(Parts const& p, Member const& m)
-{
-    if (p.folded.contains(m.id, p.pending.last_of(m))) return false;
-    return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
 }  // namespace curtail::rounds::site

@@ -5,6 +5,71 @@
 
 /// LEASE, WAIT, GATHER.
 namespace curtail::rounds::site {
+namespace {
+
+/// True if each member that can be expected to contribute to this round has done so.
+bool all_found(Parts const& p)
+{
+    auto const dead = earlier_instances(p);
+    return std::all_of(
+        p.chain.tip()->members.begin(), p.chain.tip()->members.end(), [&](Member const& m) {
+            bool const late = m.seq.value == 0 &&
+                              m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
+            bool const expected = m.id != *p.member && !m.held.empty() &&
+                                  m.missed < p.chain.run().params.max_missed && !late;
+            return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
+                   p.pending.contributes(m.id, p.chain.tip()->round);
+        });
+}
+
+void gather_done(Parts& p)
+{
+    if (p.machine.stopping()) return leave(p);
+    if (!all_found(p) && p.machine.now() < p.schedule.gather_until) {
+        p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
+        return p.machine.go(Phase::gather_pause);
+    }
+    p.proposal.clear_intents();
+    for (auto const& id : others(p))
+        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
+    for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
+    p.proposal.discard_draft();
+    p.machine.go(Phase::merge);
+}
+
+void begin_gather(Parts& p)
+{
+    p.schedule.gather_until = p.machine.now() + p.chain.run().params.gather_time;
+    begin_scan(p, others(p));
+    p.machine.go(Phase::gather_headers);
+}
+
+/// Each lease is valid for lease_s from its first read, unless it has expired by then.
+void lease_exists(Parts& p, std::string const& bytes)
+{
+    auto const lease = decode_lease(bytes, lease_name(p.chain.tip()->round, p.lease.next()));
+    bool const expired = lease && store_now(p) - lease->time > p.chain.run().params.lease;
+    auto const now = p.machine.now();
+    p.lease.seen(lease && lease->member == writer(p),
+                 expired ? now : now + p.chain.run().params.lease);
+}
+
+/// Answer to a poll for the next commit while waiting for a merge or preparing one.
+void polled_during_merge(Parts& p, Input const& input, Phase back)
+{
+    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
+    auto const* got = std::get_if<Got>(&input);
+    if (got == nullptr) {
+        p.machine.switch_to(back);
+        if (back == Phase::gather_headers) begin_scan(p, others(p));
+        return;
+    }
+    if (!take_next(p, got->bytes)) return;
+    p.schedule.back = back;
+    p.machine.go(Phase::adopt_forward);
+}
+
+}  // namespace
 
 void begin_lease(Parts& p)
 {
@@ -59,16 +124,6 @@ void answered_lease_read(Parts& p, Input const& input)
     give_up(p);
 }
 
-/// Each lease is valid for lease_s from its first read, unless it has expired by then.
-void lease_exists(Parts& p, std::string const& bytes)
-{
-    auto const lease = decode_lease(bytes, lease_name(p.chain.tip()->round, p.lease.next()));
-    bool const expired = lease && store_now(p) - lease->time > p.chain.run().params.lease;
-    auto const now = p.machine.now();
-    p.lease.seen(lease && lease->member == writer(p),
-                 expired ? now : now + p.chain.run().params.lease);
-}
-
 bool act_wait(Parts& p)
 {
     if (p.machine.stopping()) {
@@ -93,28 +148,6 @@ void answered_gather_poll(Parts& p, Input const& input)
     polled_during_merge(p, input, Phase::gather_headers);
 }
 
-/// Answer to a poll for the next commit while waiting for a merge or preparing one.
-void polled_during_merge(Parts& p, Input const& input, Phase back)
-{
-    p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-    auto const* got = std::get_if<Got>(&input);
-    if (got == nullptr) {
-        p.machine.switch_to(back);
-        if (back == Phase::gather_headers) begin_scan(p, others(p));
-        return;
-    }
-    if (!take_next(p, got->bytes)) return;
-    p.schedule.back = back;
-    p.machine.go(Phase::adopt_forward);
-}
-
-void begin_gather(Parts& p)
-{
-    p.schedule.gather_until = p.machine.now() + p.chain.run().params.gather_time;
-    begin_scan(p, others(p));
-    p.machine.go(Phase::gather_headers);
-}
-
 bool act_gather_headers(Parts& p)
 {
     if (!act_scan(p)) gather_done(p);
@@ -131,36 +164,6 @@ bool act_gather_pause(Parts& p)
         return false;
     p.machine.switch_to(Phase::gather_poll);
     return true;
-}
-
-void gather_done(Parts& p)
-{
-    if (p.machine.stopping()) return leave(p);
-    if (!all_found(p) && p.machine.now() < p.schedule.gather_until) {
-        p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
-        return p.machine.go(Phase::gather_pause);
-    }
-    p.proposal.clear_intents();
-    for (auto const& id : others(p))
-        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
-    for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
-    p.proposal.discard_draft();
-    p.machine.go(Phase::merge);
-}
-
-/// True if each member that can be expected to contribute to this round has done so.
-bool all_found(Parts const& p)
-{
-    auto const dead = earlier_instances(p);
-    return std::all_of(
-        p.chain.tip()->members.begin(), p.chain.tip()->members.end(), [&](Member const& m) {
-            bool const late = m.seq.value == 0 &&
-                              m.seen - *p.chain.round_began() > p.chain.run().params.round_time / 2;
-            bool const expected = m.id != *p.member && !m.held.empty() &&
-                                  m.missed < p.chain.run().params.max_missed && !late;
-            return !expected || std::find(dead.begin(), dead.end(), m.id) != dead.end() ||
-                   p.pending.contributes(m.id, p.chain.tip()->round);
-        });
 }
 
 }  // namespace curtail::rounds::site

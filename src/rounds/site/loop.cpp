@@ -31,43 +31,13 @@ bool store_has_written(Input const& input)
            std::holds_alternative<Stored>(input);
 }
 
-}  // namespace
-
-std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
+void stepped(Parts& p, Stepped const& step)
 {
-    if (p.machine.exited()) return {};
-    p.machine.begin(now);
-    std::visit(
-        [&](auto const& in) {
-            using T = std::decay_t<decltype(in)>;
-            if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
-            else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
-            else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
-        },
-        input);
-    settle(p);
-    return p.machine.take_outputs();
-}
-
-void answered(Parts& p, Op op, Input const& input)
-{
-    p.machine.accept(op, input);
-    if (refused_at_start(p, input)) return;
-    auto const handler = row(p).answered;
-    if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
-    handler(p, input);
-}
-
-/// Acts until a question is open or nothing is left to do before some time has passed.
-void settle(Parts& p)
-{
-    auto& machine = p.machine;
-    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
-    machine.rewind_wake();
-    while (!machine.asking() && !machine.exited()) {
-        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
-        else if (machine.paused() || !row(p).act(p)) break;
-    }
+    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
+    if (!trainable(p).contains(step.blocks))
+        throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
+    p.training.step(step.blocks);
+    p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
 
 /// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
@@ -91,6 +61,18 @@ void out_of_time(Parts& p)
                    : "no action needed: this work is lost and its blocks are trained again"});
 }
 
+/// Acts until a question is open or nothing is left to do before some time has passed.
+void settle(Parts& p)
+{
+    auto& machine = p.machine;
+    if (machine.out_of_time() && !machine.exited()) out_of_time(p);
+    machine.rewind_wake();
+    while (!machine.asking() && !machine.exited()) {
+        if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
+        else if (machine.paused() || !row(p).act(p)) break;
+    }
+}
+
 /// A process that is not yet a member has no work to lose. It exits if the store stays read-only,
 /// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
 bool refused_at_start(Parts& p, Input const& input)
@@ -108,19 +90,37 @@ bool refused_at_start(Parts& p, Input const& input)
     return true;
 }
 
+void answered(Parts& p, Op op, Input const& input)
+{
+    p.machine.accept(op, input);
+    if (refused_at_start(p, input)) return;
+    auto const handler = row(p).answered;
+    if (handler == nullptr) throw std::logic_error("answer in a phase without questions");
+    handler(p, input);
+}
+
+}  // namespace
+
+std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
+{
+    if (p.machine.exited()) return {};
+    p.machine.begin(now);
+    std::visit(
+        [&](auto const& in) {
+            using T = std::decay_t<decltype(in)>;
+            if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
+            else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
+            else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
+        },
+        input);
+    settle(p);
+    return p.machine.take_outputs();
+}
+
 bool act_next_commit(Parts& p)
 {
     p.machine.get(commit_name(p.chain.tip()->number.next()));
     return true;
-}
-
-void stepped(Parts& p, Stepped const& step)
-{
-    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
-    if (!trainable(p).contains(step.blocks))
-        throw std::logic_error("trained blocks without an order: " + step.blocks.to_string());
-    p.training.step(step.blocks);
-    p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
 
 void finish(Parts& p, ExitCode code, std::optional<Error> error)

@@ -3,8 +3,40 @@
 
 /// MERGE and LONE: a model for the next commit.
 namespace curtail::rounds::site {
+namespace {
 
-/// The key of the merge that makes this commit's model.
+Merge merge_of(Parts& p, MergeKey const& key)
+{
+    auto const round = p.chain.tip()->round.next();
+    Merge merge{0,
+                p.chain.tip()->model,
+                p.chain.tip()->outer,
+                {},
+                key.outer_step,
+                p.chain.run().outer.eta,
+                p.chain.run().outer.mu,
+                targets(p, round, weights_part),
+                {}};
+    if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
+    for (auto const& [member, seq, scale] : key.included)
+        merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
+    return merge;
+}
+
+void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
+{
+    bool wait = false;
+    for (auto const& b : bad) {
+        if (b.absent && p.pending.absent_again({b.member, b.seq})) wait = true;
+        else p.pending.refuse({b.member, b.seq}, b.reason);
+    }
+    p.payloads.abandon(p.machine);
+    p.machine.go(Phase::merge);
+    if (wait) p.machine.pause_until(p.machine.now() + p.chain.run().params.poll_wait);
+}
+
+}  // namespace
+
 MergeKey key_of(Parts const& p, Commit const& commit)
 {
     MergeKey key;
@@ -47,24 +79,6 @@ bool act_merge(Parts& p)
     return true;
 }
 
-Merge merge_of(Parts& p, MergeKey const& key)
-{
-    auto const round = p.chain.tip()->round.next();
-    Merge merge{0,
-                p.chain.tip()->model,
-                p.chain.tip()->outer,
-                {},
-                key.outer_step,
-                p.chain.run().outer.eta,
-                p.chain.run().outer.mu,
-                targets(p, round, weights_part),
-                {}};
-    if (key.outer_step) merge.momentum = targets(p, round, momentum_part);
-    for (auto const& [member, seq, scale] : key.included)
-        merge.include.push_back({member, seq, scale, p.pending.at({member, seq}).header.parts});
-    return merge;
-}
-
 void answered_merge(Parts& p, Input const& input)
 {
     auto const* merged = std::get_if<Merged>(&input);
@@ -82,18 +96,6 @@ void answered_merge(Parts& p, Input const& input)
     p.payloads.made(merged->model, merged->momentum);
     p.failures.loads = 0;
     p.machine.go(Phase::commit_create);
-}
-
-void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
-{
-    bool wait = false;
-    for (auto const& b : bad) {
-        if (b.absent && p.pending.absent_again({b.member, b.seq})) wait = true;
-        else p.pending.refuse({b.member, b.seq}, b.reason);
-    }
-    p.payloads.abandon(p.machine);
-    p.machine.go(Phase::merge);
-    if (wait) p.machine.pause_until(p.machine.now() + p.chain.run().params.poll_wait);
 }
 
 bool act_lone_store(Parts& p)

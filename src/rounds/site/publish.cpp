@@ -5,32 +5,41 @@
 
 /// CUT, PUBLISH and leaving.
 namespace curtail::rounds::site {
+namespace {
 
-void begin_cut(Parts& p, bool leaving)
+void published_all(Parts& p)
 {
-    p.machine.go(Phase::cut);
-    p.machine.send(Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving});
-    if (leaving) p.contributions.leave();
+    if (p.contributions.leaving()) return finish(p, ExitCode::ok);
+    if (p.machine.stopping()) return leave(p);
+    if (lone(p) || round_over(p)) return begin_lease(p);
+    enter_run(p);
 }
 
-void answered_cut(Parts& p, Input const& input)
+void contributed(Parts& p)
 {
-    auto const& ready = std::get<CutReady>(input);
-    auto const& since = p.training.since();
-    if (ready.ranges != since)
-        throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
-                               since.to_string());
-    auto const parts = p.chain.run().parts.size();
-    if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
-        throw std::logic_error("a cut must report each part");
-    auto own = contribution_of(p, ready);
+    auto& own = *p.contributions.next_unpublished();
+    own.published = true;
     auto const& h = own.header;
     p.machine.note(
-        "cut",
-        json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
-    p.contributions.add(std::move(own));
-    p.training.cut(p.machine.now());
-    p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);
+        "contributed",
+        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.machine.go(Phase::publish_store);
+}
+
+/// An earlier try of this process created it, or a foreign program did. In the latter case no
+/// second header can announce this work.
+void header_exists(Parts& p, std::string const& bytes)
+{
+    auto const& own = *p.contributions.next_unpublished();
+    if (bytes == own.encoded->bytes) return contributed(p);
+    // A single read may be corrupt; a foreign object stays the same in every read.
+    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
+    finish(p, ExitCode::protocol,
+           Error{ExitCode::protocol,
+                 "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
+                 "a foreign object has the name " + header_name(own.header.member, own.header.seq),
+                 "make sure that only this run's sites write to the store, then restart the site; "
+                 "these blocks are trained again"});
 }
 
 /// A contribution without work.
@@ -65,6 +74,17 @@ Own contribution_of(Parts const& p, CutReady const& ready)
     return own;
 }
 
+void delta_stored(Parts& p, std::vector<PartRef> const& stored)
+{
+    auto& own = *p.contributions.next_unpublished();
+    std::vector<std::string> names;
+    for (auto const& part : own.header.parts) names.push_back(part.payload.name);
+    require_targets(stored, names);
+    for (std::size_t i = 0; i < names.size(); ++i) own.header.parts[i].payload = stored[i];
+    own.stored = true;
+    p.machine.go(Phase::publish_header);
+}
+
 /// True if the weights at the last cut contain the round's model and this member's undecided work,
 /// and no other member has any.
 bool lone_possible(Parts const& p)
@@ -76,6 +96,35 @@ bool lone_possible(Parts const& p)
     }
     return work && lone(p) && p.training.base() == p.chain.tip()->round &&
            p.contributions.dropped().empty();
+}
+
+}  // namespace
+
+void begin_cut(Parts& p, bool leaving)
+{
+    p.machine.go(Phase::cut);
+    p.machine.send(Cut{p.machine.ask(Question::cut), p.contributions.next_seq(), leaving});
+    if (leaving) p.contributions.leave();
+}
+
+void answered_cut(Parts& p, Input const& input)
+{
+    auto const& ready = std::get<CutReady>(input);
+    auto const& since = p.training.since();
+    if (ready.ranges != since)
+        throw std::logic_error("cut " + ready.ranges.to_string() + ", but trained " +
+                               since.to_string());
+    auto const parts = p.chain.run().parts.size();
+    if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
+        throw std::logic_error("a cut must report each part");
+    auto own = contribution_of(p, ready);
+    auto const& h = own.header;
+    p.machine.note(
+        "cut",
+        json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+    p.contributions.add(std::move(own));
+    p.training.cut(p.machine.now());
+    p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);
 }
 
 bool act_publish_store(Parts& p)
@@ -129,54 +178,6 @@ void answered_publish(Parts& p, Input const& input)
     enter_run(p);
 }
 
-void delta_stored(Parts& p, std::vector<PartRef> const& stored)
-{
-    auto& own = *p.contributions.next_unpublished();
-    std::vector<std::string> names;
-    for (auto const& part : own.header.parts) names.push_back(part.payload.name);
-    require_targets(stored, names);
-    for (std::size_t i = 0; i < names.size(); ++i) own.header.parts[i].payload = stored[i];
-    own.stored = true;
-    p.machine.go(Phase::publish_header);
-}
-
-/// An earlier try of this process created it, or a foreign program did. In the latter case no
-/// second header can announce this work.
-void header_exists(Parts& p, std::string const& bytes)
-{
-    auto const& own = *p.contributions.next_unpublished();
-    if (bytes == own.encoded->bytes) return contributed(p);
-    // A single read may be corrupt; a foreign object stays the same in every read.
-    if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
-    finish(p, ExitCode::protocol,
-           Error{ExitCode::protocol,
-                 "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
-                 "a foreign object has the name " + header_name(own.header.member, own.header.seq),
-                 "make sure that only this run's sites write to the store, then restart the site; "
-                 "these blocks are trained again"});
-}
-
-void contributed(Parts& p)
-{
-    auto& own = *p.contributions.next_unpublished();
-    own.published = true;
-    auto const& h = own.header;
-    p.machine.note(
-        "contributed",
-        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
-    p.machine.go(Phase::publish_store);
-}
-
-void published_all(Parts& p)
-{
-    if (p.contributions.leaving()) return finish(p, ExitCode::ok);
-    if (p.machine.stopping()) return leave(p);
-    if (lone(p) || round_over(p)) return begin_lease(p);
-    enter_run(p);
-}
-
-/// Finishes the step and contributes the work done. A member without a model leaves by a header
-/// without work.
 void leave(Parts& p)
 {
     if (p.training.loaded()) return begin_cut(p, true);

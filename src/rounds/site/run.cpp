@@ -5,35 +5,24 @@
 
 /// RUN.
 namespace curtail::rounds::site {
+namespace {
 
-void enter_run(Parts& p)
+void commit_rate(Parts& p)
 {
-    p.machine.go(Phase::run);
-    p.schedule.back = Phase::run;
-    p.schedule.poll = p.machine.now() + poll_interval(p);
-    if (p.machine.stopping()) return;
-    Train train{p.chain.tip()->find(*p.member)->held,
-                Tokens{p.chain.tip()->totals.tokens} + p.contributions.tokens()};
-    p.machine.send(std::move(train));
+    p.proposal.clear_intents();
+    p.proposal.set_rate(*p.member, rate(p));
+    begin_commit(p, Mode::roster);
 }
 
-/// True if every other member was admitted in this round. If this one was too, the smallest N is
-/// lone.
-bool lone(Parts const& p)
+void begin_run_scan(Parts& p)
 {
-    auto const& me = *p.chain.tip()->find(*p.member);
-    bool smallest = true;
-    for (auto const& m : p.chain.tip()->members) {
-        if (m.id == me.id) continue;
-        if (m.since_round < p.chain.tip()->round) return false;
-        if (member_parts(m.id).admitted < member_parts(me.id).admitted) smallest = false;
-    }
-    return me.since_round < p.chain.tip()->round || smallest;
+    begin_scan(p, others(p));
+    p.machine.go(Phase::run_scan);
 }
 
-Ranges trainable(Parts const& p)
+bool can_merge(Parts& p)
 {
-    return p.chain.tip()->find(*p.member)->held - p.training.since() - p.contributions.ranges();
+    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.schedule.merge);
 }
 
 bool cut_possible(Parts const& p)
@@ -42,26 +31,12 @@ bool cut_possible(Parts const& p)
            p.contributions.count() < p.chain.run().params.max_undecided;
 }
 
-bool round_over(Parts& p)
-{
-    return p.training.steps_done(p.chain.run().params) ||
-           p.machine.reached(p.training.round_ends(p.chain.run().params));
-}
-
 /// True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
     if (!lone(p)) return round_over(p);
     return p.chain.tip()->members.size() > 1 ||
            p.machine.reached(p.training.checkpoint_due(p.chain.run().params));
-}
-
-Millis poll_interval(Parts const& p)
-{
-    auto const& params = p.chain.run().params;
-    auto interval = lone(p) ? params.poll_run_lone : params.poll_run;
-    if (trainable(p).empty()) interval = std::min(interval, params.poll_run_starved);
-    return interval;
 }
 
 /// The member's target if it committed the measured rate; 0 if no blocks are free.
@@ -87,25 +62,6 @@ bool wants_rate(Parts const& p)
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
 }
 
-/// A lone member publishes only work that it can no longer commit within its own weights.
-bool wants_publishing(Parts const& p)
-{
-    bool const unpublished = p.contributions.next_unpublished() != nullptr;
-    if (!unpublished || !lone(p)) return unpublished;
-    return p.contributions.count() >= p.chain.run().params.max_undecided ||
-           (p.training.since().empty() && trainable(p).empty());
-}
-
-bool act_run(Parts& p)
-{
-    if (p.machine.stopping()) leave(p);
-    else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
-    else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
-        p.machine.go(Phase::publish_store);
-    else return act_on_round(p);
-    return true;
-}
-
 /// Cuts, merges, asks for more blocks or scans, whichever is due first. False: nothing is due.
 bool act_on_round(Parts& p)
 {
@@ -122,22 +78,94 @@ bool act_on_round(Parts& p)
     return true;
 }
 
-bool can_merge(Parts& p)
+/// A lone member publishes only work that it can no longer commit within its own weights.
+bool wants_publishing(Parts const& p)
 {
-    return p.contributions.has_published() && round_over(p) && p.machine.reached(p.schedule.merge);
+    bool const unpublished = p.contributions.next_unpublished() != nullptr;
+    if (!unpublished || !lone(p)) return unpublished;
+    return p.contributions.count() >= p.chain.run().params.max_undecided ||
+           (p.training.since().empty() && trainable(p).empty());
 }
 
-void commit_rate(Parts& p)
+/// True if the scan found contributions to merge: of all members with blocks, or the round is over.
+bool merges_after_scan(Parts& p)
 {
+    bool all_found = true;
+    bool any_found = p.contributions.has_published();
+    for (auto const& id : others(p)) {
+        bool const found = header_of(p, id) != nullptr;
+        any_found = any_found || found;
+        all_found = all_found && (found || p.chain.tip()->find(id)->held.empty());
+    }
+    return any_found && (all_found || round_over(p));
+}
+
+/// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
+void run_scan_done(Parts& p)
+{
+    constexpr Millis longest_pause{20'000};
+    p.schedule.scan =
+        p.machine.now() + std::clamp(p.chain.run().params.round_time, Millis{50}, longest_pause);
     p.proposal.clear_intents();
-    p.proposal.set_rate(*p.member, rate(p));
-    begin_commit(p, Mode::roster);
+    for (auto const& id : others(p))
+        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
+    if (p.proposal.removes()) return begin_commit(p, Mode::roster);
+    if (merges_after_scan(p) && p.machine.reached(p.schedule.merge)) return begin_lease(p);
+    p.machine.switch_to(Phase::run);
 }
 
-void begin_run_scan(Parts& p)
+Millis poll_interval(Parts const& p)
 {
-    begin_scan(p, others(p));
-    p.machine.go(Phase::run_scan);
+    auto const& params = p.chain.run().params;
+    auto interval = lone(p) ? params.poll_run_lone : params.poll_run;
+    if (trainable(p).empty()) interval = std::min(interval, params.poll_run_starved);
+    return interval;
+}
+
+}  // namespace
+
+void enter_run(Parts& p)
+{
+    p.machine.go(Phase::run);
+    p.schedule.back = Phase::run;
+    p.schedule.poll = p.machine.now() + poll_interval(p);
+    if (p.machine.stopping()) return;
+    Train train{p.chain.tip()->find(*p.member)->held,
+                Tokens{p.chain.tip()->totals.tokens} + p.contributions.tokens()};
+    p.machine.send(std::move(train));
+}
+
+bool lone(Parts const& p)
+{
+    auto const& me = *p.chain.tip()->find(*p.member);
+    bool smallest = true;
+    for (auto const& m : p.chain.tip()->members) {
+        if (m.id == me.id) continue;
+        if (m.since_round < p.chain.tip()->round) return false;
+        if (member_parts(m.id).admitted < member_parts(me.id).admitted) smallest = false;
+    }
+    return me.since_round < p.chain.tip()->round || smallest;
+}
+
+Ranges trainable(Parts const& p)
+{
+    return p.chain.tip()->find(*p.member)->held - p.training.since() - p.contributions.ranges();
+}
+
+bool round_over(Parts& p)
+{
+    return p.training.steps_done(p.chain.run().params) ||
+           p.machine.reached(p.training.round_ends(p.chain.run().params));
+}
+
+bool act_run(Parts& p)
+{
+    if (p.machine.stopping()) leave(p);
+    else if (p.machine.reached(p.schedule.poll)) p.machine.switch_to(Phase::run_poll);
+    else if (wants_publishing(p) && p.machine.reached(p.schedule.publish))
+        p.machine.go(Phase::publish_store);
+    else return act_on_round(p);
+    return true;
 }
 
 void answered_run_poll(Parts& p, Input const& input)
@@ -156,33 +184,6 @@ bool act_run_scan(Parts& p)
 {
     if (!act_scan(p)) run_scan_done(p);
     return true;
-}
-
-/// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
-void run_scan_done(Parts& p)
-{
-    constexpr Millis longest_pause{20'000};
-    p.schedule.scan =
-        p.machine.now() + std::clamp(p.chain.run().params.round_time, Millis{50}, longest_pause);
-    p.proposal.clear_intents();
-    for (auto const& id : others(p))
-        if (suspect(p, *p.chain.tip()->find(id))) propose_removal(p, id, Removal::silent);
-    if (p.proposal.removes()) return begin_commit(p, Mode::roster);
-    if (merges_after_scan(p) && p.machine.reached(p.schedule.merge)) return begin_lease(p);
-    p.machine.switch_to(Phase::run);
-}
-
-/// True if the scan found contributions to merge: of all members with blocks, or the round is over.
-bool merges_after_scan(Parts& p)
-{
-    bool all_found = true;
-    bool any_found = p.contributions.has_published();
-    for (auto const& id : others(p)) {
-        bool const found = header_of(p, id) != nullptr;
-        any_found = any_found || found;
-        all_found = all_found && (found || p.chain.tip()->find(id)->held.empty());
-    }
-    return any_found && (all_found || round_over(p));
 }
 
 }  // namespace curtail::rounds::site

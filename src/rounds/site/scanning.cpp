@@ -35,8 +35,6 @@ Found const* header_of(Parts const& p, MemberId const& id)
     return m == nullptr ? nullptr : p.pending.next_of(*m);
 }
 
-/// Removes only a member whose next header was asked for and is missing or unreadable: a removal
-/// discards announced work.
 void propose_removal(Parts& p, MemberId const& id, Removal reason)
 {
     if (header_of(p, id) != nullptr || p.scan.unresolved(id)) return;
@@ -56,7 +54,6 @@ std::vector<MemberId> others(Parts const& p)
     return ids;
 }
 
-/// Members of this site that started before this process.
 std::vector<MemberId> earlier_instances(Parts const& p)
 {
     std::vector<MemberId> ids;
