@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the round protocol of two builds in the simulator, seed by seed.
 
-Runs seeds 1 to 200 of test_rounds_simulation with both. Each seed's log holds every input and
+Runs seeds 1 to 200 of tests/rounds/simulation.cpp with both. Each seed's log holds every input and
 output of every site. Reports how many logs are identical; exits with 1 if one differs.
 
 A build is a build folder, or a commit, which is then built in a temporary worktree. It may also be
@@ -23,7 +23,8 @@ import tempfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-TARGET = "test_rounds_simulation"
+# The test was an executable of its own until all tests of a folder were linked into one.
+TARGETS = ("test_rounds", "test_rounds_simulation")
 
 
 def main():
@@ -68,19 +69,23 @@ def logs_of(build, folder, first, last):
     """Folder with the logs of all seeds, made by running `build` unless it holds them."""
     if (Path(build) / f"{first}.log").exists():
         return Path(build)
-    program = Path(build) / "tests" / TARGET
-    if not program.exists():
-        program = built_commit(build, folder.with_suffix(".source"))
+    program = program_in(Path(build)) or built_commit(build, folder.with_suffix(".source"))
     folder.mkdir()
     environment = {
         **os.environ,
         "CURTAIL_SEED": f"{first}..{last}",
         "CURTAIL_SIM_LOGS": str(folder),
     }
-    done = subprocess.run([program], env=environment, capture_output=True, text=True)
+    command = [program, "--gtest_filter=RoundsSimulation.*"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         fail(f"{program} failed:\n{done.stdout}{done.stderr}")
     return folder
+
+
+def program_in(build):
+    programs = [build / "tests" / target for target in TARGETS]
+    return next((program for program in programs if program.exists()), None)
 
 
 def built_commit(commit, folder):
@@ -89,18 +94,25 @@ def built_commit(commit, folder):
     check = [*git, "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}"]
     known = subprocess.run(check, stdout=subprocess.DEVNULL)
     if known.returncode != 0:
-        fail(f"{commit} is neither a build folder with tests/{TARGET} nor a commit; build it first")
+        fail(f"{commit} is neither a commit nor a built folder with tests/{TARGETS[0]}")
     run([*git, "worktree", "add", "--detach", str(folder), commit])
     try:
         if (SOURCE / ".deps").exists():
             (folder / ".deps").symlink_to((SOURCE / ".deps").resolve())
         run(["cmake", "--preset", "release"], cwd=folder)
-        run(["cmake", "--build", "build/release", "--target", TARGET], cwd=folder)
+        target = TARGETS[1 if is_target(TARGETS[1], folder) else 0]
+        run(["cmake", "--build", "build/release", "--target", target], cwd=folder)
         program = folder.with_suffix(".program")
-        shutil.copy2(folder / "build/release/tests" / TARGET, program)
+        shutil.copy2(folder / "build/release/tests" / target, program)
     finally:
         run([*git, "worktree", "remove", "--force", str(folder)])
     return program
+
+
+def is_target(target, source):
+    command = ["cmake", "--build", "build/release", "--target", "help"]
+    listed = subprocess.run(command, cwd=source, capture_output=True, text=True).stdout
+    return any(line.startswith(f"{target}:") for line in listed.splitlines())
 
 
 def run(command, cwd=None):

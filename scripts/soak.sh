@@ -68,7 +68,8 @@ for seed in $(seq $seeds); do
     item "kill-$seed" env CURTAIL_BUILD="$build" \
         python3 tests/system/kill_test.py --seed "$seed"
 done
-item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds_simulation"
+item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds" \
+    --file tests/rounds/simulation.cpp
 item unit-asan make --no-print-directory test-asan
 [ $failed = 0 ] && result='everything passed' || result='with failures'
 echo "soak: done, $result; $out/summary.jsonl"
