@@ -78,7 +78,7 @@ void add_signals(RunFiles const& files, RunStory const& story, Account& account)
 {
     for (auto const& region : files.trace) {
         SignalSeries series{region.region.value, {}, {}};
-        for (auto const& point : region.points) {
+        for (auto const& point : region.readings) {
             series.t.push_back(story.axis.of_signal(point.time));
             series.value.push_back(point.intensity ? std::optional(point.intensity->value)
                                                    : std::nullopt);
@@ -93,8 +93,8 @@ bool is_over(RunFiles const& files, RunStory const& story)
 {
     if (!files.clock || !files.whole_trace) return false;
     auto const until = files.evaluated_until.value_or(story.axis.signal(story.end));
-    return std::all_of(files.trace.begin(), files.trace.end(), [&](RegionTrace const& t) {
-        return t.points.empty() || t.points.back().time <= until;
+    return std::all_of(files.trace.begin(), files.trace.end(), [&](RegionSeries const& t) {
+        return t.readings.empty() || t.readings.back().time <= until;
     });
 }
 

@@ -14,7 +14,7 @@ constexpr char const* no_signal = "no trace was given (--trace) and the poller k
 energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
 {
     for (auto const& trace : files.trace)
-        if (trace.region == region) return energy::IntensitySeries{trace.points};
+        if (trace.region == region) return energy::IntensitySeries{trace.readings};
     return energy::IntensitySeries{{}};
 }
 
@@ -113,13 +113,13 @@ std::optional<double> lone_rate(RunFiles const& files, RunStory const& story)
     double seconds = 0;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         for (auto const& row : files.sites[s].metrics) {
-            Time const from = row.time - millis(row.step_s);
+            Time const from = row.time - millis(row.duration.count());
             bool alone = true;
             for (std::size_t other = 0; other < held.size() && alone; ++other)
                 alone = other == s || !overlaps(held[other], from, row.time);
             if (!alone) continue;
-            tokens += static_cast<double>(row.tokens);
-            seconds += row.step_s;
+            tokens += static_cast<double>(row.tokens.value);
+            seconds += row.duration.count();
         }
     }
     if (seconds <= 0 || tokens <= 0) return std::nullopt;
@@ -157,8 +157,8 @@ void fill_always_on(RunFiles const& files, RunStory const& story, Account& accou
                          [&](config::Site const& s) { return s.region == trace.region; });
         auto const rules =
             rules_of(files, own == files.run.sites.end() ? files.run.sites.front() : *own);
-        energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
-        auto const start = trace.points.empty() ? story.axis.zero() : trace.points.front().time;
+        energy::IntensitySeries const series{trace.readings, energy::PastEnds::hold};
+        auto const start = trace.readings.empty() ? story.axis.zero() : trace.readings.front().time;
         auto const result = energy::always_on({account.tokens}, rate, start, series, rules);
         auto const wall = result.when.length().count();
         Scenario scenario{"one:" + trace.region.value,

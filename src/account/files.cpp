@@ -3,45 +3,16 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "core/digest.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "rounds/names.hpp"
+#include "signals/trace.hpp"
 
 namespace curtail::account {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<MetricsRow> parse_row(std::string_view line)
-{
-    auto const value = json::parse(line, "metrics");
-    auto const* object = value ? value->as_object() : nullptr;
-    if (object == nullptr) return std::nullopt;
-    bool good = true;
-    auto const number = [&](char const* key) {
-        auto const* found = object->find(key);
-        auto const n = found != nullptr ? found->as_number() : std::nullopt;
-        good = good && n && std::isfinite(*n);
-        return n.value_or(0);
-    };
-    auto const* loss = object->find("loss");
-    bool const no_loss = loss != nullptr && *loss == json::Value();
-    auto const* time = object->find("time");
-    auto const moment =
-        parse_time(time != nullptr && time->as_text() != nullptr ? *time->as_text() : "");
-    MetricsRow const row{moment.value_or(Time{}),
-                         static_cast<std::int64_t>(number("step")),
-                         static_cast<std::int64_t>(number("round")),
-                         static_cast<std::int64_t>(number("tokens")),
-                         static_cast<std::int64_t>(number("progress_tokens")),
-                         no_loss ? std::nullopt : std::optional(number("loss")),
-                         number("step_s")};
-    if (!moment || !good || row.step_s < 0 || row.tokens < 0) return std::nullopt;
-    return row;
-}
 
 /// A JSON file that need not be there yet.
 Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
@@ -59,12 +30,12 @@ Result<void> read_sites(RunFiles& files)
 {
     for (auto const& site : files.run.sites) {
         auto const folder = files.run.site_folder(site.site);
-        auto events = read_events(folder / "events.jsonl");
+        auto events = runlog::read_events(folder / "events.jsonl");
         if (!events) return tl::unexpected(events.error());
-        auto metrics = read_metrics(folder / "metrics.jsonl");
+        auto metrics = runlog::read_metrics(folder / "metrics.jsonl");
         if (!metrics) return tl::unexpected(metrics.error());
         files.broken_lines += events->broken_lines + metrics->broken_lines;
-        files.sites.push_back({std::move(events->events), std::move(metrics->rows)});
+        files.sites.push_back({std::move(events->events), std::move(metrics->steps)});
     }
     return {};
 }
@@ -80,7 +51,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     if (path) {
         auto const trace = signals::read_trace(*path);
         if (!trace) return tl::unexpected(trace.error());
-        files.trace = by_region(*trace);
+        files.trace = trace->series();
         files.trace_name = name_of(*path);
         files.whole_trace = true;
         return {};
@@ -90,8 +61,10 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     files.broken_lines += samples->broken_lines;
     if (samples->regions.empty()) return {};
     files.trace = std::move(samples->regions);
-    files.trace_name = "samples the poller used" +
-                       (samples->providers.empty() ? "" : ", from " + samples->providers);
+    std::string providers;
+    for (auto const& provider : samples->providers)
+        providers += (providers.empty() ? ", from " : ", ") + provider;
+    files.trace_name = "samples the poller used" + providers;
     return {};
 }
 
@@ -170,20 +143,6 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
 
 }  // namespace
 
-Result<MetricsFile> read_metrics(fs::path const& path)
-{
-    auto const content = read_file_if_exists(path);
-    if (!content) return tl::unexpected(content.error());
-    MetricsFile file;
-    if (!*content) return file;
-    for (auto line : split(**content, '\n')) {
-        if (trim(line).empty()) continue;
-        if (auto const row = parse_row(line)) file.rows.push_back(*row);
-        else ++file.broken_lines;
-    }
-    return file;
-}
-
 Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file)
 {
     RunFiles files;
@@ -193,7 +152,7 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto const clock = read_clock(files.run.folder);
     if (!clock) return tl::unexpected(clock.error());
     files.clock = *clock;
-    auto poller = read_events(files.run.poller_folder() / "events.jsonl");
+    auto poller = runlog::read_events(files.run.poller_folder() / "events.jsonl");
     if (!poller) return tl::unexpected(poller.error());
     files.poller = std::move(poller->events);
     files.broken_lines = poller->broken_lines;

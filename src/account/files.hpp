@@ -6,30 +6,23 @@
 #include <vector>
 
 #include "account/account.hpp"
-#include "account/trace.hpp"
 #include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
-#include "core/events.hpp"
+#include "runlog/event.hpp"
+#include "runlog/metrics.hpp"
+#include "signals/sample_log.hpp"
 
 /// What a run left in its folder, read as it stands (docs/report.md lists the files). A run in
 /// progress is a valid run.
 namespace curtail::account {
 
-/// One optimizer step, a line of metrics.jsonl.
-struct MetricsRow {
-    Time time;  ///< real, at the end of the step
-    std::int64_t step{};
-    std::int64_t round{};
-    std::int64_t tokens{};       ///< of this step
-    std::int64_t progress{};     ///< tokens in the committed model plus own work
-    std::optional<double> loss;  ///< nats per token; nothing if it was not finite
-    double step_s{};             ///< real seconds it took
-};
+using runlog::Event;
+using runlog::StepMetrics;
 
 struct SiteFiles {
     std::vector<Event> events;
-    std::vector<MetricsRow> metrics;
+    std::vector<StepMetrics> metrics;
 };
 
 /// What the report needs of a contribution that a commit decided.
@@ -62,8 +55,8 @@ struct RunFiles {
     std::vector<Event> poller;
     std::vector<SiteFiles> sites;  ///< as run.sites
     std::vector<CommitLine> commits;
-    std::vector<RegionTrace> trace;  ///< given, or the poller's own samples; empty: neither
-    std::string trace_name;          ///< for people: where it is from
+    std::vector<RegionSeries> trace;  ///< given, or the poller's own samples; empty: neither
+    std::string trace_name;           ///< for people: where it is from
     bool whole_trace{false};  ///< `trace` is a recorded one, not what the poller has seen so far
     std::optional<Time>
         evaluated_until;  ///< signal time up to which the poller has decided every site's window
@@ -79,24 +72,10 @@ struct RunFiles {
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Metrics of one site: whole lines, and how many were not.
-struct MetricsFile {
-    std::vector<MetricsRow> rows;
-    int broken_lines{0};
-};
-[[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);
-/// The samples that the poller used, one JSON object a line:
-/// `{"region","time","intensity_gco2_per_kwh","provider"}`, `time` on the signal's clock. By
-/// region, in order of time; of equal times the last counts. Between samples further apart than a
-/// site of the region lets one be old there is no signal, and nothing is drawn from one to the
-/// other.
-struct SampleFile {
-    std::vector<RegionTrace> regions;
-    std::string providers;  ///< their names, comma between
-    int broken_lines{0};
-};
-[[nodiscard]] Result<SampleFile> read_samples(std::filesystem::path const& path,
-                                              std::vector<config::Site> const& sites);
+/// The samples that the poller used. If two of a region are further apart than its sites' longest
+/// `max_age`, the time between is without a signal: an empty reading follows the first of them.
+[[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
+                                                       std::vector<config::Site> const& sites);
 /// What `curtail-model evaluate` wrote; nothing if the file is not there.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
 /// The run's commits in order; empty if it has not started. `protocol` if one is damaged, does not

@@ -122,7 +122,7 @@ class JobTimes {
 };
 
 /// The last step that a life logged; its begin if it logged none.
-Time last_step_of(JobStory const& job, Time end, std::vector<MetricsRow> const& rows)
+Time last_step_of(JobStory const& job, Time end, std::vector<StepMetrics> const& rows)
 {
     Time last = job.begin;
     for (auto const& row : rows)
@@ -158,7 +158,7 @@ std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> 
 }
 
 std::vector<energy::StateInterval> states_of(JobStory const& job,
-                                             std::vector<MetricsRow> const& rows, Time run_end)
+                                             std::vector<StepMetrics> const& rows, Time run_end)
 {
     Time const end = job.end.value_or(run_end);
     Time const silent = std::min(job.exit.value_or(end), end);

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t most_dots_of_a_site = 1500;
 
 /// `row` has a loss.
-CurvePoint point_of(MetricsRow const& row, double tokens_per_step, Axis const& axis)
+CurvePoint point_of(StepMetrics const& row, double tokens_per_step, Axis const& axis)
 {
-    return {static_cast<double>(row.progress) / tokens_per_step, axis.at(row.time), *row.loss,
+    return {static_cast<double>(row.progress.value) / tokens_per_step, axis.at(row.time), *row.loss,
             std::exp(*row.loss)};
 }
 
@@ -66,7 +66,7 @@ void fill_loss(RunFiles const& files, RunStory const& story, Account& account)
         std::vector<CurvePoint> mine;
         for (auto const& row : files.sites[s].metrics) {
             if (row.loss) mine.push_back(point_of(row, static_cast<double>(per_step), story.axis));
-            seconds += row.step_s;
+            seconds += row.duration.count();
             ++steps;
         }
         loss.raw.push_back(raw_curve(files.run.sites[s].site.value, mine, most_dots_of_a_site));

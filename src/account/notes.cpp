@@ -307,7 +307,7 @@ void add_notes(RunFiles const& files, Account& a)
     add_always_on_notes(a);
     std::int64_t logged = 0;
     for (auto const& site : files.sites)
-        for (auto const& row : site.metrics) logged += row.tokens;
+        for (auto const& row : site.metrics) logged += row.tokens.value;
     if (logged > a.tokens)
         a.notes.emplace_back(
             "Work that is not in the model",

@@ -27,17 +27,17 @@ std::vector<energy::Interval> busy_stretches(RunStory const& story)
 }
 
 /// Rows of a site whose step ended in (from, to].
-std::vector<MetricsRow> rows_between(SiteFiles const& site, Time from, Time to)
+std::vector<StepMetrics> rows_between(SiteFiles const& site, Time from, Time to)
 {
-    std::vector<MetricsRow> rows;
+    std::vector<StepMetrics> rows;
     for (auto const& row : site.metrics)
         if (row.time > from && row.time <= to) rows.push_back(row);
     return rows;
 }
 
-Time begin_of(MetricsRow const& row)
+Time begin_of(StepMetrics const& row)
 {
-    return row.time - std::chrono::round<Millis>(FractionalSeconds(row.step_s));
+    return row.time - std::chrono::round<Millis>(FractionalSeconds(row.duration.count()));
 }
 
 /// A round begins at the commit before, or later: when devices came back after a rest.
@@ -93,7 +93,7 @@ class RoundMaker {
             round.tokens += c.tokens;
             if (c.norm > 0) round.delta_norm = std::max(round.delta_norm.value_or(0), c.norm);
         }
-        std::map<std::size_t, std::vector<MetricsRow>> rows;
+        std::map<std::size_t, std::vector<StepMetrics>> rows;
         std::optional<Time> first;
         for (auto const& [site, part] : parts) {
             rows[site] = rows_between(files_.sites[site], previous, commit.time);
@@ -127,24 +127,24 @@ class RoundMaker {
         return std::nullopt;
     }
 
-    static void add_times(RoundPart& part, std::vector<MetricsRow> const& rows, Time start,
+    static void add_times(RoundPart& part, std::vector<StepMetrics> const& rows, Time start,
                           Time end)
     {
         if (rows.empty()) return;
         part.before = std::max(0.0, seconds_between(start, begin_of(rows.front())));
         part.after = seconds_between(rows.back().time, end);
         double train = 0;
-        for (auto const& row : rows) train += row.step_s;
+        for (auto const& row : rows) train += row.duration.count();
         part.train = train;
     }
 
     static std::optional<double> tail_loss(
-        std::map<std::size_t, std::vector<MetricsRow>> const& by_site)
+        std::map<std::size_t, std::vector<StepMetrics>> const& by_site)
     {
-        std::vector<MetricsRow> rows;
+        std::vector<StepMetrics> rows;
         for (auto const& [site, mine] : by_site)
             std::copy_if(mine.begin(), mine.end(), std::back_inserter(rows),
-                         [](MetricsRow const& row) { return row.loss.has_value(); });
+                         [](StepMetrics const& row) { return row.loss.has_value(); });
         if (rows.empty()) return std::nullopt;
         std::stable_sort(rows.begin(), rows.end(),
                          [](auto const& a, auto const& b) { return a.time < b.time; });

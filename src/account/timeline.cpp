@@ -32,7 +32,7 @@ std::vector<Event> in_order(std::vector<Event> events)
     return events;
 }
 
-void add_held(SiteStory& site, JobStory const& job, std::vector<MetricsRow> const& rows,
+void add_held(SiteStory& site, JobStory const& job, std::vector<StepMetrics> const& rows,
               Axis const& axis, Time run_end)
 {
     for (auto const& [state, when] : states_of(job, rows, run_end)) {
@@ -196,8 +196,8 @@ Time first_moment(RunFiles const& files)
     for (auto const& site : files.sites)
         for (auto const& event : site.events) first = std::min(first, event.time);
     if (first != Time::max()) return first;
-    return files.trace.empty() || files.trace[0].points.empty() ? Time{}
-                                                                : files.trace[0].points[0].time;
+    return files.trace.empty() || files.trace[0].readings.empty() ? Time{}
+                                                                  : files.trace[0].readings[0].time;
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ struct RunStory {
 /// After the trainer's exit it drains; without an exit, training ends with the last step in `rows`
 /// and the job is idle from there.
 [[nodiscard]] std::vector<energy::StateInterval> states_of(JobStory const& job,
-                                                           std::vector<MetricsRow> const& rows,
+                                                           std::vector<StepMetrics> const& rows,
                                                            Time run_end);
 
 }  // namespace curtail::account

@@ -82,8 +82,6 @@ Result<void> add_trace(poll::World& world, Arguments const& a,
 {
     auto const trace = signals::read_trace(a.text("trace"));
     if (!trace) return tl::unexpected(trace.error());
-    if (trace->rows().empty())
-        return fail(ExitCode::data, "cannot replay " + a.text("trace"), "it has no samples");
     for (auto const* site : sites)
         if (auto known = trace->samples(site->region); !known) return tl::unexpected(known.error());
     bool const has_speed = a.has("speed");
@@ -91,7 +89,7 @@ Result<void> add_trace(poll::World& world, Arguments const& a,
     if (!(factor > 0 && factor <= 1e6))
         return fail(ExitCode::usage, "--speed " + a.text("speed"),
                     "must be more than 0 and at most 1e6");
-    TimeScale const wanted{trace->rows().front().time, SystemClock{}.now(), factor};
+    TimeScale const wanted{trace->first_time(), SystemClock{}.now(), factor};
     auto const clock = replay_clock(world.run, wanted, a.flag("dry-run"));
     if (!clock) return tl::unexpected(clock.error());
     if (clock->origin != wanted.origin || (has_speed && clock->factor != factor))
@@ -101,7 +99,7 @@ Result<void> add_trace(poll::World& world, Arguments const& a,
                         std::to_string(clock->factor) + " times real speed)",
                     "finish that one, or begin a new run");
     world.clock = std::make_shared<ScaledClock>(*clock);
-    world.trace_end = trace->rows().back().time;
+    world.trace_end = trace->last_time();
     for (auto const* site : sites)
         world.sites.push_back(parts_of(world.run, *site, mark,
                                        std::make_unique<signals::TraceProvider>(*trace),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // curtail-report: what a run cost, gained and spared.
 #include "account/account_of.hpp"
-#include "account/trace.hpp"
 #include "apps/program.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
@@ -69,7 +68,7 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
         signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace"))
                                                    : above_program("signals/mci_2026-01-11.csv"));
     if (!trace) return tl::unexpected(trace.error());
-    auto const logs = reference::read_logs(arguments.text("logs"), account::by_region(*trace));
+    auto const logs = reference::read_logs(arguments.text("logs"), trace->series());
     if (!logs) return tl::unexpected(logs.error());
     auto const history = reference::history_of(*logs);
     if (!history) return tl::unexpected(history.error());

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
@@ -17,8 +18,8 @@ std::string figures_of(train::StepMetrics const& step)
     double const speed =
         static_cast<double>(step.tokens.value) / std::max(step.duration.count(), 1e-9);
     auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
-    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", step.step, step.loss, speed,
-                       round);
+    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", step.step,
+                       step.loss.value_or(NAN), speed, round);
 }
 
 Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)

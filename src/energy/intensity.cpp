@@ -7,7 +7,7 @@
 namespace curtail::energy {
 namespace {
 
-GramsPerKwh between(IntensityPoint const& a, IntensityPoint const& b, Time time)
+GramsPerKwh between(Reading const& a, Reading const& b, Time time)
 {
     double const share = seconds_between(a.time, time) / seconds_between(a.time, b.time);
     return {a.intensity->value + (b.intensity->value - a.intensity->value) * share};
@@ -15,11 +15,11 @@ GramsPerKwh between(IntensityPoint const& a, IntensityPoint const& b, Time time)
 
 }  // namespace
 
-IntensitySeries::IntensitySeries(std::vector<IntensityPoint> points, PastEnds past_ends)
+IntensitySeries::IntensitySeries(std::vector<Reading> points, PastEnds past_ends)
     : points_(std::move(points)),
       past_ends_(past_ends),
       blind_(std::none_of(points_.begin(), points_.end(),
-                          [](IntensityPoint const& p) { return p.intensity.has_value(); }))
+                          [](Reading const& p) { return p.intensity.has_value(); }))
 {
     for (std::size_t i = 1; i < points_.size(); ++i)
         if (points_[i].time <= points_[i - 1].time)
@@ -29,7 +29,7 @@ IntensitySeries::IntensitySeries(std::vector<IntensityPoint> points, PastEnds pa
 std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
 {
     auto const upper = std::upper_bound(points_.begin(), points_.end(), time,
-                                        [](Time t, IntensityPoint const& p) { return t < p.time; });
+                                        [](Time t, Reading const& p) { return t < p.time; });
     if (upper != points_.begin() && (upper - 1)->time == time) return (upper - 1)->intensity;
     if (points_.empty()) return std::nullopt;
     if (upper == points_.begin() || upper == points_.end()) {
@@ -69,7 +69,7 @@ std::vector<IntensityPiece> IntensitySeries::pieces(Interval interval) const
 {
     std::vector<IntensityPiece> out;
     auto const first = std::upper_bound(points_.begin(), points_.end(), interval.from,
-                                        [](Time t, IntensityPoint const& p) { return t < p.time; });
+                                        [](Time t, Reading const& p) { return t < p.time; });
     auto upper = static_cast<std::size_t>(first - points_.begin());
     for (Time from = interval.from; from < interval.to; ++upper) {
         Time const to =

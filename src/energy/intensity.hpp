@@ -3,8 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "core/intensity.hpp"
 
 namespace curtail::energy {
 
@@ -14,13 +13,6 @@ struct Interval {
     Time to;
     [[nodiscard]] FractionalSeconds length() const { return to - from; }
     friend bool operator==(Interval const&, Interval const&) = default;
-};
-
-/// What the grid had at one moment; nothing: no sample there.
-struct IntensityPoint {
-    Time time;
-    std::optional<GramsPerKwh> intensity;
-    friend bool operator==(IntensityPoint const&, IntensityPoint const&) = default;
 };
 
 /// What counts as known before the first and after the last sample.
@@ -42,8 +34,7 @@ struct IntensityPiece {
 class IntensitySeries {
   public:
     /// Times must rise strictly; throws std::invalid_argument otherwise.
-    explicit IntensitySeries(std::vector<IntensityPoint> points,
-                             PastEnds past_ends = PastEnds::unknown);
+    explicit IntensitySeries(std::vector<Reading> points, PastEnds past_ends = PastEnds::unknown);
 
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// No sample has a value: nothing can be known of what is drawn here, at any time.
@@ -53,12 +44,12 @@ class IntensitySeries {
     /// The part of the interval after the last sample, where that sample's value is held; empty
     /// where nothing is held.
     [[nodiscard]] Interval held_after_last(Interval interval) const;
-    [[nodiscard]] std::vector<IntensityPoint> const& points() const { return points_; }
+    [[nodiscard]] std::vector<Reading> const& points() const { return points_; }
 
   private:
     [[nodiscard]] IntensityPiece piece(Interval when, std::size_t upper) const;
 
-    std::vector<IntensityPoint> points_;
+    std::vector<Reading> points_;
     PastEnds past_ends_;
     bool blind_;
 };

@@ -38,21 +38,20 @@ SiteRecord read_site(json::ObjectReader& r, std::string const& where)
 
 }  // namespace
 
-Event job_event(SiteId const& site, plan::Happening const& happening, Time real_now)
+runlog::Event job_event(SiteId const& site, plan::Happening const& happening, Time real_now)
 {
     using Kind = plan::Happening::Kind;
-    static constexpr char const* types[] = {"job-submitted", "job-started", "job-drained",
-                                            "job-cancelled", "job-ended",   "job-failed"};
-    json::Object details{{"window", happening.window.value}, {"job", happening.job.value}};
-    if (happening.kind == Kind::drained || happening.kind == Kind::cancelled)
-        details.set("why", happening.word);
-    bool const ends = happening.kind == Kind::ended || happening.kind == Kind::failed;
-    if (ends) details.set("state", happening.word);
-    if (happening.when) details.set(ends ? "ended" : "started", format_time(*happening.when));
-    if (happening.exit_code) details.set("exit_code", *happening.exit_code);
-    if (happening.retry_after)
-        details.set("retry_after_s", FractionalSeconds(*happening.retry_after).count());
-    return {real_now, types[static_cast<int>(happening.kind)], site.value, std::move(details)};
+    using Type = runlog::JobChange::Type;
+    static constexpr std::array types{Type::submitted, Type::started, Type::drained,
+                                      Type::cancelled, Type::ended,   Type::failed};
+    bool const stops = happening.kind == Kind::drained || happening.kind == Kind::cancelled;
+    return runlog::to_event(
+        runlog::JobChange{types.at(static_cast<std::size_t>(happening.kind)),
+                          happening.window.value, happening.job.value,
+                          stops ? happening.word : std::string(),
+                          stops ? std::string() : happening.word, happening.when,
+                          happening.exit_code, happening.retry_after},
+        real_now, site.value);
 }
 
 Book::Book(std::filesystem::path folder, Mode mode)
@@ -82,7 +81,7 @@ Result<std::unique_ptr<Book>> Book::open(config::Run const& run, Mode mode, Time
     auto const restored = *has_state ? book->replay_journal(now) : book->restore_lost_state(now);
     if (!restored) return tl::unexpected(restored.error());
     if (mode == Mode::look) return book;
-    if (auto recalled = book->signals_.recall(); !recalled) return tl::unexpected(recalled.error());
+    if (auto loaded = book->signals_.load(); !loaded) return tl::unexpected(loaded.error());
     if (auto sent = book->resend_events(); !sent) return tl::unexpected(sent.error());
     // A full disk must not keep jobs from being stopped: whoever saves next tries again and says
     // so.
@@ -136,7 +135,7 @@ Result<void> Book::replay_journal(Time now)
         if (entry.outcome) {
             auto seen = plan::finish(jobs, entry.action, *entry.outcome, entry.time, {});
             jobs = std::move(seen.state);
-            std::vector<Event> events;
+            std::vector<runlog::Event> events;
             for (auto const& happening : seen.happenings)
                 events.push_back(job_event(entry.site, happening, entry.time));
             add(entry.site, std::move(events));
@@ -154,13 +153,9 @@ Result<void> Book::replay_journal(Time now)
 Result<void> Book::resend_events()
 {
     if (outbox_.empty()) return {};
-    auto const file = read_events(folder_ / "events.jsonl");
+    auto const file = runlog::read_events(folder_ / "events.jsonl");
     if (!file) return tl::unexpected(file.error());
-    std::int64_t arrived = 0;
-    for (auto const& event : file->events)
-        if (auto const* number = event.details.find("number");
-            number != nullptr && number->as_integer() != nullptr)
-            arrived = std::max(arrived, *number->as_integer());
+    auto const arrived = runlog::highest_number(file->events);
     while (!outbox_.empty() && outbox_.front().number <= arrived) outbox_.pop_front();
     return {};
 }
@@ -177,11 +172,11 @@ std::map<SiteId, SiteRecord> Book::sites() const
     return sites_;
 }
 
-void Book::add(SiteId const& site, std::vector<Event> events)
+void Book::add(SiteId const& site, std::vector<runlog::Event> events)
 {
     for (auto& event : events) {
         event.site = site.value;
-        event.details.set("number", ++last_event_);
+        runlog::set_number(event, ++last_event_);
         outbox_.push_back({last_event_, std::move(event)});
     }
 }
@@ -191,9 +186,9 @@ Result<void> Book::change(SiteId const& site, Act const& act, bool lazily)
     std::lock_guard const guard(mutex_);
     auto& record = sites_.at(site);
     auto const before = record;
-    std::vector<Event> events;
+    std::vector<runlog::Event> events;
     act(record, events);
-    std::erase_if(events, [&](Event const& event) { return is_told(site, event); });
+    std::erase_if(events, [&](runlog::Event const& event) { return is_told(site, event); });
     if (record == before && events.empty()) return {};
     unsaved_ = true;
     bool const can_wait = lazily && events.empty();
@@ -222,7 +217,7 @@ Result<void> Book::conclude(SiteId const& site, plan::Action const& action,
     auto& jobs = sites_.at(site).jobs;
     auto seen = plan::finish(jobs, action, outcome, now, rules);
     jobs = std::move(seen.state);
-    std::vector<Event> events;
+    std::vector<runlog::Event> events;
     for (auto const& happening : seen.happenings) events.push_back(job_event(site, happening, now));
     unsaved_ = true;
     bool const can_wait = written && events.empty();

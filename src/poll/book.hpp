@@ -7,10 +7,10 @@
 #include <mutex>
 
 #include "config/run.hpp"
-#include "core/events.hpp"
 #include "core/files.hpp"
 #include "poll/journal.hpp"
-#include "poll/signal_record.hpp"
+#include "runlog/poller_events.hpp"
+#include "signals/sample_log.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::poll {
@@ -50,7 +50,7 @@ class Book {
     /// What `act` does to a site's record and the events that it adds become durable together. With
     /// `lazily` a change without an event may wait for the next one: used where the same change can
     /// be computed again. After an error it holds in memory, and is written with the next change.
-    using Act = std::function<void(SiteRecord&, std::vector<Event>&)>;
+    using Act = std::function<void(SiteRecord&, std::vector<runlog::Event>&)>;
     [[nodiscard]] Result<void> change(SiteId const& site, Act const& act, bool lazily = false);
     /// Before an act: the intent is on disk when this returns without error. After an error a
     /// submission must not happen and is not remembered; another act may, and is.
@@ -69,24 +69,24 @@ class Book {
   private:
     struct Numbered {
         std::int64_t number;
-        Event event;
+        runlog::Event event;
     };
     Book(std::filesystem::path folder, Mode mode);
     [[nodiscard]] Result<bool> load();
     [[nodiscard]] Result<void> replay_journal(Time now);
     [[nodiscard]] Result<void> restore_lost_state(Time now);
-    [[nodiscard]] bool is_told(SiteId const& site, Event const& event) const;
+    [[nodiscard]] bool is_told(SiteId const& site, runlog::Event const& event) const;
     [[nodiscard]] Result<void> resend_events();
     [[nodiscard]] Result<void> save_locked();
-    void add(SiteId const& site, std::vector<Event> events);
+    void add(SiteId const& site, std::vector<runlog::Event> events);
     [[nodiscard]] json::Value to_json() const;
 
     std::filesystem::path folder_;
     Mode mode_;
     std::optional<FileLock> lock_;
     Journal journal_;
-    EventLog event_log_;
-    SignalRecord signals_;
+    runlog::EventLog event_log_;
+    signals::SampleLog signals_;
     mutable std::mutex mutex_;
     std::map<SiteId, SiteRecord> sites_;
     std::int64_t last_entry_{0};   ///< newest journal entry in sites_
@@ -99,6 +99,7 @@ class Book {
 };
 
 /// An event of the poller's vocabulary (docs/poller.md) for what happened to a job.
-[[nodiscard]] Event job_event(SiteId const& site, plan::Happening const& happening, Time real_now);
+[[nodiscard]] runlog::Event job_event(SiteId const& site, plan::Happening const& happening,
+                                      Time real_now);
 
 }  // namespace curtail::poll

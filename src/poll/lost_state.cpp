@@ -4,34 +4,22 @@
 namespace curtail::poll {
 namespace {
 
-std::optional<Time> time_in(Event const& event, char const* key)
-{
-    auto const* member = event.details.find(key);
-    auto const* text = member == nullptr ? nullptr : member->as_text();
-    auto const time = text == nullptr ? Result<Time>{} : parse_time(*text);
-    return text != nullptr && time ? std::optional(*time) : std::nullopt;
-}
-
-plan::JobId job_in(Event const& event)
-{
-    auto const* member = event.details.find("job");
-    auto const* text = member == nullptr ? nullptr : member->as_text();
-    return {text == nullptr ? std::string() : *text};
-}
-
 /// Jobs that were submitted and have not ended, with the moment since when they run.
 using Going = std::map<std::pair<SiteId, plan::JobId>, std::optional<Time>>;
 
-Going find_going(std::vector<Event> const& events)
+Going find_going(std::vector<runlog::Event> const& events)
 {
+    using Type = runlog::JobChange::Type;
     Going going;
     for (auto const& event : events) {
-        std::pair const job{SiteId{event.site}, job_in(event)};
-        if (event.type == "job-submitted") going[job];
-        else if (event.type == "job-ended") going.erase(job);
+        auto const change = runlog::job_change_in(event);
+        if (!change) continue;
+        std::pair const job{SiteId{event.site}, plan::JobId{change->job}};
+        if (change->type == Type::submitted) going[job];
+        else if (change->type == Type::ended) going.erase(job);
         else if (auto const known = going.find(job);
-                 event.type == "job-started" && known != going.end())
-            known->second = time_in(event, "started").value_or(event.time);
+                 change->type == Type::started && known != going.end())
+            known->second = change->at.value_or(event.time);
     }
     return going;
 }
@@ -40,13 +28,11 @@ Going find_going(std::vector<Event> const& events)
 
 Result<void> Book::restore_lost_state(Time now)
 {
-    auto const file = read_events(folder_ / "events.jsonl");
+    auto const file = runlog::read_events(folder_ / "events.jsonl");
     if (!file) return tl::unexpected(file.error());
+    last_event_ = std::max(last_event_, runlog::highest_number(file->events));
     for (auto const& event : file->events) {
-        if (auto const* number = event.details.find("number");
-            number != nullptr && number->as_integer() != nullptr)
-            last_event_ = std::max(last_event_, *number->as_integer());
-        if (auto const time = time_in(event, "signal_time")) {
+        if (auto const time = runlog::signal_time_of(event)) {
             auto& until =
                 told_until_.try_emplace({SiteId{event.site}, event.type}, *time).first->second;
             until = std::max(until, *time);
@@ -85,11 +71,11 @@ Result<void> Book::restore_lost_state(Time now)
     return {};
 }
 
-bool Book::is_told(SiteId const& site, Event const& event) const
+bool Book::is_told(SiteId const& site, runlog::Event const& event) const
 {
     auto const known = told_until_.find({site, event.type});
     if (known == told_until_.end()) return false;
-    auto const time = time_in(event, "signal_time");
+    auto const time = runlog::signal_time_of(event);
     return time && *time <= known->second;
 }
 

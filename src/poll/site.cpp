@@ -11,14 +11,9 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
-json::Value stored(std::optional<GramsPerKwh> const& intensity)
+std::vector<Reading> readings_of(std::vector<signals::Sample> const& samples)
 {
-    return intensity ? json::Value(intensity->value) : json::Value();
-}
-
-std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& samples)
-{
-    std::vector<windows::Reading> readings;
+    std::vector<Reading> readings;
     readings.reserve(samples.size());
     for (auto const& sample : samples)
         readings.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
@@ -26,28 +21,22 @@ std::vector<windows::Reading> readings_of(std::vector<signals::Sample> const& sa
 }
 
 /// The events of one change of phase, and the window that is open after it.
-void note_change(SiteRecord& record, std::vector<Event>& events, windows::Change const& change,
-                 SiteId const& site)
+void note_change(SiteRecord& record, std::vector<runlog::Event>& events,
+                 windows::Change const& change, SiteId const& site)
 {
     auto const now = real_now();
-    auto const signal_time = format_time(change.time);
-    events.push_back({now,
-                      "decision",
-                      site.value,
-                      {{"signal_time", signal_time},
-                       {"from", windows::to_string(change.from)},
-                       {"to", windows::to_string(change.to)},
-                       {"reason", windows::to_string(change.reason)},
-                       {"intensity_gco2_per_kwh", stored(change.intensity)}}});
+    events.push_back(runlog::to_event(
+        runlog::Decision{change.time, std::string(windows::to_string(change.from)),
+                         std::string(windows::to_string(change.to)),
+                         std::string(windows::to_string(change.reason)), change.intensity},
+        now, site.value));
     bool const could = windows::may_run(change.from);
     bool const can = windows::may_run(change.to);
-    if (!could && can) record.open_window = WindowId{signal_time};
+    if (!could && can) record.open_window = WindowId{format_time(change.time)};
     if (could != can)
-        events.push_back({now,
-                          can ? "window-open" : "window-close",
-                          site.value,
-                          {{"window", record.open_window.value_or(WindowId{}).value},
-                           {"signal_time", signal_time}}});
+        events.push_back(runlog::to_event(
+            runlog::WindowChange{can, record.open_window.value_or(WindowId{}).value, change.time},
+            now, site.value));
     if (!can) record.open_window.reset();
 }
 
@@ -203,7 +192,7 @@ Look SiteWatch::evaluate(Time signal_now)
     bool const can_wait = parts_.signals_begin.has_value() || !recorded.value_or(false);
     auto const changed = book_.change(
         id(),
-        [&](SiteRecord& record, std::vector<Event>& events) {
+        [&](SiteRecord& record, std::vector<runlog::Event>& events) {
             record.window = replay.state;
             record.evaluated_until = replay.until;
             for (auto const& change : replay.changes) note_change(record, events, change, id());
@@ -256,7 +245,7 @@ Look SiteWatch::tend(Halt halt, bool dry)
         return {};
     }
     std::vector<plan::Happening> happened;
-    auto written = book_.change(id(), [&](SiteRecord& record, std::vector<Event>& events) {
+    auto written = book_.change(id(), [&](SiteRecord& record, std::vector<runlog::Event>& events) {
         auto seen = plan::observe(plan::set_back(record.jobs, now, rules()), *listed, now, rules());
         record.jobs = std::move(seen.state);
         for (auto const& happening : seen.happenings)

@@ -129,7 +129,7 @@ void add_signals(account::Account& account, Logs const& logs)
 {
     for (auto const& region : logs.trace) {
         account::SignalSeries series{region.region.value, {}, {}};
-        for (auto const& p : region.points) {
+        for (auto const& p : region.readings) {
             series.t.push_back(logs.seconds(p.time));
             series.value.push_back(p.intensity ? std::optional(p.intensity->value) : std::nullopt);
         }

@@ -104,7 +104,7 @@ account::Scenario two_sites(Logs const& logs, energy::Grid const& grid)
             for (auto const r : {a, b})
                 pair +=
                     energy::tally_on_grid(power, grid,
-                                          energy::IntensitySeries{logs.find({regions[r]})->points,
+                                          energy::IntensitySeries{logs.find({regions[r]})->readings,
                                                                   energy::PastEnds::hold},
                                           threshold);
             pairs.push_back(pair);
@@ -142,7 +142,7 @@ void add_scenarios(Logs const& logs, Energy const& energy, account::Account& acc
                             one->best_perplexity,
                             *one};
         account.always_on.push_back(std::move(s));
-        energy::IntensitySeries const series{region.points, energy::PastEnds::hold};
+        energy::IntensitySeries const series{region.readings, energy::PastEnds::hold};
         auto const running =
             SiteGrid(energy.one_site, energy.grid, series).running(energy.one_site.size());
         auto& thinned = account.always_on_cumulative[region.region.value].tallies;
@@ -167,7 +167,7 @@ void fill_energy(Logs const& logs, History const& history, account::Account& acc
     account.cumulative_step_s = 60;
     for (std::size_t c = 0; c < account.sites.size(); ++c) {
         auto& site = account.sites[c];
-        energy::IntensitySeries const intensity{logs.find(site.region)->points,
+        energy::IntensitySeries const intensity{logs.find(site.region)->readings,
                                                 energy::PastEnds::hold};
         SiteGrid const grid(energy.power[c], energy.grid, intensity);
         site.ledger =

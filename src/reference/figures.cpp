@@ -29,9 +29,9 @@ std::vector<double> perplexities(std::vector<LoggedStep> const& steps)
     return out;
 }
 
-energy::IntensitySeries held(account::RegionTrace const& trace)
+energy::IntensitySeries held(RegionSeries const& trace)
 {
-    return energy::IntensitySeries{trace.points, energy::PastEnds::hold};
+    return energy::IntensitySeries{trace.readings, energy::PastEnds::hold};
 }
 
 class Table {
@@ -118,8 +118,8 @@ void add_decisions(Table& table, Logs const& logs)
     };
     std::vector<Turn> opens, closes;
     for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
-        std::vector<windows::Reading> readings;
-        for (auto const& point : logs.find({Logs::regions[c]})->points)
+        std::vector<Reading> readings;
+        for (auto const& point : logs.find({Logs::regions[c]})->readings)
             readings.push_back({point.time, point.intensity});
         auto const replay =
             windows::replay({}, readings.front().time, readings, {}, readings.back().time);

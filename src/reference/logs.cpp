@@ -60,24 +60,24 @@ Result<std::vector<LoggedEvent>> read_log_events(std::filesystem::path const& fi
 
 }  // namespace
 
-account::RegionTrace const* Logs::find(RegionId const& region) const
+RegionSeries const* Logs::find(RegionId const& region) const
 {
     auto const it = std::find_if(trace.begin(), trace.end(),
-                                 [&](account::RegionTrace const& t) { return t.region == region; });
+                                 [&](RegionSeries const& t) { return t.region == region; });
     return it == trace.end() ? nullptr : &*it;
 }
 
-Result<Logs> read_logs(std::filesystem::path const& folder, std::vector<account::RegionTrace> trace)
+Result<Logs> read_logs(std::filesystem::path const& folder, std::vector<RegionSeries> trace)
 {
     Logs logs;
     logs.trace = std::move(trace);
     for (char const* region : Logs::regions) {
         auto const* found = logs.find({region});
-        if (found == nullptr || found->points.empty())
+        if (found == nullptr || found->readings.empty())
             return fail(ExitCode::data, "the trace",
                         std::string("it has no samples of region ") + region,
                         "give the trace of the reference, signals/mci_2026-01-11.csv");
-        logs.zero = found->points.front().time;
+        logs.zero = found->readings.front().time;
     }
     std::vector<std::pair<std::string, std::vector<LoggedStep>*>> const step_files{
         {"client_0.csv", &logs.steps[0]},

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "account/trace.hpp"
 #include "core/ids.hpp"
+#include "core/intensity.hpp"
 #include "core/result.hpp"
 #include "core/time.hpp"
 #include "core/units.hpp"
@@ -40,13 +40,13 @@ struct Logs {
 
     Time zero;  ///< time zero of all logs, put on the trace's first sample as the reference's
                 ///< carbon rules do
-    std::vector<account::RegionTrace> trace;
+    std::vector<RegionSeries> trace;
     std::array<std::vector<LoggedStep>, 3> steps;  ///< per client
     std::vector<LoggedStep> one_site;              ///< baseline: one site, always on
     std::vector<LoggedStep> two_sites;             ///< baseline: two sites, always on
     std::vector<LoggedEvent> events;
 
-    [[nodiscard]] account::RegionTrace const* find(RegionId const& region) const;
+    [[nodiscard]] RegionSeries const* find(RegionId const& region) const;
     [[nodiscard]] double seconds(Time time) const { return seconds_between(zero, time); }
 };
 
@@ -54,6 +54,6 @@ struct Logs {
 /// `folder`. `trace` gives the intensity, and its first sample time zero. Times of each log must
 /// rise.
 [[nodiscard]] Result<Logs> read_logs(std::filesystem::path const& folder,
-                                     std::vector<account::RegionTrace> trace);
+                                     std::vector<RegionSeries> trace);
 
 }  // namespace curtail::reference

@@ -3,8 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "core/intensity.hpp"
 
 namespace curtail::signals {
 
@@ -14,10 +13,8 @@ enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
 /// A region's carbon intensity from `time` on.
-struct Sample {
-    Time time;
-    std::optional<GramsPerKwh> intensity;  ///< empty: the provider has no value
-    std::string provider;                  ///< `watttime`, `trace`
+struct Sample : Reading {
+    std::string provider;  ///< `watttime`, `trace`
     SignalType type{SignalType::marginal};
     std::optional<bool> estimated;     ///< whether the provider imputed the value, if known
     std::optional<Time> generated_at;  ///< when the provider computed it, if known

@@ -31,10 +31,10 @@ class TraceParser {
             return bad("the file is empty", "its first line must be point_time,REGION,...");
         auto regions = read_header(**header);
         if (!regions) return tl::unexpected(regions.error());
-        auto rows = read_rows(*regions);
-        if (!rows) return tl::unexpected(rows.error());
-        if (rows->empty()) return bad("no rows after the header", "a trace has at least one row");
-        return Trace(source_, std::move(*regions), std::move(*rows));
+        if (auto read = read_rows(*regions); !read) return tl::unexpected(read.error());
+        if (regions->front().readings.empty())
+            return bad("no rows after the header", "a trace has at least one row");
+        return Trace(source_, std::move(*regions));
     }
 
   private:
@@ -62,13 +62,13 @@ class TraceParser {
         return std::optional(line);
     }
 
-    Result<std::vector<RegionId>> read_header(std::string_view line) const
+    Result<std::vector<RegionSeries>> read_header(std::string_view line) const
     {
         auto const cells = split(line, ',');
         if (trim(cells.front()) != time_column || cells.size() < 2)
             return bad("wrong header \"" + printable(line.substr(0, 80)) + "\"",
                        "it must be point_time,REGION,...");
-        std::vector<RegionId> regions;
+        std::vector<RegionSeries> regions;
         std::set<std::string_view> seen;
         for (auto cell : std::span(cells).subspan(1)) {
             auto const name = trim(cell);
@@ -78,32 +78,27 @@ class TraceParser {
             if (!seen.insert(name).second)
                 return bad("region " + std::string(name) + " appears twice",
                            "keep one column per region");
-            regions.push_back({std::string(name)});
+            regions.push_back({{std::string(name)}, {}});
         }
         return regions;
     }
 
-    Result<std::vector<Trace::Row>> read_rows(std::vector<RegionId> const& regions)
+    /// Appends the readings of all rows.
+    Result<void> read_rows(std::vector<RegionSeries>& regions)
     {
-        std::vector<Trace::Row> rows;
         for (;;) {
             auto const line = next_line();
             if (!line) return tl::unexpected(line.error());
-            if (!*line) return rows;
-            if (rows.size() == row_limit_)
+            if (!*line) return {};
+            if (regions.front().readings.size() == row_limit_)
                 return bad(fmt::format("more than {} rows", row_limit_),
                            "split the trace into several files");
-            auto row = read_row(**line, regions);
-            if (!row) return tl::unexpected(row.error());
-            if (!rows.empty() && row->time <= rows.back().time)
-                return bad("time " + format_time(row->time) + " is not after " +
-                               format_time(rows.back().time),
-                           "sort the rows and keep one per time");
-            rows.push_back(std::move(*row));
+            if (auto row = read_row(**line, regions); !row) return row;
         }
     }
 
-    Result<Trace::Row> read_row(std::string_view line, std::vector<RegionId> const& regions) const
+    /// Appends one reading to each region.
+    Result<void> read_row(std::string_view line, std::vector<RegionSeries>& regions) const
     {
         auto const cells = split(line, ',');
         if (cells.size() != regions.size() + 1)
@@ -111,14 +106,17 @@ class TraceParser {
                        "write every cell; leave it empty for no signal");
         auto const time = parse_time(trim(cells.front().substr(0, 80)));
         if (!time) return bad(time.error().what + ": " + time.error().why, time.error().remedy);
-        Trace::Row row{*time, {}};
-        row.cells.reserve(regions.size());
+        auto const& before = regions.front().readings;
+        if (!before.empty() && *time <= before.back().time)
+            return bad(
+                "time " + format_time(*time) + " is not after " + format_time(before.back().time),
+                "sort the rows and keep one per time");
         for (std::size_t i = 0; i < regions.size(); ++i) {
-            auto cell = read_cell(trim(cells[i + 1]), regions[i]);
+            auto const cell = read_cell(trim(cells[i + 1]), regions[i].region);
             if (!cell) return tl::unexpected(cell.error());
-            row.cells.push_back(*cell);
+            regions[i].readings.push_back({*time, *cell});
         }
-        return row;
+        return {};
     }
 
     Result<std::optional<GramsPerKwh>> read_cell(std::string_view cell,
@@ -145,27 +143,31 @@ class TraceParser {
 
 }  // namespace
 
-Trace::Trace(std::string source, std::vector<RegionId> regions, std::vector<Row> rows)
-    : source_(std::move(source)), regions_(std::move(regions)), rows_(std::move(rows))
+std::vector<RegionId> Trace::regions() const
 {
+    std::vector<RegionId> out;
+    out.reserve(series_.size());
+    for (auto const& series : series_) out.push_back(series.region);
+    return out;
 }
 
 Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Time to) const
 {
-    auto const column = std::find(regions_.begin(), regions_.end(), region);
-    if (column == regions_.end()) {
+    auto const series = std::find_if(series_.begin(), series_.end(),
+                                     [&](RegionSeries const& s) { return s.region == region; });
+    if (series == series_.end()) {
         std::vector<std::string> names;
-        for (auto const& known : regions_) names.push_back(known.value);
+        for (auto const& known : series_) names.push_back(known.region.value);
         return fail(ExitCode::config, "trace " + source_,
                     "no region \"" + printable(region.value) + "\"",
                     suggest_name(region.value, names));
     }
-    auto const cell = static_cast<std::size_t>(column - regions_.begin());
-    auto const first = std::lower_bound(rows_.begin(), rows_.end(), from,
-                                        [](Row const& row, Time t) { return row.time < t; });
+    auto const& readings = series->readings;
+    auto const first = std::lower_bound(readings.begin(), readings.end(), from,
+                                        [](Reading const& r, Time t) { return r.time < t; });
     std::vector<Sample> found;
-    for (auto row = first; row != rows_.end() && row->time <= to; ++row)
-        found.push_back({row->time, row->cells[cell], "trace", SignalType::marginal, {}, {}});
+    for (auto at = first; at != readings.end() && at->time <= to; ++at)
+        found.push_back({*at, "trace", SignalType::marginal, {}, {}});
     return found;
 }
 

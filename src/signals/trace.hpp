@@ -13,16 +13,17 @@ namespace curtail::signals {
 /// Intensities of several regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
   public:
-    struct Row {
-        Time time;
-        std::vector<std::optional<GramsPerKwh>> cells;  ///< one per region
-    };
-    /// `rows` must be sorted by time and have one cell per region.
-    Trace(std::string source, std::vector<RegionId> regions, std::vector<Row> rows);
+    /// All of `series` have readings at the same times, at least one.
+    Trace(std::string source, std::vector<RegionSeries> series)
+        : source_(std::move(source)), series_(std::move(series))
+    {
+    }
 
     [[nodiscard]] std::string const& source() const { return source_; }
-    [[nodiscard]] std::vector<RegionId> const& regions() const { return regions_; }
-    [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
+    [[nodiscard]] std::vector<RegionSeries> const& series() const { return series_; }
+    [[nodiscard]] std::vector<RegionId> regions() const;
+    [[nodiscard]] Time first_time() const { return series_.front().readings.front().time; }
+    [[nodiscard]] Time last_time() const { return series_.front().readings.back().time; }
     /// Samples of one region in [from, to]. Code `config` for an unknown region; names the nearest.
     [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region,
                                                       Time from = Time::min(),
@@ -30,8 +31,7 @@ class Trace {
 
   private:
     std::string source_;
-    std::vector<RegionId> regions_;
-    std::vector<Row> rows_;
+    std::vector<RegionSeries> series_;
 };
 
 /// Limits on input. Longer lines (bytes) and more rows are errors.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status/site_view.hpp"
 
-#include "core/events.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/text.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::status {
 namespace {
@@ -80,15 +80,15 @@ void read_poller(config::Run const& run, SitesView& view)
 void read_trainer(config::Run const& run, SitesView& view, SiteView& site)
 {
     auto const path = run.site_folder(site.site) / "events.jsonl";
-    auto const file = read_events(path);
+    auto const file = runlog::read_events(path);
     if (!file) {
         view.notes.push_back(file.error().message());
         return;
     }
     for (auto const& event : file->events) {
-        auto const* state = event.type == "state" ? event.details.find("state") : nullptr;
-        if (state == nullptr || state->as_text() == nullptr) continue;
-        site.trainer = printable(*state->as_text());
+        auto const change = runlog::state_change_in(event);
+        if (!change || change->state.empty()) continue;
+        site.trainer = printable(change->state);
         site.trainer_since = event.time;
     }
 }

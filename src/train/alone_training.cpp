@@ -48,7 +48,7 @@ class AloneLoop {
         stop_ = outcome.stop_seen;
         ++position_.steps;
         context_.recorder.step({SystemClock{}.now(), position_.steps, 0, outcome.tokens,
-                                position_.tokens, outcome.loss, outcome.lr_factor,
+                                position_.tokens, if_finite(outcome.loss), outcome.lr_factor,
                                 outcome.duration});
         position_.tokens += outcome.tokens;
         if (!std::isfinite(outcome.loss)) return not_finite();

@@ -62,7 +62,7 @@ void MemberLoop::forward_stop_request()
 {
     if (stop_forwarded_ || !(ranks_.stop().raised() || must_stop_)) return;
     stop_forwarded_ = true;
-    if (!failure_) context_.recorder.event("stop-requested");
+    if (!failure_) context_.recorder.event(runlog::StopRequested{});
     context_.recorder.state(PowerState::draining);
     // The poller cancels the job `grace` after its signal. If another rank received the signal, it
     // may be one step older than the present.
@@ -94,9 +94,9 @@ void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
     position_.tokens += outcome.tokens;
     ++position_.steps;
     ++steps_here_;
-    if (steps_here_ == 1) context_.recorder.event("first-step", {{"round", round_}});
+    if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
     context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress,
-                            outcome.loss, outcome.lr_factor, outcome.duration});
+                            if_finite(outcome.loss), outcome.lr_factor, outcome.duration});
 }
 
 /// The weights may be the cause, so the last good ones replace them. The protocol learns of it with

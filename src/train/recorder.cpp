@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/recorder.hpp"
 
-#include "core/clock.hpp"
 #include "core/files.hpp"
 
 namespace curtail::train {
-
-char const* to_word(PowerState state)
-{
-    static constexpr char const* words[] = {"starting", "training", "exchange",
-                                            "idle",     "draining", "ended"};
-    return words[static_cast<int>(state)];
-}
 
 Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
                    StepWatcher watcher)
@@ -26,36 +18,30 @@ Recorder::Recorder(std::filesystem::path folder, std::string site, std::string j
 
 void Recorder::step(StepMetrics const& m)
 {
-    json::Object line{{"time", format_time(m.time)},
-                      {"step", m.step},
-                      {"round", m.round},
-                      {"tokens", m.tokens.value},
-                      {"progress_tokens", m.progress.value},
-                      {"loss", m.loss},
-                      {"lr_scale", m.lr_scale},
-                      {"step_s", m.duration.count()}};
-    check(append_line(folder_ / "metrics.jsonl", json::to_string(line), false));
+    check(runlog::append_metrics(folder_ / "metrics.jsonl", m));
     if (watcher_) watcher_(m);
 }
 
 void Recorder::event(std::string const& type, json::Object details)
 {
-    check(events_.append({SystemClock{}.now(), type, site_, std::move(details)}));
+    append({SystemClock{}.now(), type, site_, std::move(details)});
 }
+
+void Recorder::append(runlog::Event const& event) { check(events_.append(event)); }
 
 void Recorder::state(PowerState state)
 {
-    std::string const word = to_word(state);
+    std::string const text = runlog::to_text(state);
     std::lock_guard const one_at_a_time(state_lock_);
-    if (word == last_state_) return;
-    last_state_ = word;
-    event("state", {{"state", word}, {"job", job_}});
+    if (text == last_state_) return;
+    last_state_ = text;
+    event(runlog::StateChange{text, job_});
 }
 
 void Recorder::ended(ExitCode code)
 {
     state(PowerState::ended);
-    event("trainer-exit", {{"code", static_cast<int>(code)}});
+    event(runlog::TrainerExit{code});
 }
 
 void Recorder::status(json::Object status)

@@ -1,33 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <mutex>
 #include <string>
 
-#include "core/events.hpp"
+#include "core/clock.hpp"
 #include "core/log.hpp"
-#include "core/time.hpp"
-#include "core/units.hpp"
+#include "runlog/metrics.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::train {
 
-/// What the site draws power for, from one moment on; the report's energy model reads it.
-enum class PowerState { starting, training, exchange, idle, draining, ended };
-[[nodiscard]] char const* to_word(PowerState state);
+using runlog::PowerState;
+using runlog::StepMetrics;
 
-/// One optimizer step, for people and for the report.
-struct StepMetrics {
-    Time time;             ///< real time at the end of the step
-    std::int64_t step{};   ///< steps of this process, from 1
-    std::int64_t round{};  ///< of the model that the step started from; 0 without a store
-    Tokens tokens{};       ///< consumed by the step
-    Tokens progress{};     ///< tokens behind the weights, before the step
-    double loss{};         ///< nats per token, mean over the step
-    double lr_scale{};     ///< the schedule's factor
-    FractionalSeconds duration{};
-};
+/// A loss as StepMetrics holds it: nothing if it is not finite.
+[[nodiscard]] inline std::optional<double> if_finite(double loss)
+{
+    return std::isfinite(loss) ? std::optional(loss) : std::nullopt;
+}
 
 /// Called with every step, to show it to a person; in the training loop, so it must not take long.
 using StepWatcher = std::function<void(StepMetrics const&)>;
@@ -40,16 +34,23 @@ class Recorder {
     Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
              StepWatcher watcher = {});
     void step(StepMetrics const& metrics);
-    void event(std::string const& type, json::Object details = {});
+    void event(std::string const& type, json::Object details);
+    /// One of the events of runlog/trainer_events.hpp.
+    template <class TrainerEvent>
+    void event(TrainerEvent const& what)
+    {
+        append(runlog::to_event(what, SystemClock{}.now(), site_));
+    }
     void state(PowerState state);  ///< only a change is written
     void ended(ExitCode code);     ///< the last words: state and exit code
     /// Replaces `status.json`, at most once a second: what the site is doing, for curtail-status.
     void status(json::Object status);
 
   private:
+    void append(runlog::Event const& event);
     void check(Result<void> const& written);
     std::filesystem::path folder_;
-    EventLog events_;
+    runlog::EventLog events_;
     std::string site_;
     std::string job_;
     Log log_;

@@ -89,8 +89,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     remove_leftovers(folder);
     Recorder recorder(folder, options.site.value, options.job, log, options.watcher);
     recorder.state(PowerState::starting);
-    recorder.event("trainer-start",
-                   {{"job", options.job}, {"ranks", rank_count}, {"build", build_json()}});
+    recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
     try {
         LeaderContext context{inputs.run, inputs.site, recorder, log, folder / snapshot_file,
                               {},         {}};

@@ -5,17 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/intensity.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::windows {
-
-/// What the signal said from `time` on, until the next reading or until it is stale. Nothing: the
-/// provider says that it has no value.
-struct Reading {
-    Time time;
-    std::optional<GramsPerKwh> intensity;
-    friend bool operator==(Reading const&, Reading const&) = default;
-};
 
 /// How one site's window is evaluated.
 struct Rule {
@@ -51,6 +44,9 @@ struct Replay {
 /// So the answer does not depend on when or how often this is called: one call for a day and a
 /// thousand calls with arbitrary `now` give the same changes and the same state. A `now` before
 /// `until` changes nothing.
+///
+/// A reading is in force from its time until the next reading or until it is stale. Without an
+/// intensity it says that the provider has no value.
 ///
 /// `readings` must be in order of time (equal times: the last one counts) and hold everything known
 /// in (until - max_age, now]; later ones are not looked at. A reading that became known only after

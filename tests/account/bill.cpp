@@ -175,7 +175,7 @@ TEST(Bill, OfAlwaysOnBeginsWithItsTraceAndDrawsAsItsSiteDoes)
 {
     auto files = small_run();
     files.run.sites[1].power.training = Watts{1000};
-    files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
+    files.trace[0].readings.insert(files.trace[0].readings.begin(), {at(-24), GramsPerKwh{50}});
     auto const doc = document(account_of(files), std::nullopt);
     auto const of = [&](char const* key, char const* region) {
         return entry(doc, {"energy", "cumulative", "always_on", key, region});
@@ -223,7 +223,7 @@ TEST(Loss, OfSitesAtTheSameStepIsTheirMean)
     auto files = small_run();
     for (std::size_t s = 0; s < 2; ++s)
         for (std::size_t i = 0; i < 4; ++i) {
-            files.sites[s].metrics[i].progress = 900 * static_cast<std::int64_t>(i);
+            files.sites[s].metrics[i].progress = {900 * static_cast<std::int64_t>(i)};
             files.sites[s].metrics[i].loss = s == 0 ? 2 : 4;
         }
     auto const account = account_of(files);
@@ -234,7 +234,7 @@ TEST(Loss, OfSitesAtTheSameStepIsTheirMean)
 
 class Samples : public testing::Test {
   protected:
-    SampleFile read(std::string const& lines, Millis max_age = std::chrono::hours(1))
+    signals::SampleFile read(std::string const& lines, Millis max_age = std::chrono::hours(1))
     {
         EXPECT_TRUE(write_file(folder_ / "signals.jsonl", lines));
         auto sites = small_run().run.sites;
@@ -257,7 +257,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
 {
     std::string lines;
     for (auto const& region : small_run().trace)
-        for (auto const& p : region.points)
+        for (auto const& p : region.readings)
             if (region.region.value != "N")
                 lines += line(region.region.value, seconds_between(at(0), p.time) / 3600,
                               p.intensity->value);
@@ -267,7 +267,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
     auto const account = account_of(files);
     EXPECT_NEAR(account.total().known_carbon()->value, 492, 1e-9);
     EXPECT_EQ(account.always_on.size(), 2U);
-    EXPECT_EQ(read(lines).providers, "watttime");
+    EXPECT_THAT(read(lines).providers, testing::ElementsAre("watttime"));
 }
 
 TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
@@ -278,7 +278,7 @@ TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
              std::chrono::minutes(15));
     EXPECT_EQ(file.broken_lines, 1);
     ASSERT_EQ(file.regions.size(), 1U);
-    energy::IntensitySeries const series{file.regions[0].points};
+    energy::IntensitySeries const series{file.regions[0].readings};
     EXPECT_EQ(series.at(at(0)), GramsPerKwh{50});
     EXPECT_FALSE(series.at(at(0.1))) << "beside a sample without a value";
     EXPECT_EQ(series.at(at(0.5)), GramsPerKwh{70}) << "of equal times the last counts";
@@ -301,13 +301,13 @@ TEST(Metrics, AStepWhoseLossWasNotFiniteIsInAllFiguresButTheCurves)
                loss + R"(,"lr_scale":1,"step_s":2})" + "\n";
     };
     ASSERT_TRUE(write_file(folder / "metrics.jsonl", row("4.5") + row("null") + row("\"big\"")));
-    auto const file = read_metrics(folder / "metrics.jsonl");
+    auto const file = runlog::read_metrics(folder / "metrics.jsonl");
     ASSERT_TRUE(file) << file.error().message();
     EXPECT_EQ(file->broken_lines, 1);
-    ASSERT_EQ(file->rows.size(), 2U);
-    EXPECT_EQ(file->rows[0].loss, 4.5);
-    EXPECT_FALSE(file->rows[1].loss);
-    EXPECT_EQ(file->rows[1].tokens, 64);
+    ASSERT_EQ(file->steps.size(), 2U);
+    EXPECT_EQ(file->steps[0].loss, 4.5);
+    EXPECT_FALSE(file->steps[1].loss);
+    EXPECT_EQ(file->steps[1].tokens, Tokens{64});
 
     auto files = small_run();
     auto const points = account_of(files).loss->raw.at(0).loss.size();

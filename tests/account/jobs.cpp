@@ -24,7 +24,7 @@ StateInterval held(State what, double from, double to) { return {what, {at(from)
 std::string text(double hours) { return format_time(at(hours)); }
 
 std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Event> const& poller,
-                                  std::vector<MetricsRow> const& rows = {}, double run_end = 9)
+                                  std::vector<StepMetrics> const& rows = {}, double run_end = 9)
 {
     std::vector<StateInterval> out;
     for (auto const& job : jobs_of(own, poller, {"EAST"}))

@@ -276,13 +276,13 @@ TEST(Run, AKilledTrainerEndsWhenThePollerSeesItsJobEnd)
     TemporaryFolder const folder;
     test::write_synthetic_run(folder.path(), {});
     auto const path = folder / "sites/SPP_TX/events.jsonl";
-    auto const events = read_events(path).value().events;
+    auto const events = runlog::read_events(path).value().events;
     ASSERT_TRUE(write_file(path, ""));
     for (auto const& event : events) {  // nothing after the stop request was written
         bool const last_words = event.type == "trainer-exit" ||
                                 json::to_string(event.details).find("ended") != std::string::npos;
         if (last_words) continue;
-        ASSERT_TRUE(EventLog(path).append(event));
+        ASSERT_TRUE(runlog::EventLog(path).append(event));
     }
     std::ofstream(path, std::ios::app) << "{\"time\": \"2026-11-21T09:0";
     auto const files = load_run(folder / "run.json", folder / "trace.csv");
@@ -298,11 +298,11 @@ TEST(Run, ATrainerThatDoesNotKnowItsJobNumberIsStillOneJob)
     TemporaryFolder const folder;
     auto const expected = account_in(folder, {}).sites[1].ledger.total.energy;
     auto const path = folder / "sites/SPP_TX/events.jsonl";
-    auto const events = read_events(path).value().events;
+    auto const events = runlog::read_events(path).value().events;
     ASSERT_TRUE(write_file(path, ""));
     for (auto event : events) {
         event.details.erase("job");
-        ASSERT_TRUE(EventLog(path).append(event));
+        ASSERT_TRUE(runlog::EventLog(path).append(event));
     }
     auto const files = load_run(folder / "run.json", folder / "trace.csv");
     ASSERT_TRUE(files);

@@ -23,18 +23,19 @@ inline Event state(double hours, std::string site, char const* word)
     return event(hours, "state", std::move(site), {{"state", word}, {"job", "1"}});
 }
 
-inline MetricsRow step(double hours, std::int64_t tokens, double took_s)
+inline StepMetrics step(double hours, std::int64_t tokens, double took_s)
 {
-    return {at(hours), 1, 1, tokens, 0, 4.0, took_s};
+    return {at(hours), 1, 1, {tokens}, {}, 4.0, 1, FractionalSeconds(took_s)};
 }
 
 /// Samples at 0:00, 1:00, ...
-inline RegionTrace hourly(std::string region, std::vector<std::optional<double>> const& values)
+inline RegionSeries hourly(std::string region, std::vector<std::optional<double>> const& values)
 {
-    RegionTrace trace{{std::move(region)}, {}};
+    RegionSeries trace{{std::move(region)}, {}};
     for (std::size_t i = 0; i < values.size(); ++i)
-        trace.points.push_back({at(static_cast<double>(i)),
-                                values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt});
+        trace.readings.push_back(
+            {at(static_cast<double>(i)),
+             values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt});
     return trace;
 }
 

@@ -12,11 +12,11 @@
 
 #include "core/clock.hpp"
 #include "core/digest.hpp"
-#include "core/events.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "rounds/names.hpp"
 #include "rounds/record.hpp"
+#include "runlog/event.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::account::test {
@@ -168,7 +168,7 @@ class Maker {
         put(folder_ / "trace.csv", out);
     }
 
-    void write_events(fs::path const& path, std::vector<Event> const& events) const
+    void write_events(fs::path const& path, std::vector<runlog::Event> const& events) const
     {
         std::string lines;
         for (auto const& event : events) {
@@ -356,8 +356,8 @@ class Maker {
     Synthetic how_;
     TimeScale clock_{parse_time("2026-01-11T17:00Z").value(),
                      parse_time("2026-11-21T09:00:00.500Z").value(), factor};
-    std::vector<Event> poller_;
-    std::map<std::size_t, std::vector<Event>> events_;
+    std::vector<runlog::Event> poller_;
+    std::map<std::size_t, std::vector<runlog::Event>> events_;
     std::map<std::size_t, std::string> metrics_;
     std::vector<Job> jobs_;
     int job_{0};

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/events.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail {
@@ -55,21 +54,6 @@ TEST(Files, LockHasOneHolderAndIsReleasedWithIt)
                     HasSubstr("process " + std::to_string(getpid()) + " on "));
     }
     EXPECT_TRUE(FileLock::take(folder / "lock"));
-}
-
-TEST(Events, PartialLineIsCountedAndDoesNotAbsorbTheNext)
-{
-    test::TemporaryFolder const folder;
-    auto const path = folder / "events.jsonl";
-    ASSERT_TRUE(write_file(path, "{\"time\":\"2026"));
-    ASSERT_TRUE(EventLog(path).append(
-        {*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
-    auto const file = read_events(path);
-    ASSERT_TRUE(file) << file.error().message();
-    EXPECT_EQ(file->broken_lines, 1);
-    ASSERT_EQ(file->events.size(), 1U);
-    EXPECT_EQ(file->events[0].site, "A");
-    EXPECT_EQ(file->events[0].details.find("intensity")->as_number(), 68.9);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class BookTest : public testing::Test {
     std::vector<std::string> event_types()
     {
         std::vector<std::string> types;
-        auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+        auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
         for (auto const& event : file.events) types.push_back(event.type);
         return types;
     }
@@ -126,7 +126,7 @@ TEST_F(BookTest, WithoutItsStateABookTakesFromTheJournalOnlyWhatIsStillOpen)
 {
     plan::Action const again{plan::Action::Kind::submit, {}, {"w2"}, {"i2"}, "open"};
     auto const lived = [&](std::string const& job) {
-        return [job](SiteRecord& record, std::vector<Event>& events) {
+        return [job](SiteRecord& record, std::vector<runlog::Event>& events) {
             record.jobs.jobs.clear();
             events.push_back({at(3), "job-ended", "", {{"window", "w1"}, {"job", job}}});
         };
@@ -157,7 +157,7 @@ TEST_F(BookTest, EachEventIsWrittenOnceWhereverThePollerDies)
 {
     auto book = open();
     auto const change = [&](int second) {
-        ASSERT_TRUE(book->change(a, [&](SiteRecord& record, std::vector<Event>& events) {
+        ASSERT_TRUE(book->change(a, [&](SiteRecord& record, std::vector<runlog::Event>& events) {
             record.evaluated_until = at(second);
             events.push_back({at(second), "decision", "", {}});
             events.push_back({at(second), "window-open", "", {}});

@@ -165,7 +165,7 @@ class Poll : public testing::Test {
     std::vector<std::string> event_types(std::string const& site)
     {
         std::vector<std::string> types;
-        auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+        auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
         for (auto const& event : file.events)
             if (event.site == site) types.push_back(event.type);
         return types;

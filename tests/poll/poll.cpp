@@ -38,7 +38,7 @@ TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
     auto const answer = once(1600, {500, 50, 500, 500, 500, 50});
     EXPECT_EQ(answer.sites[0].phase, windows::Phase::open);
     std::vector<std::string> times;
-    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
         if (event.site == "A" && event.type == "decision")
             times.push_back(*event.details.find("signal_time")->as_text());
@@ -61,7 +61,7 @@ TEST_F(Poll, JobEventsCarryTheLaunchersTimes)
     }
     once(60, {50});
     std::map<std::string, std::string> told;
-    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
         for (auto const* key : {"started", "ended"})
             if (auto const* time = event.details.find(key); event.site == "A" && time != nullptr)
@@ -99,7 +99,7 @@ TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
     once(1800, {500, 50, 500, 50, 500, 500, 500});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
     std::set<std::int64_t> numbers;
-    auto const file = read_events(run_.poller_folder() / "events.jsonl").value();
+    auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
         numbers.insert(*event.details.find("number")->as_integer());
     EXPECT_EQ(numbers.size(), file.events.size());

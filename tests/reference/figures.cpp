@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "account/trace.hpp"
 #include "reference/account.hpp"
 #include "report/document.hpp"
+#include "signals/trace.hpp"
 #include "support/paths.hpp"
 
 namespace curtail::reference {
@@ -20,7 +20,7 @@ class Reference : public testing::Test {
     {
         auto const trace = signals::read_trace(source / "signals/mci_2026-01-11.csv");
         ASSERT_TRUE(trace) << trace.error().message();
-        auto logs = read_logs(source / "results/reference", account::by_region(*trace));
+        auto logs = read_logs(source / "results/reference", trace->series());
         ASSERT_TRUE(logs) << logs.error().message();
         auto const history = history_of(*logs);
         ASSERT_TRUE(history) << history.error().message();

@@ -32,13 +32,13 @@ TEST(Trace, EmptyCellIsNoSignal)
 TEST(Trace, ConvertsOffsetsToUtc)
 {
     auto const trace = parse_trace("point_time,A\n2026-01-11T18:00+01:00,1\n", "t.csv").value();
-    EXPECT_EQ(trace.rows().front().time, parse_time("2026-01-11T17:00Z").value());
+    EXPECT_EQ(trace.first_time(), parse_time("2026-01-11T17:00Z").value());
 }
 
 TEST(Trace, ReadsThePublishedDayExactly)
 {
     auto const trace = read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
-    EXPECT_EQ(trace.rows().size(), 217U);
+    EXPECT_EQ(trace.series().front().readings.size(), 217U);
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, GramsPerKwh{68.945984});
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, from_lbs_per_mwh(152));
 }

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "chain/small_run.hpp"
-#include "core/events.hpp"
 #include "core/files.hpp"
+#include "runlog/event.hpp"
 #include "status/documents.hpp"
 #include "status/text.hpp"
 #include "store/memory_store.hpp"
@@ -163,7 +163,7 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
         "asked_since":"2026-11-21T10:01:00Z"},{"id":"13","running_since":null}],
         "failures":2,"retry_at":"2026-11-21T10:05:00Z","failure":"no \u001bnode"}},
         {"site":"unknown"},7]})"));
-    EventLog const events(run.site_folder({"A"}) / "events.jsonl");
+    runlog::EventLog const events(run.site_folder({"A"}) / "events.jsonl");
     ASSERT_TRUE(events.append(
         {*parse_time("2026-11-21T10:00:01Z"), "state", "A", {{"state", "starting"}}}));
     ASSERT_TRUE(events.append(

@@ -14,11 +14,11 @@
 #include <tuple>
 
 #include "core/clock.hpp"
-#include "core/events.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "launch/command.hpp"
 #include "launch/process.hpp"
+#include "runlog/event.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
@@ -92,9 +92,11 @@ class Poller : public testing::Test {
         return base / "run.json";
     }
     std::filesystem::path out(std::string const& name) { return folder_ / name / "out"; }
-    std::vector<Event> events(std::string const& name)
+    std::vector<runlog::Event> events(std::string const& name)
     {
-        return read_events(out(name) / "poller/events.jsonl").value_or(EventFile{}).events;
+        return runlog::read_events(out(name) / "poller/events.jsonl")
+            .value_or(runlog::EventFile{})
+            .events;
     }
     /// A trace of one intensity for all sites, `length` seconds long.
     std::string flat_trace(double intensity, int length)
@@ -109,7 +111,7 @@ class Poller : public testing::Test {
         EXPECT_TRUE(write_file(path, text));
         return path.string();
     }
-    static std::string text_of(Event const& event, char const* key)
+    static std::string text_of(runlog::Event const& event, char const* key)
     {
         auto const* value = event.details.find(key);
         return value != nullptr && value->as_text() != nullptr ? *value->as_text() : "";

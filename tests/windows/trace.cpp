@@ -24,9 +24,9 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
 /// `300 open`, `8100 closed`: openings and closings of a region in seconds of trace time.
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
-    Time const start = trace.rows().front().time;
-    auto const result = replay({}, start, readings_of(trace, region), {},
-                               trace.rows().back().time + Seconds{86'400});
+    Time const start = trace.first_time();
+    auto const result =
+        replay({}, start, readings_of(trace, region), {}, trace.last_time() + Seconds{86'400});
     std::vector<std::string> lines;
     for (auto const& change : result.changes) {
         if (change.from == Phase::closed || change.to == Phase::closed)

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/time.hpp"
+#include "core/units.hpp"
+
+namespace curtail {
+
+/// The carbon intensity of a region at one time.
+struct Reading {
+    Time time;
+    std::optional<GramsPerKwh> intensity;  ///< nothing: no value for this time
+    friend bool operator==(Reading const&, Reading const&) = default;
+};
+
+/// The readings of one region, with strictly rising times.
+struct RegionSeries {
+    RegionId region;
+    std::vector<Reading> readings;
+};
+
+}  // namespace curtail

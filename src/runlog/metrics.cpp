@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runlog/metrics.hpp"
+
+#include <cmath>
+
+#include "core/files.hpp"
+#include "core/json.hpp"
+#include "core/text.hpp"
+
+namespace curtail::runlog {
+namespace {
+
+/// Reads the numbers of one line; `good` turns false at the first that is missing or not finite.
+struct LineReader {
+    json::Object const& line;
+    bool good{true};
+
+    double number(char const* key)
+    {
+        auto const* found = line.find(key);
+        auto const value = found != nullptr ? found->as_number() : std::nullopt;
+        good = good && value && std::isfinite(*value);
+        return value.value_or(0);
+    }
+    std::int64_t integer(char const* key) { return static_cast<std::int64_t>(number(key)); }
+    std::optional<double> number_or_null(char const* key)
+    {
+        auto const* found = line.find(key);
+        if (found != nullptr && found->is_null()) return std::nullopt;
+        return number(key);
+    }
+    Time time(char const* key)
+    {
+        auto const* found = line.find(key);
+        auto const* text = found != nullptr ? found->as_text() : nullptr;
+        auto const time = parse_time(text != nullptr ? *text : "");
+        good = good && time.has_value();
+        return time.value_or(Time{});
+    }
+};
+
+std::optional<StepMetrics> parse_line(std::string_view text)
+{
+    auto const value = json::parse(text, "metrics");
+    auto const* object = value ? value->as_object() : nullptr;
+    if (object == nullptr) return std::nullopt;
+    LineReader line{*object};
+    StepMetrics metrics;
+    metrics.time = line.time("time");
+    metrics.step = line.integer("step");
+    metrics.round = line.integer("round");
+    metrics.tokens = {line.integer("tokens")};
+    metrics.progress = {line.integer("progress_tokens")};
+    metrics.loss = line.number_or_null("loss");
+    metrics.duration = FractionalSeconds(line.number("step_s"));
+    auto const* scale = object->find("lr_scale");
+    metrics.lr_scale = scale != nullptr ? scale->as_number().value_or(0) : 0;
+    bool const negative = metrics.duration.count() < 0 || metrics.tokens.value < 0;
+    return line.good && !negative ? std::optional(metrics) : std::nullopt;
+}
+
+}  // namespace
+
+Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const& metrics)
+{
+    json::Object const line{{"time", format_time(metrics.time)},
+                            {"step", metrics.step},
+                            {"round", metrics.round},
+                            {"tokens", metrics.tokens.value},
+                            {"progress_tokens", metrics.progress.value},
+                            {"loss", metrics.loss},
+                            {"lr_scale", metrics.lr_scale},
+                            {"step_s", metrics.duration.count()}};
+    return append_line(path, json::to_string(line), false);
+}
+
+Result<MetricsFile> read_metrics(std::filesystem::path const& path)
+{
+    auto const content = read_file_if_exists(path);
+    if (!content) return tl::unexpected(content.error());
+    MetricsFile file;
+    if (!*content) return file;
+    for (auto line : split(**content, '\n')) {
+        if (trim(line).empty()) continue;
+        if (auto const metrics = parse_line(line)) file.steps.push_back(*metrics);
+        else ++file.broken_lines;
+    }
+    return file;
+}
+
+}  // namespace curtail::runlog

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runlog/poller_events.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace curtail::runlog {
+namespace {
+
+constexpr std::array job_types{"job-submitted", "job-started", "job-drained",
+                               "job-cancelled", "job-ended",   "job-failed"};
+
+bool is_stop(JobChange::Type type)
+{
+    return type == JobChange::Type::drained || type == JobChange::Type::cancelled;
+}
+
+bool is_end(JobChange::Type type)
+{
+    return type == JobChange::Type::ended || type == JobChange::Type::failed;
+}
+
+}  // namespace
+
+Event to_event(Decision const& decision, Time now, std::string site)
+{
+    json::Value intensity;
+    if (decision.intensity) intensity = decision.intensity->value;
+    json::Object details;
+    if (decision.signal_time) details.set("signal_time", format_time(*decision.signal_time));
+    details.set("from", decision.from)
+        .set("to", decision.to)
+        .set("reason", decision.reason)
+        .set("intensity_gco2_per_kwh", intensity);
+    return {now, "decision", std::move(site), std::move(details)};
+}
+
+std::optional<Decision> decision_in(Event const& event)
+{
+    if (event.type != "decision") return std::nullopt;
+    auto const intensity = event.number("intensity_gco2_per_kwh");
+    return Decision{signal_time_of(event), event.text("from"), event.text("to"),
+                    event.text("reason"),
+                    intensity ? std::optional(GramsPerKwh{*intensity}) : std::nullopt};
+}
+
+Event to_event(WindowChange const& change, Time now, std::string site)
+{
+    json::Object details{{"window", change.window}};
+    if (change.signal_time) details.set("signal_time", format_time(*change.signal_time));
+    return {now, change.opens ? "window-open" : "window-close", std::move(site),
+            std::move(details)};
+}
+
+std::optional<WindowChange> window_change_in(Event const& event)
+{
+    bool const opens = event.type == "window-open";
+    if (!opens && event.type != "window-close") return std::nullopt;
+    return WindowChange{opens, event.text("window"), signal_time_of(event)};
+}
+
+Event to_event(JobChange const& change, Time now, std::string site)
+{
+    bool const ends = is_end(change.type);
+    json::Object details{{"window", change.window}, {"job", change.job}};
+    if (is_stop(change.type)) details.set("why", change.why);
+    if (ends) details.set("state", change.state);
+    if (change.at) details.set(ends ? "ended" : "started", format_time(*change.at));
+    if (change.exit_code) details.set("exit_code", *change.exit_code);
+    if (change.backoff) details.set("retry_after_s", FractionalSeconds(*change.backoff).count());
+    return {now, job_types.at(static_cast<std::size_t>(change.type)), std::move(site),
+            std::move(details)};
+}
+
+std::optional<JobChange> job_change_in(Event const& event)
+{
+    auto const found = std::find(job_types.begin(), job_types.end(), event.type);
+    if (found == job_types.end()) return std::nullopt;
+    auto const type = static_cast<JobChange::Type>(found - job_types.begin());
+    JobChange change{type, event.text("window"), event.text("job"), {}, {}, {}, {}, {}};
+    change.why = event.text("why");
+    change.state = event.text("state");
+    change.at = event.time_of(is_end(type) ? "ended" : "started");
+    if (auto const code = event.integer("exit_code")) change.exit_code = static_cast<int>(*code);
+    if (auto const backoff = event.number("retry_after_s"))
+        change.backoff = std::chrono::round<Millis>(FractionalSeconds(*backoff));
+    return change;
+}
+
+std::optional<Time> signal_time_of(Event const& event)
+{
+    if (auto const ms = event.integer("signal_time")) return from_unix_ms(*ms);
+    return event.time_of("signal_time");
+}
+
+void set_number(Event& event, std::int64_t number) { event.details.set("number", number); }
+
+std::int64_t highest_number(std::vector<Event> const& events)
+{
+    std::int64_t highest = 0;
+    for (auto const& event : events)
+        highest = std::max(highest, event.integer("number").value_or(0));
+    return highest;
+}
+
+}  // namespace curtail::runlog

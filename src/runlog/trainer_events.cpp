@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runlog/trainer_events.hpp"
+
+#include <array>
+
+namespace curtail::runlog {
+
+char const* to_text(PowerState state)
+{
+    static constexpr std::array texts{"starting", "training", "exchange",
+                                      "idle",     "draining", "ended"};
+    return texts.at(static_cast<std::size_t>(state));
+}
+
+Event to_event(StateChange const& change, Time now, std::string site)
+{
+    return {now, "state", std::move(site), {{"state", change.state}, {"job", change.job}}};
+}
+
+std::optional<StateChange> state_change_in(Event const& event)
+{
+    if (event.type != "state") return std::nullopt;
+    return StateChange{event.text("state"), event.text("job")};
+}
+
+Event to_event(TrainerStart const& start, Time now, std::string site)
+{
+    return {now,
+            "trainer-start",
+            std::move(site),
+            {{"job", start.job}, {"ranks", start.ranks}, {"build", start.build}}};
+}
+
+std::optional<TrainerStart> trainer_start_in(Event const& event)
+{
+    if (event.type != "trainer-start") return std::nullopt;
+    TrainerStart start{event.text("job"), static_cast<int>(event.integer("ranks").value_or(0)), {}};
+    auto const* build = event.details.find("build");
+    if (build != nullptr && build->as_object() != nullptr) start.build = *build->as_object();
+    return start;
+}
+
+Event to_event(TrainerExit const& exit, Time now, std::string site)
+{
+    return {now, "trainer-exit", std::move(site), {{"code", static_cast<int>(exit.code)}}};
+}
+
+bool is_trainer_exit(Event const& event) { return event.type == "trainer-exit"; }
+
+Event to_event(StopRequested, Time now, std::string site)
+{
+    return {now, "stop-requested", std::move(site), {}};
+}
+
+bool is_stop_request(Event const& event) { return event.type == "stop-requested"; }
+
+Event to_event(FirstStep const& step, Time now, std::string site)
+{
+    return {now, "first-step", std::move(site), {{"round", step.round}}};
+}
+
+bool is_first_step(Event const& event) { return event.type == "first-step"; }
+
+std::optional<Contributed> contributed_in(Event const& event)
+{
+    auto const seq = event.integer("seq");
+    if (event.type != "contributed" || !seq) return std::nullopt;
+    return Contributed{event.text("member"), *seq};
+}
+
+}  // namespace curtail::runlog

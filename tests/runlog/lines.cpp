@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lines of events.jsonl and metrics.jsonl as they are stored, and read back.
+#include <gmock/gmock.h>
+
+#include "core/files.hpp"
+#include "runlog/metrics.hpp"
+#include "runlog/poller_events.hpp"
+#include "runlog/trainer_events.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::runlog {
+namespace {
+
+Time const noon = parse_time("2026-01-11T12:00Z").value();
+Time const later = parse_time("2026-01-11T12:05Z").value();
+
+/// The line that is appended for an event.
+std::string line_of(Event const& event)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "events.jsonl";
+    EXPECT_TRUE(EventLog(path).append(event));
+    return read_file(path).value();
+}
+
+TEST(Events, PartialLineIsCountedAndDoesNotAbsorbTheNext)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "events.jsonl";
+    ASSERT_TRUE(write_file(path, "{\"time\":\"2026"));
+    ASSERT_TRUE(EventLog(path).append(
+        {*parse_time("2026-01-11T17:05Z"), "window-open", "A", {{"intensity", 68.9}}}));
+    auto const file = read_events(path);
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->broken_lines, 1);
+    ASSERT_EQ(file->events.size(), 1U);
+    EXPECT_EQ(file->events[0].site, "A");
+    EXPECT_EQ(file->events[0].details.find("intensity")->as_number(), 68.9);
+}
+
+TEST(Events, ALineWithoutTimeOrTypeIsBroken)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "events.jsonl";
+    ASSERT_TRUE(write_file(path,
+                           "{\"type\":\"state\"}\n{\"time\":\"2026-01-11T12:00:00Z\"}\n"
+                           "{\"time\":\"noon\",\"type\":\"state\"}\n[]\n\n"));
+    auto const file = read_events(path).value();
+    EXPECT_EQ(file.broken_lines, 4);
+    EXPECT_TRUE(file.events.empty());
+}
+
+TEST(PollerEvents, LinesAreStoredAsDocumented)
+{
+    using Type = JobChange::Type;
+    std::vector<std::pair<Event, std::string>> const lines{
+        {to_event(Decision{later, "closed", "open", "clean", GramsPerKwh{68.5}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"decision","site":"A",)"
+         R"("signal_time":"2026-01-11T12:05:00Z","from":"closed","to":"open","reason":"clean",)"
+         R"("intensity_gco2_per_kwh":68.5})"},
+        {to_event(Decision{later, "open", "closing", "no signal", {}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"decision","site":"A",)"
+         R"("signal_time":"2026-01-11T12:05:00Z","from":"open","to":"closing",)"
+         R"("reason":"no signal","intensity_gco2_per_kwh":null})"},
+        {to_event(WindowChange{true, "w", later}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"window-open","site":"A","window":"w",)"
+         R"("signal_time":"2026-01-11T12:05:00Z"})"},
+        {to_event(JobChange{Type::submitted, "w", "7", {}, {}, {}, {}, {}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"job-submitted","site":"A","window":"w",)"
+         R"("job":"7"})"},
+        {to_event(JobChange{Type::started, "w", "7", {}, {}, later, {}, {}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"job-started","site":"A","window":"w",)"
+         R"("job":"7","started":"2026-01-11T12:05:00Z"})"},
+        {to_event(JobChange{Type::drained, "w", "7", "closed", {}, {}, {}, {}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"job-drained","site":"A","window":"w",)"
+         R"("job":"7","why":"closed"})"},
+        {to_event(JobChange{Type::failed, "w", "7", {}, "FAILED", later, 3, Millis{1500}}, noon,
+                  "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"job-failed","site":"A","window":"w",)"
+         R"("job":"7","state":"FAILED","ended":"2026-01-11T12:05:00Z","exit_code":3,)"
+         R"("retry_after_s":1.5})"}};
+    for (auto const& [event, line] : lines) EXPECT_EQ(line_of(event), line + "\n");
+}
+
+TEST(PollerEvents, AreReadBack)
+{
+    auto const decision =
+        decision_in(to_event(Decision{later, "closed", "open", "x", GramsPerKwh{5}}, noon, "A"));
+    ASSERT_TRUE(decision);
+    EXPECT_EQ(decision->signal_time, later);
+    EXPECT_EQ(decision->to, "open");
+    EXPECT_EQ(decision->intensity, GramsPerKwh{5});
+    auto const closing = window_change_in(to_event(WindowChange{false, "w", later}, noon, "A"));
+    ASSERT_TRUE(closing);
+    EXPECT_FALSE(closing->opens);
+    EXPECT_EQ(closing->window, "w");
+    JobChange const failed{JobChange::Type::failed, "w", "7", {}, "FAILED", later, 3, Millis{1500}};
+    auto const job = job_change_in(to_event(failed, noon, "A"));
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->type, failed.type);
+    EXPECT_EQ(job->state, "FAILED");
+    EXPECT_EQ(job->at, later);
+    EXPECT_EQ(job->exit_code, 3);
+    EXPECT_EQ(job->backoff, Millis{1500});
+    EXPECT_FALSE(job_change_in(to_event(WindowChange{}, noon, "A")));
+    EXPECT_FALSE(decision_in(to_event(failed, noon, "A")));
+}
+
+TEST(PollerEvents, ANumberIsReadWhereTextIsExpected)
+{
+    Event const event{noon, "job-started", "A", {{"job", 12}, {"started", 3}}};
+    EXPECT_EQ(job_change_in(event)->job, "12");
+    EXPECT_FALSE(job_change_in(event)->at);
+    EXPECT_EQ(signal_time_of({noon, "decision", "A", {{"signal_time", to_unix_ms(later)}}}), later);
+}
+
+TEST(PollerEvents, TheHighestNumberCounts)
+{
+    std::vector<Event> events(3, Event{noon, "decision", "A", {}});
+    EXPECT_EQ(highest_number(events), 0);
+    set_number(events[0], 4);
+    set_number(events[1], 9);
+    EXPECT_EQ(highest_number(events), 9);
+}
+
+TEST(TrainerEvents, LinesAreStoredAsDocumented)
+{
+    std::string const head = R"({"time":"2026-01-11T12:00:00Z","type":")";
+    EXPECT_EQ(line_of(to_event(StateChange{to_text(PowerState::exchange), "7"}, noon, "A")),
+              head + "state\",\"site\":\"A\",\"state\":\"exchange\",\"job\":\"7\"}\n");
+    EXPECT_EQ(line_of(to_event(TrainerStart{"7", 2, {{"version", "1"}}}, noon, "A")),
+              head +
+                  "trainer-start\",\"site\":\"A\",\"job\":\"7\",\"ranks\":2,"
+                  "\"build\":{\"version\":\"1\"}}\n");
+    EXPECT_EQ(line_of(to_event(StopRequested{}, noon, "A")),
+              head + "stop-requested\",\"site\":\"A\"}\n");
+    EXPECT_EQ(line_of(to_event(FirstStep{3}, noon, "A")),
+              head + "first-step\",\"site\":\"A\",\"round\":3}\n");
+    EXPECT_EQ(line_of(to_event(TrainerExit{ExitCode::io}, noon, "A")),
+              head + "trainer-exit\",\"site\":\"A\",\"code\":74}\n");
+}
+
+TEST(TrainerEvents, AreReadBack)
+{
+    auto const state = state_change_in(to_event(StateChange{"idle", "7"}, noon, "A"));
+    ASSERT_TRUE(state);
+    EXPECT_EQ(state->state, "idle");
+    EXPECT_EQ(state->job, "7");
+    auto const start = trainer_start_in(to_event(TrainerStart{"7", 2, {{"mpi", "x"}}}, noon, "A"));
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->ranks, 2);
+    EXPECT_EQ(start->build, (json::Object{{"mpi", "x"}}));
+    auto const contributed =
+        contributed_in({noon, "contributed", "A", {{"member", "A.1.1"}, {"seq", 4}}});
+    ASSERT_TRUE(contributed);
+    EXPECT_EQ(contributed->member, "A.1.1");
+    EXPECT_EQ(contributed->seq, 4);
+    EXPECT_FALSE(state_change_in(to_event(StopRequested{}, noon, "A")));
+    EXPECT_TRUE(is_stop_request(to_event(StopRequested{}, noon, "A")));
+}
+
+class Metrics : public testing::Test {
+  protected:
+    test::TemporaryFolder folder_;
+    std::filesystem::path const path_ = folder_ / "metrics.jsonl";
+    StepMetrics const step_{noon, 3, 2, Tokens{64}, Tokens{128}, 4.5, 0.25, FractionalSeconds(1.5)};
+};
+
+TEST_F(Metrics, AStepIsStoredAsDocumentedAndReadBack)
+{
+    ASSERT_TRUE(append_metrics(path_, step_));
+    EXPECT_EQ(read_file(path_).value(),
+              R"({"time":"2026-01-11T12:00:00Z","step":3,"round":2,"tokens":64,)"
+              R"("progress_tokens":128,"loss":4.5,"lr_scale":0.25,"step_s":1.5})"
+              "\n");
+    auto const file = read_metrics(path_).value();
+    EXPECT_EQ(file.broken_lines, 0);
+    ASSERT_EQ(file.steps.size(), 1U);
+    auto const& read = file.steps.front();
+    EXPECT_EQ(read.time, noon);
+    EXPECT_EQ(read.step, 3);
+    EXPECT_EQ(read.round, 2);
+    EXPECT_EQ(read.tokens, Tokens{64});
+    EXPECT_EQ(read.progress, Tokens{128});
+    EXPECT_EQ(read.loss, 4.5);
+    EXPECT_EQ(read.lr_scale, 0.25);
+    EXPECT_EQ(read.duration, FractionalSeconds(1.5));
+}
+
+TEST_F(Metrics, ALossThatIsNotFiniteIsNull)
+{
+    auto step = step_;
+    step.loss = std::nullopt;
+    ASSERT_TRUE(append_metrics(path_, step));
+    EXPECT_THAT(read_file(path_).value(), testing::HasSubstr("\"loss\":null"));
+    auto const file = read_metrics(path_).value();
+    ASSERT_EQ(file.steps.size(), 1U);
+    EXPECT_FALSE(file.steps.front().loss);
+}
+
+TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
+{
+    ASSERT_TRUE(append_metrics(path_, step_));
+    auto const line = read_file(path_).value();
+    auto const without = [&](std::string const& part) {
+        auto text = line;
+        return text.erase(text.find(part), part.size());
+    };
+    ASSERT_TRUE(write_file(path_, line + without("\"step\":3,") + without("\"loss\":4.5,") +
+                                      without("\"time\":\"2026-01-11T12:00:00Z\",") +
+                                      line.substr(0, 40)));
+    auto const file = read_metrics(path_).value();
+    EXPECT_EQ(file.steps.size(), 1U);
+    EXPECT_EQ(file.broken_lines, 4);
+    EXPECT_TRUE(read_metrics(folder_ / "none.jsonl").value().steps.empty());
+}
+
+}  // namespace
+}  // namespace curtail::runlog
