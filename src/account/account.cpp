@@ -10,14 +10,14 @@ namespace curtail::account {
 energy::Tally Account::total() const
 {
     energy::Tally sum;
-    for (auto const& site : sites) sum += site.ledger.total;
+    for (auto const& site : sites) sum += site.bill.total;
     return sum;
 }
 
 WattHours Account::inside_windows() const
 {
     WattHours sum;
-    for (auto const& site : sites) sum += site.ledger.inside_windows;
+    for (auto const& site : sites) sum += site.bill.inside_windows;
     return sum;
 }
 
@@ -35,11 +35,18 @@ double Account::allocated_s() const
     return sum;
 }
 
-double seconds_in(SiteAccount const& site, std::string const& kind)
+FinalLoss const* LossAccount::final_of(std::string const& curve) const
+{
+    auto const found = std::find_if(finals.begin(), finals.end(),
+                                    [&](FinalLoss const& f) { return f.id == curve; });
+    return found != finals.end() ? &*found : nullptr;
+}
+
+double seconds_in(SiteAccount const& site, std::string const& name)
 {
     double sum = 0;
     for (auto const& state : site.states)
-        if (kind.empty() || state.kind == kind) sum += state.when.to_s - state.when.from_s;
+        if (name.empty() || state.state == name) sum += state.when.to_s - state.when.from_s;
     return sum;
 }
 
@@ -51,31 +58,32 @@ std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally cons
 
 std::vector<std::string> held_after_signal(Account const& account)
 {
-    std::vector<std::pair<std::string, std::string>> regions_by_words;
+    std::vector<std::pair<std::string, std::string>> regions_by_text;
     for (auto const& s : account.always_on) {
         if (s.held_s <= 0) continue;
-        auto const words = fmt::format(
-            "the last {:.0f} s ({:.3f} of {:.3f} kWh) lie after the signal's last sample, whose "
+        auto const text = fmt::format(
+            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the signal's last sample, whose "
             "value is held",
             s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
-        auto const same = std::find_if(regions_by_words.begin(), regions_by_words.end(),
-                                       [&](auto const& r) { return r.first == words; });
-        if (same == regions_by_words.end()) regions_by_words.emplace_back(words, s.region);
+        auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
+                                       [&](auto const& r) { return r.first == text; });
+        if (same == regions_by_text.end()) regions_by_text.emplace_back(text, s.region);
         else same->second += ", " + s.region;
     }
     std::vector<std::string> out;
-    out.reserve(regions_by_words.size());
-    for (auto const& [words, regions] : regions_by_words) out.push_back(regions + ": " + words);
+    out.reserve(regions_by_text.size());
+    for (auto const& [text, regions] : regions_by_text) out.push_back(regions + ": " + text);
     return out;
 }
 
 std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
-                                std::optional<Edge> WindowAccount::*edge, bool beside)
+                                std::optional<Latency> WindowAccount::*latency, bool others_trained)
 {
-    std::vector<double> took;
+    std::vector<double> seconds;
     for (auto const& w : windows)
-        if (auto const& e = w.*edge; e && e->beside == beside) took.push_back(e->took);
-    return spread_of(std::move(took));
+        if (auto const& l = w.*latency; l && l->others_trained == others_trained)
+            seconds.push_back(l->seconds);
+    return spread_of(std::move(seconds));
 }
 
 std::optional<Spread> spread_of(std::vector<double> values)

@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "core/ids.hpp"
+#include "core/intensity.hpp"
 #include "core/units.hpp"
-#include "energy/ledger.hpp"
+#include "energy/bill.hpp"
 
-/// What a report tells, whatever it was computed from: a run's folder or the logs of the reference
-/// experiment.
+/// The account of a run: every figure that a report shows. It is computed from a run's folder
+/// (account_of.hpp) or from the logs of the reference experiment (reference/account.hpp).
 ///
-/// Moments (`..._s` without further words) are seconds of the signal's clock after
-/// `Account::time_zero`. Durations of training, rounds, starts and stops are real seconds. With a
-/// clock factor of 1 both are the same. A missing value is nothing, never 0.
+/// Times (`..._s`, unless stated otherwise) are seconds of the signal's clock after
+/// `Account::time_zero`. Durations of training, rounds, starts and stops are real seconds. The two
+/// are equal at a clock factor of 1. A missing value is an empty optional, never 0.
 namespace curtail::account {
 
 using MaybeSeconds = std::optional<double>;
@@ -25,10 +26,10 @@ struct Span {
     friend bool operator==(Span const&, Span const&) = default;
 };
 
-/// A stretch in one state: `provision` (waiting for devices), one of energy::State by name, or a
-/// part of an exchange that the reference logged apart: contribute, merge, adopt.
+/// An interval in one state: `provision` (waiting for devices), the name of an energy::State, or a
+/// part of an exchange that the reference logged separately (contribute, merge, adopt).
 struct StateSpan {
-    std::string kind;
+    std::string state;
     Span when;
     friend bool operator==(StateSpan const&, StateSpan const&) = default;
 };
@@ -40,25 +41,25 @@ struct Decision {
     std::string from;  ///< closed, open, closing
     std::string to;
     std::string reason;
-    std::optional<double> intensity;  ///< g/kWh; nothing: no signal
+    std::optional<double> intensity;  ///< g/kWh; empty: no signal
 };
 
-/// A start or a stop.
-struct Edge {
-    double took{};  ///< real seconds
-    bool beside{};  ///< another site was training meanwhile
+/// How long a start or a stop took.
+struct Latency {
+    double seconds{};       ///< real
+    bool others_trained{};  ///< another site trained at the same time
 };
 
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
-    MaybeSeconds close_s;       ///< nothing: still open at the end
-    MaybeSeconds released_s;    ///< its last job's devices were given back
-    std::vector<Span> closing;  ///< stretches of the closing delay
+    MaybeSeconds close_s;       ///< empty: still open at the end
+    MaybeSeconds released_s;    ///< its last job released its devices
+    std::vector<Span> closing;  ///< intervals of the closing delay
     MaybeSeconds first_step_s;
     MaybeSeconds last_step_s;
-    std::optional<Edge> start;  ///< from the opening to the first step
-    std::optional<Edge> stop;   ///< from the stop request to the trainer's exit
+    std::optional<Latency> start;  ///< from the opening to the first step
+    std::optional<Latency> stop;   ///< from the stop request to the trainer's exit
     std::int64_t steps{};
     energy::Tally tally;
 };
@@ -84,15 +85,14 @@ struct RoundAccount {
     std::int64_t steps{};
     double last_step{};  ///< position on the loss charts, in steps
     std::int64_t tokens{};
-    std::optional<std::int64_t> bytes;
     std::optional<double> delta_norm;
-    std::optional<double> loss;  ///< mean of its last rows, nats
+    std::optional<double> loss;  ///< mean over its last steps, nats per token
     energy::Tally tally;
     std::string note;
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians over joint rounds, real seconds. Nothing: no round tells.
+/// Medians over joint rounds, real seconds. Empty: no round recorded it.
 struct RoundSummary {
     std::size_t joint{};
     double duration{};
@@ -117,12 +117,12 @@ struct FinalLoss {
     std::string label;
     double best_perplexity{};
     double tail_loss{};                ///< mean of the last `LossAccount::tail_steps` steps
-    std::optional<double> tail_error;  ///< its standard error; nothing of a single step
+    std::optional<double> tail_error;  ///< its standard error; empty for a single step
     double wall_s{};
     std::int64_t steps{};
 };
 
-/// Loss of a curve less that of `LossAccount::difference_to`, in buckets of steps.
+/// Loss of a curve minus that of `LossAccount::difference_to`, in buckets of steps.
 struct Difference {
     std::string id;
     std::vector<double> step;
@@ -132,7 +132,7 @@ struct Difference {
 
 struct LossAccount {
     std::int64_t tokens_per_step{};
-    std::string smoothing;  ///< in words
+    std::string smoothing;  ///< description for people
     std::int64_t tail_steps{};
     std::vector<Curve> raw;  ///< per site: single steps
     std::vector<Curve> curves;
@@ -140,21 +140,23 @@ struct LossAccount {
     std::string difference_to;
     std::int64_t difference_bucket{};
     std::vector<Difference> differences;
+
+    /// The final loss of a curve; nullptr if it has none.
+    [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
 };
 
-/// Loss on text that was never trained on.
+/// Loss on text that no site trained on.
 struct HeldOut {
     std::int64_t commit{};
-    std::optional<std::int64_t>
-        newer;  ///< a later commit with another model; nothing: it is of the newest
+    std::optional<std::int64_t> newer;  ///< a later commit with another model, if there is one
     std::optional<std::int64_t> trained_tokens;  ///< in that commit's model
     double loss{};                               ///< nats per token
-    double unigram_entropy{};  ///< nats per token: what a model knows that has only counted tokens
+    double unigram_entropy{};  ///< nats per token: the loss of a model of token frequencies only
     std::int64_t tokens{};
     std::optional<double> bits_per_byte;
 };
 
-/// Least, middle and greatest of some durations, real seconds.
+/// Minimum, median and maximum of some durations, real seconds.
 struct Spread {
     std::size_t count{};
     double least{};
@@ -169,11 +171,12 @@ struct SiteAccount {
     std::string label;
     std::string devices;
     std::vector<StateSpan> states;
-    energy::Ledger ledger;
-    std::vector<energy::Tally> cumulative;  ///< at 0, `Account::cumulative_step_s`, ...
-    double closed_s{};            ///< of the run without devices and without waiting for them
+    energy::Bill bill;
+    std::vector<energy::Tally>
+        cumulative;               ///< running totals at 0, `Account::cumulative_step_s`, ...
+    double closed_s{};            ///< neither holding devices nor waiting for them
     std::int64_t tokens{};        ///< in the committed model
-    std::int64_t joint_rounds{};  ///< it took part in
+    std::int64_t joint_rounds{};  ///< that it contributed to
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< window open to first step
     std::optional<Spread> drain;    ///< stop request to exit
@@ -182,30 +185,29 @@ struct SiteAccount {
     double close_delay_s{600};
 };
 
-/// A whole scenario beside the run.
+/// A scenario that the run is compared with.
 struct Scenario {
     std::string id;  ///< `run`, `one:DE`, `two`
     std::string label;
     std::string region;  ///< empty: several
     std::size_t sites{1};
     MaybeSeconds wall_s;
-    std::optional<double> step;  ///< real seconds a step takes
-    std::vector<energy::Tally>
-        range;  ///< one, or the least and the greatest where regions are not known
+    std::optional<double> step;        ///< real seconds a step takes
+    std::vector<energy::Tally> range;  ///< one, or the lowest first where the regions vary
     std::int64_t tokens{};
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
-    double held_s{};      ///< of `wall_s` after the signal's last sample, whose value is held there
-    WattHours held_wh{};  ///< drawn then
+    double held_s{};  ///< part of `wall_s` after the signal's last sample, at that sample's value
+    WattHours held_wh{};  ///< drawn in that part
 };
 
-/// Running totals at `from_s`, and then every so often.
+/// Running totals at `from_s` and at regular steps after it.
 struct RunningTotals {
     double from_s{};
     std::vector<energy::Tally> tallies;
 };
 
-/// A baseline that was really run.
+/// A baseline that was run, not computed.
 struct Baseline {
     std::string id;
     std::string label;
@@ -223,22 +225,15 @@ struct ProvenanceNote {
 struct FactGroup {
     std::string title;
     bool wide{false};
-    std::vector<std::pair<std::string, std::optional<std::string>>>
-        rows;  ///< nothing: not recorded
+    std::vector<std::pair<std::string, std::optional<std::string>>> rows;  ///< empty: not recorded
 };
 
 struct EventLine {
     double at_s{};
     std::string type;
     std::optional<std::int64_t> round;
-    std::string site;  ///< empty: no single one
+    std::string site;  ///< empty: it concerns no single site
     std::string details;
-};
-
-struct SignalSeries {
-    std::string region;
-    std::vector<double> t;
-    std::vector<std::optional<double>> value;  ///< g/kWh
 };
 
 struct Commits {
@@ -254,7 +249,7 @@ struct Account {
     std::string title;
     std::string status;  ///< `complete`, `finished`, `running`, `resting`, `waiting for devices`,
                          ///< `waiting for a window`, `stopped`
-    std::string source;  ///< in a few words; empty: a run's own folder
+    std::string source;  ///< origin for people; empty: a run's own folder
     std::string model;
     std::int64_t parameters{};
     Time time_zero;
@@ -263,7 +258,7 @@ struct Account {
     MaybeSeconds last_step_s;
     double trace_end_s{};
     std::string signal_provider;  ///< empty: none
-    std::vector<SignalSeries> signals;
+    std::vector<RegionSeries> signals;
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
     std::vector<WindowAccount> windows;
@@ -272,7 +267,7 @@ struct Account {
     Commits commits;
     std::optional<LossAccount> loss;
     std::optional<HeldOut> held_out;
-    std::optional<double> step;       ///< real seconds a step takes, mean
+    std::optional<double> step;       ///< mean duration of a step, real seconds
     std::optional<double> lone_rate;  ///< tokens per real second while no other site held devices
     std::int64_t tokens{};            ///< in the committed model
     std::optional<std::int64_t> planned_tokens;
@@ -284,34 +279,32 @@ struct Account {
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
     std::vector<ProvenanceNote> provenance;
-    std::map<std::string, std::string> missing;  ///< field -> why it is not there, in words
+    std::map<std::string, std::string> missing;  ///< figure -> why it is missing, for people
     std::vector<FactGroup> facts;
     std::vector<std::pair<std::string, std::string>> notes;
-    std::vector<std::string> doubts;  ///< why figures of a site may be wrong, in words
+    std::vector<std::string> warnings;  ///< contradictions in the files: figures may be wrong
     std::vector<EventLine> events;
 
     [[nodiscard]] energy::Tally total() const;
     [[nodiscard]] WattHours inside_windows() const;
-    [[nodiscard]] double training_s() const;  ///< of all sites, in state `training`
-    [[nodiscard]] double allocated_s()
-        const;  ///< of all sites, from the decision to open to the release
+    [[nodiscard]] double training_s() const;   ///< sum over sites, in state `training`
+    [[nodiscard]] double allocated_s() const;  ///< sum over sites, in any state
 };
 
-/// Seconds a site spent in states of `kind`; of all kinds if it is empty.
-[[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& kind = {});
-/// CO2 of `part`, the run or a part of it, over that of `other`, always-on; nothing where either is
-/// not known as a whole (energy::Tally::whole), or the other caused none.
+/// Seconds that a site spent in `state`, or in any state if it is empty.
+[[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
+/// CO2 of `part` (the run or a part of it) divided by that of `other` (always-on). Empty if either
+/// is incomplete (energy::Tally::whole) or `other` is 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
-/// What of always-on lies after the signal's last sample, whose value is held there: one sentence
-/// for the regions that have it in common.
+/// How much of always-on lies after the signal's last sample, where that sample's value is held:
+/// one sentence for all regions with the same figures.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
-/// Real seconds of all windows' edges of one kind, `start` or `stop`, with another site training
-/// meanwhile or without.
+/// Latencies of all windows' starts or stops, either with other sites training or without.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
-                                              std::optional<Edge> WindowAccount::*edge,
-                                              bool beside);
-/// Least, median (mean of the middle two) and greatest; nothing of nothing.
+                                              std::optional<Latency> WindowAccount::*latency,
+                                              bool others_trained);
+/// Minimum, median (mean of the middle two) and maximum; empty if there are no values.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 
 }  // namespace curtail::account

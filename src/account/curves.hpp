@@ -9,7 +9,7 @@
 /// Lines of the loss charts.
 namespace curtail::account {
 
-/// One step on the way to a curve.
+/// One step of a curve before smoothing.
 struct CurvePoint {
     double step{};  ///< position, in optimizer steps
     double t{};     ///< s after time zero
@@ -17,10 +17,10 @@ struct CurvePoint {
     double perplexity{};
 };
 
-/// Exponential smoothing with a constant in steps, so that runs logged at different densities
-/// compare: a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. `points` are
-/// in order of step; points of equal step, as sites of one round make them, are averaged first and
-/// stand at the latest of their times. Thinned after smoothing.
+/// Exponential smoothing with a constant in steps, so that curves logged at different densities are
+/// comparable: a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a) x_i. `points`
+/// are in order of step. Points of equal step (several sites in one round) are averaged first, at
+/// the latest of their times. The curve is thinned after smoothing.
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label,
                                    std::span<CurvePoint const> points, double constant,
                                    std::size_t most);
@@ -29,11 +29,11 @@ struct CurvePoint {
 
 struct MeanError {
     double mean{};
-    std::optional<double> error;  ///< standard error of the mean; nothing of a single value
+    std::optional<double> error;  ///< standard error of the mean; empty for a single value
     std::size_t count{};
 };
 [[nodiscard]] MeanError mean_error(std::span<double const> values);
-/// Of the points within the last `steps` steps.
+/// Mean loss of the points within the last `steps` steps.
 [[nodiscard]] MeanError tail_of(std::span<CurvePoint const> points, double steps);
 
 }  // namespace curtail::account

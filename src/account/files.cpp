@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "account/json_file.hpp"
 #include "core/digest.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
@@ -13,18 +14,6 @@ namespace curtail::account {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A JSON file that need not be there yet.
-Result<std::optional<json::Value>> parse_if_there(fs::path const& path)
-{
-    auto const content =
-        read_file_if_exists(path, static_cast<std::int64_t>(json::document_limits.bytes));
-    if (!content) return tl::unexpected(content.error());
-    if (!*content) return std::optional<json::Value>{};
-    auto value = json::parse(**content, path.string());
-    if (!value) return tl::unexpected(value.error());
-    return std::optional(std::move(*value));
-}
 
 Result<void> read_sites(RunFiles& files)
 {
@@ -40,8 +29,7 @@ Result<void> read_sites(RunFiles& files)
     return {};
 }
 
-/// A file's name for people: what is not text in it is written out, so that the document stays
-/// UTF-8.
+/// A file's name for people. Bytes that are not text are escaped, so that the document stays UTF-8.
 std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
 
 fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
@@ -68,24 +56,48 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     return {};
 }
 
-/// How far the poller has decided, from its state; more than this is not the report's business, so
-/// this is no strict schema.
-Result<void> read_poller_state(RunFiles& files)
+/// `evaluated_until` of a site in the poller's state.
+std::optional<Time> evaluated_until_of(json::Value const& site)
 {
-    auto const state = parse_if_there(files.run.poller_folder() / "state.json");
+    auto const* object = site.as_object();
+    auto const* until = object != nullptr ? object->find("evaluated_until") : nullptr;
+    if (until == nullptr || until->as_text() == nullptr) return std::nullopt;
+    auto const time = parse_time(*until->as_text());
+    return time ? std::optional(*time) : std::nullopt;
+}
+
+/// The time until which the poller has decided all windows, from its state. No strict schema: the
+/// account needs only this.
+Result<std::optional<Time>> read_evaluated_until(fs::path const& state_file)
+{
+    auto const state = parse_if_exists(state_file);
     if (!state) return tl::unexpected(state.error());
     auto const* object = *state ? (*state)->as_object() : nullptr;
     auto const* sites = object != nullptr ? object->find("sites") : nullptr;
-    if (sites == nullptr || sites->as_array() == nullptr) return {};
+    std::optional<Time> earliest;
+    if (sites == nullptr || sites->as_array() == nullptr) return earliest;
     for (auto const& site : *sites->as_array()) {
-        auto const* until =
-            site.as_object() != nullptr ? site.as_object()->find("evaluated_until") : nullptr;
-        auto const time =
-            parse_time(until != nullptr && until->as_text() != nullptr ? *until->as_text() : "");
-        if (!time) return {};
-        files.evaluated_until = std::min(files.evaluated_until.value_or(*time), *time);
+        auto const until = evaluated_until_of(site);
+        if (!until) return earliest;
+        earliest = std::min(earliest.value_or(*until), *until);
     }
-    return {};
+    return earliest;
+}
+
+/// Reads the clock, what the poller logged and decided, and what the sites logged.
+Result<void> read_logs(RunFiles& files)
+{
+    auto const clock = read_clock(files.run.folder);
+    if (!clock) return tl::unexpected(clock.error());
+    files.clock = *clock;
+    auto poller = runlog::read_events(files.run.poller_folder() / "events.jsonl");
+    if (!poller) return tl::unexpected(poller.error());
+    files.poller = std::move(poller->events);
+    files.broken_lines = poller->broken_lines;
+    auto const until = read_evaluated_until(files.run.poller_folder() / "state.json");
+    if (!until) return tl::unexpected(until.error());
+    files.evaluated_until = *until;
+    return read_sites(files);
 }
 
 /// Adds the digest of an input, so that others can check that they have the same. `content` is
@@ -149,55 +161,16 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
     files.run = std::move(*run);
-    auto const clock = read_clock(files.run.folder);
-    if (!clock) return tl::unexpected(clock.error());
-    files.clock = *clock;
-    auto poller = runlog::read_events(files.run.poller_folder() / "events.jsonl");
-    if (!poller) return tl::unexpected(poller.error());
-    files.poller = std::move(poller->events);
-    files.broken_lines = poller->broken_lines;
-    if (auto read = read_sites(files); !read) return tl::unexpected(read.error());
+    if (auto read = read_logs(files); !read) return tl::unexpected(read.error());
     auto const run_json = read_store(files);
     if (!run_json) return tl::unexpected(run_json.error());
     auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.held_out = *evaluation;
-    if (auto read = read_poller_state(files); !read) return tl::unexpected(read.error());
     if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
     if (auto added = add_digests(files, trace_file, *run_json); !added)
         return tl::unexpected(added.error());
     return files;
-}
-
-Result<std::optional<HeldOut>> read_evaluation(fs::path const& path)
-{
-    auto const value = parse_if_there(path);
-    if (!value) return tl::unexpected(value.error());
-    auto const* object = *value ? (*value)->as_object() : nullptr;
-    if (object == nullptr) return std::optional<HeldOut>{};
-    // More keys than these are not the report's business, so this is no strict schema.
-    auto const number = [&](char const* key) -> std::optional<double> {
-        auto const* found = object->find(key);
-        return found != nullptr ? found->as_number() : std::nullopt;
-    };
-    auto const loss = number("held_out_loss_nats");
-    auto const entropy = number("unigram_entropy_nats");
-    if (!loss || !entropy)
-        return fail(ExitCode::data, path.string(),
-                    "it has no number \"held_out_loss_nats\" or \"unigram_entropy_nats\"",
-                    "run `curtail-model evaluate` again");
-    auto const integer = [&](char const* key) -> std::optional<std::int64_t> {
-        auto const value_of = number(key);
-        return value_of ? std::optional(static_cast<std::int64_t>(*value_of)) : std::nullopt;
-    };
-    HeldOut held;
-    held.commit = integer("commit").value_or(0);
-    held.trained_tokens = integer("trained_tokens");
-    held.loss = *loss;
-    held.unigram_entropy = *entropy;
-    held.tokens = integer("tokens").value_or(0);
-    held.bits_per_byte = number("bits_per_byte");
-    return std::optional(held);
 }
 
 }  // namespace curtail::account

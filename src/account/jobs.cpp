@@ -1,190 +1,243 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/jobs.hpp"
+
 #include <algorithm>
 #include <map>
 
-#include "account/timeline.hpp"
+#include "runlog/poller_events.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {
 
 using energy::State;
+using runlog::JobChange;
 
-/// A launcher's own time in an event's details; nothing if it told none, or what it told is no
-/// time.
-std::optional<Time> time_in(Event const& event, char const* key)
-{
-    auto const* value = event.details.find(key);
-    if (value == nullptr || value->as_text() == nullptr) return std::nullopt;
-    auto const time = parse_time(*value->as_text());
-    return time ? std::optional(*time) : std::nullopt;
-}
+constexpr char const* ended = "ended";
 
-/// Lives of a site's trainer as it logged them itself.
-std::vector<JobStory> lives(std::vector<Event> const& events)
-{
-    std::vector<JobStory> jobs;
-    bool started = false;  // the last life has logged its trainer-start
-    for (auto const& event : events) {
-        bool const start = event.type == "trainer-start";
-        if (start || event.type == "state") {
-            auto const job = text_of(event, "job");
-            auto const word = text_of(event, "state");
-            bool const another =
-                jobs.empty() || jobs.back().exit ||
-                (!job.empty() && !jobs.back().job.empty() && job != jobs.back().job) ||
-                (start && started);
-            if (another && word == "ended") continue;
-            if (another) {
-                jobs.push_back({job, event.time, {}, {}, {}, {}});
-                started = false;
-            }
-            started = started || start;
-            if (word == "ended") jobs.back().exit = event.time;
-            else if (!word.empty()) jobs.back().states.emplace_back(event.time, word);
-        }
-        if (jobs.empty()) continue;
-        if (event.type == "stop-requested" && !jobs.back().stop_requested)
-            jobs.back().stop_requested = event.time;
-        if (event.type == "trainer-exit") jobs.back().exit = event.time;
-    }
-    for (auto& job : jobs) job.end = job.exit;
-    return jobs;
-}
-
-/// What the poller saw of a site's jobs, and its launcher said of them: when devices were given and
-/// taken back.
-class JobTimes {
+/// Collects the jobs of a site from its trainers' own events.
+class TrainerLog {
   public:
-    explicit JobTimes(std::vector<JobStory>& jobs) : jobs_(jobs) {}
-
-    void see(Event const& event)
+    void add(Event const& event)
     {
-        if (event.type == "window-open") opened_ = event.time;
-        auto const job = text_of(event, "job");
-        if (job.empty()) return;
-        if (event.type == "job-submitted") submitted_[job] = event.time;
-        if (event.type == "job-started") begin(event, job);
-        if (event.type == "job-ended" || event.type == "job-failed" ||
-            event.type == "job-cancelled")
-            end(event, job);
+        if (auto const start = runlog::trainer_start_in(event)) begin(event, start->job);
+        else if (auto const change = runlog::state_change_in(event)) take(event, *change);
+        if (jobs_.empty()) return;
+        auto& job = jobs_.back();
+        if (runlog::is_stop_request(event) && !job.stop_requested) job.stop_requested = event.time;
+        if (runlog::is_trainer_exit(event)) job.exit = event.time;
+    }
+
+    [[nodiscard]] std::vector<JobTimeline> take_jobs()
+    {
+        for (auto& job : jobs_) job.end = job.exit;
+        return std::move(jobs_);
     }
 
   private:
-    static Millis apart(JobStory const& job, Event const& event)
-    {
-        return std::chrono::abs(job.begin - event.time);
-    }
-
     void begin(Event const& event, std::string const& job)
     {
-        // A launcher may count in whole seconds; no job begins before it is submitted, or before
-        // its window opens.
-        auto const submitted = submitted_.find(job);
-        Time const earliest = submitted != submitted_.end() ? submitted->second : opened_;
-        Time const at = std::min(
-            event.time, std::max(earliest, time_in(event, "started").value_or(event.time)));
-        JobStory* known =
-            nullptr;  // numbers may come again when a cluster is made anew: the nearest life counts
-        for (auto& j : jobs_)
-            if (j.job == job && (known == nullptr || apart(j, event) < apart(*known, event)))
-                known = &j;
-        auto const unnumbered = std::find_if(jobs_.begin(), jobs_.end(), [&](JobStory const& j) {
-            return j.begin <= event.time && (!j.end || event.time < *j.end);
-        });
-        if (known != nullptr) {
-            known->begin = std::min(known->begin, at);
-        } else if (unnumbered !=
-                   jobs_.end()) {  // the trainer knows itself under another number, or none
-            unnumbered->job = job;
-            unnumbered->begin = std::min(unnumbered->begin, at);
-        } else {
-            jobs_.push_back({job, at, {}, {}, {}, {}});
-        }
+        if (started_ || is_new(job)) add_job(event, job);
+        started_ = true;
     }
 
-    void end(Event const& event, std::string const& job)
+    void take(Event const& event, runlog::StateChange const& change)
     {
-        JobStory* last = nullptr;
-        for (auto& j : jobs_)
-            if (j.job == job && j.begin <= event.time &&
-                (last == nullptr || j.begin >= last->begin))
-                last = &j;
-        if (last == nullptr) return;
-        auto const told = time_in(event, "ended");
-        if (!told && last->exit) return;
-        last->end = std::max({last->begin, last->exit.value_or(last->begin),
-                              std::min(told.value_or(event.time), event.time)});
+        if (is_new(change.job)) {
+            if (change.state == ended) return;
+            add_job(event, change.job);
+        }
+        if (change.state == ended) jobs_.back().exit = event.time;
+        else if (!change.state.empty()) jobs_.back().states.emplace_back(event.time, change.state);
     }
 
-    std::vector<JobStory>& jobs_;
+    [[nodiscard]] bool is_new(std::string const& job) const
+    {
+        return jobs_.empty() || jobs_.back().exit ||
+               (!job.empty() && !jobs_.back().job.empty() && job != jobs_.back().job);
+    }
+
+    void add_job(Event const& event, std::string const& job)
+    {
+        jobs_.push_back({job, event.time, {}, {}, {}, {}});
+        started_ = false;
+    }
+
+    std::vector<JobTimeline> jobs_;
+    bool started_{false};  ///< the last job has logged its trainer-start
+};
+
+/// Adds to the jobs when the poller saw, and the launcher reported, that devices were allocated and
+/// released.
+class JobTimes {
+  public:
+    explicit JobTimes(std::vector<JobTimeline>& jobs) : jobs_(jobs) {}
+
+    void add(Event const& event)
+    {
+        if (auto const window = runlog::window_change_in(event); window && window->opens)
+            opened_ = event.time;
+        auto const change = runlog::job_change_in(event);
+        if (!change || change->job.empty()) return;
+        if (change->type == JobChange::Type::submitted) submitted_[change->job] = event.time;
+        else if (change->type == JobChange::Type::started) begin(event, *change);
+        else if (change->type != JobChange::Type::drained) end(event, *change);
+    }
+
+  private:
+    /// A launcher may count in whole seconds. No job begins before it is submitted, or before its
+    /// window opens.
+    [[nodiscard]] Time begin_of(Event const& event, JobChange const& change) const
+    {
+        auto const submitted = submitted_.find(change.job);
+        Time const earliest = submitted != submitted_.end() ? submitted->second : opened_;
+        return std::min(event.time, std::max(earliest, change.at.value_or(event.time)));
+    }
+
+    /// The job of that id that begins nearest to `time`: a cluster that was set up again reuses its
+    /// ids.
+    [[nodiscard]] JobTimeline* nearest(std::string const& id, Time time) const
+    {
+        JobTimeline* found = nullptr;
+        auto const distance = [&](JobTimeline const& job) {
+            return std::chrono::abs(job.begin - time);
+        };
+        for (auto& job : jobs_)
+            if (job.job == id && (found == nullptr || distance(job) < distance(*found)))
+                found = &job;
+        return found;
+    }
+
+    [[nodiscard]] JobTimeline* running_at(Time time) const
+    {
+        auto const found = std::find_if(jobs_.begin(), jobs_.end(), [&](JobTimeline const& job) {
+            return job.begin <= time && (!job.end || time < *job.end);
+        });
+        return found != jobs_.end() ? &*found : nullptr;
+    }
+
+    void begin(Event const& event, JobChange const& change)
+    {
+        Time const at = begin_of(event, change);
+        auto* job = nearest(change.job, event.time);
+        if (job == nullptr) {
+            // The trainer logged another id, or none.
+            job = running_at(event.time);
+            if (job == nullptr) {
+                jobs_.push_back({change.job, at, {}, {}, {}, {}});
+                return;
+            }
+            job->job = change.job;
+        }
+        job->begin = std::min(job->begin, at);
+    }
+
+    /// The last job of that id that began until `time`.
+    [[nodiscard]] JobTimeline* last_begun(std::string const& id, Time time) const
+    {
+        JobTimeline* last = nullptr;
+        for (auto& job : jobs_)
+            if (job.job == id && job.begin <= time && (last == nullptr || job.begin >= last->begin))
+                last = &job;
+        return last;
+    }
+
+    void end(Event const& event, JobChange const& change)
+    {
+        auto* job = last_begun(change.job, event.time);
+        if (job == nullptr) return;
+        // The launcher's time; a cancelled job has none.
+        bool const is_end = change.type != JobChange::Type::cancelled;
+        auto const reported = is_end ? change.at : std::nullopt;
+        if (!reported && job->exit) return;
+        job->end = std::max({job->begin, job->exit.value_or(job->begin),
+                             std::min(reported.value_or(event.time), event.time)});
+    }
+
+    std::vector<JobTimeline>& jobs_;
     Time opened_{Time::min()};
     std::map<std::string, Time> submitted_;
 };
 
-/// The last step that a life logged; its begin if it logged none.
-Time last_step_of(JobStory const& job, Time end, std::vector<StepMetrics> const& rows)
+/// Ends each job at the latest when the next one begins.
+void separate(std::vector<JobTimeline>& jobs)
 {
-    Time last = job.begin;
-    for (auto const& row : rows)
-        if (row.time >= job.begin && row.time <= end) last = std::max(last, row.time);
-    return last;
-}
-
-}  // namespace
-
-std::string text_of(Event const& event, char const* key)
-{
-    auto const* value = event.details.find(key);
-    if (value == nullptr || value->is_null()) return "";
-    return value->as_text() != nullptr ? *value->as_text() : json::to_string(*value);
-}
-
-std::vector<JobStory> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller,
-                              SiteId const& site)
-{
-    auto jobs = lives(own);
-    JobTimes times(jobs);
-    for (auto const& event : poller)
-        if (event.site == site.value) times.see(event);
-    std::stable_sort(jobs.begin(), jobs.end(),
-                     [](JobStory const& a, JobStory const& b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < jobs.size(); ++i) {
         auto& before = jobs[i - 1];
         if (before.end && *before.end <= jobs[i].begin) continue;
-        before.cut = before.end ? *before.end - jobs[i].begin : Millis{0};
+        before.overlap = before.end ? *before.end - jobs[i].begin : Millis{0};
         before.end = jobs[i].begin;
     }
+}
+
+/// The last step that a job logged, or its begin if it logged none.
+Time last_step_of(JobTimeline const& job, Time end, std::vector<StepMetrics> const& steps)
+{
+    Time last = job.begin;
+    for (auto const& step : steps)
+        if (step.time >= job.begin && step.time <= end) last = std::max(last, step.time);
+    return last;
+}
+
+/// Adjoining intervals of a job's states, inside the time in which it held devices.
+class StateIntervals {
+  public:
+    explicit StateIntervals(energy::Interval held) : held_(held) {}
+
+    void add(State state, Time from, Time to)
+    {
+        from = std::max(from, held_.from);
+        to = std::min(to, held_.to);
+        if (from >= to) return;
+        if (!out_.empty() && out_.back().state == state) out_.back().when.to = to;
+        else out_.push_back({state, {from, to}});
+    }
+    [[nodiscard]] std::vector<energy::StateInterval> take() { return std::move(out_); }
+
+  private:
+    energy::Interval held_;
+    std::vector<energy::StateInterval> out_;
+};
+
+}  // namespace
+
+std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Event> const& poller,
+                                 SiteId const& site)
+{
+    TrainerLog trainers;
+    for (auto const& event : own) trainers.add(event);
+    auto jobs = trainers.take_jobs();
+    JobTimes times(jobs);
+    for (auto const& event : poller)
+        if (event.site == site.value) times.add(event);
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [](JobTimeline const& a, JobTimeline const& b) { return a.begin < b.begin; });
+    separate(jobs);
     return jobs;
 }
 
-std::vector<energy::StateInterval> states_of(JobStory const& job,
-                                             std::vector<StepMetrics> const& rows, Time run_end)
+std::vector<energy::StateInterval> states_of(JobTimeline const& job,
+                                             std::vector<StepMetrics> const& steps, Time run_end)
 {
     Time const end = job.end.value_or(run_end);
-    Time const silent = std::min(job.exit.value_or(end), end);
-    std::vector<energy::StateInterval> out;
-    auto const add = [&](State state, Time from, Time to) {
-        from = std::max(from, job.begin);
-        to = std::min(to, end);
-        if (from >= to) return;
-        if (!out.empty() && out.back().state == state) out.back().when.to = to;
-        else out.push_back({state, {from, to}});
-    };
-    add(State::starting, job.begin, job.states.empty() ? silent : job.states.front().first);
+    Time const exit = std::min(job.exit.value_or(end), end);
+    StateIntervals out({job.begin, end});
+    out.add(State::starting, job.begin, job.states.empty() ? exit : job.states.front().first);
     for (std::size_t i = 0; i < job.states.size(); ++i) {
-        auto const& [from, word] = job.states[i];
+        auto const& [from, name] = job.states[i];
         bool const last = i + 1 == job.states.size();
-        Time const to = last ? silent : job.states[i + 1].first;
-        auto const state = energy::state_named(word).value_or(State::idle);
-        // Who was killed could not say that it trains no more: it did so until its last step, and
-        // held devices until they were taken.
-        Time const trained = std::clamp(last_step_of(job, end, rows), from, std::max(from, to));
-        bool const cut = last && !job.exit && state == State::training;
-        add(state, from, cut ? trained : to);
-        if (cut) add(State::idle, trained, to);
+        Time const to = last ? exit : job.states[i + 1].first;
+        auto const state = energy::state_named(name).value_or(State::idle);
+        // A killed trainer could not log that it stopped training: it trained until its last step
+        // and held devices until the scheduler released them.
+        bool const killed = last && !job.exit && state == State::training;
+        Time const trained_until =
+            std::clamp(last_step_of(job, end, steps), from, std::max(from, to));
+        out.add(state, from, killed ? trained_until : to);
+        if (killed) out.add(State::idle, trained_until, to);
     }
-    add(State::draining, silent, end);
-    return out;
+    out.add(State::draining, exit, end);
+    return out.take();
 }
 
 }  // namespace curtail::account

@@ -3,18 +3,19 @@
 #include <cmath>
 #include <map>
 
-#include "account/account_of.hpp"
+#include "account/parts.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {
 
-constexpr std::size_t rows_of_a_rounds_loss = 100;
+constexpr std::size_t steps_of_a_rounds_loss = 100;
 
-/// Stretches in which any site holds devices, real time, in order and apart.
-std::vector<energy::Interval> busy_stretches(RunStory const& story)
+/// The merged intervals in which any site holds devices, in real time and in order.
+std::vector<energy::Interval> busy_intervals(Timeline const& timeline)
 {
     std::vector<energy::Interval> all;
-    for (auto const& site : story.sites)
+    for (auto const& site : timeline.sites)
         for (auto const& s : site.held_real) all.push_back(s.when);
     std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.from < b.from; });
     std::vector<energy::Interval> merged;
@@ -26,149 +27,200 @@ std::vector<energy::Interval> busy_stretches(RunStory const& story)
     return merged;
 }
 
-/// Rows of a site whose step ended in (from, to].
-std::vector<StepMetrics> rows_between(SiteFiles const& site, Time from, Time to)
+/// Steps of a site that ended in (from, to].
+std::vector<StepMetrics> steps_between(SiteFiles const& site, Time from, Time to)
 {
-    std::vector<StepMetrics> rows;
-    for (auto const& row : site.metrics)
-        if (row.time > from && row.time <= to) rows.push_back(row);
-    return rows;
+    std::vector<StepMetrics> out;
+    for (auto const& step : site.metrics)
+        if (step.time > from && step.time <= to) out.push_back(step);
+    return out;
 }
 
-Time begin_of(StepMetrics const& row)
+Time begin_of(StepMetrics const& step)
 {
-    return row.time - std::chrono::round<Millis>(FractionalSeconds(row.duration.count()));
+    return step.time - std::chrono::round<Millis>(step.duration);
 }
 
-/// A round begins at the commit before, or later: when devices came back after a rest.
+/// A round begins with the previous commit, or, after a time without devices, when a site holds
+/// devices again.
 Time start_of(Time previous, std::optional<Time> first_step,
               std::vector<energy::Interval> const& busy)
 {
     if (!first_step) return previous;
-    for (auto const& stretch : busy)
-        if (stretch.from <= *first_step && *first_step < stretch.to)
-            return std::max(previous, stretch.from);
+    for (auto const& interval : busy)
+        if (interval.from <= *first_step && *first_step < interval.to)
+            return std::max(previous, interval.from);
     return previous;
 }
 
-/// The last moment at which an included contribution was announced by its site.
+bool is_included(CommitLine const& commit, SiteId const& site, runlog::Contributed const& logged)
+{
+    return std::any_of(
+        commit.contributions.begin(), commit.contributions.end(), [&](Contribution const& c) {
+            return c.included && c.site == site && c.member == logged.member && c.seq == logged.seq;
+        });
+}
+
+/// The last time at which a site logged one of the commit's included contributions.
 std::optional<Time> last_contributed(CommitLine const& commit, RunFiles const& files)
 {
     std::optional<Time> last;
-    for (auto const& c : commit.contributions)
-        for (std::size_t s = 0; s < files.sites.size(); ++s) {
-            if (files.run.sites[s].site != c.site || !c.included) continue;
-            for (auto const& event : files.sites[s].events) {
-                auto const* member = event.details.find("member");
-                auto const* seq = event.details.find("seq");
-                if (event.type != "contributed" || member == nullptr || seq == nullptr) continue;
-                if (*member == json::Value(c.member) && *seq == json::Value(c.seq) &&
-                    (!last || event.time > *last))
-                    last = event.time;
-            }
+    for (std::size_t s = 0; s < files.sites.size(); ++s)
+        for (auto const& event : files.sites[s].events) {
+            auto const logged = runlog::contributed_in(event);
+            if (logged && is_included(commit, files.run.sites[s].site, *logged))
+                last = std::max(last.value_or(event.time), event.time);
         }
     return last;
 }
 
-class RoundMaker {
+/// The steps of each site in a round.
+using StepsBySite = std::map<std::size_t, std::vector<StepMetrics>>;
+
+std::optional<Time> first_step_of(StepsBySite const& by_site)
+{
+    std::optional<Time> first;
+    for (auto const& [site, steps] : by_site)
+        if (!steps.empty() && (!first || begin_of(steps.front()) < *first))
+            first = begin_of(steps.front());
+    return first;
+}
+
+/// Mean loss over the round's last steps.
+std::optional<double> tail_loss(StepsBySite const& by_site)
+{
+    std::vector<StepMetrics> steps;
+    for (auto const& [site, mine] : by_site)
+        std::copy_if(mine.begin(), mine.end(), std::back_inserter(steps),
+                     [](StepMetrics const& step) { return step.loss.has_value(); });
+    if (steps.empty()) return std::nullopt;
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](auto const& a, auto const& b) { return a.time < b.time; });
+    auto const count = std::min(steps.size(), steps_of_a_rounds_loss);
+    double sum = 0;
+    for (std::size_t i = steps.size() - count; i < steps.size(); ++i) sum += *steps[i].loss;
+    return sum / static_cast<double>(count);
+}
+
+/// Which contributions the merge refused, and why.
+std::string note_of(CommitLine const& commit)
+{
+    std::string note;
+    for (auto const& c : commit.contributions) {
+        if (c.included) continue;
+        note += (note.empty() ? "" : "; ") + ("contribution " + std::to_string(c.seq) + " of " +
+                                              c.site.value + " was refused: " + c.refusal);
+    }
+    return note;
+}
+
+/// Adds how long the site waited before its steps, trained, and waited after them.
+void add_times(RoundPart& part, std::vector<StepMetrics> const& steps, energy::Interval round)
+{
+    if (steps.empty()) return;
+    part.before = std::max(0.0, seconds_between(round.from, begin_of(steps.front())));
+    part.after = seconds_between(steps.back().time, round.to);
+    double train = 0;
+    for (auto const& step : steps) train += step.duration.count();
+    part.train = train;
+}
+
+class RoundBuilder {
   public:
-    RoundMaker(RunFiles const& files, RunStory const& story)
-        : files_(files), story_(story), busy_(busy_stretches(story))
+    RoundBuilder(RunFiles const& files, Timeline const& timeline)
+        : files_(files), axis_(timeline.axis), busy_(busy_intervals(timeline))
     {
     }
 
-    RoundAccount make(CommitLine const& commit, Time previous)
+    /// The round that ended with a merge commit. `previous`: time of the last commit with a model.
+    [[nodiscard]] RoundAccount build(CommitLine const& commit, Time previous) const
     {
-        std::map<std::size_t, RoundPart> parts;
         RoundAccount round;
         round.number = commit.round - 1;
-        for (auto const& c : commit.contributions) {
-            auto const site = index_of(c.site);
-            if (!site || !c.included || c.tokens == 0) continue;
-            auto& part = parts[*site];
-            part.site = *site;
-            part.steps += c.steps;
-            part.tokens += c.tokens;
-            round.steps += c.steps;
-            round.tokens += c.tokens;
-            if (c.norm > 0) round.delta_norm = std::max(round.delta_norm.value_or(0), c.norm);
-        }
-        std::map<std::size_t, std::vector<StepMetrics>> rows;
-        std::optional<Time> first;
+        auto parts = parts_of(commit);
         for (auto const& [site, part] : parts) {
-            rows[site] = rows_between(files_.sites[site], previous, commit.time);
-            if (!rows[site].empty() && (!first || begin_of(rows[site].front()) < *first))
-                first = begin_of(rows[site].front());
+            round.steps += part.steps;
+            round.tokens += part.tokens;
         }
-        Time const start = start_of(previous, first, busy_);
-        round.start_s = story_.axis.at(start);
-        round.end_s = story_.axis.at(commit.time);
-        round.merged_s = round.end_s;
-        round.duration = seconds_between(start, commit.time);
-        round.last_step = static_cast<double>(commit.tokens) /
-                          static_cast<double>(files_.run.training.batch_tokens);
+        StepsBySite steps;
+        for (auto const& [site, part] : parts)
+            steps[site] = steps_between(files_.sites[site], previous, commit.time);
+        energy::Interval const when{start_of(previous, first_step_of(steps), busy_), commit.time};
+        add_times_of(round, when);
         for (auto& [site, part] : parts) {
             part.weight = static_cast<double>(part.tokens) / static_cast<double>(round.tokens);
-            add_times(part, rows[site], start, commit.time);
+            add_times(part, steps[site], when);
             round.parts.push_back(part);
         }
         auto const contributed = round.joint() ? last_contributed(commit, files_) : std::nullopt;
         if (contributed) round.merge = std::max(0.0, seconds_between(*contributed, commit.time));
-        round.loss = tail_loss(rows);
+        round.last_step = static_cast<double>(commit.tokens) /
+                          static_cast<double>(files_.run.training.batch_tokens);
+        round.delta_norm = delta_norm_of(commit);
+        round.loss = tail_loss(steps);
         round.note = note_of(commit);
         return round;
     }
 
   private:
-    std::optional<std::size_t> index_of(SiteId const& site) const
+    [[nodiscard]] std::optional<std::size_t> index_of(SiteId const& site) const
     {
         for (std::size_t s = 0; s < files_.run.sites.size(); ++s)
             if (files_.run.sites[s].site == site) return s;
         return std::nullopt;
     }
 
-    static void add_times(RoundPart& part, std::vector<StepMetrics> const& rows, Time start,
-                          Time end)
+    [[nodiscard]] bool counts(Contribution const& c) const
     {
-        if (rows.empty()) return;
-        part.before = std::max(0.0, seconds_between(start, begin_of(rows.front())));
-        part.after = seconds_between(rows.back().time, end);
-        double train = 0;
-        for (auto const& row : rows) train += row.duration.count();
-        part.train = train;
+        return index_of(c.site) && c.included && c.tokens != 0;
     }
 
-    static std::optional<double> tail_loss(
-        std::map<std::size_t, std::vector<StepMetrics>> const& by_site)
+    [[nodiscard]] std::map<std::size_t, RoundPart> parts_of(CommitLine const& commit) const
     {
-        std::vector<StepMetrics> rows;
-        for (auto const& [site, mine] : by_site)
-            std::copy_if(mine.begin(), mine.end(), std::back_inserter(rows),
-                         [](StepMetrics const& row) { return row.loss.has_value(); });
-        if (rows.empty()) return std::nullopt;
-        std::stable_sort(rows.begin(), rows.end(),
-                         [](auto const& a, auto const& b) { return a.time < b.time; });
-        auto const count = std::min(rows.size(), rows_of_a_rounds_loss);
-        double sum = 0;
-        for (std::size_t i = rows.size() - count; i < rows.size(); ++i) sum += *rows[i].loss;
-        return sum / static_cast<double>(count);
-    }
-
-    static std::string note_of(CommitLine const& commit)
-    {
-        std::string note;
+        std::map<std::size_t, RoundPart> parts;
         for (auto const& c : commit.contributions) {
-            if (c.included) continue;
-            note += (note.empty() ? "" : "; ") + ("contribution " + std::to_string(c.seq) + " of " +
-                                                  c.site.value + " was refused: " + c.refusal);
+            if (!counts(c)) continue;
+            auto const site = *index_of(c.site);
+            auto& part = parts[site];
+            part.site = site;
+            part.steps += c.steps;
+            part.tokens += c.tokens;
         }
-        return note;
+        return parts;
+    }
+
+    [[nodiscard]] std::optional<double> delta_norm_of(CommitLine const& commit) const
+    {
+        std::optional<double> norm;
+        for (auto const& c : commit.contributions)
+            if (counts(c) && c.norm > 0) norm = std::max(norm.value_or(0), c.norm);
+        return norm;
+    }
+
+    void add_times_of(RoundAccount& round, energy::Interval when) const
+    {
+        round.start_s = axis_.at(when.from);
+        round.end_s = axis_.at(when.to);
+        round.merged_s = round.end_s;
+        round.duration = seconds_between(when.from, when.to);
     }
 
     RunFiles const& files_;
-    RunStory const& story_;
+    Axis const& axis_;
     std::vector<energy::Interval> busy_;
 };
+
+/// Appends a value if there is one.
+void add(std::vector<double>& values, MaybeSeconds value)
+{
+    if (value) values.push_back(*value);
+}
+
+MaybeSeconds median_of(std::vector<double> values)
+{
+    auto const spread = spread_of(std::move(values));
+    return spread ? MaybeSeconds(spread->median) : std::nullopt;
+}
 
 std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
 {
@@ -176,45 +228,47 @@ std::optional<RoundSummary> summary_of(std::vector<RoundAccount> const& rounds)
     for (auto const& round : rounds) {
         if (!round.joint()) continue;
         duration.push_back(round.duration);
-        if (round.merge) merge.push_back(*round.merge);
+        add(merge, round.merge);
         for (auto const& part : round.parts) {
-            if (part.before) before.push_back(*part.before);
-            if (part.train) train.push_back(*part.train);
-            if (part.after) after.push_back(*part.after);
+            add(before, part.before);
+            add(train, part.train);
+            add(after, part.after);
         }
     }
-    auto const median = [](std::vector<double> const& values) {
-        auto const spread = spread_of(values);
-        return spread ? MaybeSeconds(spread->median) : std::nullopt;
-    };
     if (duration.empty() || train.empty()) return std::nullopt;
-    return RoundSummary{duration.size(), *median(duration), median(before),
-                        median(train),   median(after),     median(merge)};
+    return RoundSummary{duration.size(),  *median_of(duration), median_of(before),
+                        median_of(train), median_of(after),     median_of(merge)};
+}
+
+void add_round(Work& work, RoundAccount round)
+{
+    ++(round.joint() ? work.commits.joint : work.commits.lone);
+    for (auto const& part : round.parts) {
+        auto& site = work.sites[part.site];
+        site.tokens += part.tokens;
+        ++(round.joint() ? site.joint_rounds : site.lone_rounds);
+    }
+    work.rounds.push_back(std::move(round));
 }
 
 }  // namespace
 
-void fill_rounds(RunFiles const& files, RunStory const& story, Account& account)
+Work work_of(RunFiles const& files, Timeline const& timeline)
 {
-    RoundMaker maker(files, story);
+    RoundBuilder const builder(files, timeline);
+    Work work;
+    work.sites.resize(files.run.sites.size());
     std::optional<Time> previous;
     for (auto const& commit : files.commits) {
-        account.tokens = commit.tokens;
-        if (commit.kind == CommitLine::Kind::genesis) ++account.commits.genesis;
-        if (commit.kind == CommitLine::Kind::roster) ++account.commits.roster;
-        if (commit.kind == CommitLine::Kind::merge) {
-            auto round = maker.make(commit, previous.value_or(commit.time));
-            ++(round.joint() ? account.commits.joint : account.commits.lone);
-            for (auto const& part : round.parts) {
-                account.sites[part.site].tokens += part.tokens;
-                ++(round.joint() ? account.sites[part.site].joint_rounds
-                                 : account.sites[part.site].lone_rounds);
-            }
-            account.rounds.push_back(std::move(round));
-        }
+        work.tokens = commit.tokens;
+        if (commit.kind == CommitLine::Kind::genesis) ++work.commits.genesis;
+        if (commit.kind == CommitLine::Kind::roster) ++work.commits.roster;
+        if (commit.kind == CommitLine::Kind::merge)
+            add_round(work, builder.build(commit, previous.value_or(commit.time)));
         if (commit.kind != CommitLine::Kind::roster) previous = commit.time;
     }
-    account.round_summary = summary_of(account.rounds);
+    work.summary = summary_of(work.rounds);
+    return work;
 }
 
 }  // namespace curtail::account

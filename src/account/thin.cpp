@@ -17,6 +17,40 @@ std::vector<std::size_t> all(std::size_t count)
     return indices;
 }
 
+/// The lowest and highest value of a bucket, and its first and last missing one.
+class Bucket {
+  public:
+    void add(std::size_t i, std::span<std::optional<double> const> values)
+    {
+        if (!values[i]) {
+            if (!first_gap_) first_gap_ = i;
+            last_gap_ = i;
+            return;
+        }
+        if (!lowest_ || *values[i] < *values[*lowest_]) lowest_ = i;
+        if (!highest_ || *values[i] > *values[*highest_]) highest_ = i;
+    }
+    void add_to(std::set<std::size_t>& kept) const
+    {
+        for (auto const& index : {lowest_, highest_, first_gap_, last_gap_})
+            if (index) kept.insert(*index);
+    }
+
+  private:
+    std::optional<std::size_t> lowest_, highest_, first_gap_, last_gap_;
+};
+
+/// Indices to keep of the bucket [from, to).
+std::set<std::size_t> keep_of_bucket(std::span<std::optional<double> const> values,
+                                     std::size_t from, std::size_t to)
+{
+    Bucket bucket;
+    for (std::size_t i = from; i < to; ++i) bucket.add(i, values);
+    std::set<std::size_t> kept{from, to - 1};
+    bucket.add_to(kept);
+    return kept;
+}
+
 }  // namespace
 
 std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values, std::size_t most)
@@ -25,21 +59,8 @@ std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values
     std::size_t const buckets = std::max<std::size_t>(1, most / kept_per_bucket);
     std::vector<std::size_t> kept;
     for (std::size_t b = 0; b < buckets; ++b) {
-        std::size_t const from = values.size() * b / buckets;
-        std::size_t const to = values.size() * (b + 1) / buckets;
-        std::set<std::size_t> bucket{from, to - 1};
-        std::optional<std::size_t> least, greatest, first_gap, last_gap;
-        for (std::size_t i = from; i < to; ++i) {
-            if (!values[i]) {
-                if (!first_gap) first_gap = i;
-                last_gap = i;
-                continue;
-            }
-            if (!least || *values[i] < *values[*least]) least = i;
-            if (!greatest || *values[i] > *values[*greatest]) greatest = i;
-        }
-        for (auto const& index : {least, greatest, first_gap, last_gap})
-            if (index) bucket.insert(*index);
+        auto const bucket =
+            keep_of_bucket(values, values.size() * b / buckets, values.size() * (b + 1) / buckets);
         kept.insert(kept.end(), bucket.begin(), bucket.end());
     }
     return kept;

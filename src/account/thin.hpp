@@ -5,20 +5,20 @@
 #include <span>
 #include <vector>
 
-/// Fewer points for a chart. Never before integrating: sums use every sample.
+/// Thins points for a chart. Sums are computed before, from every sample.
 namespace curtail::account {
 
 inline constexpr std::size_t most_points_of_a_line = 4000;
 
-/// Indices to keep of a line: per bucket the first, least, greatest and last value, in order, so
-/// that no peak and no dip is lost; also the first and last missing value of a bucket, so that a
-/// gap stays one. At most `most` of them (at least 8); all if there are no more.
+/// Indices of the points of a line to keep: per bucket the first, lowest, highest and last value,
+/// so that every peak and dip remains, and the first and last missing value, so that gaps remain.
+/// At most `most` indices (at least 8), or all of them if there are no more. In order.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values,
                                                  std::size_t most = most_points_of_a_line);
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
                                                  std::size_t most = most_points_of_a_line);
-/// Indices to keep of a cloud of dots: every n-th, at most `most`. A fair sample, where extremes
-/// would widen the cloud.
+/// Indices of single dots to keep: every n-th, at most `most`. Keeping the extremes would make the
+/// cloud of dots look wider than it is.
 [[nodiscard]] std::vector<std::size_t> thin_dots(std::size_t count, std::size_t most);
 
 template <class T>

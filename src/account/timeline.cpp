@@ -2,20 +2,17 @@
 #include "account/timeline.hpp"
 
 #include <algorithm>
-#include <map>
+
+#include "runlog/poller_events.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::account {
 namespace {
 
-/// A moment of the signal's clock, as text or in milliseconds; the event's own if it names none.
-double signal_seconds(Event const& event, Axis const& axis)
+/// Seconds on the signal's axis; those of the event itself if it names no signal time.
+double seconds_of(std::optional<Time> signal_time, Event const& event, Axis const& axis)
 {
-    auto const* value = event.details.find("signal_time");
-    if (value != nullptr && value->as_integer() != nullptr)
-        return axis.of_signal(from_unix_ms(*value->as_integer()));
-    if (value != nullptr && value->as_text() != nullptr)
-        if (auto const time = parse_time(*value->as_text())) return axis.of_signal(*time);
-    return axis.at(event.time);
+    return signal_time ? axis.of_signal(*signal_time) : axis.at(event.time);
 }
 
 std::optional<std::size_t> site_index(RunFiles const& files, std::string const& site)
@@ -32,209 +29,277 @@ std::vector<Event> in_order(std::vector<Event> events)
     return events;
 }
 
-void add_held(SiteStory& site, JobStory const& job, std::vector<StepMetrics> const& rows,
-              Axis const& axis, Time run_end)
-{
-    for (auto const& [state, when] : states_of(job, rows, run_end)) {
-        site.held_real.push_back({state, when});
-        site.held.push_back({state, {axis.signal(when.from), axis.signal(when.to)}});
-        site.states.push_back({energy::name(state), {axis.at(when.from), axis.at(when.to)}});
-    }
-}
-
 std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> const& poller,
                                    Axis const& axis)
 {
     std::vector<Decision> out;
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
-        if (event.type != "decision" || !site) continue;
-        auto const* intensity = event.details.find("intensity_gco2_per_kwh");
-        out.push_back({*site, signal_seconds(event, axis), text_of(event, "from"),
-                       text_of(event, "to"), text_of(event, "reason"),
-                       intensity != nullptr ? intensity->as_number() : std::nullopt});
+        auto const decision = runlog::decision_in(event);
+        if (!decision || !site) continue;
+        auto const intensity = decision->intensity;
+        out.push_back({*site, seconds_of(decision->signal_time, event, axis), decision->from,
+                       decision->to, decision->reason,
+                       intensity ? std::optional(intensity->value) : std::nullopt});
     }
     std::stable_sort(out.begin(), out.end(),
                      [](Decision const& a, Decision const& b) { return a.at_s < b.at_s; });
     return out;
 }
 
-/// Windows of the poller's openings and closings. A poller that was killed may have told an opening
-/// twice, or a decision or the next opening and no closing before it: then the window ended there.
-std::vector<WindowStory> windows_of(RunFiles const& files, std::vector<Event> const& poller,
-                                    Axis const& axis)
+/// An event that opens or closes a window.
+struct Turn {
+    bool opens{false};
+    std::string window;
+    std::optional<Time> signal_time;
+};
+
+std::optional<Turn> turn_in(Event const& event)
 {
-    std::vector<WindowStory> windows;
+    if (auto const change = runlog::window_change_in(event))
+        return Turn{change->opens, change->window, change->signal_time};
+    if (auto const decision = runlog::decision_in(event); decision && decision->to == "closed")
+        return Turn{false, {}, decision->signal_time};
+    return std::nullopt;
+}
+
+/// Windows from the poller's openings and closings. A poller that was killed may have logged an
+/// opening twice. It may also have logged no closing: the window then ended at the decision to
+/// close, or at the site's next opening.
+class WindowBuilder {
+  public:
+    explicit WindowBuilder(Axis const& axis) : axis_(axis) {}
+
+    void add(std::size_t site, Turn const& turn, Event const& event)
+    {
+        if (turn.opens && is_known(site, turn.window)) return;
+        double const at_s = seconds_of(turn.signal_time, event, axis_);
+        auto const last = std::find_if(windows_.rbegin(), windows_.rend(),
+                                       [&](WindowTimeline const& w) { return w.site == site; });
+        if (last != windows_.rend() && !last->close_s) last->close_s = std::max(last->open_s, at_s);
+        if (!turn.opens) return;
+        WindowTimeline window;
+        window.site = site;
+        window.id = turn.window;
+        window.open_s = at_s;
+        window.opened_at = event.time;
+        windows_.push_back(std::move(window));
+    }
+
+    [[nodiscard]] std::vector<WindowTimeline> take()
+    {
+        std::stable_sort(
+            windows_.begin(), windows_.end(),
+            [](WindowTimeline const& a, WindowTimeline const& b) { return a.open_s < b.open_s; });
+        for (auto& window : windows_) window.next_opened_at = next_opening(window);
+        return std::move(windows_);
+    }
+
+  private:
+    [[nodiscard]] bool is_known(std::size_t site, std::string const& window) const
+    {
+        return !window.empty() && std::any_of(windows_.begin(), windows_.end(), [&](auto const& w) {
+            return w.site == site && w.id == window;
+        });
+    }
+
+    [[nodiscard]] Time next_opening(WindowTimeline const& window) const
+    {
+        Time next = Time::max();
+        for (auto const& w : windows_)
+            if (w.site == window.site && w.opened_at > window.opened_at)
+                next = std::min(next, w.opened_at);
+        return next;
+    }
+
+    Axis const& axis_;
+    std::vector<WindowTimeline> windows_;
+};
+
+std::vector<WindowTimeline> windows_of(RunFiles const& files, std::vector<Event> const& poller,
+                                       Axis const& axis)
+{
+    WindowBuilder windows(axis);
     for (auto const& event : poller) {
         auto const site = site_index(files, event.site);
-        bool const opens = event.type == "window-open";
-        bool const closes = event.type == "window-close" ||
-                            (event.type == "decision" && text_of(event, "to") == "closed");
-        if (!site || !(opens || closes)) continue;
-        auto const id = text_of(event, "window");
-        auto const same = [&](WindowStory const& w) {
-            return w.site == *site && !id.empty() && w.id == id;
-        };
-        if (opens && std::any_of(windows.begin(), windows.end(), same)) continue;
-        double const at_s = signal_seconds(event, axis);
-        auto const last = std::find_if(windows.rbegin(), windows.rend(),
-                                       [&](WindowStory const& w) { return w.site == *site; });
-        if (last != windows.rend() && !last->close_s) {
-            last->close_s = std::max(last->open_s, at_s);
-            last->closed_at = event.time;
-        }
-        if (opens) windows.push_back({*site, id, at_s, {}, event.time, {}, {}, {}, {}, {}});
+        auto const turn = turn_in(event);
+        if (site && turn) windows.add(*site, *turn, event);
     }
-    std::stable_sort(
-        windows.begin(), windows.end(),
-        [](WindowStory const& a, WindowStory const& b) { return a.open_s < b.open_s; });
-    return windows;
+    return windows.take();
 }
 
-/// Stretches between a decision to close and the next of the same site, inside the window.
-void add_closing(WindowStory& window, std::vector<Decision> const& decisions, double end_s)
+/// Intervals between a decision to close and the site's next decision, inside the window.
+std::vector<Span> closing_of(WindowTimeline const& window, std::vector<Decision> const& decisions,
+                             double end_s)
 {
+    std::vector<Span> out;
     double const close = window.close_s.value_or(end_s);
-    for (std::size_t i = 0; i < decisions.size(); ++i) {
-        auto const& d = decisions[i];
-        if (d.site != window.site || d.to != "closing" || d.at_s < window.open_s || d.at_s > close)
-            continue;
-        double to = close;
-        for (std::size_t k = i + 1; k < decisions.size(); ++k)
-            if (decisions[k].site == d.site) {
-                to = std::min(to, decisions[k].at_s);
-                break;
-            }
-        if (to > d.at_s) window.closing.push_back({d.at_s, to});
+    for (auto d = decisions.begin(); d != decisions.end(); ++d) {
+        bool const closes = d->site == window.site && d->to == "closing";
+        if (!closes || d->at_s < window.open_s || d->at_s > close) continue;
+        auto const next = std::find_if(std::next(d), decisions.end(), [&](Decision const& other) {
+            return other.site == d->site;
+        });
+        double const to = next != decisions.end() ? std::min(close, next->at_s) : close;
+        if (to > d->at_s) out.push_back({d->at_s, to});
     }
+    return out;
 }
 
-/// The real moment at which the site's next window opened; later than anything if there is none.
-Time next_opening(std::vector<WindowStory> const& windows, WindowStory const& window)
+/// When a site logged first steps. A site that logged no such event logged at least its metrics.
+std::vector<Time> step_times_of(SiteFiles const& site)
 {
-    Time next = Time::max();
-    for (auto const& w : windows)
-        if (w.site == window.site && w.opened_at > window.opened_at)
-            next = std::min(next, w.opened_at);
-    return next;
-}
-
-void add_first_step(WindowStory& window, SiteFiles const& site, Time next)
-{
-    bool const logged = std::any_of(site.events.begin(), site.events.end(),
-                                    [](Event const& e) { return e.type == "first-step"; });
-    std::optional<Time> first;
-    auto const see = [&](Time time) {
-        if (time >= window.opened_at && time < next && (!first || time < *first)) first = time;
-    };
+    std::vector<Time> out;
     for (auto const& event : site.events)
-        if (event.type == "first-step") see(event.time);
-    if (!logged)
-        for (auto const& row : site.metrics) see(row.time);
-    window.first_step = first;
+        if (runlog::is_first_step(event)) out.push_back(event.time);
+    if (!out.empty()) return out;
+    for (auto const& step : site.metrics) out.push_back(step.time);
+    return out;
 }
 
-/// Waiting for devices: from the opening, or the end of the job before, to the first job of the
-/// window.
-void add_provision(SiteStory& site, WindowStory const& window, Time next, Axis const& axis)
+/// The first step that the site logged in the window.
+std::optional<Time> first_step_of(WindowTimeline const& window, SiteFiles const& site)
+{
+    std::optional<Time> first;
+    for (auto const time : step_times_of(site))
+        if (time >= window.opened_at && time < window.next_opened_at)
+            first = std::min(first.value_or(time), time);
+    return first;
+}
+
+/// The time in which the site waited for devices: from the opening, or the end of the job before,
+/// to the first job of the window.
+std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline const& site,
+                                      Axis const& axis)
 {
     double from = window.open_s;
     for (auto const& job : site.jobs) {
-        if (job.begin >= next) return;
-        if (job.begin >= window.opened_at) {
-            if (axis.at(job.begin) > from)
-                site.states.push_back({"provision", {from, axis.at(job.begin)}});
-            return;
-        }
+        if (job.begin >= window.next_opened_at) return std::nullopt;
+        double const begin = axis.at(job.begin);
+        if (job.begin >= window.opened_at)
+            return begin > from ? std::optional(StateSpan{"provision", {from, begin}})
+                                : std::nullopt;
         if (job.end) from = std::max(from, axis.at(*job.end));
     }
+    return std::nullopt;
 }
 
-/// Whether another site was in its rounds, training or exchanging, at some time from `from` to
-/// `to`, real moments.
-bool another_trains(RunStory const& story, std::size_t site, Time from, Time to)
+/// Whether another site took part in rounds (training or exchanging) at some time in the real
+/// interval.
+bool others_trained(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
 {
-    for (std::size_t s = 0; s < story.sites.size(); ++s)
-        for (auto const& held : story.sites[s].held_real)
-            if (s != site &&
-                (held.state == energy::State::training || held.state == energy::State::exchange) &&
-                held.when.from < to && from < held.when.to)
-                return true;
+    auto const in_rounds = [&](energy::StateInterval const& held) {
+        return (held.state == energy::State::training || held.state == energy::State::exchange) &&
+               energy::overlap(held.when, when);
+    };
+    for (std::size_t s = 0; s < sites.size(); ++s)
+        if (s != site &&
+            std::any_of(sites[s].held_real.begin(), sites[s].held_real.end(), in_rounds))
+            return true;
     return false;
 }
 
-/// How long the window's start and its last stop took, and whether they shared the machine with
-/// another site.
-void add_edges(WindowStory& window, Time next, RunStory const& story)
+Latency latency_of(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
 {
-    if (window.first_step)
-        window.start =
-            Edge{seconds_between(window.opened_at, *window.first_step),
-                 another_trains(story, window.site, window.opened_at, *window.first_step)};
-    for (auto const& job : story.sites[window.site].jobs)
-        if (job.begin >= window.opened_at && job.begin < next && job.stop_requested && job.exit)
-            window.stop = Edge{seconds_between(*job.stop_requested, *job.exit),
-                               another_trains(story, window.site, *job.stop_requested, *job.exit)};
+    return {when.length().count(), others_trained(sites, site, when)};
 }
 
-Time last_moment(RunFiles const& files)
+std::optional<Latency> stop_of(WindowTimeline const& window, std::vector<SiteTimeline> const& sites)
+{
+    std::optional<Latency> stop;
+    for (auto const& job : sites[window.site].jobs)
+        if (job.begin >= window.opened_at && job.begin < window.next_opened_at &&
+            job.stop_requested && job.exit)
+            stop = latency_of(sites, window.site, {*job.stop_requested, *job.exit});
+    return stop;
+}
+
+SiteTimeline site_timeline(std::vector<JobTimeline> jobs, SiteFiles const& files, Axis const& axis,
+                           Time run_end)
+{
+    SiteTimeline site;
+    for (auto const& job : jobs) {
+        for (auto const& [state, when] : states_of(job, files.metrics, run_end)) {
+            site.held_real.push_back({state, when});
+            site.held.push_back({state, {axis.signal(when.from), axis.signal(when.to)}});
+            site.states.push_back({energy::name(state), {axis.at(when.from), axis.at(when.to)}});
+        }
+        if (job.stop_requested && job.exit)
+            site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
+    }
+    site.jobs = std::move(jobs);
+    return site;
+}
+
+Time last_time(RunFiles const& files)
 {
     Time last = files.clock ? files.clock->real_origin : Time{};
     for (auto const& event : files.poller) last = std::max(last, event.time);
     for (auto const& site : files.sites) {
         for (auto const& event : site.events) last = std::max(last, event.time);
-        for (auto const& row : site.metrics) last = std::max(last, row.time);
+        for (auto const& step : site.metrics) last = std::max(last, step.time);
     }
     for (auto const& commit : files.commits) last = std::max(last, commit.time);
     return last;
 }
 
-Time first_moment(RunFiles const& files)
+Time first_time(RunFiles const& files)
 {
     Time first = Time::max();
     for (auto const& event : files.poller) first = std::min(first, event.time);
     for (auto const& site : files.sites)
         for (auto const& event : site.events) first = std::min(first, event.time);
     if (first != Time::max()) return first;
-    return files.trace.empty() || files.trace[0].readings.empty() ? Time{}
-                                                                  : files.trace[0].readings[0].time;
+    bool const empty = files.trace.empty() || files.trace[0].readings.empty();
+    return empty ? Time{} : files.trace[0].readings[0].time;
+}
+
+std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,
+                                   Axis const& axis, Time end)
+{
+    std::vector<SiteTimeline> out;
+    for (std::size_t s = 0; s < files.sites.size(); ++s)
+        out.push_back(
+            site_timeline(jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site),
+                          files.sites[s], axis, end));
+    return out;
+}
+
+/// Adds to a window, and to its site's states, what follows from decisions, steps and jobs.
+void complete(WindowTimeline& window, Timeline& timeline, RunFiles const& files)
+{
+    auto& site = timeline.sites[window.site];
+    window.closing = closing_of(window, timeline.decisions, timeline.end_s);
+    window.first_step = first_step_of(window, files.sites[window.site]);
+    window.stop = stop_of(window, timeline.sites);
+    if (window.first_step)
+        window.start =
+            latency_of(timeline.sites, window.site, {window.opened_at, *window.first_step});
+    if (auto const provision = provision_of(window, site, timeline.axis))
+        site.states.push_back(*provision);
 }
 
 }  // namespace
 
-RunStory story_of(RunFiles const& files)
+Timeline timeline_of(RunFiles const& files)
 {
-    RunStory story;
-    story.axis = Axis{files.clock, files.clock ? files.clock->origin : first_moment(files)};
-    story.end =
-        std::max(last_moment(files), files.clock ? files.clock->real_origin : story.axis.zero());
-    story.end_s = story.axis.at(story.end);
+    Timeline timeline;
+    timeline.axis = Axis{files.clock, files.clock ? files.clock->origin : first_time(files)};
+    timeline.end =
+        std::max(last_time(files), files.clock ? files.clock->real_origin : timeline.axis.zero());
+    timeline.end_s = timeline.axis.at(timeline.end);
     auto const poller = in_order(files.poller);
-    story.decisions = decisions_of(files, poller, story.axis);
-    story.windows = windows_of(files, poller, story.axis);
-    for (std::size_t s = 0; s < files.sites.size(); ++s) {
-        SiteStory site;
-        site.jobs = jobs_of(in_order(files.sites[s].events), poller, files.run.sites[s].site);
-        for (auto const& job : site.jobs) {
-            story.running = story.running || !job.end;
-            add_held(site, job, files.sites[s].metrics, story.axis, story.end);
-            if (job.stop_requested && job.exit)
-                site.drains.push_back(seconds_between(*job.stop_requested, *job.exit));
-        }
-        story.sites.push_back(std::move(site));
-    }
-    for (auto& window : story.windows) {
-        Time const next = next_opening(story.windows, window);
-        add_closing(window, story.decisions, story.end_s);
-        add_first_step(window, files.sites[window.site], next);
-        add_provision(story.sites[window.site], window, next, story.axis);
-        add_edges(window, next, story);
-    }
-    for (auto& site : story.sites)
+    timeline.decisions = decisions_of(files, poller, timeline.axis);
+    timeline.windows = windows_of(files, poller, timeline.axis);
+    timeline.sites = sites_of(files, poller, timeline.axis, timeline.end);
+    for (auto& window : timeline.windows) complete(window, timeline, files);
+    for (auto& site : timeline.sites) {
+        for (auto const& job : site.jobs) timeline.running = timeline.running || !job.end;
         std::stable_sort(
             site.states.begin(), site.states.end(),
             [](StateSpan const& a, StateSpan const& b) { return a.when.from_s < b.when.from_s; });
-    return story;
+    }
+    return timeline;
 }
 
 }  // namespace curtail::account

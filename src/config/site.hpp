@@ -7,15 +7,10 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 #include "core/units.hpp"
+#include "energy/state.hpp"
 #include "windows/detector.hpp"
 
 namespace curtail::config {
-
-/// Model of a site's power draw, for sites without meters.
-struct Power {
-    Watts idle{468};  ///< allocated, starting, or waiting for other sites
-    Watts training{2'024};
-};
 
 /// How to start and stop the jobs of a site.
 struct Launcher {
@@ -40,7 +35,7 @@ struct Site {
     int ranks{1};                    ///< processes of a job
     Millis signal_max_age{600'000};  ///< an older sample counts as no signal
     windows::Thresholds window;
-    Power power;
+    energy::Power power;
     Launcher launcher;
 };
 

@@ -7,21 +7,12 @@
 namespace curtail::energy {
 namespace {
 
-/// First index whose moment is not before `time`, within the grid.
+/// First index whose time is not before `time`, within the grid.
 std::size_t index_from(Time time, Grid const& grid)
 {
     if (time <= grid.origin) return 0;
     auto const steps = (time - grid.origin + grid.step - Millis{1}) / grid.step;
     return std::min(grid.points, static_cast<std::size_t>(steps));
-}
-
-void fill(std::vector<Watts>& power, Watts level, std::span<Interval const> intervals,
-          Grid const& grid)
-{
-    for (auto const& interval : intervals)
-        for (std::size_t i = index_from(interval.from, grid);
-             i < grid.points && grid.at(i) <= interval.to; ++i)
-            power[i] = level;
 }
 
 }  // namespace
@@ -38,13 +29,25 @@ std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap)
     return out;
 }
 
+std::vector<bool> inside_on_grid(std::span<Interval const> intervals, Grid const& grid)
+{
+    std::vector<bool> out(grid.points);
+    for (auto const& interval : intervals)
+        for (std::size_t i = index_from(interval.from, grid);
+             i < grid.points && grid.at(i) <= interval.to; ++i)
+            out[i] = true;
+    return out;
+}
+
 std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
-                                 std::span<Interval const> training, PowerByState const& power,
+                                 std::span<Interval const> training, Power const& power,
                                  Grid const& grid)
 {
+    auto const held = inside_on_grid(provisioned, grid);
+    auto const trained = inside_on_grid(training, grid);
     std::vector<Watts> out(grid.points);
-    fill(out, power.idle, provisioned, grid);
-    fill(out, power.training, training, grid);
+    for (std::size_t i = 0; i < grid.points; ++i)
+        out[i] = trained[i] ? power.training : held[i] ? power.idle : Watts{};
     return out;
 }
 

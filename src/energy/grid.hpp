@@ -3,14 +3,14 @@
 #include <span>
 #include <vector>
 
-#include "energy/ledger.hpp"
+#include "energy/bill.hpp"
 
-/// The technical report's own integrator: power and intensity are looked at on a grid of moments,
-/// and each stands for one step. Kept apart because published figures follow from it to the last
-/// digit; our own runs are integrated exactly (tally.hpp).
+/// The technical report's integrator: it samples power and intensity on a grid of times, and each
+/// sample counts for one step. It reproduces the published figures to the last digit. Runs of
+/// Curtail are integrated exactly (tally.hpp).
 namespace curtail::energy {
 
-/// The moments `origin`, `origin + step`, ...
+/// The times `origin`, `origin + step`, ...
 struct Grid {
     Time origin;
     Millis step{60'000};
@@ -21,16 +21,22 @@ struct Grid {
     }
 };
 
-/// Runs of `times` (rising) without a gap longer than `longest_gap`, from first to last time.
+/// Groups `times` (rising) into intervals without a gap longer than `longest_gap`. Each reaches
+/// from its first time to its last.
 [[nodiscard]] std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap);
 
-/// Power at each moment: training power inside a training segment, else idle power where
-/// provisioned, else nothing. Both ends of an interval belong to it.
+/// Whether each time of the grid is inside one of the intervals. Both ends of an interval belong to
+/// it.
+[[nodiscard]] std::vector<bool> inside_on_grid(std::span<Interval const> intervals,
+                                               Grid const& grid);
+
+/// Power at each time: training power inside a training interval, else idle power where
+/// provisioned, else 0.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
-                                               PowerByState const& power, Grid const& grid);
+                                               Power const& power, Grid const& grid);
 
-/// Sum over the grid of power x step, and of that x intensity at that moment.
+/// Sum over the grid of power x step, and of that x intensity at that time.
 [[nodiscard]] Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
                                   IntensitySeries const& intensity, GramsPerKwh threshold);
 

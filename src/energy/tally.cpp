@@ -46,14 +46,14 @@ Tally& Tally::operator+=(Tally const& other)
 
 std::optional<double> Tally::clean_share() const
 {
-    if (seen().value <= 0 || blind) return std::nullopt;
-    return ratio(clean, seen());
+    if (known_energy().value <= 0 || blind) return std::nullopt;
+    return ratio(clean, known_energy());
 }
 
 std::optional<GramsPerKwh> Tally::mean_intensity() const
 {
-    if (seen().value <= 0 || blind) return std::nullopt;
-    return GramsPerKwh{carbon.value / seen().value * 1000};
+    if (known_energy().value <= 0 || blind) return std::nullopt;
+    return GramsPerKwh{carbon.value / known_energy().value * 1000};
 }
 
 Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,

@@ -6,25 +6,24 @@
 
 namespace curtail::energy {
 
-/// Energy drawn and carbon caused in some stretch of time. Sums of tallies are tallies.
+/// Energy drawn and carbon caused in some time. Tallies can be added.
 ///
-/// The fields are sums over what is known. Whoever tells them to somebody asks the functions, which
-/// answer nothing where a figure would pass off what is not known as 0.
+/// `carbon` and `carbon_dirty` are sums over energy of known intensity. To report a figure, use the
+/// accessors: they return nothing where an unknown figure would otherwise read as 0.
 struct Tally {
-    WattHours energy;  ///< all of it
-    WattHours
-        clean;  ///< of it while intensity was below the threshold: what would have been curtailed
-    WattHours unknown;   ///< of it while intensity was not known
+    WattHours energy;    ///< all of it
+    WattHours clean;     ///< part drawn below the threshold: it would have been curtailed
+    WattHours unknown;   ///< part drawn at unknown intensity
     Grams carbon;        ///< of `energy` without `unknown`
-    Grams carbon_dirty;  ///< of it while intensity was at or above the threshold
-    bool blind{false};   ///< some of the energy was drawn where no sample has a value at all: in a
-                         ///< region without a signal
+    Grams carbon_dirty;  ///< part of `carbon` caused at or above the threshold
+    bool blind{false};   ///< some energy was drawn in a region whose signal has no value at all
 
     Tally& operator+=(Tally const& other);
-    /// There is energy of known intensity, none of a region without a signal, or no energy at all.
+    /// The carbon is known at least in part: some energy has a known intensity and none was drawn
+    /// in a region without a signal, or there is no energy.
     [[nodiscard]] bool known() const { return energy.value <= 0 || (!blind && unknown < energy); }
-    /// So little energy is of unknown intensity (`most_unknown` of it) that the figures are the
-    /// whole; else they are a least value.
+    /// The carbon is known except for at most `most_unknown` of the energy. Otherwise it is a lower
+    /// bound.
     [[nodiscard]] bool whole() const
     {
         return known() && unknown.value <= most_unknown * energy.value;
@@ -39,23 +38,23 @@ struct Tally {
     {
         return known() ? std::optional(carbon_dirty) : std::nullopt;
     }
-    /// Energy drawn while intensity was known.
-    [[nodiscard]] WattHours seen() const { return energy - unknown; }
-    /// Energy drawn while intensity was at or above the threshold.
+    /// Energy of known intensity.
+    [[nodiscard]] WattHours known_energy() const { return energy - unknown; }
+    /// Energy drawn at or above the threshold.
     [[nodiscard]] std::optional<WattHours> dirty() const
     {
-        return known() ? std::optional(seen() - clean) : std::nullopt;
+        return known() ? std::optional(known_energy() - clean) : std::nullopt;
     }
-    /// clean / energy whose intensity is known: what is not known is neither clean nor dirty.
-    /// Nothing if there is none.
+    /// clean / known_energy(); empty if that is 0. Energy of unknown intensity is neither clean nor
+    /// dirty.
     [[nodiscard]] std::optional<double> clean_share() const;
-    /// carbon / energy whose intensity is known; nothing if there is none.
+    /// carbon / known_energy(); empty if that is 0.
     [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;
     friend bool operator==(Tally const&, Tally const&) = default;
 };
 
-/// Constant power over an interval, integrated exactly: intensity is linear within each piece, and
-/// a piece that crosses `threshold` is cut where it does.
+/// Integrates constant power over an interval, exactly: intensity is linear within each piece, and
+/// a piece that crosses `threshold` is cut at the crossing.
 [[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
                               GramsPerKwh threshold);
 

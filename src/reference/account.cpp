@@ -4,79 +4,111 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/parts.hpp"
+
 namespace curtail::reference {
 namespace {
 
-void add_state(account::SiteAccount& site, Logs const& logs, char const* kind, Time from, Time to)
-{
-    if (to > from) site.states.push_back({kind, {logs.seconds(from), logs.seconds(to)}});
-}
+using account::StateSpan;
 
-/// Between two training segments: contribute until the round ends, merge until it is averaged,
-/// adopt until the next step.
-void add_exchange(account::SiteAccount& site, Logs const& logs, History const& history, Time from,
-                  Time to)
-{
-    for (auto const& round : history.rounds) {
-        if (round.end < from || round.end > to || !round.merged) continue;
-        add_state(site, logs, "contribute", from, round.end);
-        add_state(site, logs, "merge", round.end, *round.merged);
-        add_state(site, logs, "adopt", *round.merged, to);
-        return;
+/// The states of one client, in order.
+class StateBuilder {
+  public:
+    StateBuilder(Logs const& logs, History const& history) : logs_(logs), history_(history) {}
+
+    void add(Window const& window)
+    {
+        std::vector<energy::Interval> mine;
+        for (auto const& segment : history_.training[window.client])
+            if (segment.from >= window.ready && segment.from <= window.released)
+                mine.push_back(segment);
+        add("provision", window.decision, window.ready);
+        add(energy::name(energy::State::starting), window.ready, window.first_step);
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            add(energy::name(energy::State::training), mine[i].from, mine[i].to);
+            if (i + 1 < mine.size()) add_exchange(mine[i].to, mine[i + 1].from);
+        }
+        add(energy::name(window.drain ? energy::State::draining : energy::State::idle),
+            window.last_step, window.released);
     }
-    add_state(site, logs, "contribute", from, to);
-}
+    [[nodiscard]] std::vector<StateSpan> take() { return std::move(states_); }
 
-void add_states(account::SiteAccount& site, Logs const& logs, History const& history,
-                Window const& window)
-{
-    std::vector<energy::Interval> mine;
-    for (auto const& segment : history.training[window.client])
-        if (segment.from >= window.ready && segment.from <= window.released)
-            mine.push_back(segment);
-    add_state(site, logs, "provision", window.decision, window.ready);
-    add_state(site, logs, energy::name(energy::State::starting), window.ready, window.first_step);
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-        add_state(site, logs, energy::name(energy::State::training), mine[i].from, mine[i].to);
-        if (i + 1 < mine.size()) add_exchange(site, logs, history, mine[i].to, mine[i + 1].from);
+  private:
+    void add(char const* state, Time from, Time to)
+    {
+        if (to > from) states_.push_back({state, {logs_.seconds(from), logs_.seconds(to)}});
     }
-    add_state(site, logs,
-              energy::name(window.drain ? energy::State::draining : energy::State::idle),
-              window.last_step, window.released);
-}
 
-bool another_trained(History const& history, Window const& w)
+    /// Between two training segments: contribute until the round ends, merge until the average is
+    /// computed, adopt until the next step.
+    void add_exchange(Time from, Time to)
+    {
+        for (auto const& round : history_.rounds) {
+            if (round.end < from || round.end > to || !round.merged) continue;
+            add("contribute", from, round.end);
+            add("merge", round.end, *round.merged);
+            add("adopt", *round.merged, to);
+            return;
+        }
+        add("contribute", from, to);
+    }
+
+    Logs const& logs_;
+    History const& history_;
+    std::vector<StateSpan> states_;
+};
+
+bool others_trained(History const& history, std::size_t client, energy::Interval when)
 {
     for (std::size_t c = 0; c < history.training.size(); ++c)
-        for (auto const& segment : history.training[c])
-            if (c != w.client && segment.from < w.first_step && w.decision < segment.to)
-                return true;
+        if (c != client && energy::overlap_any(history.training[c], when)) return true;
     return false;
 }
 
-void add_window(account::Account& account, Logs const& logs, History const& history,
-                Window const& w)
+account::WindowAccount window_of(Logs const& logs, History const& history, Window const& w)
 {
     account::WindowAccount window;
     window.site = w.client;
     window.open_s = logs.seconds(w.decision);
-    if (w.drain) window.close_s = logs.seconds(*w.drain);
+    if (w.drain) {
+        window.close_s = logs.seconds(*w.drain);
+        window.closing.push_back({logs.seconds(w.turned_dirty.back()), *window.close_s});
+    }
     window.released_s = logs.seconds(w.released);
     window.first_step_s = logs.seconds(w.first_step);
     window.last_step_s = logs.seconds(w.last_step);
-    window.start =
-        account::Edge{seconds_between(w.decision, w.first_step), another_trained(history, w)};
-    account.decisions.push_back(
-        {w.client, window.open_s, "closed", "open", "below the threshold", {}});
-    for (auto const& dirty : w.turned_dirty)
-        account.decisions.push_back(
-            {w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
-    if (w.drain) {
-        window.closing.push_back({logs.seconds(w.turned_dirty.back()), *window.close_s});
-        account.decisions.push_back(
-            {w.client, *window.close_s, "closing", "closed", "closing delay over", {}});
+    window.start = account::Latency{seconds_between(w.decision, w.first_step),
+                                    others_trained(history, w.client, {w.decision, w.first_step})};
+    return window;
+}
+
+std::vector<account::Decision> decisions_of(Logs const& logs, History const& history)
+{
+    std::vector<account::Decision> out;
+    for (auto const& w : history.windows) {
+        out.push_back(
+            {w.client, logs.seconds(w.decision), "closed", "open", "below the threshold", {}});
+        for (auto const& dirty : w.turned_dirty)
+            out.push_back(
+                {w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
+        if (w.drain)
+            out.push_back(
+                {w.client, logs.seconds(*w.drain), "closing", "closed", "closing delay over", {}});
     }
-    account.windows.push_back(std::move(window));
+    std::stable_sort(out.begin(), out.end(),
+                     [](auto const& a, auto const& b) { return a.at_s < b.at_s; });
+    return out;
+}
+
+account::RoundPart part_of(RoundPart const& p, Round const& r)
+{
+    return {p.client,
+            p.steps,
+            p.steps * step_tokens,
+            static_cast<double>(p.steps) / static_cast<double>(r.steps),
+            seconds_between(r.start, p.first_step),
+            p.training.count(),
+            seconds_between(p.last_step, r.end)};
 }
 
 account::RoundAccount round_of(Logs const& logs, Round const& r)
@@ -90,11 +122,7 @@ account::RoundAccount round_of(Logs const& logs, Round const& r)
         round.merged_s = logs.seconds(*r.merged);
         round.merge = seconds_between(r.end, *r.merged);
     }
-    for (auto const& p : r.parts)
-        round.parts.push_back({p.client, p.steps, p.steps * step_tokens,
-                               static_cast<double>(p.steps) / static_cast<double>(r.steps),
-                               seconds_between(r.start, p.first_step), p.training.count(),
-                               seconds_between(p.last_step, r.end)});
+    for (auto const& p : r.parts) round.parts.push_back(part_of(p, r));
     round.steps = r.steps;
     round.last_step = static_cast<double>(r.last_step);
     round.tokens = r.steps * step_tokens;
@@ -102,45 +130,60 @@ account::RoundAccount round_of(Logs const& logs, Round const& r)
     return round;
 }
 
-void add_rounds(account::Account& account, Logs const& logs, History const& history)
+/// Steps of a window: those of all rounds that its site began inside it.
+std::int64_t steps_in(account::WindowAccount const& window,
+                      std::vector<account::RoundAccount> const& rounds)
 {
-    for (auto const& r : history.rounds) {
-        auto round = round_of(logs, r);
+    std::int64_t steps = 0;
+    for (auto const& round : rounds)
         for (auto const& part : round.parts) {
-            account.sites[part.site].tokens += part.tokens;
-            ++(round.joint() ? account.sites[part.site].joint_rounds
-                             : account.sites[part.site].lone_rounds);
-            for (auto& w : account.windows)
-                if (w.site == part.site && w.open_s <= round.start_s + *part.before &&
-                    round.start_s + *part.before <= *w.released_s)
-                    w.steps += part.steps;
+            double const first = round.start_s + *part.before;
+            if (part.site == window.site && window.open_s <= first && first <= *window.released_s)
+                steps += part.steps;
         }
-        account.tokens += round.tokens;
-        ++(round.joint() ? account.commits.joint : account.commits.lone);
-        account.rounds.push_back(std::move(round));
-    }
-    auto const times = round_times(logs, history);
-    account.round_summary =
-        account::RoundSummary{times.joint,    times.duration,        times.before_first_step,
-                              times.training, times.after_last_step, times.merge};
+    return steps;
 }
 
-void add_signals(account::Account& account, Logs const& logs)
+void add_work(account::SiteAccount& site, std::size_t client,
+              std::vector<account::RoundAccount> const& rounds)
 {
-    for (auto const& region : logs.trace) {
-        account::SignalSeries series{region.region.value, {}, {}};
-        for (auto const& p : region.readings) {
-            series.t.push_back(logs.seconds(p.time));
-            series.value.push_back(p.intensity ? std::optional(p.intensity->value) : std::nullopt);
+    for (auto const& round : rounds)
+        for (auto const& part : round.parts) {
+            if (part.site != client) continue;
+            site.tokens += part.tokens;
+            ++(round.joint() ? site.joint_rounds : site.lone_rounds);
         }
-        account.trace_end_s = std::max(account.trace_end_s, series.t.back());
-        account.signals.push_back(std::move(series));
-    }
 }
 
-}  // namespace
+account::SiteAccount site_of(std::size_t client, Logs const& logs, History const& history)
+{
+    account::SiteAccount site;
+    site.id = {Logs::clients[client]};
+    site.region = {Logs::regions[client]};
+    site.label = Logs::regions[client];
+    site.devices = "4 × A100";
+    StateBuilder states(logs, history);
+    std::vector<double> starts;
+    for (auto const& w : history.windows) {
+        if (w.client != client) continue;
+        states.add(w);
+        starts.push_back(seconds_between(w.decision, w.first_step));
+    }
+    site.states = states.take();
+    site.startup = account::spread_of(starts);
+    site.closed_s = logs.seconds(history.end) - account::seconds_in(site);
+    return site;
+}
 
-account::Account account_of(Logs const& logs, History const& history)
+double last_step_of(Logs const& logs)
+{
+    double last = 0;
+    for (auto const& steps : logs.steps) last = std::max(last, logs.seconds(steps.back().time));
+    return last;
+}
+
+/// Name, model, clock and signal.
+account::Account heading_of(Logs const& logs, History const& history)
 {
     account::Account account;
     account.name = "reference";
@@ -149,35 +192,77 @@ account::Account account_of(Logs const& logs, History const& history)
     account.source = "arXiv:2602.22760, published logs";
     account.model = "GPT d20, 561 M parameters";
     account.parameters = 560'988'200;
+    account.planned_tokens = planned_steps * step_tokens;
     account.time_zero = logs.zero;
     account.end_s = logs.seconds(history.end);
+    account.last_step_s = last_step_of(logs);
     account.signal_provider = "WattTime";
-    for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
-        account::SiteAccount site;
-        site.id = {Logs::clients[c]};
-        site.region = {Logs::regions[c]};
-        site.label = Logs::regions[c];
-        site.devices = "4 × A100";
-        std::vector<double> starts;
-        for (auto const& w : history.windows) {
-            if (w.client != c) continue;
-            add_states(site, logs, history, w);
-            starts.push_back(seconds_between(w.decision, w.first_step));
-        }
-        site.startup = account::spread_of(starts);
-        site.closed_s = account.end_s - account::seconds_in(site);
-        account.last_step_s =
-            std::max(account.last_step_s.value_or(0), logs.seconds(logs.steps[c].back().time));
-        account.sites.push_back(std::move(site));
+    account.signals = logs.trace;
+    for (auto const& series : logs.trace)
+        account.trace_end_s =
+            std::max(account.trace_end_s, logs.seconds(series.readings.back().time));
+    for (auto const& e : logs.events)
+        account.events.push_back({logs.seconds(e.time), e.type, e.round, e.client, e.details});
+    return account;
+}
+
+void add_rounds(account::Account& account, Logs const& logs, History const& history)
+{
+    for (auto const& r : history.rounds) {
+        auto const& round = account.rounds.emplace_back(round_of(logs, r));
+        account.tokens += round.tokens;
+        ++(round.joint() ? account.commits.joint : account.commits.lone);
     }
-    add_signals(account, logs);
-    for (auto const& w : history.windows) add_window(account, logs, history, w);
-    std::stable_sort(account.decisions.begin(), account.decisions.end(),
-                     [](auto const& a, auto const& b) { return a.at_s < b.at_s; });
+    auto const times = round_times(logs, history);
+    account.round_summary =
+        account::RoundSummary{times.joint,    times.duration,        times.before_first_step,
+                              times.training, times.after_last_step, times.merge};
+}
+
+void add_energy(account::Account& account, Logs const& logs, History const& history,
+                Energy const& energy)
+{
+    for (std::size_t c = 0; c < account.sites.size(); ++c) {
+        auto& site = account.sites[c];
+        auto drawn =
+            site_energy(c, site.states, account.windows, account.rounds, logs, history, energy);
+        site.bill = std::move(drawn.bill);
+        site.cumulative = std::move(drawn.cumulative);
+        for (std::size_t w = 0; w < account.windows.size(); ++w)
+            account.windows[w].tally += drawn.windows[w];
+        for (std::size_t r = 0; r < account.rounds.size(); ++r)
+            account.rounds[r].tally += drawn.rounds[r];
+    }
+}
+
+}  // namespace
+
+account::Account account_of(Logs const& logs, History const& history)
+{
+    auto const energy = energy_of(logs, history);
+    auto account = heading_of(logs, history);
     add_rounds(account, logs, history);
-    fill_loss(logs, account);
-    fill_energy(logs, history, account);
-    fill_words(logs, account);
+    for (std::size_t c = 0; c < Logs::clients.size(); ++c)
+        add_work(account.sites.emplace_back(site_of(c, logs, history)), c, account.rounds);
+    account.decisions = decisions_of(logs, history);
+    for (auto const& w : history.windows) {
+        auto& window = account.windows.emplace_back(window_of(logs, history, w));
+        window.steps = steps_in(window, account.rounds);
+    }
+    add_energy(account, logs, history, energy);
+    account.step = *account.last_step_s /
+                   (static_cast<double>(account.tokens) / static_cast<double>(step_tokens));
+    account.loss = loss_of(logs, *account.last_step_s, account.tokens);
+    auto scenarios = scenarios_of(logs, energy, *account.loss);
+    account.always_on = std::move(scenarios.always_on);
+    account.always_on_cumulative = std::move(scenarios.cumulative);
+    account.always_on_step_s = 300;
+    account.other_scenarios = std::move(scenarios.others);
+    account.baselines = std::move(scenarios.baselines);
+    account.provenance = provenance();
+    account.missing = missing();
+    account.facts = facts_of(logs, account.source);
+    account.notes = notes();
     return account;
 }
 

@@ -13,35 +13,77 @@ namespace {
 constexpr std::size_t longest_line = std::size_t{1} << 20;
 constexpr std::size_t most_rows = 10'000'000;
 
-/// Fields of one line; nothing if a quote is not closed or text follows a closing quote.
-std::optional<std::vector<std::string>> fields_of(std::string_view line)
-{
-    std::vector<std::string> fields(1);
-    enum class At { start, plain, quoted, closed } at = At::start;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-        char const c = line[i];
-        if (at == At::quoted) {
-            if (c != '"') fields.back() += c;
-            else if (i + 1 < line.size() && line[i + 1] == '"') fields.back() += line[++i];
-            else at = At::closed;
-        } else if (c == ',') {
-            fields.emplace_back();
-            at = At::start;
-        } else if (c == '"' && at == At::start) {
-            at = At::quoted;
-        } else {
-            if (at == At::closed) return std::nullopt;
-            fields.back() += c;
-            at = At::plain;
-        }
+/// Splits a line into its fields, character by character.
+class FieldReader {
+  public:
+    explicit FieldReader(std::string_view line) : line_(line) {}
+
+    /// Empty if a quote is not closed or text follows a closing quote.
+    std::optional<std::vector<std::string>> read()
+    {
+        for (; at_ < line_.size(); ++at_)
+            if (!take(line_[at_])) return std::nullopt;
+        if (state_ == State::quoted) return std::nullopt;
+        return std::move(fields_);
     }
-    if (at == At::quoted) return std::nullopt;
-    return fields;
-}
+
+  private:
+    enum class State { start, plain, quoted, closed };
+
+    bool take(char c)
+    {
+        if (state_ == State::quoted) return take_quoted(c);
+        if (c == ',') {
+            fields_.emplace_back();
+            state_ = State::start;
+        } else if (c == '"' && state_ == State::start) {
+            state_ = State::quoted;
+        } else {
+            if (state_ == State::closed) return false;
+            fields_.back() += c;
+            state_ = State::plain;
+        }
+        return true;
+    }
+
+    bool take_quoted(char c)
+    {
+        bool const doubled = c == '"' && at_ + 1 < line_.size() && line_[at_ + 1] == '"';
+        if (c != '"' || doubled) fields_.back() += c;
+        else state_ = State::closed;
+        if (doubled) ++at_;
+        return true;
+    }
+
+    std::string_view line_;
+    std::size_t at_{0};
+    State state_{State::start};
+    std::vector<std::string> fields_{1};
+};
 
 std::string_view without_return(std::string_view line)
 {
     return !line.empty() && line.back() == '\r' ? line.substr(0, line.size() - 1) : line;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text)
+{
+    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    return split(text, '\n');
+}
+
+/// The fields of a line, or what is wrong with it.
+tl::expected<std::vector<std::string>, std::string> read_line(std::string_view line,
+                                                              std::size_t width)
+{
+    if (line.size() > longest_line) return tl::unexpected(std::string("longer than 1 MiB"));
+    auto fields = FieldReader(without_return(line)).read();
+    if (!fields)
+        return tl::unexpected(std::string("a quote is not closed at the end of its field"));
+    if (fields->size() != width)
+        return tl::unexpected(std::to_string(fields->size()) + " fields where the header has " +
+                              std::to_string(width));
+    return std::move(*fields);
 }
 
 }  // namespace
@@ -65,29 +107,19 @@ Result<CsvTable> read_csv(std::filesystem::path const& file, std::string const& 
 {
     auto const content = read_file(file);
     if (!content) return tl::unexpected(content.error());
-    std::string_view text = *content;
-    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-    auto const lines = split(text, '\n');
+    auto const lines = lines_of(*content);
     if (without_return(lines.at(0)) != header)
-        return fail(ExitCode::data, file.string(), "its first line is not \"" + header + "\"",
-                    "give a file with these columns");
+        return fail(ExitCode::data, "cannot read " + file.string(),
+                    "its first line is not \"" + header + "\"", "pass a file with these columns");
     auto const width = split(header, ',').size();
     CsvTable table{file, {}, {}};
     for (std::size_t i = 1; i < lines.size(); ++i) {
         auto const where = [&] { return file.string() + ": line " + std::to_string(i + 1); };
-        if (lines[i].size() > longest_line)
-            return fail(ExitCode::data, where(), "longer than 1 MiB");
         if (table.rows.size() == most_rows)
             return fail(ExitCode::data, where(), "more than 10 million rows");
-        auto fields = fields_of(without_return(lines[i]));
-        if (!fields)
-            return fail(ExitCode::data, where(), "a quote is not closed where its field ends");
-        if (fields->size() != width)
-            return fail(ExitCode::data, where(),
-                        std::to_string(fields->size()) + " fields where the header has " +
-                            std::to_string(width));
-        table.rows.push_back(std::move(*fields));
-        table.lines.push_back(i + 1);
+        auto fields = read_line(lines[i], width);
+        if (!fields) return fail(ExitCode::data, where(), fields.error());
+        table.add(std::move(*fields), i + 1);
     }
     return table;
 }

@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "reference/energy.hpp"
 #include "windows/replay.hpp"
 
 namespace curtail::reference {
 namespace {
 
-constexpr GramsPerKwh threshold{100};
 constexpr double smoothing = 0.99;
 
 double upper_median(std::vector<double> values)
 {
-    if (values.empty()) throw std::invalid_argument("the median of nothing");
+    if (values.empty()) throw std::invalid_argument("median of an empty list");
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
 }
@@ -27,11 +27,6 @@ std::vector<double> perplexities(std::vector<LoggedStep> const& steps)
     out.reserve(steps.size());
     for (auto const& s : steps) out.push_back(s.perplexity);
     return out;
-}
-
-energy::IntensitySeries held(RegionSeries const& trace)
-{
-    return energy::IntensitySeries{trace.readings, energy::PastEnds::hold};
 }
 
 class Table {
@@ -67,7 +62,7 @@ void add_energy(Table& table, Logs const& logs, History const& history)
                   energy.always_on.at(t.region.value).clean_share().value());
 }
 
-void add_training(Table& table, Logs const& logs)
+void add_perplexity(Table& table, Logs const& logs)
 {
     auto const perplexity = perplexity_of(logs);
     table.add("best_perplexity", "best smoothed perplexity, curtailment-aware", perplexity.run);
@@ -75,6 +70,10 @@ void add_training(Table& table, Logs const& logs)
               perplexity.one_site);
     table.add("best_perplexity.two_sites", "best smoothed perplexity, two sites always on",
               perplexity.two_sites);
+}
+
+void add_times(Table& table, Logs const& logs)
+{
     Time last = logs.zero;
     for (auto const& steps : logs.steps) last = std::max(last, steps.back().time);
     table.add("wall_time_s", "wall time, curtailment-aware", logs.seconds(last), "s");
@@ -109,108 +108,98 @@ void add_range(Table& table, std::string const& key, std::string const& label,
     table.add(key + "_max_s", label + ", longest", *greatest, "s");
 }
 
-/// What our own detector decides on the whole trace, with the reference's settings, in trace time.
-void add_decisions(Table& table, Logs const& logs)
+/// A client's window opened or closed.
+struct Turn {
+    double at;
+    std::size_t client;
+};
+struct Turns {
+    std::vector<Turn> opens;
+    std::vector<Turn> closes;
+};
+
+/// What Curtail's detector decides on the whole trace with the reference's settings, in trace time.
+Turns turns_of(Logs const& logs)
 {
-    struct Turn {
-        double at;
-        std::size_t client;
-    };
-    std::vector<Turn> opens, closes;
+    Turns out;
     for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
-        std::vector<Reading> readings;
-        for (auto const& point : logs.find({Logs::regions[c]})->readings)
-            readings.push_back({point.time, point.intensity});
+        auto const& readings = logs.find({Logs::regions[c]})->readings;
         auto const replay =
             windows::replay({}, readings.front().time, readings, {}, readings.back().time);
         for (auto const& change : replay.changes) {
-            if (change.from == windows::Phase::closed)
-                opens.push_back({logs.seconds(change.time), c});
-            if (change.to == windows::Phase::closed)
-                closes.push_back({logs.seconds(change.time), c});
+            Turn const turn{logs.seconds(change.time), c};
+            if (change.from == windows::Phase::closed) out.opens.push_back(turn);
+            if (change.to == windows::Phase::closed) out.closes.push_back(turn);
         }
     }
-    for (auto* turns : {&opens, &closes}) {
+    for (auto* turns : {&out.opens, &out.closes})
         std::sort(turns->begin(), turns->end(),
                   [](Turn const& a, Turn const& b) { return a.at < b.at; });
-        bool const open = turns == &opens;
-        table.add(open ? "detector_opens" : "detector_closes",
-                  open ? "openings by the detector on the whole trace" : "closings by the detector",
-                  static_cast<double>(turns->size()));
-        for (std::size_t i = 0; i < turns->size(); ++i)
-            table.add(fmt::format("{}.{}", open ? "detector_open_s" : "detector_close_s", i + 1),
-                      fmt::format("trace time, {} {}", Logs::clients[(*turns)[i].client],
-                                  open ? "opens" : "closes"),
-                      (*turns)[i].at, "s");
+    return out;
+}
+
+void add_turns(Table& table, std::vector<Turn> const& turns, bool open)
+{
+    table.add(open ? "detector_opens" : "detector_closes",
+              open ? "openings by the detector on the whole trace" : "closings by the detector",
+              static_cast<double>(turns.size()));
+    for (std::size_t i = 0; i < turns.size(); ++i)
+        table.add(fmt::format("{}.{}", open ? "detector_open_s" : "detector_close_s", i + 1),
+                  fmt::format("trace time, {} {}", Logs::clients[turns[i].client],
+                              open ? "opens" : "closes"),
+                  turns[i].at, "s");
+}
+
+void add_decisions(Table& table, Logs const& logs)
+{
+    auto const turns = turns_of(logs);
+    add_turns(table, turns.opens, true);
+    add_turns(table, turns.closes, false);
+}
+
+/// Opening and closing of each window.
+void add_windows(Table& table, Logs const& logs, std::vector<Window> const& windows)
+{
+    int number = 0;
+    for (auto const& w : windows) {
+        auto const key = std::to_string(++number);
+        auto const label = "window " + key + ", " + Logs::clients[w.client];
+        table.add("open_s." + key, label + " opens", logs.seconds(w.decision), "s");
+        if (!w.drain) continue;
+        table.add("turned_dirty_s." + key, label + " turned dirty",
+                  logs.seconds(w.turned_dirty.back()), "s");
+        table.add("close_s." + key, label + " closes", logs.seconds(*w.drain), "s");
     }
 }
 
-void add_windows(Table& table, Logs const& logs, History const& history)
+/// How long the steps from a window's opening to its first training step took.
+void add_starts(Table& table, std::vector<Window> const& windows)
 {
-    int number = 0;
-    std::vector<double> starts;
-    std::vector<double> provisioning;
-    std::vector<double> connections;
-    std::vector<double> first_steps;
-    for (auto const& w : history.windows) {
-        auto const key = std::to_string(++number);
-        std::string const client = Logs::clients[w.client];
-        table.add("open_s." + key, "window " + key + ", " + client + " opens",
-                  logs.seconds(w.decision), "s");
-        if (w.drain) {
-            table.add("turned_dirty_s." + key, "window " + key + ", " + client + " turned dirty",
-                      logs.seconds(w.turned_dirty.back()), "s");
-            table.add("close_s." + key, "window " + key + ", " + client + " closes",
-                      logs.seconds(*w.drain), "s");
-        }
-        if (w.connected) {
-            connections.push_back(seconds_between(w.ready, *w.connected));
-            first_steps.push_back(seconds_between(*w.connected, w.first_step));
-        }
+    std::vector<double> starts, provisioning, connections, first_steps;
+    for (auto const& w : windows) {
         provisioning.push_back(seconds_between(w.decision, w.ready));
         starts.push_back(seconds_between(w.decision, w.first_step));
+        if (!w.connected) continue;
+        connections.push_back(seconds_between(w.ready, *w.connected));
+        first_steps.push_back(seconds_between(*w.connected, w.first_step));
     }
     table.add("provisioning_s", "provisioning", upper_median(provisioning), "s");
     add_range(table, "connection", "connection of a provisioned client", connections);
     add_range(table, "first_step", "connection to first step", first_steps);
     add_range(table, "startup", "window open to first step", starts);
-    table.add("end_s", "last event", logs.seconds(history.end), "s");
 }
 
 }  // namespace
 
-double least_smoothed(std::vector<double> const& values, double a)
+double minimum_smoothed(std::vector<double> const& values, double a)
 {
     double smoothed = values.at(0);
-    double least = smoothed;
+    double minimum = smoothed;
     for (double const value : values) {
         if (&value != values.data()) smoothed = a * smoothed + (1 - a) * value;
-        least = std::min(least, smoothed);
+        minimum = std::min(minimum, smoothed);
     }
-    return least;
-}
-
-Energy energy_of(Logs const& logs, History const& history)
-{
-    energy::PowerByState const power;
-    Energy out;
-    auto const last = std::max(history.end, logs.one_site.back().time);
-    out.grid = {logs.zero, Millis{60'000},
-                static_cast<std::size_t>((last - logs.zero) / Millis{60'000}) + 2};
-    for (std::size_t c = 0; c < out.power.size(); ++c) {
-        out.power[c] =
-            energy::power_on_grid(history.provisioned[c], history.training[c], power, out.grid);
-        auto const intensity = held(*logs.find({Logs::regions[c]}));
-        out.clients[c] = energy::tally_on_grid(out.power[c], out.grid, intensity, threshold);
-        out.run += out.clients[c];
-    }
-    std::vector<energy::Interval> const whole{
-        {logs.one_site.front().time, logs.one_site.back().time}};
-    out.one_site = energy::power_on_grid({}, whole, power, out.grid);
-    for (auto const& trace : logs.trace)
-        out.always_on[trace.region.value] =
-            energy::tally_on_grid(out.one_site, out.grid, held(trace), threshold);
-    return out;
+    return minimum;
 }
 
 Perplexity perplexity_of(Logs const& logs)
@@ -225,9 +214,9 @@ Perplexity perplexity_of(Logs const& logs)
     std::vector<double> averaged;
     averaged.reserve(by_time.size());
     for (auto const& [time, sum] : by_time) averaged.push_back(sum.first / sum.second);
-    return {least_smoothed(averaged, smoothing),
-            least_smoothed(perplexities(logs.one_site), smoothing),
-            least_smoothed(perplexities(logs.two_sites), smoothing)};
+    return {minimum_smoothed(averaged, smoothing),
+            minimum_smoothed(perplexities(logs.one_site), smoothing),
+            minimum_smoothed(perplexities(logs.two_sites), smoothing)};
 }
 
 double seconds_per_step(std::vector<LoggedStep> const& steps)
@@ -238,10 +227,7 @@ double seconds_per_step(std::vector<LoggedStep> const& steps)
 
 RoundTimes round_times(Logs const& logs, History const& history)
 {
-    std::vector<double> spans;
-    std::vector<double> durations;
-    std::vector<double> training;
-    std::vector<double> merges;
+    std::vector<double> spans, durations, training, merges;
     for (auto const& r : history.rounds) {
         if (!r.joint()) continue;
         spans.push_back(seconds_between(r.start, r.end));
@@ -250,34 +236,25 @@ RoundTimes round_times(Logs const& logs, History const& history)
         durations.push_back(seconds_between(r.start, *r.merged));
         merges.push_back(seconds_between(r.end, *r.merged));
     }
-    // One round waited 3.6 h for a contribution of a site that had left: it says nothing about the
-    // usual edges.
-    double const longest = 2 * upper_median(spans);
-    std::vector<double> before;
-    std::vector<double> after;
-    for (auto const& r : history.rounds) {
-        if (!r.joint() || seconds_between(r.start, r.end) >= longest) continue;
-        Time first = r.end;
-        Time last = r.start;
-        for (auto const& part : r.parts) {
-            first = std::min(first, part.first_step);
-            last = std::max(last, part.last_step);
-        }
-        before.push_back(seconds_between(r.start, first));
-        after.push_back(seconds_between(last, r.end));
-    }
-    return {spans.size(),           upper_median(durations),
-            upper_median(training), upper_median(before) - seconds_per_step(logs.one_site),
-            upper_median(after),    upper_median(merges)};
+    auto const waits = waits_of(history.rounds, 2 * upper_median(spans));
+    return {spans.size(),
+            upper_median(durations),
+            upper_median(training),
+            upper_median(waits.before) - seconds_per_step(logs.one_site),
+            upper_median(waits.after),
+            upper_median(merges)};
 }
 
 std::vector<Figure> figures_of(Logs const& logs, History const& history)
 {
     Table table;
     add_energy(table, logs, history);
-    add_training(table, logs);
+    add_perplexity(table, logs);
+    add_times(table, logs);
     add_rounds(table, logs, history);
-    add_windows(table, logs, history);
+    add_windows(table, logs, history.windows);
+    add_starts(table, history.windows);
+    table.add("end_s", "last event", logs.seconds(history.end), "s");
     add_decisions(table, logs);
     return table.take();
 }

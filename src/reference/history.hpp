@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "energy/ledger.hpp"
+#include "energy/bill.hpp"
 #include "reference/logs.hpp"
 
-/// What happened in the reference experiment, put together from its logs.
+/// What happened in the reference experiment, from its logs.
 namespace curtail::reference {
 
 /// One stay of a client, from the decision to open to the release of its devices.
@@ -52,8 +52,8 @@ struct History {
     Time end;                   ///< last event
 };
 
-/// `data` if the events do not tell a story: a window that is ready before it was decided, a round
-/// that ends without a start.
+/// `data` if the events contradict each other: a window that is ready before it was decided, a
+/// round that ends without a start.
 [[nodiscard]] Result<History> history_of(Logs const& logs);
 
 }  // namespace curtail::reference

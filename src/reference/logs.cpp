@@ -13,49 +13,67 @@ Time after(Time zero, double seconds)
     return zero + std::chrono::round<Millis>(FractionalSeconds(seconds));
 }
 
-Result<std::vector<LoggedStep>> read_steps(std::filesystem::path const& file, Time zero)
+Result<LoggedStep> read_step(CsvTable const& table, std::size_t row, Time zero)
 {
-    auto const table = read_csv(file, "time,step,loss,perplexity");
-    if (!table) return tl::unexpected(table.error());
-    std::vector<LoggedStep> steps;
-    for (std::size_t i = 0; i < table->rows.size(); ++i) {
-        std::array<double, 4> values{};
-        for (std::size_t column = 0; column < values.size(); ++column) {
-            auto const value = table->number(i, column);
-            if (!value) return tl::unexpected(value.error());
-            values[column] = *value;
-        }
-        LoggedStep const step{after(zero, values[0]), static_cast<std::int64_t>(values[1]),
-                              values[2], values[3]};
-        if (!steps.empty() && step.time < steps.back().time)
-            return fail(ExitCode::data, table->place(i), "its time is before the last row's");
-        steps.push_back(step);
+    std::array<double, 4> values{};
+    for (std::size_t column = 0; column < values.size(); ++column) {
+        auto const value = table.number(row, column);
+        if (!value) return tl::unexpected(value.error());
+        values[column] = *value;
     }
-    if (steps.empty()) return fail(ExitCode::data, file.string(), "it holds no step");
-    return steps;
+    return LoggedStep{after(zero, values[0]), static_cast<std::int64_t>(values[1]), values[2],
+                      values[3]};
 }
 
-Result<std::vector<LoggedEvent>> read_log_events(std::filesystem::path const& file, Time zero)
+Result<LoggedEvent> read_event(CsvTable const& table, std::size_t row, Time zero)
 {
-    auto const table = read_csv(file, "wall_time,elapsed_s,event_type,round,client,details");
+    auto const& fields = table.rows[row];
+    auto const elapsed = table.number(row, 1);
+    if (!elapsed) return tl::unexpected(elapsed.error());
+    LoggedEvent event{after(zero, *elapsed), fields[0], fields[2], {}, fields[4], fields[5]};
+    if (fields[3].empty()) return event;
+    auto const round = table.number(row, 3);
+    if (!round) return tl::unexpected(round.error());
+    event.round = static_cast<std::int64_t>(*round);
+    return event;
+}
+
+/// Reads all rows of a file with `read_row`. Their times must not fall, and there must be one.
+template <class Row>
+Result<std::vector<Row>> read_rows(std::filesystem::path const& file, char const* header, Time zero,
+                                   Result<Row> (*read_row)(CsvTable const&, std::size_t, Time))
+{
+    auto const table = read_csv(file, header);
     if (!table) return tl::unexpected(table.error());
-    std::vector<LoggedEvent> events;
+    std::vector<Row> rows;
     for (std::size_t i = 0; i < table->rows.size(); ++i) {
-        auto const& row = table->rows[i];
-        auto const elapsed = table->number(i, 1);
-        if (!elapsed) return tl::unexpected(elapsed.error());
-        LoggedEvent event{after(zero, *elapsed), row[0], row[2], {}, row[4], row[5]};
-        if (!row[3].empty()) {
-            auto const round = table->number(i, 3);
-            if (!round) return tl::unexpected(round.error());
-            event.round = static_cast<std::int64_t>(*round);
-        }
-        if (!events.empty() && event.time < events.back().time)
-            return fail(ExitCode::data, table->place(i), "its time is before the last row's");
-        events.push_back(std::move(event));
+        auto row = read_row(*table, i, zero);
+        if (!row) return tl::unexpected(row.error());
+        if (!rows.empty() && row->time < rows.back().time)
+            return fail(ExitCode::data, table->place(i),
+                        "the time is before that of the row above");
+        rows.push_back(std::move(*row));
     }
-    if (events.empty()) return fail(ExitCode::data, file.string(), "it holds no event");
-    return events;
+    if (rows.empty()) return fail(ExitCode::data, "cannot use " + file.string(), "it has no rows");
+    return rows;
+}
+
+constexpr char const* step_header = "time,step,loss,perplexity";
+constexpr char const* event_header = "wall_time,elapsed_s,event_type,round,client,details";
+
+/// The first sample of the trace, which must hold all regions of the reference.
+Result<Time> first_sample(Logs const& logs)
+{
+    Time first;
+    for (char const* region : Logs::regions) {
+        auto const* found = logs.find({region});
+        if (found == nullptr || found->readings.empty())
+            return fail(ExitCode::data, "cannot use the trace",
+                        std::string("it has no samples of region ") + region,
+                        "pass the reference's trace, signals/mci_2026-01-11.csv");
+        first = found->readings.front().time;
+    }
+    return first;
 }
 
 }  // namespace
@@ -71,14 +89,9 @@ Result<Logs> read_logs(std::filesystem::path const& folder, std::vector<RegionSe
 {
     Logs logs;
     logs.trace = std::move(trace);
-    for (char const* region : Logs::regions) {
-        auto const* found = logs.find({region});
-        if (found == nullptr || found->readings.empty())
-            return fail(ExitCode::data, "the trace",
-                        std::string("it has no samples of region ") + region,
-                        "give the trace of the reference, signals/mci_2026-01-11.csv");
-        logs.zero = found->readings.front().time;
-    }
+    auto const zero = first_sample(logs);
+    if (!zero) return tl::unexpected(zero.error());
+    logs.zero = *zero;
     std::vector<std::pair<std::string, std::vector<LoggedStep>*>> const step_files{
         {"client_0.csv", &logs.steps[0]},
         {"client_1.csv", &logs.steps[1]},
@@ -86,11 +99,11 @@ Result<Logs> read_logs(std::filesystem::path const& folder, std::vector<RegionSe
         {"baseline_1_client.csv", &logs.one_site},
         {"baseline_2_clients.csv", &logs.two_sites}};
     for (auto const& [name, target] : step_files) {
-        auto steps = read_steps(folder / name, logs.zero);
+        auto steps = read_rows(folder / name, step_header, logs.zero, read_step);
         if (!steps) return tl::unexpected(steps.error());
         *target = std::move(*steps);
     }
-    auto events = read_log_events(folder / "events.csv", logs.zero);
+    auto events = read_rows(folder / "events.csv", event_header, logs.zero, read_event);
     if (!events) return tl::unexpected(events.error());
     logs.events = std::move(*events);
     return logs;

@@ -26,10 +26,10 @@ struct LoggedStep {
 
 struct LoggedEvent {
     Time time;
-    std::string wall_time;  ///< of the machine that ran it, zone not recorded
+    std::string wall_time;  ///< of the machine that ran it; zone not recorded
     std::string type;
     std::optional<std::int64_t> round;
-    std::string client;  ///< `client_0`; empty if it concerns no single one
+    std::string client;  ///< `client_0`; empty if it concerns no single client
     std::string details;
 };
 
@@ -38,8 +38,8 @@ struct Logs {
     static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX",
                                                         "NEM_SA"};  ///< of the clients, in order
 
-    Time zero;  ///< time zero of all logs, put on the trace's first sample as the reference's
-                ///< carbon rules do
+    /// Time zero of all logs: the trace's first sample, as in the reference's carbon rules.
+    Time zero;
     std::vector<RegionSeries> trace;
     std::array<std::vector<LoggedStep>, 3> steps;  ///< per client
     std::vector<LoggedStep> one_site;              ///< baseline: one site, always on
@@ -51,8 +51,8 @@ struct Logs {
 };
 
 /// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv of
-/// `folder`. `trace` gives the intensity, and its first sample time zero. Times of each log must
-/// rise.
+/// `folder`. `trace` holds the intensity; its first sample is time zero. The times of each log must
+/// not fall.
 [[nodiscard]] Result<Logs> read_logs(std::filesystem::path const& folder,
                                      std::vector<RegionSeries> trace);
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/build_info.hpp"
-#include "reference/account.hpp"
+#include "reference/parts.hpp"
 
 namespace curtail::reference {
-namespace {
 
 std::vector<account::ProvenanceNote> provenance()
 {
-    using energy::Kind;
+    using energy::Origin;
     return {{"co2",
              "CO₂",
-             {Kind::modelled, "power model × WattTime marginal signal"},
+             {Origin::modelled, "power model × WattTime marginal signal"},
              "Sum of power × marginal intensity on a 60 s grid, over sites. Signal: WattTime "
              "co2_moer, 5 min samples (lb/MWh × 0.453592), "
              "linearly interpolated, held past its "
@@ -19,35 +18,35 @@ std::vector<account::ProvenanceNote> provenance()
              "the same clock."},
             {"energy",
              "Energy",
-             {Kind::modelled, "power model, no meter"},
+             {Origin::modelled, "power model, no meter"},
              "Per site, 4 × A100: 2.024 kW while training, 0.468 kW while provisioned and not "
              "training, else 0. The 240 s of provisioning "
              "before each start carry no power."},
             {"share",
              "Curtailed share",
-             {Kind::modelled, "as energy, < 100 g/kWh"},
+             {Origin::modelled, "as energy, < 100 g/kWh"},
              "Energy on grid points where the site's own interpolated intensity is below 100 "
              "g/kWh, over all energy."},
             {"wall",
              "Wall time",
-             {Kind::logged, "optimizer steps"},
+             {Origin::logged, "optimizer steps"},
              "Time of the last logged optimizer step after time zero, of the run and of each "
              "baseline."},
             {"ppl",
              "Perplexity",
-             {Kind::logged, "training loss only"},
-             "Best smoothed: least value of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
+             {Origin::logged, "training loss only"},
+             "Best smoothed: minimum of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
              "of several sites at the same second are "
              "averaged first. It depends on how densely "
              "a run was logged; the mean loss of the last 1000 steps does not."},
             {"tokens",
              "Tokens",
-             {Kind::derived, "logged steps × 524,288"},
+             {Origin::derived, "logged steps × 524,288"},
              "Optimizer steps inside rounds × 524,288. NEM_SA's log is thinned; its steps are the "
              "round's range less the partner's."},
             {"goodput",
              "Goodput",
-             {Kind::logged, "steps and events"},
+             {Origin::logged, "steps and events"},
              "Time between the first and last step of each training segment, over time from "
              "provisioning start to release, all sites."}};
 }
@@ -98,25 +97,16 @@ std::map<std::string, std::string> missing()
              "the three pairs of this run's regions."}};
 }
 
-}  // namespace
-
-void fill_words(Logs const& logs, account::Account& account)
+std::vector<std::pair<std::string, std::string>> notes()
 {
-    account.planned_tokens = 23'400 * step_tokens;
-    account.provenance = provenance();
-    account.missing = missing();
-    account.facts = facts_of(logs, account.source);
-    account.notes = {
-        {"Clock",
-         "Decisions come 13.3 s before the trace's edges: the signal replay started that much "
-         "before the logs' time zero. "
-         "Accounting is not shifted."},
-        {"Provisioning",
-         "Four starts of 240 s carry no power in the model; at 0.468 kW they would add 0.125 kWh."},
-        {"Last round", "Round 38 ends with no merge recorded, 672 s after the last step."},
-        {"Round 13", "CAISO_NORTH's 14 steps entered a merge 3.6 h after they were made."}};
-    for (auto const& e : logs.events)
-        account.events.push_back({logs.seconds(e.time), e.type, e.round, e.client, e.details});
+    return {{"Clock",
+             "Decisions come 13.3 s before the trace crosses the threshold: the signal replay "
+             "started that much before the logs' time zero. The figures are not shifted."},
+            {"Provisioning",
+             "Four starts of 240 s draw no power in the model; at 0.468 kW they would add 0.125 "
+             "kWh."},
+            {"Last round", "Round 38 ends without a recorded merge, 672 s after the last step."},
+            {"Round 13", "CAISO_NORTH's 14 steps entered a merge 3.6 h after they were made."}};
 }
 
 }  // namespace curtail::reference

@@ -60,22 +60,22 @@ Object states_json(account::Account const& a)
     for (auto const& site : a.sites) {
         Array spans;
         for (auto const& s : site.states)
-            spans.emplace_back(Array{s.kind, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
+            spans.emplace_back(Array{s.state, rounded(s.when.from_s, 1), rounded(s.when.to_s, 1)});
         out.set(site.id.value, std::move(spans));
     }
     return out;
 }
 
-/// Hours per kind of state, with `closed`.
+/// Hours per state, with `closed`.
 Object hours_json(account::Account const& a)
 {
     Object out;
     for (auto const& site : a.sites) {
         Object hours;
-        for (char const* kind : {"provision", "starting", "training", "exchange", "contribute",
-                                 "merge", "adopt", "draining", "idle"})
-            if (double const s = account::seconds_in(site, kind); s > 0)
-                hours.set(kind, rounded(s / 3600, 4));
+        for (char const* state : {"provision", "starting", "training", "exchange", "contribute",
+                                  "merge", "adopt", "draining", "idle"})
+            if (double const s = account::seconds_in(site, state); s > 0)
+                hours.set(state, rounded(s / 3600, 4));
         hours.set("closed", rounded(site.closed_s / 3600, 4));
         out.set(site.id.value, std::move(hours));
     }
@@ -96,7 +96,7 @@ Array provenance_json(account::Account const& a)
     for (auto const& p : a.provenance)
         out.emplace_back(Object{{"key", p.key},
                                 {"title", p.title},
-                                {"kind", energy::name(p.provenance.kind)},
+                                {"kind", energy::name(p.provenance.origin)},
                                 {"source", p.provenance.source},
                                 {"text", p.text}});
     return out;
@@ -117,7 +117,8 @@ Array facts_json(account::Account const& a)
 constexpr std::size_t first_events = 1000;
 constexpr std::size_t last_events = 4000;
 
-/// How many events in the middle are left out, so that the page of a very long run still opens.
+/// How many events in the middle are left out, so that the page of a very long run stays small
+/// enough to open.
 std::size_t events_left_out(account::Account const& a)
 {
     return a.events.size() > first_events + last_events
@@ -152,6 +153,34 @@ Object missing_json(account::Account const& a)
     return out;
 }
 
+Object program_json(std::optional<Time> generated_at)
+{
+    Object program{{"program", "curtail-report " + build_info().version}};
+    if (generated_at)
+        program.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
+    return program;
+}
+
+Object round_summary_json(account::RoundSummary const& summary)
+{
+    return {{"joint", static_cast<std::int64_t>(summary.joint)},
+            {"duration_s", rounded(summary.duration, 2)},
+            {"before_s", rounded(summary.before, 2)},
+            {"train_s", rounded(summary.train, 2)},
+            {"after_s", rounded(summary.after, 2)},
+            {"merge_s", rounded(summary.merge, 2)}};
+}
+
+/// Adds what depends on a site having held devices.
+void add_held(Object& doc, account::Account const& a)
+{
+    doc.set("hours", hours_json(a));
+    doc.set("allocated_h", allocated_json(a));
+    doc.set("energy", energy_json(a));
+    doc.set("times", times_json(a));
+    doc.set("edges", latencies_json(a));
+}
+
 bool anything_held(account::Account const& a)
 {
     for (auto const& site : a.sites)
@@ -164,10 +193,7 @@ bool anything_held(account::Account const& a)
 json::Object document(account::Account const& a, std::optional<Time> generated_at)
 {
     Object doc{{"schema", "curtail.report/1"}};
-    Object report{{"program", "curtail-report " + build_info().version}};
-    if (generated_at)
-        report.set("generated_at", format_time(std::chrono::floor<Seconds>(*generated_at)));
-    doc.set("report", std::move(report));
+    doc.set("report", program_json(generated_at));
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
@@ -180,22 +206,9 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("windows", windows_json(a));
     doc.set("states", states_json(a));
     doc.set("rounds", rounds_json(a));
-    if (a.round_summary)
-        doc.set("round_summary",
-                Object{{"joint", static_cast<std::int64_t>(a.round_summary->joint)},
-                       {"duration_s", rounded(a.round_summary->duration, 2)},
-                       {"before_s", rounded(a.round_summary->before, 2)},
-                       {"train_s", rounded(a.round_summary->train, 2)},
-                       {"after_s", rounded(a.round_summary->after, 2)},
-                       {"merge_s", rounded(a.round_summary->merge, 2)}});
+    if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));
-    if (anything_held(a)) {
-        doc.set("hours", hours_json(a));
-        doc.set("allocated_h", allocated_json(a));
-        doc.set("energy", energy_json(a));
-        doc.set("times", times_json(a));
-        doc.set("edges", edges_json(a));
-    }
+    if (anything_held(a)) add_held(doc, a);
     if (a.tokens > 0) doc.set("comparison", comparison_json(a));
     doc.set("events", events_json(a));
     doc.set("events_left_out", static_cast<std::int64_t>(events_left_out(a)));

@@ -5,8 +5,8 @@
 
 namespace curtail::report {
 
-/// The document `curtail.report/1` (docs/report.md): every figure of the page. Thinned for charts,
-/// after all sums. `generated_at`: when it was made; nothing leaves it out.
+/// The document `curtail.report/1` (docs/report.md): every figure of the page. Series are thinned
+/// for charts after all sums. Without `generated_at` the document does not say when it was made.
 [[nodiscard]] json::Object document(account::Account const& account,
                                     std::optional<Time> generated_at);
 

@@ -9,16 +9,16 @@ using json::Value;
 
 namespace {
 
-Object states_of(energy::Ledger const& ledger, bool carbon)
+Object states_of(energy::Bill const& bill, bool carbon)
 {
     Object out;
-    for (auto const& [state, tally] : ledger.by_state)
+    for (auto const& [state, tally] : bill.by_state)
         out.set(energy::name(state),
                 carbon ? grams(tally, 4) : Value(rounded(tally.energy.value / 1000, 5)));
     return out;
 }
 
-/// Running totals; `g` is null where the last one is not known.
+/// Running totals; `g` is null if the last one is unknown.
 Object series_json(std::vector<energy::Tally> const& tallies)
 {
     Array wh, g;
@@ -46,7 +46,7 @@ Value always_on_series(account::Account const& a)
                   {"g", std::move(g)}};
 }
 
-/// What a person compares: energy, carbon and work of a site, or of all of them.
+/// Energy, carbon and work of one site or of all sites.
 struct Whole {
     energy::Tally tally;
     WattHours inside_windows;
@@ -80,7 +80,7 @@ json::Value totals_json(account::Account const& a)
 {
     Object sites;
     for (auto const& s : a.sites)
-        sites.set(s.id.value, whole_json({s.ledger.total, s.ledger.inside_windows, s.tokens,
+        sites.set(s.id.value, whole_json({s.bill.total, s.bill.inside_windows, s.tokens,
                                           s.joint_rounds, s.lone_rounds},
                                          a));
     return Object{
@@ -101,14 +101,14 @@ json::Value commits_json(account::Account const& a)
 
 json::Value energy_json(account::Account const& a)
 {
-    Object kwh, g, inside, window, unknown, outside, total_kwh, total_g, cumulative;
+    Object kwh, g, clean, window, unknown, outside, total_kwh, total_g, cumulative;
     for (auto const& s : a.sites) {
         auto const& id = s.id.value;
-        auto const& total = s.ledger.total;
-        kwh.set(id, states_of(s.ledger, false));
-        g.set(id, states_of(s.ledger, true));
-        inside.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
-        window.set(id, rounded(s.ledger.inside_windows.value / 1000, 5));
+        auto const& total = s.bill.total;
+        kwh.set(id, states_of(s.bill, false));
+        g.set(id, states_of(s.bill, true));
+        clean.set(id, total.known() ? Value(rounded(total.clean.value / 1000, 5)) : Value());
+        window.set(id, rounded(s.bill.inside_windows.value / 1000, 5));
         unknown.set(id, rounded(total.unknown.value / 1000, 5));
         outside.set(id, rounded(in_grams(total.known_carbon_dirty()), 3));
         total_kwh.set(id, rounded(total.energy.value / 1000, 6));
@@ -119,7 +119,7 @@ json::Value energy_json(account::Account const& a)
     if (auto const always = always_on_series(a); !always.is_null()) series.set("always_on", always);
     return Object{{"kwh", std::move(kwh)},
                   {"g", std::move(g)},
-                  {"inside_kwh", std::move(inside)},
+                  {"inside_kwh", std::move(clean)},
                   {"window_kwh", std::move(window)},
                   {"unknown_kwh", std::move(unknown)},
                   {"outside_g", std::move(outside)},

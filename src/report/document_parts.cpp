@@ -45,12 +45,10 @@ Array spans_json(std::vector<account::Span> const& spans)
 
 Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
-account::FinalLoss const* final_of(account::Account const& a, std::string const& id)
+/// The final loss of the run itself; nullptr if there is none.
+account::FinalLoss const* run_loss(account::Account const& a)
 {
-    if (!a.loss) return nullptr;
-    for (auto const& f : a.loss->finals)
-        if (f.id == id) return &f;
-    return nullptr;
+    return a.loss ? a.loss->final_of("run") : nullptr;
 }
 
 Value spread_json(std::optional<account::Spread> const& s)
@@ -89,6 +87,22 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"ratio", account::carbon_ratio(a.total(), tally)}};
 }
 
+/// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
+/// run.
+void add_ranges(Object& out, account::Scenario const& s, double run_kg)
+{
+    std::vector<double> shares, kg;
+    for (auto const& tally : s.range) {
+        shares.push_back(tally.clean_share().value_or(0));
+        kg.push_back(tally.carbon.value / 1000);
+    }
+    auto const [least_share, most_share] = std::minmax_element(shares.begin(), shares.end());
+    auto const [least, most] = std::minmax_element(kg.begin(), kg.end());
+    out.set("share_range", Array{*least_share, *most_share});
+    out.set("kg_range", Array{*least, *most});
+    out.set("ratio_range", Array{run_kg / *most, run_kg / *least});
+}
+
 Object scenario_json(account::Scenario const& s, account::Account const& a)
 {
     Object out{{"id", s.id},
@@ -106,19 +120,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
         out.set("kg", kg_of(s.range[0]));
         out.set("ratio", account::carbon_ratio(a.total(), s.range[0]));
     } else {
-        std::vector<double> shares;
-        std::vector<double> kg;
-        for (auto const& tally : s.range) {
-            shares.push_back(tally.clean_share().value_or(0));
-            kg.push_back(tally.carbon.value / 1000);
-        }
-        out.set("share_range", Array{*std::min_element(shares.begin(), shares.end()),
-                                     *std::max_element(shares.begin(), shares.end())});
-        auto const least = *std::min_element(kg.begin(), kg.end());
-        auto const most = *std::max_element(kg.begin(), kg.end());
-        double const ours = a.total().carbon.value / 1000;
-        out.set("kg_range", Array{least, most});
-        out.set("ratio_range", Array{ours / most, ours / least});
+        add_ranges(out, s, a.total().carbon.value / 1000);
     }
     out.set("tokens", s.tokens);
     out.set("ppl", s.perplexity);
@@ -128,32 +130,39 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
 
 }  // namespace
 
-json::Value headline_json(account::Account const& a)
+namespace {
+
+/// Always-on in each region, lowest carbon first.
+Array always_on_json(account::Account const& a)
 {
-    auto const total = a.total();
-    Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
-    Object co2, tokens, shares;
-    for (auto const& s : a.sites) {
-        co2.set(s.id.value, kg_of(s.ledger.total));
-        tokens.set(s.id.value, s.tokens);
-    }
-    out.set("co2_by_site", std::move(co2));
-    std::vector<account::Scenario> sorted = a.always_on;
+    auto sorted = a.always_on;
     std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) {
         return x.range[0].carbon < y.range[0].carbon;
     });
-    Array always_on, baselines;
-    for (auto const& s : sorted) always_on.emplace_back(always_on_json(s, a));
-    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
-    out.set("always_on", std::move(always_on));
+    Array out;
+    for (auto const& s : sorted) out.emplace_back(always_on_json(s, a));
+    return out;
+}
+
+Array baselines_json(account::Account const& a)
+{
+    Array out;
     for (auto const& b : a.baselines)
-        baselines.emplace_back(Object{{"id", b.id},
-                                      {"label", b.label},
-                                      {"kwh", b.kwh},
-                                      {"wall_s", b.loss.wall_s},
-                                      {"best_ppl", b.loss.best_perplexity},
-                                      {"tail_loss", tail_json(b.loss)}});
-    out.set("baselines", std::move(baselines));
+        out.emplace_back(Object{{"id", b.id},
+                                {"label", b.label},
+                                {"kwh", b.kwh},
+                                {"wall_s", b.loss.wall_s},
+                                {"best_ppl", b.loss.best_perplexity},
+                                {"tail_loss", tail_json(b.loss)}});
+    return out;
+}
+
+void add_energy_headline(Object& out, account::Account const& a)
+{
+    auto const total = a.total();
+    Object shares;
+    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
+    auto const mean = total.mean_intensity();
     out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
     out.set("energy_kwh", total.energy.value / 1000);
     out.set("kwh_outside", in_kilo(total.dirty()));
@@ -162,10 +171,12 @@ json::Value headline_json(account::Account const& a)
     out.set("share_inside_windows",
             total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
     out.set("share_baseline", std::move(shares));
-    auto const mean = total.mean_intensity();
     out.set("mean_intensity", mean ? Value(mean->value) : Value());
-    out.set("wall_s", rounded(a.last_step_s, 1));
-    auto const* final = final_of(a, "run");
+}
+
+void add_loss_headline(Object& out, account::Account const& a)
+{
+    auto const* final = run_loss(a);
     out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
     out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
     if (a.held_out)
@@ -175,29 +186,57 @@ json::Value headline_json(account::Account const& a)
                                    {"unigram_entropy", a.held_out->unigram_entropy},
                                    {"tokens", a.held_out->tokens},
                                    {"bits_per_byte", a.held_out->bits_per_byte}});
+}
+
+void add_work_headline(Object& out, account::Account const& a)
+{
+    Object tokens;
+    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens);
+    double const allocated = a.allocated_s();
+    auto const joint =
+        std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); });
     out.set("tokens", a.tokens);
     out.set("tokens_by_site", std::move(tokens));
     out.set("planned_tokens", a.planned_tokens);
-    double const allocated = a.allocated_s();
     out.set("goodput", allocated > 0 ? Value(a.training_s() / allocated) : Value());
     out.set("training_h", a.training_s() / 3600);
     out.set("allocated_h", allocated / 3600);
     out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
-    out.set("joint_rounds",
-            static_cast<std::int64_t>(std::count_if(a.rounds.begin(), a.rounds.end(),
-                                                    [](auto const& r) { return r.joint(); })));
+    out.set("joint_rounds", static_cast<std::int64_t>(joint));
+}
+
+}  // namespace
+
+json::Value headline_json(account::Account const& a)
+{
+    auto const total = a.total();
+    Object co2;
+    for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
+    Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
+    out.set("co2_by_site", std::move(co2));
+    out.set("always_on", always_on_json(a));
+    out.set("baselines", baselines_json(a));
+    add_energy_headline(out, a);
+    out.set("wall_s", rounded(a.last_step_s, 1));
+    add_loss_headline(out, a);
+    add_work_headline(out, a);
     return out;
 }
 
 json::Value signals_json(account::Account const& a)
 {
     Object series;
-    for (auto const& s : a.signals) {
-        auto const kept = account::thin_line(std::span<std::optional<double> const>(s.value));
-        Array values;
-        for (auto const i : kept) values.push_back(rounded(s.value[i], 2));
-        series.set(s.region,
-                   Object{{"t", rounded(account::pick(s.t, kept), 1)}, {"v", std::move(values)}});
+    for (auto const& signal : a.signals) {
+        std::vector<std::optional<double>> values;
+        for (auto const& reading : signal.readings)
+            values.push_back(reading.intensity ? std::optional(reading.intensity->value)
+                                               : std::nullopt);
+        Array t, v;
+        for (auto const i : account::thin_line(std::span<std::optional<double> const>(values))) {
+            t.emplace_back(rounded(seconds_between(a.time_zero, signal.readings[i].time), 1));
+            v.push_back(rounded(values[i], 2));
+        }
+        series.set(signal.region.value, Object{{"t", std::move(t)}, {"v", std::move(v)}});
     }
     return Object{{"unit", "gCO2/kWh"},
                   {"provider", a.signal_provider},
@@ -217,10 +256,10 @@ json::Value windows_json(account::Account const& a)
                    {"closing_s", spans_json(w.closing)},
                    {"first_step_s", rounded(w.first_step_s, 1)},
                    {"last_step_s", rounded(w.last_step_s, 1)},
-                   {"startup_s", w.start ? Value(rounded(w.start->took, 3)) : Value()},
-                   {"startup_beside", w.start ? Value(w.start->beside) : Value()},
-                   {"stop_s", w.stop ? Value(rounded(w.stop->took, 3)) : Value()},
-                   {"stop_beside", w.stop ? Value(w.stop->beside) : Value()},
+                   {"startup_s", w.start ? Value(rounded(w.start->seconds, 3)) : Value()},
+                   {"startup_beside", w.start ? Value(w.start->others_trained) : Value()},
+                   {"stop_s", w.stop ? Value(rounded(w.stop->seconds, 3)) : Value()},
+                   {"stop_beside", w.stop ? Value(w.stop->others_trained) : Value()},
                    {"steps", w.steps},
                    {"kwh", rounded(w.tally.energy.value / 1000, 4)},
                    {"gco2", grams(w.tally, 3)},
@@ -254,7 +293,7 @@ json::Value rounds_json(account::Account const& a)
                                 {"tokens", r.tokens},
                                 {"duration_s", rounded(r.duration, 2)},
                                 {"merge_s", rounded(r.merge, 2)},
-                                {"bytes", r.bytes},
+                                {"bytes", Value()},
                                 {"delta_norm", r.delta_norm},
                                 {"loss", rounded(r.loss, 4)},
                                 {"kwh", rounded(r.tally.energy.value / 1000, 6)},
@@ -264,43 +303,55 @@ json::Value rounds_json(account::Account const& a)
     return out;
 }
 
+namespace {
+
+Object final_json(account::FinalLoss const& f)
+{
+    return {{"id", f.id},
+            {"label", f.label},
+            {"best_ppl", rounded(f.best_perplexity, 6)},
+            {"tail_loss", rounded(f.tail_loss, 6)},
+            {"tail_se", rounded(f.tail_error, 6)},
+            {"wall_s", rounded(f.wall_s, 1)},
+            {"steps", f.steps}};
+}
+
+Object difference_json(account::LossAccount const& loss)
+{
+    Array curves;
+    for (auto const& d : loss.differences)
+        curves.emplace_back(Object{{"id", d.id},
+                                   {"step", rounded(d.step, 1)},
+                                   {"d", rounded(d.difference, 4)},
+                                   {"se", rounded(d.error, 4)}});
+    return {{"to", loss.difference_to},
+            {"bucket_steps", loss.difference_bucket},
+            {"curves", std::move(curves)}};
+}
+
+}  // namespace
+
 json::Value loss_json(account::Account const& a)
 {
     auto const& loss = *a.loss;
+    Object raw;
+    for (auto const& curve : loss.raw) raw.set(curve.id, curve_json(curve, true));
+    Array curves, finals;
+    for (auto const& curve : loss.curves) curves.emplace_back(curve_json(curve, false));
+    for (auto const& f : loss.finals) finals.emplace_back(final_json(f));
     Object out{{"tokens_per_step", loss.tokens_per_step},
                {"smoothing", loss.smoothing},
                {"tail_steps", loss.tail_steps}};
-    Object raw;
-    for (auto const& curve : loss.raw) raw.set(curve.id, curve_json(curve, true));
     out.set("raw", std::move(raw));
-    Array curves, finals;
-    for (auto const& curve : loss.curves) curves.emplace_back(curve_json(curve, false));
     out.set("curves", std::move(curves));
-    for (auto const& f : loss.finals)
-        finals.emplace_back(Object{{"id", f.id},
-                                   {"label", f.label},
-                                   {"best_ppl", rounded(f.best_perplexity, 6)},
-                                   {"tail_loss", rounded(f.tail_loss, 6)},
-                                   {"tail_se", rounded(f.tail_error, 6)},
-                                   {"wall_s", rounded(f.wall_s, 1)},
-                                   {"steps", f.steps}});
     out.set("final", std::move(finals));
-    if (loss.differences.empty()) return out;
-    Array differences;
-    for (auto const& d : loss.differences)
-        differences.emplace_back(Object{{"id", d.id},
-                                        {"step", rounded(d.step, 1)},
-                                        {"d", rounded(d.difference, 4)},
-                                        {"se", rounded(d.error, 4)}});
-    out.set("difference", Object{{"to", loss.difference_to},
-                                 {"bucket_steps", loss.difference_bucket},
-                                 {"curves", std::move(differences)}});
+    if (!loss.differences.empty()) out.set("difference", difference_json(loss));
     return out;
 }
 
 json::Value comparison_json(account::Account const& a)
 {
-    auto const* final = final_of(a, "run");
+    auto const* final = run_loss(a);
     account::Scenario run{
         "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()},
         a.tokens, {},         {}};
@@ -310,7 +361,7 @@ json::Value comparison_json(account::Account const& a)
     }
     Object mine = scenario_json(run, a);
     Object split;
-    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.ledger.total));
+    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.bill.total));
     mine.set("split", std::move(split));
     Array out{std::move(mine)};
     for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
@@ -327,11 +378,11 @@ json::Value times_json(account::Account const& a)
     return out;
 }
 
-json::Value edges_json(account::Account const& a)
+json::Value latencies_json(account::Account const& a)
 {
-    auto const of = [&](std::optional<account::Edge> account::WindowAccount::*edge) {
-        return Object{{"alone", spread_json(account::spread_of(a.windows, edge, false))},
-                      {"beside", spread_json(account::spread_of(a.windows, edge, true))}};
+    auto const of = [&](std::optional<account::Latency> account::WindowAccount::*latency) {
+        return Object{{"alone", spread_json(account::spread_of(a.windows, latency, false))},
+                      {"beside", spread_json(account::spread_of(a.windows, latency, true))}};
     };
     return Object{{"start_s", of(&account::WindowAccount::start)},
                   {"stop_s", of(&account::WindowAccount::stop)}};

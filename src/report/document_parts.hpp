@@ -4,10 +4,10 @@
 
 #include "report/document.hpp"
 
-/// Pieces of the document, one function per top-level key.
+/// Parts of the document, one function per top-level key.
 namespace curtail::report {
 
-/// `value` with `digits` decimals: a chart needs no more, and the page stays small.
+/// `value` with `digits` decimals, which is enough for a chart and keeps the page small.
 [[nodiscard]] inline double rounded(double value, int digits)
 {
     double const scale = std::pow(10.0, digits);
@@ -15,7 +15,7 @@ namespace curtail::report {
 }
 [[nodiscard]] json::Value rounded(account::MaybeSeconds value, int digits);
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
-/// Grams or Wh in thousands of them; null stays null.
+/// Grams in kg, or Wh in kWh; an empty value stays empty.
 template <class Unit>
 [[nodiscard]] std::optional<double> in_kilo(std::optional<Quantity<Unit>> value)
 {
@@ -25,8 +25,8 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-[[nodiscard]] json::Value grams(energy::Tally const& tally,
-                                int digits);  ///< its carbon; null where it is not known
+/// The carbon of a tally in grams; null if it is unknown.
+[[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
 [[nodiscard]] json::Value headline_json(account::Account const& account);
 [[nodiscard]] json::Value totals_json(account::Account const& account);
@@ -37,7 +37,7 @@ template <class Unit>
 [[nodiscard]] json::Value loss_json(account::Account const& account);
 [[nodiscard]] json::Value energy_json(account::Account const& account);
 [[nodiscard]] json::Value times_json(account::Account const& account);
-[[nodiscard]] json::Value edges_json(account::Account const& account);
+[[nodiscard]] json::Value latencies_json(account::Account const& account);
 [[nodiscard]] json::Value comparison_json(account::Account const& account);
 
 }  // namespace curtail::report

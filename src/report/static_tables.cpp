@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "report/number.hpp"
 #include "report/page.hpp"
 
 namespace curtail::report {
@@ -27,17 +28,18 @@ std::string table(std::string const& title, Row const& head, std::vector<Row> co
     return out + "</tbody></table></div>";
 }
 
-std::string number(std::optional<double> value, int digits, double factor = 1)
+std::string figure(std::optional<double> value, int digits, double factor = 1)
 {
-    return value ? fmt::format("{:.{}f}", *value * factor, digits) : "–";
+    return report::number(value, digits, factor, "–");
 }
 
-/// In kg, or grams with `factor` 1; at least that, where some of the intensity is not known.
+/// In kg, or in grams with `factor` 1. `≥` if some of the intensity is unknown: the figure is then
+/// a lower bound.
 std::string carbon(energy::Tally const& tally, int digits, double factor = 1e-3)
 {
     auto const known = tally.known_carbon();
-    return known ? (tally.whole() ? "" : "≥ ") + number(known->value, digits, factor)
-                 : number({}, 0);
+    return known ? (tally.whole() ? "" : "≥ ") + figure(known->value, digits, factor)
+                 : figure({}, 0);
 }
 
 std::string utc(account::Account const& a, account::MaybeSeconds s)
@@ -51,7 +53,7 @@ std::string source_of(account::Account const& a, std::string const& key)
 {
     for (auto const& p : a.provenance)
         if (p.key == key)
-            return std::string(energy::name(p.provenance.kind)) + ": " + p.provenance.source;
+            return std::string(energy::name(p.provenance.origin)) + ": " + p.provenance.source;
     return "";
 }
 
@@ -60,16 +62,16 @@ std::vector<Row> summary_rows(account::Account const& a)
     auto const total = a.total();
     std::vector<Row> rows{
         {"CO2", carbon(total, 3), "kg", source_of(a, "co2")},
-        {"Energy", number(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
-        {"Curtailed share of energy", number(total.clean_share(), 1, 100), "%",
+        {"Energy", figure(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
+        {"Curtailed share of energy", figure(total.clean_share(), 1, 100), "%",
          source_of(a, "share")},
-        {"Wall time", number(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
+        {"Wall time", figure(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
         {"Tokens", std::to_string(a.tokens), "", source_of(a, "tokens")}};
     if (a.held_out) {
         rows.push_back(
-            {"Held-out loss", number(a.held_out->loss, 3), "nats per token", source_of(a, "ppl")});
+            {"Held-out loss", figure(a.held_out->loss, 3), "nats per token", source_of(a, "ppl")});
         rows.push_back(
-            {"Unigram entropy", number(a.held_out->unigram_entropy, 3), "nats per token", ""});
+            {"Unigram entropy", figure(a.held_out->unigram_entropy, 3), "nats per token", ""});
     }
     return rows;
 }
@@ -80,8 +82,8 @@ std::vector<Row> scenario_rows(account::Account const& a)
                         energy::Tally const& most) {
         auto const kg = least.carbon == most.carbon ? carbon(least, 3)
                                                     : carbon(least, 2) + " to " + carbon(most, 2);
-        return Row{std::move(label), number(wall_s, 2, 1.0 / 3600),
-                   number(least.energy.value / 1000, 2), kg};
+        return Row{std::move(label), figure(wall_s, 2, 1.0 / 3600),
+                   figure(least.energy.value / 1000, 2), kg};
     };
     std::vector<Row> rows{row("This run", a.last_step_s, a.total(), a.total())};
     for (auto const* scenarios : {&a.always_on, &a.other_scenarios})
@@ -95,8 +97,9 @@ std::vector<Row> window_rows(account::Account const& a)
     std::vector<Row> rows;
     for (auto const& w : a.windows)
         rows.push_back({a.sites.at(w.site).label, utc(a, w.open_s), utc(a, w.close_s),
-                        std::to_string(w.steps), number(w.tally.energy.value / 1000, 2),
-                        carbon(w.tally, 1, 1), w.start ? number(w.start->took, 1) : number({}, 1)});
+                        std::to_string(w.steps), figure(w.tally.energy.value / 1000, 2),
+                        carbon(w.tally, 1, 1),
+                        w.start ? figure(w.start->seconds, 1) : figure({}, 1)});
     return rows;
 }
 
@@ -108,8 +111,8 @@ std::vector<Row> round_rows(account::Account const& a)
         for (auto const& p : r.parts)
             sites += (sites.empty() ? "" : ", ") + a.sites.at(p.site).label;
         rows.push_back({std::to_string(r.number), utc(a, r.start_s), sites,
-                        std::to_string(r.tokens), number(r.duration, 1), number(r.merge, 2),
-                        number(r.loss, 3), number(r.tally.energy.value / 1000, 2),
+                        std::to_string(r.tokens), figure(r.duration, 1), figure(r.merge, 2),
+                        figure(r.loss, 3), figure(r.tally.energy.value / 1000, 2),
                         carbon(r.tally, 1, 1)});
     }
     return rows;

@@ -7,14 +7,10 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "report/number.hpp"
 
 namespace curtail::report {
 namespace {
-
-std::string number(std::optional<double> value, int digits, double factor = 1)
-{
-    return value ? fmt::format("{:.{}f}", *value * factor, digits) : "-";
-}
 
 std::string spread_text(std::optional<account::Spread> const& s)
 {
@@ -35,7 +31,7 @@ std::string decisions_text(account::Account const& a)
     return count == 0 ? "no window has opened\n" : table.text();
 }
 
-/// Grams; `>` where some of the intensity is not known, and the figure is a least value.
+/// Grams, with `>` if some of the intensity is unknown: the figure is then a lower bound.
 std::string grams_text(energy::Tally const& tally)
 {
     auto const known = tally.known_carbon();
@@ -61,7 +57,7 @@ std::string sites_text(account::Account const& a)
     for (auto const& s : a.always_on) head.push_back("% of on, " + printable(s.region));
     TextTable table(std::move(head));
     for (auto const& s : a.sites)
-        table.add(site_row(printable(s.label), s.ledger.total, s.ledger.inside_windows, a));
+        table.add(site_row(printable(s.label), s.bill.total, s.bill.inside_windows, a));
     table.add(site_row("all sites", a.total(), a.inside_windows(), a));
     return table.text();
 }
@@ -76,46 +72,46 @@ std::string work_text(account::Account const& a)
     return table.text();
 }
 
-/// The limits that starts and stops of a replay on one machine are held to, real seconds.
-struct EdgeLimits {
+/// Limits for starts and stops of a replay on one machine, real seconds.
+struct Limits {
     double alone;
-    double beside;
+    double others_trained;
 };
 
 std::string worst_text(account::Account const& a, char const* what,
-                       std::optional<account::Edge> account::WindowAccount::*edge,
-                       EdgeLimits limits)
+                       std::optional<account::Latency> account::WindowAccount::*latency,
+                       Limits limits)
 {
     std::string text;
-    for (bool const beside : {false, true}) {
-        auto const spread = account::spread_of(a.windows, edge, beside);
+    for (bool const others : {false, true}) {
+        auto const spread = account::spread_of(a.windows, latency, others);
         text += fmt::format("{} {}", text.empty() ? "" : ";",
-                            beside ? "while another site trained" : "with no other site training");
+                            others ? "while another site trained" : "with no other site training");
         if (!spread) {
             text += " -";
             continue;
         }
         text += fmt::format(" {:.1f} s", spread->greatest);
         if (a.clock_factor != 1)
-            text += fmt::format(" (limit {:g} s)", beside ? limits.beside : limits.alone);
+            text += fmt::format(" (limit {:g} s)", others ? limits.others_trained : limits.alone);
     }
     return fmt::format("  longest {}:{}\n", what, text);
 }
 
-std::string edges_text(account::Account const& a)
+std::string latencies_text(account::Account const& a)
 {
     if (a.windows.empty()) return "";
     TextTable table({"window", "trace s", "open to first step, s", "another trained",
                      "stop to exit, s", "another trained"});
-    auto const took = [](std::optional<account::Edge> const& edge) {
-        return edge ? number(edge->took, 2) : std::string("-");
+    auto const took = [](std::optional<account::Latency> const& latency) {
+        return latency ? number(latency->seconds, 2) : std::string("-");
     };
-    auto const beside = [](std::optional<account::Edge> const& edge) {
-        return std::string(!edge ? "-" : edge->beside ? "yes" : "no");
+    auto const others = [](std::optional<account::Latency> const& latency) {
+        return std::string(!latency ? "-" : latency->others_trained ? "yes" : "no");
     };
     for (auto const& w : a.windows)
         table.add({printable(a.sites.at(w.site).id.value), number(w.open_s, 0), took(w.start),
-                   beside(w.start), took(w.stop), beside(w.stop)});
+                   others(w.start), took(w.stop), others(w.stop)});
     return table.text() + worst_text(a, "start", &account::WindowAccount::start, {8, 12}) +
            worst_text(a, "stop", &account::WindowAccount::stop, {2, 4}) + "\n";
 }
@@ -141,14 +137,14 @@ std::string always_on_text(account::Account const& a)
             a.tokens, *a.lone_rate);
     if (auto const why = a.missing.find("ratio"); why != a.missing.end())
         text += "  no percentages: " + why->second + "\n";
-    for (auto const& words : account::held_after_signal(a)) text += "  " + printable(words) + "\n";
+    for (auto const& line : account::held_after_signal(a)) text += "  " + printable(line) + "\n";
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
             text += fmt::format(
-                "  {}: {:.3f} of {:.3f} kWh lie where there is no sample; their CO2 is not "
-                "known{}\n",
+                "  {}: {:.3f} of {:.3f} kWh are drawn where the signal has no sample; their CO2 is "
+                "unknown{}\n",
                 printable(s.region), tally.unknown.value / 1000, tally.energy.value / 1000,
-                tally.whole() ? "" : ", so there is no percentage");
+                tally.whole() ? "" : ", so no percentage is given");
     return text;
 }
 
@@ -171,7 +167,7 @@ std::string closing_text(account::Account const& a)
         text += why->second + "\n";
     auto const unknown = a.total().unknown;
     if (auto const why = a.missing.find("carbon"); why != a.missing.end())
-        text += "CO2 is not known: " + printable(why->second) + "\n";
+        text += "CO2 is unknown: " + printable(why->second) + "\n";
     else if (unknown.value > 0)
         text += fmt::format(
             "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
@@ -183,7 +179,7 @@ std::string closing_text(account::Account const& a)
             "training in real seconds, stretched {:g} "
             "times\n",
             a.clock_factor, a.clock_factor);
-    for (auto const& doubt : a.doubts) text += "doubtful: " + printable(doubt) + "\n";
+    for (auto const& warning : a.warnings) text += "warning: " + printable(warning) + "\n";
     return text;
 }
 
@@ -198,9 +194,9 @@ std::string TextTable::text() const
     for (auto const& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            bool const words = i < left_ || (i + 1 == row.size() && left_ > 1);
-            line += "  " + (words ? fmt::format("{:<{}}", row[i], widths[i])
-                                  : fmt::format("{:>{}}", row[i], widths[i]));
+            bool const is_text = i < left_ || (i + 1 == row.size() && left_ > 1);
+            line += "  " + (is_text ? fmt::format("{:<{}}", row[i], widths[i])
+                                    : fmt::format("{:>{}}", row[i], widths[i]));
         }
         while (!line.empty() && line.back() == ' ') line.pop_back();
         out += line + "\n";
@@ -211,8 +207,8 @@ std::string TextTable::text() const
 std::string summary_text(account::Account const& a)
 {
     return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) +
-           "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + edges_text(a) + always_on_text(a) +
-           "\n" + closing_text(a);
+           "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + latencies_text(a) +
+           always_on_text(a) + "\n" + closing_text(a);
 }
 
 }  // namespace curtail::report

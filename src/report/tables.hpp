@@ -7,11 +7,11 @@
 
 namespace curtail::report {
 
-/// A table of text for a terminal: a head, then rows, columns two spaces apart; the first column to
-/// the left, numbers to the right.
+/// A table for a terminal: a head, then rows, with two spaces between columns. Text is aligned
+/// left, numbers right.
 class TextTable {
   public:
-    /// `left`: how many leading columns are words.
+    /// `left`: how many leading columns are text.
     explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left)
     {
         rows_.push_back(std::move(head));
@@ -24,8 +24,8 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// What a person sees at the end of a run: decisions, sites, always-on, commits, loss. Foreign text
-/// is made printable.
+/// The tables at the end of a run: decisions, sites, always-on, commits, loss. Control characters
+/// in names and reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

@@ -44,8 +44,8 @@ using testing::Not;
 TEST(Bill, OfTheSitesIsWhatAHandComputes)
 {
     auto const account = account_of(small_run());
-    auto const& east = account.sites[0].ledger;
-    auto const& west = account.sites[1].ledger;
+    auto const& east = account.sites[0].bill;
+    auto const& west = account.sites[1].bill;
     EXPECT_NEAR(east.total.energy.value, 3400, 1e-9);
     EXPECT_NEAR(east.total.carbon.value, 300, 1e-9);
     EXPECT_NEAR(east.total.clean.value, 2200, 1e-9);
@@ -111,7 +111,7 @@ TEST(Bill, WithPartOfTheSignalMissingIsALeastValue)
     auto files = small_run();
     files.trace[0] = hourly("E", {50, 50, 150, std::nullopt, 50});  // the drain is not known
     auto const account = account_of(files);
-    EXPECT_NEAR(account.sites[0].ledger.total.known_carbon()->value, 260, 1e-9);
+    EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 260, 1e-9);
     EXPECT_FALSE(account.total().whole());
     EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +68.8 +>260.0"))
         << "2.2 kWh of 3.2 whose intensity is known";
@@ -135,7 +135,7 @@ TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndSaysSo)
     EXPECT_THAT(
         summary_text(account),
         HasSubstr(
-            "  E, W, N: the last 7200 s (4.000 of 12.000 kWh) lie after the signal's last sample"));
+            "  E, W, N: the last 7200 s (4.000 of 12.000 kWh) are after the signal's last sample"));
     EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end",
                                                                HasSubstr("7200 s"))));
     auto const doc = document(account, std::nullopt);
@@ -152,7 +152,7 @@ TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
     files.sites.resize(3);
     auto const account = account_of(files);
     EXPECT_EQ(account.missing.count("carbon"), 0U);
-    EXPECT_THAT(summary_text(account), Not(HasSubstr("CO2 is not known")));
+    EXPECT_THAT(summary_text(account), Not(HasSubstr("CO2 is unknown")));
 }
 
 TEST(Bill, IsInTheDocumentAsInTheTable)

@@ -111,18 +111,18 @@ TEST(Jobs, ARunningOneGoesOnToTheEndOfTheRecord)
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
 }
 
-TEST(Edges, AreToldApartByWhetherAnotherSiteWasInItsRounds)
+TEST(Latencies, DistinguishWhetherAnotherSiteWasInItsRounds)
 {
     auto files = small_run();
     files.sites[0].events.push_back(event(0.75, "first-step", "EAST"));
     files.sites[1].events.push_back(event(1.5, "first-step", "WEST"));
     auto const account = account_of(files);
     ASSERT_EQ(account.windows.size(), 2U);
-    EXPECT_NEAR(account.windows[0].start->took, 2700, 1e-9);
-    EXPECT_FALSE(account.windows[0].start->beside);
-    EXPECT_NEAR(account.windows[1].start->took, 1800, 1e-9);
-    EXPECT_TRUE(account.windows[1].start->beside);
-    EXPECT_TRUE(account.windows[0].stop->beside);
+    EXPECT_NEAR(account.windows[0].start->seconds, 2700, 1e-9);
+    EXPECT_FALSE(account.windows[0].start->others_trained);
+    EXPECT_NEAR(account.windows[1].start->seconds, 1800, 1e-9);
+    EXPECT_TRUE(account.windows[1].start->others_trained);
+    EXPECT_TRUE(account.windows[0].stop->others_trained);
     EXPECT_EQ(spread_of(account.windows, &WindowAccount::start, true)->greatest, 1800);
 }
 
@@ -145,7 +145,7 @@ class Windows : public testing::Test {
             if (w.site == 0) out.push_back({w.open_s / 3600, w.close_s.value_or(-1) / 3600});
         return out;
     }
-    double share() const { return account_of(files).sites[0].ledger.inside_share().value_or(0); }
+    double share() const { return account_of(files).sites[0].bill.inside_share().value_or(0); }
     RunFiles files{small_run()};
 };
 
@@ -173,32 +173,32 @@ TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
 }
 
-class Doubts : public testing::Test {
+class Warnings : public testing::Test {
   protected:
     /// What the account says about figures that may be wrong, by its notes.
     std::vector<std::string> texts() const
     {
         std::vector<std::string> out;
         for (auto const& [title, text] : account_of(files).notes)
-            if (title == "Doubtful") out.push_back(text);
+            if (title == "Warning") out.push_back(text);
         return out;
     }
     RunFiles files{small_run()};
 };
 
-TEST_F(Doubts, AreNoneInASoundRecord) { EXPECT_THAT(texts(), testing::IsEmpty()); }
+TEST_F(Warnings, AreNoneInConsistentFiles) { EXPECT_THAT(texts(), testing::IsEmpty()); }
 
-TEST_F(Doubts, AreSaidWhereAClockWasSetBack)
+TEST_F(Warnings, NameAClockThatWasSetBack)
 {
     files.sites[0].metrics.push_back(step(1.9, 900, 60));
     files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
     EXPECT_THAT(texts(),
                 ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
                             testing::HasSubstr("clock of EAST was set back by 360.0 s")));
-    EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("doubtful: the clock of EAST"));
+    EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("warning: the clock of EAST"));
 }
 
-TEST_F(Doubts, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
+TEST_F(Warnings, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
 {
     files.sites[0].events.insert(
         files.sites[0].events.begin() + 2,

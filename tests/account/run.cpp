@@ -83,7 +83,7 @@ TEST_F(DemoRun, WindowsKnowTheirClosingDelayAndTheirFirstStep)
     ASSERT_EQ(account_->windows.size(), 4U);
     auto const& first = account_->windows[0];
     EXPECT_THAT(first.closing, ElementsAre(Span{7500, 8100}));
-    EXPECT_NEAR(first.start->took, 2.0 + 0.28 - 0.06, 1e-9)
+    EXPECT_NEAR(first.start->seconds, 2.0 + 0.28 - 0.06, 1e-9)
         << "real seconds from the poller's opening to the first step";
     EXPECT_NEAR(*first.released_s, 8100 + 300 * (0.25 + 0.81), 1);
     EXPECT_EQ(*first.close_s, 8100);
@@ -96,10 +96,10 @@ TEST_F(DemoRun, StatesAreStretchedByTheClockFactorAndDoNotOverlap)
             EXPECT_LE(site.states[i - 1].when.to_s, site.states[i].when.from_s + 1e-6)
                 << site.id.value << " " << i;
     auto const& states = account_->sites[0].states;
-    EXPECT_EQ(states[0].kind, "provision");
+    EXPECT_EQ(states[0].state, "provision");
     EXPECT_EQ(states[0].when.from_s, 300);
     EXPECT_NEAR(states[0].when.to_s, 300 + 0.5 * 300, 1);
-    EXPECT_EQ(states[1].kind, "starting");
+    EXPECT_EQ(states[1].state, "starting");
     EXPECT_NEAR(states[1].when.to_s - states[1].when.from_s, 1.5 * 300, 1);
 }
 
@@ -108,13 +108,13 @@ TEST_F(DemoRun, EnergyFollowsFromStatesAndPower)
     for (auto const& site : account_->sites) {
         double const training = seconds_in(site, "training");
         double const held = seconds_in(site) - seconds_in(site, "provision");
-        EXPECT_NEAR(site.ledger.total.energy.value,
+        EXPECT_NEAR(site.bill.total.energy.value,
                     (training * 2024 + (held - training) * 468) / 3600, 1e-3)
             << site.id.value;
-        EXPECT_NEAR(site.cumulative.back().energy.value, site.ledger.total.energy.value, 1e-6);
-        EXPECT_NEAR(site.cumulative.back().carbon.value, site.ledger.total.carbon.value, 1e-6);
-        EXPECT_GT(*site.ledger.inside_share(), 0.97);
-        EXPECT_LT(*site.ledger.inside_share(), 1);
+        EXPECT_NEAR(site.cumulative.back().energy.value, site.bill.total.energy.value, 1e-6);
+        EXPECT_NEAR(site.cumulative.back().carbon.value, site.bill.total.carbon.value, 1e-6);
+        EXPECT_GT(*site.bill.inside_share(), 0.97);
+        EXPECT_LT(*site.bill.inside_share(), 1);
     }
     energy::Tally windows;
     for (auto const& w : account_->windows) windows += w.tally;
@@ -202,7 +202,7 @@ TEST(Run, WithoutATraceEnergyIsCountedAndCarbonIsUnknown)
     EXPECT_THAT(account.missing.at("always_on"), HasSubstr("--trace"));
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("--trace"));
     EXPECT_THAT(account.missing.at("ratio"), HasSubstr("100.0 %"));
-    EXPECT_THAT(summary_text(account), HasSubstr("CO2 is not known: no trace was given"));
+    EXPECT_THAT(summary_text(account), HasSubstr("CO2 is unknown: no trace was given"));
     EXPECT_THAT(summary_text(account),
                 testing::ContainsRegex("all sites +[0-9.]+ +[0-9.]+ +- +-\n"));
     auto const doc = document(account, std::nullopt);
@@ -220,8 +220,8 @@ TEST(Run, ARegionThatTheTraceLacksLeavesItsCarbonAndTheSumUnknown)
 {
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.region_suffix = "_X"});
-    EXPECT_FALSE(account.sites[0].ledger.total.known_carbon());
-    EXPECT_TRUE(account.sites[1].ledger.total.whole());
+    EXPECT_FALSE(account.sites[0].bill.total.known_carbon());
+    EXPECT_TRUE(account.sites[1].bill.total.whole());
     EXPECT_FALSE(account.total().known_carbon()) << "a sum of which a part is not known";
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("has no value for CAISO_NORTH_X"));
     EXPECT_FALSE(account.windows[0].tally.known_carbon());
@@ -267,7 +267,7 @@ TEST(Run, EnergyWithoutSignalIsSaidAndPercentagesAreLeftOut)
     auto const account = account_in(folder, {.gaps = true});
     EXPECT_GT(account.total().unknown.value, 1000);
     EXPECT_FALSE(carbon_ratio(account.total(), account.always_on[0].range[0]));
-    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("is not known"));
+    EXPECT_THAT(account.missing.at("ratio"), HasSubstr("is unknown"));
     EXPECT_THAT(summary_text(account), HasSubstr("no percentages"));
 }
 
@@ -296,7 +296,7 @@ TEST(Run, AKilledTrainerEndsWhenThePollerSeesItsJobEnd)
 TEST(Run, ATrainerThatDoesNotKnowItsJobNumberIsStillOneJob)
 {
     TemporaryFolder const folder;
-    auto const expected = account_in(folder, {}).sites[1].ledger.total.energy;
+    auto const expected = account_in(folder, {}).sites[1].bill.total.energy;
     auto const path = folder / "sites/SPP_TX/events.jsonl";
     auto const events = runlog::read_events(path).value().events;
     ASSERT_TRUE(write_file(path, ""));
@@ -306,7 +306,7 @@ TEST(Run, ATrainerThatDoesNotKnowItsJobNumberIsStillOneJob)
     }
     auto const files = load_run(folder / "run.json", folder / "trace.csv");
     ASSERT_TRUE(files);
-    EXPECT_EQ(account_of(*files).sites[1].ledger.total.energy, expected);
+    EXPECT_EQ(account_of(*files).sites[1].bill.total.energy, expected);
 }
 
 TEST(Run, ADamagedChainIsAnError)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "account/account_of.hpp"
+#include "account/jobs.hpp"
 #include "core/text.hpp"
 
 namespace curtail::account::test {

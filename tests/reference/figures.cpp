@@ -146,8 +146,8 @@ TEST_F(Reference, AccountAddsUpToThePublishedFigures)
     EXPECT_NEAR(account_.total().energy.value / 1000, figure("energy_kwh"), 1e-9);
     energy::Tally states, rounds, windows;
     for (auto const& site : account_.sites) {
-        for (auto const& [state, tally] : site.ledger.by_state) states += tally;
-        EXPECT_NEAR(site.cumulative.back().carbon.value, site.ledger.total.carbon.value, 1e-6)
+        for (auto const& [state, tally] : site.bill.by_state) states += tally;
+        EXPECT_NEAR(site.cumulative.back().carbon.value, site.bill.total.carbon.value, 1e-6)
             << site.label;
     }
     for (auto const& round : account_.rounds) rounds += round.tally;
@@ -160,7 +160,7 @@ TEST_F(Reference, AccountAddsUpToThePublishedFigures)
                     figure("ratio_percent." + scenario.region), 1e-9);
 }
 
-TEST_F(Reference, AccountTellsTheStoryOfTheExperiment)
+TEST_F(Reference, AccountHoldsWindowsRoundsAndLoss)
 {
     EXPECT_EQ(account_.rounds.size(), 38U);
     EXPECT_EQ(account_.commits.joint, 36);
@@ -173,9 +173,9 @@ TEST_F(Reference, AccountTellsTheStoryOfTheExperiment)
 
 TEST(LeastSmoothed, StartsAtTheFirstValue)
 {
-    EXPECT_DOUBLE_EQ(least_smoothed({10, 0, 20}, 0.9), 9);
-    EXPECT_DOUBLE_EQ(least_smoothed({3}, 0.9), 3);
-    EXPECT_THROW((void)least_smoothed({}, 0.9), std::out_of_range);
+    EXPECT_DOUBLE_EQ(minimum_smoothed({10, 0, 20}, 0.9), 9);
+    EXPECT_DOUBLE_EQ(minimum_smoothed({3}, 0.9), 3);
+    EXPECT_THROW((void)minimum_smoothed({}, 0.9), std::out_of_range);
 }
 
 }  // namespace

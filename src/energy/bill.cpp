@@ -1,53 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "energy/ledger.hpp"
+#include "energy/bill.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 
 namespace curtail::energy {
 
-char const* name(State state)
+char const* name(Origin origin)
 {
-    switch (state) {
-        case State::starting:
-            return "starting";
-        case State::training:
-            return "training";
-        case State::exchange:
-            return "exchange";
-        case State::idle:
-            return "idle";
-        case State::draining:
-            return "draining";
-    }
-    return "unknown";
-}
-
-std::optional<State> state_named(std::string_view word)
-{
-    for (auto const state : all_states)
-        if (word == name(state)) return state;
-    return std::nullopt;
-}
-
-char const* name(Kind kind)
-{
-    switch (kind) {
-        case Kind::measured:
+    switch (origin) {
+        case Origin::measured:
             return "measured";
-        case Kind::logged:
+        case Origin::logged:
             return "logged";
-        case Kind::derived:
+        case Origin::derived:
             return "derived";
-        case Kind::modelled:
+        case Origin::modelled:
             return "modelled";
-        case Kind::estimated:
+        case Origin::estimated:
             return "estimated";
     }
     return "unknown";
 }
 
-std::optional<double> Ledger::inside_share() const
+std::optional<double> Bill::inside_share() const
 {
     if (total.energy.value <= 0) return std::nullopt;
     return ratio(inside_windows, total.energy);
@@ -63,19 +39,19 @@ std::vector<StateInterval> clip(std::span<StateInterval const> states, Interval 
     return out;
 }
 
-Ledger account(std::span<StateInterval const> states, std::span<Interval const> windows,
-               IntensitySeries const& intensity, Rules const& rules)
+Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
+             IntensitySeries const& intensity, Rules const& rules)
 {
-    Ledger ledger{{}, {}, {}, rules.energy, rules.carbon};
+    Bill bill{{}, {}, {}, rules.energy, rules.carbon};
     for (auto const& s : states) {
         auto const tally = integrate(rules.power.of(s.state), s.when, intensity, rules.threshold);
-        ledger.by_state[s.state] += tally;
-        ledger.total += tally;
+        bill.by_state[s.state] += tally;
+        bill.total += tally;
     }
     for (auto const& window : windows)
         for (auto const& s : clip(states, window))
-            ledger.inside_windows += rules.power.of(s.state) * s.when.length();
-    return ledger;
+            bill.inside_windows += rules.power.of(s.state) * s.when.length();
+    return bill;
 }
 
 std::vector<Tally> cumulative(std::span<StateInterval const> states,
@@ -83,7 +59,7 @@ std::vector<Tally> cumulative(std::span<StateInterval const> states,
                               Millis step, std::size_t count)
 {
     if (count == 0) return {};
-    std::vector<Tally> cells(count);  // cell i: from moment i - 1 to moment i
+    std::vector<Tally> cells(count);  // cell i: from time i - 1 to time i
     Time const end = from + static_cast<std::int64_t>(count - 1) * step;
     for (auto const& s : clip(states, {from, end})) {
         for (Time at = s.when.from; at < s.when.to;) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "chain/chain.hpp"
 #include "account/files.hpp"
+#include "chain/chain.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::account {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "energy/ledger.hpp"
+#include "energy/bill.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
 Rules const rules{
-    {}, GramsPerKwh{100}, {Kind::modelled, "two levels"}, {Kind::modelled, "test trace"}};
+    {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
 
 TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
 {
@@ -26,7 +26,7 @@ TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
     EXPECT_DOUBLE_EQ(tally.mean_intensity()->value, 200);
 }
 
-TEST(Tally, EnergyWithoutSignalIsCountedAsUnknownAndCausesNoCarbon)
+TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
 {
     IntensitySeries const gap{{{at(0), GramsPerKwh{50}},
                                {at(300), std::nullopt},
@@ -36,10 +36,10 @@ TEST(Tally, EnergyWithoutSignalIsCountedAsUnknownAndCausesNoCarbon)
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
     EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
     EXPECT_NEAR(tally.carbon.value, 300.0 / 3600 * 50, 1e-9);
-    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "what is not known is neither clean nor dirty";
+    EXPECT_NEAR(*tally.clean_share(), 1, 1e-12) << "unknown energy is neither clean nor dirty";
 }
 
-TEST(Tally, OfNothingHasNoShares)
+TEST(Tally, AnEmptyTallyHasNoShares)
 {
     EXPECT_FALSE(Tally{}.clean_share());
     EXPECT_FALSE(Tally{}.mean_intensity());
@@ -76,30 +76,30 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     }
 }
 
-TEST(Ledger, KeepsStatesApartAndCountsWhatIsInsideWindows)
+TEST(Bill, SumsByStateAndInsideWindows)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}};
     std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
                                             {State::training, {at(900), at(4500)}},
                                             {State::draining, {at(4500), at(5400)}}};
     std::vector<Interval> const windows{{at(0), at(2700)}};
-    auto const ledger = account(states, windows, flat, rules);
-    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::starting).energy.value, 117);
-    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::training).energy.value, 2024);
-    EXPECT_DOUBLE_EQ(ledger.by_state.at(State::draining).energy.value, 117);
-    EXPECT_EQ(ledger.by_state.count(State::idle), 0U);
-    EXPECT_DOUBLE_EQ(ledger.total.carbon.value, 2.258 * 50);
-    EXPECT_DOUBLE_EQ(ledger.inside_windows.value, 117 + 1012);
-    EXPECT_DOUBLE_EQ(*ledger.inside_share(), 1129.0 / 2258);
-    EXPECT_EQ(ledger.carbon.source, "test trace");
+    auto const bill = bill_of(states, windows, flat, rules);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::starting).energy.value, 117);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::training).energy.value, 2024);
+    EXPECT_DOUBLE_EQ(bill.by_state.at(State::draining).energy.value, 117);
+    EXPECT_EQ(bill.by_state.count(State::idle), 0U);
+    EXPECT_DOUBLE_EQ(bill.total.carbon.value, 2.258 * 50);
+    EXPECT_DOUBLE_EQ(bill.inside_windows.value, 117 + 1012);
+    EXPECT_DOUBLE_EQ(*bill.inside_share(), 1129.0 / 2258);
+    EXPECT_EQ(bill.carbon.source, "test trace");
 }
 
-TEST(Ledger, CumulativeSeriesEndsAtTheTotal)
+TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 {
     IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}};
     std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
                                             {State::idle, {at(4500), at(5399)}}};
-    auto const whole = account(states, {}, ramp, rules).total;
+    auto const whole = bill_of(states, {}, ramp, rules).total;
     auto const series = cumulative(states, ramp, rules, at(0), Millis{60'000}, 91);
     ASSERT_EQ(series.size(), 91U);
     EXPECT_EQ(series[2], Tally{});
@@ -107,7 +107,7 @@ TEST(Ledger, CumulativeSeriesEndsAtTheTotal)
     EXPECT_NEAR(series.back().carbon.value, whole.carbon.value, 1e-9);
 }
 
-TEST(AlwaysOn, TakesTokensOverRateAtTrainingPower)
+TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
 {
     IntensitySeries const flat{{{at(0), GramsPerKwh{300}}, {at(3600), GramsPerKwh{300}}}};
     auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
@@ -115,7 +115,7 @@ TEST(AlwaysOn, TakesTokensOverRateAtTrainingPower)
     EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);
     EXPECT_DOUBLE_EQ(never_off.tally.carbon.value, 1.012 * 300);
     auto const longer = always_on(Tokens{28'800}, 4, at(0), flat, rules);
-    EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "beyond the trace nothing is guessed";
+    EXPECT_DOUBLE_EQ(longer.tally.unknown.value, 2024) << "no value is guessed after the trace";
     EXPECT_THROW((void)always_on(Tokens{1}, 0, at(0), flat, rules), std::invalid_argument);
 }
 

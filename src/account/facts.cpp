@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "account/parts.hpp"
+#include "account/text.hpp"
+#include "core/build_info.hpp"
+#include "runlog/trainer_events.hpp"
+
+namespace curtail::account {
+namespace {
+
+std::string utc(Time time)
+{
+    auto const text = format_time(std::chrono::floor<Seconds>(time));
+    return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account const& a)
+{
+    auto const first =
+        timeline.axis.factor() == 1 ? timeline.axis.zero() : files.clock->real_origin;
+    return {"Run",
+            false,
+            {{"run", a.name},
+             {"time zero", utc(a.time_zero)},
+             {"executed", utc(first) + " to " + utc(timeline.end)},
+             {"clock factor", fmt::format("{:g} s of signal in one real second", a.clock_factor)},
+             {"commits",
+              fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",
+                          a.commits.joint, a.commits.lone, a.commits.roster)},
+             {"lone rate", a.lone_rate ? std::optional(fmt::format("{:.0f} tokens per real second",
+                                                                   *a.lone_rate))
+                                       : std::nullopt}}};
+}
+
+FactGroup model_facts(config::Model const& model, std::int64_t parameters)
+{
+    return {
+        "Model",
+        false,
+        {{"architecture", fmt::format("GPT, depth {}, width {}, {} heads of {}", model.layers,
+                                      model.width, model.heads, model.head_size())},
+         {"parameters", grouped(parameters)},
+         {"sequence / vocabulary", grouped(model.sequence) + " / " + grouped(model.vocabulary)}}};
+}
+
+FactGroup training_facts(config::Run const& run)
+{
+    auto const seconds = [](Millis ms) {
+        return fmt::format("{:g} s", FractionalSeconds(ms).count());
+    };
+    return {
+        "Training",
+        false,
+        {{"batch", grouped(run.training.batch_tokens) + " tokens per site and step"},
+         {"inner optimizer", "Muon and AdamW"},
+         {"outer step",
+          run.outer.type == rounds::Outer::Type::average
+              ? "average, weights by tokens"
+              : fmt::format("Nesterov, eta {:g}, mu {:g}", run.outer.eta, run.outer.mu)},
+         {"round, two or more sites", seconds(run.rounds.round_time) + " of training"},
+         {"checkpoint, one site", fmt::format("every {}", seconds(run.rounds.checkpoint_interval))},
+         {"schedule", grouped(run.optimizer.schedule.value) + " tokens"},
+         {"seed", std::to_string(run.seed)}}};
+}
+
+FactGroup sites_facts(std::vector<config::Site> const& sites)
+{
+    FactGroup group{"Sites and devices", false, {}};
+    for (auto const& site : sites)
+        group.rows.emplace_back(
+            site.site.value,
+            fmt::format("{}{}{}; {:.3f} kW idle, {:.3f} kW training", site.label,
+                        site.label.empty() ? "" : "; ",
+                        site.devices.empty() ? "devices not described" : site.devices,
+                        site.power.idle.value / 1000, site.power.training.value / 1000));
+    return group;
+}
+
+FactGroup windows_facts(Account const& a)
+{
+    FactGroup group{"Windows and signals", false, {}};
+    group.rows = {
+        {"open below", each_site(a, &SiteAccount::open_below) + " g/kWh"},
+        {"close above", each_site(a, &SiteAccount::close_above) + " g/kWh"},
+        {"close delay", each_site(a, &SiteAccount::close_delay_s) + " s"},
+        {"signal", a.signal_provider.empty() ? std::nullopt : std::optional(a.signal_provider)}};
+    for (auto const& signal : a.signals) {
+        auto const missing = std::count_if(signal.readings.begin(), signal.readings.end(),
+                                           [](Reading const& r) { return !r.intensity; });
+        group.rows.emplace_back(
+            "samples of " + signal.region.value,
+            fmt::format("{}, {} without a value", signal.readings.size(), missing));
+    }
+    return group;
+}
+
+/// What a trainer was built from and with.
+std::string build_text(json::Object const& build)
+{
+    std::string text;
+    for (char const* key : {"version", "commit", "compiler", "libtorch", "mpi"}) {
+        auto const* part = build.find(key);
+        if (part != nullptr && part->as_text() != nullptr)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, *part->as_text());
+    }
+    return text;
+}
+
+/// The build of the first trainer that logged one.
+std::optional<std::string> build_of(RunFiles const& files)
+{
+    for (auto const& site : files.sites)
+        for (auto const& event : site.events)
+            if (auto const start = runlog::trainer_start_in(event); start && !start->build.empty())
+                return build_text(start->build);
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline, Account const& a)
+{
+    std::vector<FactGroup> facts{
+        run_facts(files, timeline, a),
+        model_facts(files.run.model, a.parameters),
+        training_facts(files.run),
+        sites_facts(files.run.sites),
+        windows_facts(a),
+        {"Software",
+         false,
+         {{"trainer", build_of(files)},
+          {"report",
+           fmt::format("Curtail {}, commit {}", build_info().version, build_info().commit)}}}};
+    FactGroup inputs{"Inputs of this report (SHA-256)", true, {}};
+    for (auto const& [name, digest] : files.digests) inputs.rows.emplace_back(name, digest);
+    facts.push_back(std::move(inputs));
+    return facts;
+}
+
+}  // namespace curtail::account

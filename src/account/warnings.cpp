@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "account/parts.hpp"
+
+namespace curtail::account {
+namespace {
+
+/// By how much the times of lines that were written one after the other go back at most.
+template <class Line>
+Millis largest_step_back(std::vector<Line> const& lines)
+{
+    Millis largest{0};
+    for (std::size_t i = 1; i < lines.size(); ++i)
+        largest = std::max(largest, lines[i - 1].time - lines[i].time);
+    return largest;
+}
+
+/// Launchers count in whole seconds, and two threads may write in another order than they read the
+/// clock.
+constexpr Millis tolerance{1000};
+
+double seconds(Millis ms) { return FractionalSeconds(ms).count(); }
+
+void check_clock(std::vector<std::string>& warnings, std::string const& name, Millis back)
+{
+    if (back > tolerance)
+        warnings.push_back(
+            fmt::format("the clock of {} was set back by {:.1f} s during the run; "
+                        "later times, energy and CO2 are wrong",
+                        name, seconds(back)));
+}
+
+}  // namespace
+
+std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
+{
+    std::vector<std::string> warnings;
+    check_clock(warnings, "the poller", largest_step_back(files.poller));
+    for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        auto const& name = files.run.sites[s].site.value;
+        check_clock(warnings, name,
+                    std::max(largest_step_back(files.sites[s].events),
+                             largest_step_back(files.sites[s].metrics)));
+        Millis overlap{0};
+        for (auto const& job : timeline.sites[s].jobs)
+            if (job.overlap > tolerance) overlap += job.overlap;
+        if (overlap > Millis{0})
+            warnings.push_back(fmt::format(
+                "two jobs of {} held devices at once for {:.1f} real s; only one of them counts",
+                name, seconds(overlap)));
+    }
+    return warnings;
+}
+
+}  // namespace curtail::account

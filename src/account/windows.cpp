@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "account/parts.hpp"
+
+namespace curtail::account {
+namespace {
+
+bool inside(Time time, WindowTimeline const& window)
+{
+    return time >= window.opened_at && time < window.next_opened_at;
+}
+
+/// When the devices of the window's last job were released. A window without a job held none.
+MaybeSeconds released_of(WindowTimeline const& window, SiteTimeline const& site, Axis const& axis)
+{
+    MaybeSeconds released = window.close_s;
+    for (auto const& job : site.jobs)
+        if (inside(job.begin, window))
+            released = job.end ? MaybeSeconds(axis.at(*job.end)) : std::nullopt;
+    return released;
+}
+
+}  // namespace
+
+std::vector<WindowAccount> windows_of(RunFiles const& files, Timeline const& timeline)
+{
+    std::vector<WindowAccount> out;
+    for (auto const& w : timeline.windows) {
+        auto& window = out.emplace_back();
+        window.site = w.site;
+        window.open_s = w.open_s;
+        window.close_s = w.close_s;
+        window.closing = w.closing;
+        window.released_s = released_of(w, timeline.sites[w.site], timeline.axis);
+        if (w.first_step) window.first_step_s = timeline.axis.at(*w.first_step);
+        window.start = w.start;
+        window.stop = w.stop;
+        for (auto const& step : files.sites[w.site].metrics) {
+            if (!inside(step.time, w)) continue;
+            ++window.steps;
+            window.last_step_s = timeline.axis.at(step.time);
+        }
+    }
+    return out;
+}
+
+}  // namespace curtail::account

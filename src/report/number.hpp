@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+namespace curtail::report {
+
+/// `value` x `factor` with `digits` decimals, or `missing` if there is no value.
+[[nodiscard]] inline std::string number(std::optional<double> value, int digits, double factor = 1,
+                                        char const* missing = "-")
+{
+    return value ? fmt::format("{:.{}f}", *value * factor, digits) : missing;
+}
+
+}  // namespace curtail::report
