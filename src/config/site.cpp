@@ -91,9 +91,9 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     return launcher;
 }
 
-Power read_power(json::ObjectReader& r)
+energy::Power read_power(json::ObjectReader& r)
 {
-    Power power;
+    energy::Power power;
     auto const read = [&](char const* key, Watts fallback) {
         return Watts{1000 * read_number(r, key, fallback.value / 1000, 0, 1e6)};
     };
