@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-report: what a run cost, gained and spared.
+// curtail-report: what a run cost and what it avoided.
 #include "account/account_of.hpp"
 #include "apps/program.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "reference/account.hpp"
+#include "reference/figures.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
 #include "report/tables.hpp"
@@ -17,8 +18,8 @@ using namespace curtail;
 
 namespace fs = std::filesystem;
 
-/// `relative` in the nearest folder above this program that holds it: the checkout, where it was
-/// built in `build/<preset>/bin`. `relative` itself if there is none.
+/// `relative` in the nearest folder above this program that contains it, such as the checkout of a
+/// program in `build/<preset>/bin`; else `relative` itself.
 fs::path above_program(fs::path const& relative)
 {
     std::error_code error;
@@ -28,32 +29,31 @@ fs::path above_program(fs::path const& relative)
     return relative;
 }
 
-fs::path document_beside(fs::path html) { return html.replace_extension(".json"); }
+fs::path document_of(fs::path html) { return html.replace_extension(".json"); }
 
 Result<void> check_targets(fs::path const& html)
 {
     if (html.extension() == ".json")
         return fail(ExitCode::usage, "--out " + html.string(),
-                    "it names the page, and the document goes beside it as .json",
-                    "name a file that ends in .html");
+                    "--out names the page; the document gets the same name with .json",
+                    "pass a name that ends in .html");
     if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>");
         !good)
         return good;
-    return apps::check_target(document_beside(html), "a report", "\"schema\":\"curtail.report/1\"");
+    return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
-/// Writes the document, which needs nothing, then the page beside it.
+/// Writes the document, then the page, which also needs plotly.js.
 Result<void> write_report(account::Account const& account, json::Object const& document,
                           fs::path const& html, fs::path const& plotly_file)
 {
     if (auto made = make_folder(html.has_parent_path() ? html.parent_path() : "."); !made)
         return made;
-    if (auto written = write_file(document_beside(html), json::to_string(document) + "\n");
-        !written)
+    if (auto written = write_file(document_of(html), json::to_string(document) + "\n"); !written)
         return written;
     auto plotly = read_file(plotly_file);
     if (!plotly) {
-        auto error = plotly.error().within("cannot make the report's charts");
+        auto error = plotly.error().within("cannot draw the report's charts");
         error.remedy = "run scripts/setup.sh, which unpacks plotly.js, or pass --plotly FILE";
         return tl::unexpected(error);
     }
@@ -86,7 +86,7 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     return {};
 }
 
-/// The tables are printed first: they are there also when the page cannot be written.
+/// Prints the tables first, so that they appear even if the page cannot be written.
 Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
 {
     if (arguments.has("out"))
@@ -113,7 +113,7 @@ Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
     if (arguments.flag("reference")) return print_reference(arguments, console);
     if (arguments.has("RUN")) return report_run(arguments, console);
     return fail(ExitCode::usage, "RUN is missing",
-                "name the run's file, as inputs/runs/demo.json, or give --reference", "see --help");
+                "pass the run's file, such as inputs/runs/demo.json, or --reference", "see --help");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ int main(int argc, char** argv)
 {
     apps::Program const program{
         "curtail-report",
-        "What a run cost, gained and spared.",
+        "Reports what a run cost and what it avoided.",
         {{"",
           "",
           {{"reference", apps::OptionType::flag, "", "",
@@ -130,16 +130,16 @@ int main(int argc, char** argv)
            {"logs", apps::OptionType::text, "FOLDER", above_program("results/reference").string(),
             "Logs of the reference experiment"},
            {"trace", apps::OptionType::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed; without: the samples that the "
-            "poller kept; with --reference: that of "
-            "the checkout's signals/"},
+            "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
+            "poller kept; with --reference, signals/mci_2026-01-11.csv of the checkout"},
            {"out", apps::OptionType::text, "FILE", "",
-            "Page to write; the document goes beside it as .json; without: report.html in the "
-            "run's folder, and no page with --reference"},
+            "Page to write (HTML); the document gets the same name with .json. Default: "
+            "report.html "
+            "in the run's folder; no page with --reference"},
            {"plotly", apps::OptionType::text, "FILE",
             above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
-            "plotly.js, which is put into the page"}},
-          {{"RUN", "A run's file, as inputs/runs/demo.json.", false}},
+            "plotly.js, embedded in the page"}},
+          {{"RUN", "The run's file, such as inputs/runs/demo.json.", false}},
           run,
           true}},
         ""};

@@ -189,6 +189,31 @@ void add_starts(Table& table, std::vector<Window> const& windows)
     add_range(table, "startup", "window open to first step", starts);
 }
 
+/// Seconds from a round's start to its first logged step, and from its last step to its end.
+struct Waits {
+    std::vector<double> before;
+    std::vector<double> after;
+};
+
+/// Waits of joint rounds that are shorter than `longest`. One round waited 3.6 h for a contribution
+/// of a site that had left; it does not count for the usual times.
+Waits waits_of(std::vector<Round> const& rounds, double longest)
+{
+    Waits out;
+    for (auto const& r : rounds) {
+        if (!r.joint() || seconds_between(r.start, r.end) >= longest) continue;
+        Time first = r.end;
+        Time last = r.start;
+        for (auto const& part : r.parts) {
+            first = std::min(first, part.first_step);
+            last = std::max(last, part.last_step);
+        }
+        out.before.push_back(seconds_between(r.start, first));
+        out.after.push_back(seconds_between(last, r.end));
+    }
+    return out;
+}
+
 }  // namespace
 
 double minimum_smoothed(std::vector<double> const& values, double a)

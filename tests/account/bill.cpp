@@ -41,7 +41,7 @@ using testing::Not;
 // Always on: alone a step of 900 tokens took 900 s, so 7200 tokens take 2 h from 0:00 at 2 kW, 4
 // kWh:
 //   E  2 x 50 + 2 x 100 = 300 g      W  2 x 120 + 2 x 40 = 320 g      N  4 x 500 = 2000 g
-TEST(Bill, OfTheSitesIsWhatAHandComputes)
+TEST(Bill, OfTheSitesEqualsTheHandComputation)
 {
     auto const account = account_of(small_run());
     auto const& east = account.sites[0].bill;
@@ -59,7 +59,7 @@ TEST(Bill, OfTheSitesIsWhatAHandComputes)
     EXPECT_TRUE(account.total().whole());
 }
 
-TEST(Bill, OfAlwaysOnIsWhatAHandComputes)
+TEST(Bill, OfAlwaysOnEqualsTheHandComputation)
 {
     auto const account = account_of(small_run());
     EXPECT_NEAR(*account.lone_rate, 1, 1e-12);
@@ -74,7 +74,7 @@ TEST(Bill, OfAlwaysOnIsWhatAHandComputes)
     }
 }
 
-TEST(Bill, IsWhatTheTableAndTheDocumentShow)
+TEST(Bill, IsShownByTableAndDocument)
 {
     auto const account = account_of(small_run());
     auto const text = summary_text(account);
@@ -91,7 +91,7 @@ TEST(Bill, IsWhatTheTableAndTheDocumentShow)
     EXPECT_NEAR(*grams->find("WEST")->as_number(), 192, 1e-9);
 }
 
-TEST(Bill, APercentageIsLeftOutWhereOnlyThatRegionHasGaps)
+TEST(Bill, OmitsThePercentageOfARegionWithGapsOnly)
 {
     auto files = small_run();
     files.trace[2] = hourly("N", {500, std::nullopt, 500, 500, 500});
@@ -99,17 +99,18 @@ TEST(Bill, APercentageIsLeftOutWhereOnlyThatRegionHasGaps)
     EXPECT_TRUE(carbon_ratio(account.total(), account.always_on[0].range[0]));
     EXPECT_FALSE(carbon_ratio(account.total(), account.always_on[2].range[0]));
     EXPECT_THAT(summary_text(account),
-                HasSubstr("N: 4.000 of 4.000 kWh lie where there is no sample"));
+                HasSubstr("N: 4.000 of 4.000 kWh are drawn where the signal has no sample"));
     std::vector<std::string> titles;
     for (auto const& [title, note] : account.notes) titles.push_back(title);
     EXPECT_THAT(titles, testing::Contains("Always on, N"));
     EXPECT_THAT(titles, Not(testing::Contains("Always on, E")));
 }
 
-TEST(Bill, WithPartOfTheSignalMissingIsALeastValue)
+TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
 {
     auto files = small_run();
-    files.trace[0] = hourly("E", {50, 50, 150, std::nullopt, 50});  // the drain is not known
+    files.trace[0] =
+        hourly("E", {50, 50, 150, std::nullopt, 50});  // the drain is at unknown intensity
     auto const account = account_of(files);
     EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 260, 1e-9);
     EXPECT_FALSE(account.total().whole());
@@ -122,7 +123,7 @@ TEST(Bill, WithPartOfTheSignalMissingIsALeastValue)
 // 21600 tokens take 6 h, of which the trace knows four:
 //   E  2 x (50 + 100 + 250 + 200) + 2 h of 50, 2 x 100 = 1400 g      W  2 x (120 + 40 + 80 + 260) +
 //   2 h of 400, 2 x 800 = 2600 g
-TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndSaysSo)
+TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndNotesIt)
 {
     auto files = small_run();
     files.commits.back().tokens = 21'600;
@@ -155,7 +156,7 @@ TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
     EXPECT_THAT(summary_text(account), Not(HasSubstr("CO2 is unknown")));
 }
 
-TEST(Bill, IsInTheDocumentAsInTheTable)
+TEST(Bill, InTheDocumentEqualsTheTable)
 {
     auto const doc = document(account_of(small_run()), std::nullopt);
     EXPECT_NEAR(number(doc, {"lone_rate"}), 1, 1e-12);
@@ -171,7 +172,7 @@ TEST(Bill, IsInTheDocumentAsInTheTable)
     EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "lone_rounds"}), 0);
 }
 
-TEST(Bill, OfAlwaysOnBeginsWithItsTraceAndDrawsAsItsSiteDoes)
+TEST(Bill, OfAlwaysOnStartsWithItsTraceAtItsSitesPower)
 {
     auto files = small_run();
     files.run.sites[1].power.training = Watts{1000};
@@ -187,7 +188,7 @@ TEST(Bill, OfAlwaysOnBeginsWithItsTraceAndDrawsAsItsSiteDoes)
     EXPECT_EQ(of("wh", "W")->as_array()->back().as_number(), 2000);
 }
 
-TEST(Bill, IsThereBeforeAnyWorkIsCommitted)
+TEST(Bill, ExistsBeforeAnyWorkIsCommitted)
 {
     auto files = small_run();
     files.commits.clear();
@@ -200,7 +201,7 @@ TEST(Bill, IsThereBeforeAnyWorkIsCommitted)
     EXPECT_FALSE(entry(doc, {"headline"}));
 }
 
-TEST(Bill, AFigureThatIsNotKnownIsNullAndNever0)
+TEST(Bill, AnUnknownFigureIsNullAndNever0)
 {
     auto files = small_run();
     auto const doc = document(account_of(files), std::nullopt);
@@ -270,7 +271,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
     EXPECT_THAT(read(lines).providers, testing::ElementsAre("watttime"));
 }
 
-TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
+TEST_F(Samples, LeaveGapsUnknownAndCountBrokenLines)
 {
     auto const file =
         read(line("E", 0, 50) + line("E", 0.25, nullptr) + "{\"region\":\"E\"\n" +
@@ -280,19 +281,19 @@ TEST_F(Samples, AreNotJoinedAcrossAGapAndBrokenLinesAreCounted)
     ASSERT_EQ(file.regions.size(), 1U);
     energy::IntensitySeries const series{file.regions[0].readings};
     EXPECT_EQ(series.at(at(0)), GramsPerKwh{50});
-    EXPECT_FALSE(series.at(at(0.1))) << "beside a sample without a value";
+    EXPECT_FALSE(series.at(at(0.1))) << "next to a sample without a value";
     EXPECT_EQ(series.at(at(0.5)), GramsPerKwh{70}) << "of equal times the last counts";
     EXPECT_EQ(series.at(at(0.625)), GramsPerKwh{75});
-    EXPECT_FALSE(series.at(at(1))) << "nothing is drawn across an hour without samples";
+    EXPECT_FALSE(series.at(at(1))) << "unknown across an hour without samples";
     EXPECT_EQ(series.at(at(2)), GramsPerKwh{90});
 }
 
-TEST_F(Samples, ThatAreNotThereAreNone)
+TEST_F(Samples, OfAMissingFileAreEmpty)
 {
     EXPECT_TRUE(read_samples(folder_ / "none.jsonl", {})->regions.empty());
 }
 
-TEST(Metrics, AStepWhoseLossWasNotFiniteIsInAllFiguresButTheCurves)
+TEST(Metrics, AStepWithoutAFiniteLossCountsExceptInTheCurves)
 {
     curtail::test::TemporaryFolder const folder;
     auto const row = [](char const* loss) {
@@ -314,7 +315,7 @@ TEST(Metrics, AStepWhoseLossWasNotFiniteIsInAllFiguresButTheCurves)
     files.sites[0].metrics[1].loss.reset();
     auto const account = account_of(files);
     EXPECT_EQ(account.loss->raw.at(0).loss.size(), points - 1);
-    EXPECT_EQ(account.step, account_of(small_run()).step) << "it took its time all the same";
+    EXPECT_EQ(account.step, account_of(small_run()).step) << "its duration counts";
 }
 
 }  // namespace

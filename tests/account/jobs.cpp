@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a site holds devices and what it does with them, from the trainer's, the poller's and the
-// launcher's words; and a run's status.
+// When a site holds devices and what it does with them, from the events of trainer, poller and
+// launcher; and a run's status.
 #include <gmock/gmock.h>
 
 #include "account/small_run.hpp"
@@ -40,7 +40,7 @@ std::vector<Event> with_exit(double hours)
     return events;
 }
 
-TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLauncherTookItsDevices)
+TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLaunchersEnd)
 {
     std::vector<Event> const poller{
         event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
@@ -49,7 +49,7 @@ TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLauncherTookItsD
                             held(State::idle, 3, 4)));
 }
 
-TEST(Jobs, AKilledTrainerOfWhichOnlyThePollerKnowsIsIdleUntilItSawTheEnd)
+TEST(Jobs, AKilledTrainerWithoutALaunchersEndIsIdleUntilThePollerNoticed)
 {
     std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}})};
     EXPECT_THAT(states(trained, poller, {step(3, 1, 60)}),
@@ -71,7 +71,7 @@ TEST(Jobs, DevicesAreHeldFromTheLaunchersStartToItsEnd)
                             held(State::draining, 3, 3.5)));
 }
 
-TEST(Jobs, ALaunchersWholeSecondsAreHeldAgainstWhatIsKnown)
+TEST(Jobs, ALaunchersWholeSecondsAreBoundedByOtherEvents)
 {
     std::vector<Event> const poller{
         event(0.25, "job-submitted", "EAST", {{"job", "1"}}),
@@ -82,7 +82,7 @@ TEST(Jobs, ALaunchersWholeSecondsAreHeldAgainstWhatIsKnown)
         << "no job begins before it is submitted, and none ends before its trainer's last word";
 }
 
-TEST(Jobs, WithoutTheLaunchersTimesThePollerAndTheTrainerCount)
+TEST(Jobs, WithoutLauncherTimesPollerAndTrainerCount)
 {
     std::vector<Event> const poller{event(0.75, "job-started", "EAST", {{"job", "1"}}),
                                     event(4, "job-ended", "EAST", {{"job", "1"}})};
@@ -90,14 +90,14 @@ TEST(Jobs, WithoutTheLaunchersTimesThePollerAndTheTrainerCount)
                 ElementsAre(held(State::starting, 0.75, 2), held(State::training, 2, 3)));
 }
 
-TEST(Jobs, AStartThatThePollerSawAfterTheTrainersExitIsNoSecondJob)
+TEST(Jobs, AStartNoticedAfterTheTrainersExitIsNoSecondJob)
 {
     std::vector<Event> const poller{event(3.5, "job-started", "EAST", {{"job", "1"}}),
                                     event(3.6, "job-ended", "EAST", {{"job", "1"}})};
     EXPECT_EQ(jobs_of(with_exit(3), poller, {"EAST"}).size(), 1U);
 }
 
-TEST(Jobs, AJobThatDiedBeforeItsTrainerSpokeHeldDevicesToo)
+TEST(Jobs, AJobThatEndedBeforeItsTrainerStartedHeldDevices)
 {
     std::vector<Event> const poller{
         event(0.75, "job-started", "EAST", {{"job", "7"}, {"started", text(0.5)}}),
@@ -105,7 +105,7 @@ TEST(Jobs, AJobThatDiedBeforeItsTrainerSpokeHeldDevicesToo)
     EXPECT_THAT(states({}, poller), ElementsAre(held(State::starting, 0.5, 1.5)));
 }
 
-TEST(Jobs, ARunningOneGoesOnToTheEndOfTheRecord)
+TEST(Jobs, ARunningJobLastsToTheLastRecordedTime)
 {
     EXPECT_THAT(states(trained, {}, {step(3, 1, 60)}, 3),
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
@@ -149,14 +149,14 @@ class Windows : public testing::Test {
     RunFiles files{small_run()};
 };
 
-TEST_F(Windows, ThatWereOpenedTwiceAreOne)
+TEST_F(Windows, WithDuplicateOpeningsAreMerged)
 {
     files.poller.push_back(open(0.5, "e"));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 2}));
     EXPECT_NEAR(share(), 3.2 / 3.4, 1e-12);
 }
 
-TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheNextOpening)
+TEST_F(Windows, WithoutAClosingEndWithTheNextOpening)
 {
     forget_the_closing();
     files.poller.push_back(open(1, "later"));
@@ -164,7 +164,7 @@ TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheNextOpening)
     EXPECT_NEAR(share(), 1, 1e-12) << "never more than all";
 }
 
-TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
+TEST_F(Windows, WithoutAClosingEndWithTheDecision)
 {
     forget_the_closing();
     files.poller.push_back(
@@ -175,7 +175,7 @@ TEST_F(Windows, OfWhichNoClosingWasToldEndWithTheDecision)
 
 class Warnings : public testing::Test {
   protected:
-    /// What the account says about figures that may be wrong, by its notes.
+    /// Texts of the notes with warnings.
     std::vector<std::string> texts() const
     {
         std::vector<std::string> out;
@@ -198,7 +198,7 @@ TEST_F(Warnings, NameAClockThatWasSetBack)
     EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("warning: the clock of EAST"));
 }
 
-TEST_F(Warnings, AreSaidWhereTwoJobsOfASiteHeldDevicesAtOnce)
+TEST_F(Warnings, NameASiteWhoseJobsOverlapped)
 {
     files.sites[0].events.insert(
         files.sites[0].events.begin() + 2,
@@ -219,15 +219,15 @@ class Status : public testing::Test {
     RunFiles files{small_run()};
 };
 
-TEST_F(Status, IsRestingWhileNoWindowIsOpenAndNothingIsOver) { EXPECT_EQ(word(), "resting"); }
+TEST_F(Status, IsRestingWithoutAnOpenWindowBeforeTheEnd) { EXPECT_EQ(word(), "resting"); }
 
-TEST_F(Status, IsWaitingForDevicesWhereAWindowIsOpenWithoutAJob)
+TEST_F(Status, IsWaitingForDevicesInAnOpenWindowWithoutAJob)
 {
     leave_west_open();
     EXPECT_EQ(word(), "waiting for devices");
 }
 
-TEST_F(Status, IsStoppedWhereAJobWasStoppedInAnOpenWindow)
+TEST_F(Status, IsStoppedIfAJobWasStoppedInAnOpenWindow)
 {
     leave_west_open();
     files.poller.push_back(event(3.0, "job-drained", "WEST",
@@ -237,7 +237,7 @@ TEST_F(Status, IsStoppedWhereAJobWasStoppedInAnOpenWindow)
     EXPECT_EQ(word(), "waiting for devices");
 }
 
-TEST_F(Status, IsFinishedOnlyWithTheWholeReplayBehindItOrTheLastCommit)
+TEST_F(Status, IsFinishedAfterTheWholeReplayOrTheLastCommit)
 {
     files.clock = TimeScale{at(0), at(0), 1};
     files.evaluated_until = at(3.9);
@@ -267,20 +267,20 @@ class Evaluation : public testing::Test {
     }
 };
 
-TEST_F(Evaluation, OfTheNewestModelIsShownAsSuch)
+TEST_F(Evaluation, OfTheNewestModelIsShown)
 {
     auto const fresh = account(2, 7200);
     ASSERT_TRUE(fresh.held_out);
     EXPECT_FALSE(fresh.held_out->newer);
 }
 
-TEST_F(Evaluation, OfAnOlderCommitSaysSo)
+TEST_F(Evaluation, OfAnOlderCommitHasANote)
 {
     auto const stale = account(1, 0);
     ASSERT_TRUE(stale.held_out);
     EXPECT_EQ(stale.held_out->newer, 2);
     EXPECT_THAT(stale.notes, testing::Contains(testing::Pair(
-                                 "Held-out loss", testing::HasSubstr("commit 2 by now"))));
+                                 "Held-out loss", testing::HasSubstr("now at commit 2"))));
 }
 
 TEST_F(Evaluation, OfAnotherRunIsNotShown)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a synthetic run, and what becomes of runs that are cut short.
+// The account of a synthetic run, and of runs that are incomplete or damaged.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -64,7 +64,7 @@ class DemoRun : public testing::Test {
 TemporaryFolder* DemoRun::folder_ = nullptr;
 Account* DemoRun::account_ = nullptr;
 
-TEST_F(DemoRun, ShowsTheEightDecisionsOfTheTrace)
+TEST_F(DemoRun, HasTheEightDecisionsOfTheTrace)
 {
     std::vector<std::pair<std::string, double>> opens, closes;
     for (auto const& d : account_->decisions) {
@@ -78,7 +78,7 @@ TEST_F(DemoRun, ShowsTheEightDecisionsOfTheTrace)
                                     P{"NEM_SA", 55200}, P{"SPP_TX", 62100}));
 }
 
-TEST_F(DemoRun, WindowsKnowTheirClosingDelayAndTheirFirstStep)
+TEST_F(DemoRun, WindowsHaveTheirClosingDelayAndFirstStep)
 {
     ASSERT_EQ(account_->windows.size(), 4U);
     auto const& first = account_->windows[0];
@@ -89,7 +89,7 @@ TEST_F(DemoRun, WindowsKnowTheirClosingDelayAndTheirFirstStep)
     EXPECT_EQ(*first.close_s, 8100);
 }
 
-TEST_F(DemoRun, StatesAreStretchedByTheClockFactorAndDoNotOverlap)
+TEST_F(DemoRun, StatesAreScaledByTheClockFactorAndDoNotOverlap)
 {
     for (auto const& site : account_->sites)
         for (std::size_t i = 1; i < site.states.size(); ++i)
@@ -122,7 +122,7 @@ TEST_F(DemoRun, EnergyFollowsFromStatesAndPower)
         << "every job belongs to a window";
 }
 
-TEST_F(DemoRun, AlwaysOnTakesTheTokensAtTheLoneRate)
+TEST_F(DemoRun, AlwaysOnTrainsTheTokensAtTheLoneRate)
 {
     EXPECT_NEAR(*account_->lone_rate, 2048 / 0.28, 1e-6);
     ASSERT_EQ(account_->always_on.size(), 4U);
@@ -152,7 +152,7 @@ TEST_F(DemoRun, RoundsAndCommitsAddUp)
     EXPECT_NEAR(joint.duration, 3.3, 1e-9);
 }
 
-TEST_F(DemoRun, ARoundAfterARestBeginsWhenDevicesComeBack)
+TEST_F(DemoRun, ARoundAfterARestBeginsWhenASiteHoldsDevicesAgain)
 {
     auto const& rounds = account_->rounds;
     auto const it =
@@ -179,7 +179,7 @@ TEST_F(DemoRun, DocumentIsStrictJsonWithEveryKeyOfItsSchema)
         << "the same account gives the same document";
 }
 
-TEST_F(DemoRun, TableSaysWhatAPersonAsksFor)
+TEST_F(DemoRun, TableHasDecisionsSitesAlwaysOnAndLoss)
 {
     auto const text = summary_text(*account_);
     for (char const* part :
@@ -222,7 +222,7 @@ TEST(Run, ARegionThatTheTraceLacksLeavesItsCarbonAndTheSumUnknown)
     auto const account = account_in(folder, {.region_suffix = "_X"});
     EXPECT_FALSE(account.sites[0].bill.total.known_carbon());
     EXPECT_TRUE(account.sites[1].bill.total.whole());
-    EXPECT_FALSE(account.total().known_carbon()) << "a sum of which a part is not known";
+    EXPECT_FALSE(account.total().known_carbon()) << "a sum with an unknown part";
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("has no value for CAISO_NORTH_X"));
     EXPECT_FALSE(account.windows[0].tally.known_carbon());
     bool mixed = false;
@@ -238,7 +238,7 @@ TEST(Run, ARegionThatTheTraceLacksLeavesItsCarbonAndTheSumUnknown)
     EXPECT_TRUE(mixed) << "the case of a round of which one site is known was not there";
 }
 
-TEST(Run, ThatHasNotBegunHasAnEmptyAccount)
+TEST(Run, NotBegunHasAnEmptyAccount)
 {
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.empty = true});
@@ -250,7 +250,7 @@ TEST(Run, ThatHasNotBegunHasAnEmptyAccount)
     EXPECT_THAT(summary_text(account), HasSubstr("no window has opened"));
 }
 
-TEST(Run, InProgressHasOpenWindowsAndRunsToTheLastRecord)
+TEST(Run, InProgressHasOpenWindowsUntilTheLastRecordedTime)
 {
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.stop_at = 20'000, .evaluated = false});
@@ -261,7 +261,7 @@ TEST(Run, InProgressHasOpenWindowsAndRunsToTheLastRecord)
     EXPECT_NEAR(account.sites[2].states.back().when.to_s, account.end_s, 1e-6);
 }
 
-TEST(Run, EnergyWithoutSignalIsSaidAndPercentagesAreLeftOut)
+TEST(Run, EnergyWithoutSignalIsNotedAndPercentagesAreOmitted)
 {
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.gaps = true});
@@ -271,7 +271,7 @@ TEST(Run, EnergyWithoutSignalIsSaidAndPercentagesAreLeftOut)
     EXPECT_THAT(summary_text(account), HasSubstr("no percentages"));
 }
 
-TEST(Run, AKilledTrainerEndsWhenThePollerSeesItsJobEnd)
+TEST(Run, AKilledTrainersJobEndsWhenThePollerNotices)
 {
     TemporaryFolder const folder;
     test::write_synthetic_run(folder.path(), {});
@@ -293,7 +293,7 @@ TEST(Run, AKilledTrainerEndsWhenThePollerSeesItsJobEnd)
     EXPECT_NEAR(account.sites[1].states.back().when.to_s, 62'100 + 1.3 * 300, 1);
 }
 
-TEST(Run, ATrainerThatDoesNotKnowItsJobNumberIsStillOneJob)
+TEST(Run, ATrainerWithoutItsJobIdIsOneJob)
 {
     TemporaryFolder const folder;
     auto const expected = account_in(folder, {}).sites[1].bill.total.energy;
@@ -343,7 +343,7 @@ TEST(Run, AGapInTheChainIsAnErrorAndAShorterChainIsNot)
     }
 }
 
-TEST(Run, ATraceWithANameThatIsNoTextLeavesTheDocumentWhole)
+TEST(Run, ATraceWhoseNameIsNotUtf8LeavesTheDocumentValid)
 {
     TemporaryFolder const folder;
     test::write_synthetic_run(folder.path(), {});

@@ -8,7 +8,7 @@
 
 namespace curtail::account::test {
 
-/// A moment of the day of a run in memory: `at(1.5)` is half past one.
+/// A time on the day of the run: `at(1.5)` is half past one.
 inline Time at(double hours)
 {
     return parse_time("2026-03-01T00:00Z").value() +
@@ -95,7 +95,7 @@ inline RunFiles small_run()
     return files;
 }
 
-/// What a document holds at that path; nothing if there is none.
+/// The value at a path of a document; empty if there is none.
 inline std::optional<json::Value> entry(json::Object const& document,
                                         std::vector<char const*> const& path)
 {

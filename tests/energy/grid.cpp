@@ -24,7 +24,7 @@ TEST(Grid, BothEndsBelongToAnIntervalAndTrainingWins)
     EXPECT_EQ(power, (std::vector<Watts>{{0}, {468}, {2024}, {2024}, {468}, {0}}));
 }
 
-TEST(Grid, TallyLooksAtIntensityOnTheGridOnly)
+TEST(Grid, TallySamplesIntensityOnTheGridOnly)
 {
     IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(120), GramsPerKwh{200}}},
                                PastEnds::hold};

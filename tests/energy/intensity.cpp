@@ -24,7 +24,7 @@ TEST(Intensity, IsLinearBetweenSamplesAndExactAtThem)
     EXPECT_DOUBLE_EQ(series().at(at(100))->value, 200);
 }
 
-TEST(Intensity, IsUnknownBesideAMissingSample)
+TEST(Intensity, IsUnknownNextToAMissingSample)
 {
     for (double s : {301.0, 599.0, 600.0, 601.0, 899.0}) EXPECT_FALSE(series().at(at(s))) << s;
     EXPECT_EQ(series().at(at(900)), GramsPerKwh{50});
@@ -39,7 +39,7 @@ TEST(Intensity, PastTheEndsIsUnknownUnlessHeld)
     EXPECT_FALSE(IntensitySeries({}, PastEnds::hold).at(at(0)));
 }
 
-TEST(Intensity, WhatIsHeldIsOnlyWhatLiesAfterTheLastSample)
+TEST(Intensity, HeldPartIsOnlyAfterTheLastSample)
 {
     auto const held = series(PastEnds::hold);
     EXPECT_EQ(held.held_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));

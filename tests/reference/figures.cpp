@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every published figure from the published logs, to the digits that are published.
+// Every published figure from the published logs, to the published digits.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "reference/account.hpp"
+#include "reference/figures.hpp"
 #include "report/document.hpp"
 #include "signals/trace.hpp"
 #include "support/paths.hpp"
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(Decisions, ReferenceFigure,
                                          Published{"detector_close_s.3", 55200, 0},
                                          Published{"detector_close_s.4", 62100, 0}));
 
-TEST_F(Reference, OurDetectorDecidesWithinOnePollOfTheExperiment)
+TEST_F(Reference, DetectorDecidesWithinOnePollOfTheExperiment)
 {
     constexpr double replay_began_before_the_logs = 13.3;
     constexpr double poll = 10;
@@ -171,7 +172,7 @@ TEST_F(Reference, AccountHoldsWindowsRoundsAndLoss)
     EXPECT_NE(report::document(account_, std::nullopt).find("headline"), nullptr);
 }
 
-TEST(LeastSmoothed, StartsAtTheFirstValue)
+TEST(MinimumSmoothed, StartsAtTheFirstValue)
 {
     EXPECT_DOUBLE_EQ(minimum_smoothed({10, 0, 20}, 0.9), 9);
     EXPECT_DOUBLE_EQ(minimum_smoothed({3}, 0.9), 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-report as a person calls it: where it writes, and what it never writes over.
+// curtail-report from the command line: where it writes, and what it never overwrites.
 #include <gmock/gmock.h>
 
 #include "account/synthetic_run.hpp"
@@ -17,7 +17,7 @@ class Program : public testing::Test {
   protected:
     Program() { account::test::write_synthetic_run(folder_.path(), {}); }
 
-    /// Answers the exit code; `printed` holds all that it said.
+    /// Returns the exit code; `printed` holds its output.
     int report(std::vector<std::string> const& more)
     {
         std::vector<std::string> words{test::program_path("curtail-report"),
@@ -34,7 +34,7 @@ class Program : public testing::Test {
     std::string printed;
 };
 
-TEST_F(Program, NeverWritesOverAnInput)
+TEST_F(Program, NeverOverwritesAnInput)
 {
     auto const run = read_file(folder_ / "run.json").value();
     auto const trace = read_file(folder_ / "trace.csv").value();
@@ -48,7 +48,7 @@ TEST_F(Program, NeverWritesOverAnInput)
                  std::filesystem::exists(folder_ / "run.html"));
 }
 
-TEST_F(Program, PrintsItsTablesAndWritesTheDocumentAlsoWhereThePageCannotBeMade)
+TEST_F(Program, PrintsTablesAndWritesTheDocumentEvenWithoutThePage)
 {
     EXPECT_EQ(report({"--out", to("x.html"), "--plotly", to("none.js")}), 66);
     EXPECT_THAT(printed, HasSubstr("always on in"));
@@ -56,7 +56,7 @@ TEST_F(Program, PrintsItsTablesAndWritesTheDocumentAlsoWhereThePageCannotBeMade)
     EXPECT_FALSE(std::filesystem::exists(folder_ / "x.html"));
 }
 
-TEST_F(Program, SaysOnWhichSideOfTheUnigramEntropyTheModelIs)
+TEST_F(Program, TellsWhetherTheLossIsBelowTheUnigramEntropy)
 {
     std::vector<std::string> const nowhere{"--out", to("x.html"), "--plotly", to("none.js")};
     report(nowhere);
@@ -69,7 +69,7 @@ TEST_F(Program, SaysOnWhichSideOfTheUnigramEntropyTheModelIs)
     EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.250 above"));
 }
 
-TEST_F(Program, WritesAReportOverAReport)
+TEST_F(Program, ReplacesAnEarlierReport)
 {
     ASSERT_TRUE(write_file(folder_ / "charts.js", "var Plotly = {};"));
     std::vector<std::string> const charts{"--plotly", to("charts.js")};
