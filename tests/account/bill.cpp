@@ -297,8 +297,8 @@ TEST(Metrics, AStepWithoutAFiniteLossCountsExceptInTheCurves)
 {
     curtail::test::TemporaryFolder const folder;
     auto const row = [](char const* loss) {
-        return std::string(
-                   R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,"progress_tokens":0,"loss":)") +
+        return std::string(R"({"time":"2026-01-11T10:00:00Z","step":1,"round":1,"tokens":64,)"
+                           R"("progress_tokens":0,"loss":)") +
                loss + R"(,"lr_scale":1,"step_s":2})" + "\n";
     };
     ASSERT_TRUE(write_file(folder / "metrics.jsonl", row("4.5") + row("null") + row("\"big\"")));
