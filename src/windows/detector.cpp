@@ -10,7 +10,7 @@
 namespace curtail::windows {
 namespace {
 
-/// A number for a person: as few decimals as still show on which side of `threshold` it lies.
+/// Formats a number with the fewest decimals that show on which side of `threshold` it lies.
 std::string number(double value, double threshold)
 {
     std::string text;
@@ -22,7 +22,7 @@ std::string number(double value, double threshold)
     return text;
 }
 
-std::string against(std::optional<GramsPerKwh> intensity, char const* relation,
+std::string compare(std::optional<GramsPerKwh> intensity, char const* relation,
                     GramsPerKwh threshold)
 {
     if (!intensity) return "no fresh signal";
@@ -38,8 +38,57 @@ std::string seconds(Millis duration)
 
 Time dirty_since(WindowState const& state)
 {
-    if (!state.closing_since) throw std::logic_error("window state is closing, but not since when");
+    if (!state.closing_since) throw std::logic_error("a closing window state lacks closing_since");
     return *state.closing_since;
+}
+
+Decision advance_closed(WindowState const& before, std::optional<GramsPerKwh> intensity,
+                        Thresholds const& rule)
+{
+    if (!intensity) return {before, Reason::no_signal};
+    if (*intensity < rule.open_below) return {{Phase::open, {}}, Reason::clean};
+    return {before, Reason::still_dirty};
+}
+
+Decision advance_open(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
+                      Thresholds const& rule)
+{
+    if (!intensity) return {{Phase::closing, now}, Reason::no_signal};
+    if (*intensity > rule.close_above) return {{Phase::closing, now}, Reason::turned_dirty};
+    return {before, Reason::still_clean};
+}
+
+Decision advance_closing(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
+                         Thresholds const& rule)
+{
+    bool const dirty = !intensity || *intensity > rule.close_above;
+    if (!dirty) return {{Phase::open, {}}, Reason::recovered};
+    if (now - dirty_since(before) >= rule.close_delay)
+        return {{Phase::closed, {}}, Reason::delay_over};
+    return {before, Reason::delay_running};
+}
+
+std::string closes_in(Millis remaining)
+{
+    return "window closes in " + seconds(remaining) + " unless the signal turns clean";
+}
+
+std::string explain_no_signal(Phase after, Thresholds const& rule)
+{
+    return "no fresh signal, which counts as dirty: " +
+           (after == Phase::closed ? "window stays closed" : closes_in(rule.close_delay));
+}
+
+/// Of a window that stays closing or closes, dirty for `dirty_for`.
+std::string explain_delay(Reason reason, std::optional<GramsPerKwh> intensity, Millis dirty_for,
+                          Thresholds const& rule)
+{
+    auto const signal = compare(intensity, "above", rule.close_above);
+    if (reason == Reason::delay_running)
+        return fmt::format("{}, dirty for {}: {}", signal, seconds(dirty_for),
+                           closes_in(rule.close_delay - dirty_for));
+    return fmt::format("{}, dirty for {}, limit {}: window closes", signal, seconds(dirty_for),
+                       seconds(rule.close_delay));
 }
 
 }  // namespace
@@ -47,22 +96,13 @@ Time dirty_since(WindowState const& state)
 Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity, Time now,
                  Thresholds const& rule)
 {
-    bool const dirty = !intensity || *intensity > rule.close_above;
     switch (before.phase) {
         case Phase::closed:
-            if (intensity && *intensity < rule.open_below)
-                return {{Phase::open, {}}, Reason::clean};
-            return {before, intensity ? Reason::still_dirty : Reason::no_signal};
+            return advance_closed(before, intensity, rule);
         case Phase::open:
-            if (dirty)
-                return {{Phase::closing, now},
-                        intensity ? Reason::turned_dirty : Reason::no_signal};
-            return {before, Reason::still_clean};
+            return advance_open(before, intensity, now, rule);
         case Phase::closing:
-            if (!dirty) return {{Phase::open, {}}, Reason::recovered};
-            if (now - dirty_since(before) >= rule.close_delay)
-                return {{Phase::closed, {}}, Reason::delay_over};
-            return {before, Reason::delay_running};
+            return advance_closing(before, intensity, now, rule);
     }
     __builtin_unreachable();
 }
@@ -70,35 +110,23 @@ Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity
 std::string explain(WindowState const& before, Decision const& decision,
                     std::optional<GramsPerKwh> intensity, Time now, Thresholds const& rule)
 {
-    auto const closes_in = [&](Millis rest) {
-        return "window closes in " + seconds(rest) + " unless it turns clean";
-    };
     switch (decision.reason) {
         case Reason::clean:
-            return against(intensity, "below", rule.open_below) + ": window opens";
+            return compare(intensity, "below", rule.open_below) + ": window opens";
         case Reason::still_dirty:
-            return against(intensity, "not below", rule.open_below) + ": window stays closed";
+            return compare(intensity, "not below", rule.open_below) + ": window stays closed";
         case Reason::no_signal:
-            if (decision.state.phase == Phase::closed)
-                return "no fresh signal, which counts as dirty: window stays closed";
-            return "no fresh signal, which counts as dirty: " + closes_in(rule.close_delay);
+            return explain_no_signal(decision.state.phase, rule);
         case Reason::still_clean:
-            return against(intensity, "not above", rule.close_above) + ": window stays open";
+            return compare(intensity, "not above", rule.close_above) + ": window stays open";
         case Reason::turned_dirty:
-            return against(intensity, "above", rule.close_above) + ": " +
+            return compare(intensity, "above", rule.close_above) + ": " +
                    closes_in(rule.close_delay);
-        case Reason::delay_running: {
-            auto const dirty_for = now - dirty_since(before);
-            return fmt::format("{}, dirty for {}: {}",
-                               against(intensity, "above", rule.close_above), seconds(dirty_for),
-                               closes_in(rule.close_delay - dirty_for));
-        }
-        case Reason::recovered:
-            return against(intensity, "no longer above", rule.close_above) + ": window stays open";
+        case Reason::delay_running:
         case Reason::delay_over:
-            return fmt::format("{}, dirty for {}, allowed are {}: window closes",
-                               against(intensity, "above", rule.close_above),
-                               seconds(now - dirty_since(before)), seconds(rule.close_delay));
+            return explain_delay(decision.reason, intensity, now - dirty_since(before), rule);
+        case Reason::recovered:
+            return compare(intensity, "no longer above", rule.close_above) + ": window stays open";
     }
     __builtin_unreachable();
 }
@@ -107,31 +135,16 @@ namespace {
 
 constexpr std::array<std::string_view, 3> phase_names{"closed", "open", "closing"};
 
-struct ReasonNames {
-    std::string_view record;
-    std::string_view people;
-};
-constexpr std::array<ReasonNames, 8> reason_names{{
-    {"clean", "the signal is clean"},
-    {"still-dirty", "the signal is dirty"},
-    {"no-signal", "there is no fresh signal"},
-    {"still-clean", "the signal is still clean"},
-    {"turned-dirty", "the signal turned dirty"},
-    {"delay-running", "the signal is dirty, but not for long"},
-    {"recovered", "the signal is clean again"},
-    {"delay-over", "the signal was dirty for too long"},
-}};
+constexpr std::array<std::string_view, 8> reason_names{
+    "clean",        "still-dirty",   "no-signal", "still-clean",
+    "turned-dirty", "delay-running", "recovered", "delay-over"};
 
 }  // namespace
 
 std::string_view to_string(Phase phase) { return phase_names.at(static_cast<std::size_t>(phase)); }
 std::string_view to_string(Reason reason)
 {
-    return reason_names.at(static_cast<std::size_t>(reason)).record;
-}
-std::string_view words(Reason reason)
-{
-    return reason_names.at(static_cast<std::size_t>(reason)).people;
+    return reason_names.at(static_cast<std::size_t>(reason));
 }
 
 json::Object to_json(WindowState const& state)
@@ -150,7 +163,7 @@ WindowState read_window_state(json::ObjectReader& r)
         else r.reject(time.error().within(r.place("closing_since")));
     }
     r.require(state.closing_since.has_value() == (state.phase == Phase::closing), "closing_since",
-              "must be there exactly while closing");
+              "must be set if and only if the phase is closing");
     return state;
 }
 

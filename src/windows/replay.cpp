@@ -16,10 +16,10 @@ void check(std::span<Reading const> readings, Rule const& rule)
     if (rule.thresholds.close_above < rule.thresholds.open_below)
         throw std::invalid_argument("close_above is less than open_below");
     if (rule.max_age <= Millis{0} || rule.thresholds.close_delay < Millis{0})
-        throw std::invalid_argument("a duration is negative");
+        throw std::invalid_argument("max_age must be positive and close_delay not negative");
 }
 
-/// What the readings say at one moment, and until when they say it.
+/// The readings as a step function of time.
 class Signal {
   public:
     Signal(std::span<Reading const> readings, Millis max_age)
@@ -27,7 +27,7 @@ class Signal {
     {
     }
 
-    /// The fresh intensity at `now`.
+    /// The fresh intensity at `now`; empty if there is none.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time now) const
     {
         auto const next = first_after(now);
@@ -35,7 +35,7 @@ class Signal {
             return std::nullopt;
         return std::prev(next)->intensity;
     }
-    /// The next moment after `now` at which it may say something else.
+    /// The next time after `now` at which the intensity may change.
     [[nodiscard]] std::optional<Time> next_change(Time now) const
     {
         auto const next = first_after(now);
@@ -56,6 +56,29 @@ class Signal {
     Millis max_age_;
 };
 
+/// The next time after `now` at which the window may change.
+std::optional<Time> next_change(Signal const& signal, WindowState const& state,
+                                Thresholds const& rule, Time now)
+{
+    auto next = signal.next_change(now);
+    if (state.closing_since) {
+        Time const end = std::max(now, *state.closing_since + rule.close_delay);
+        if (!next || end < *next) next = end;
+    }
+    return next;
+}
+
+/// Applies one step at `time`; notes a change of phase.
+void step(Replay& result, std::optional<GramsPerKwh> intensity, Time time, Thresholds const& rule)
+{
+    auto const decision = advance(result.state, intensity, time, rule);
+    if (decision.state.phase != result.state.phase)
+        result.changes.push_back({time, result.state.phase, decision.state.phase, decision.reason,
+                                  intensity,
+                                  explain(result.state, decision, intensity, time, rule)});
+    result.state = decision.state;
+}
+
 }  // namespace
 
 Replay replay(WindowState const& before, Time until, std::span<Reading const> readings,
@@ -64,24 +87,10 @@ Replay replay(WindowState const& before, Time until, std::span<Reading const> re
     check(readings, rule);
     now = std::max(now, until);
     Signal const signal(readings, rule.max_age);
-    Replay result{before, now, {}, {}, {}};
-    for (Time t = until;;) {
-        auto const intensity = signal.at(t);
-        auto const decision = advance(result.state, intensity, t, rule.thresholds);
-        auto explanation = explain(result.state, decision, intensity, t, rule.thresholds);
-        if (decision.state.phase != result.state.phase)
-            result.changes.push_back({t, result.state.phase, decision.state.phase, decision.reason,
-                                      intensity, explanation});
-        result.state = decision.state;
-        auto next = signal.next_change(t);
-        if (result.state.closing_since) {
-            Time const end = std::max(t, *result.state.closing_since + rule.thresholds.close_delay);
-            if (!next || end < *next) next = end;
-        }
-        if (!next || *next > now) break;
-        t = *next;
-    }
-    result.intensity = signal.at(now);
+    Replay result{before, now, signal.at(now), {}, {}};
+    for (std::optional<Time> time = until; time && *time <= now;
+         time = next_change(signal, result.state, rule.thresholds, *time))
+        step(result, signal.at(*time), *time, rule.thresholds);
     result.explanation =
         explain(result.state, advance(result.state, result.intensity, now, rule.thresholds),
                 result.intensity, now, rule.thresholds);

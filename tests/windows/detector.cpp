@@ -23,7 +23,7 @@ struct Step {
 
 class Detector : public testing::TestWithParam<Step> {};
 
-TEST_P(Detector, StepIsAsTheTableSays)
+TEST_P(Detector, StepFollowsTheTable)
 {
     auto const& step = GetParam();
     auto const decision = advance(step.before, step.intensity, noon, hysteresis);
@@ -32,7 +32,7 @@ TEST_P(Detector, StepIsAsTheTableSays)
     EXPECT_EQ(explain(step.before, decision, step.intensity, noon, hysteresis), step.sentence);
 }
 
-TEST_P(Detector, RepeatingAStepAtTheSameMomentChangesNothing)
+TEST_P(Detector, RepeatingAStepAtTheSameTimeChangesNothing)
 {
     auto const& step = GetParam();
     auto const once = advance(step.before, step.intensity, noon, hysteresis);
@@ -56,33 +56,35 @@ INSTANTIATE_TEST_SUITE_P(
              "150 g/kWh is not above 150: window stays open"},
         Step{"StartsToCloseAboveTheUpperThreshold", open, GramsPerKwh{150.004},
              WindowState{Phase::closing, noon}, Reason::turned_dirty,
-             "150.004 g/kWh is above 150: window closes in 600 s unless it turns clean"},
-        Step{
-            "StartsToCloseWithoutSignal", open, std::nullopt, WindowState{Phase::closing, noon},
-            Reason::no_signal,
-            "no fresh signal, which counts as dirty: window closes in 600 s unless it turns clean"},
+             "150.004 g/kWh is above 150: window closes in 600 s unless the signal turns clean"},
+        Step{"StartsToCloseWithoutSignal", open, std::nullopt, WindowState{Phase::closing, noon},
+             Reason::no_signal,
+             "no fresh signal, which counts as dirty: window closes in 600 s unless the signal "
+             "turns clean"},
         Step{"StaysClosingWhileTheDelayRuns", closing, GramsPerKwh{463}, closing,
              Reason::delay_running,
-             "463 g/kWh is above 150, dirty for 300 s: window closes in 300 s unless it turns "
-             "clean"},
+             "463 g/kWh is above 150, dirty for 300 s: window closes in 300 s unless the "
+             "signal turns clean"},
         Step{"StaysClosingWithoutSignal", closing, std::nullopt, closing, Reason::delay_running,
-             "no fresh signal, dirty for 300 s: window closes in 300 s unless it turns clean"},
+             "no fresh signal, dirty for 300 s: window closes in 300 s unless the signal turns "
+             "clean"},
         Step{"RecoversAtTheUpperThreshold", closing, GramsPerKwh{150}, open, Reason::recovered,
              "150 g/kWh is no longer above 150: window stays open"},
         Step{"StaysClosingOneSecondBeforeTheDelayEnds", closing_since(Seconds{599}),
              GramsPerKwh{463}, closing_since(Seconds{599}), Reason::delay_running,
-             "463 g/kWh is above 150, dirty for 599 s: window closes in 1 s unless it turns clean"},
+             "463 g/kWh is above 150, dirty for 599 s: window closes in 1 s unless the signal "
+             "turns clean"},
         Step{"ClosesWhenTheDelayIsOver", closing_since(Seconds{600}), GramsPerKwh{463}, closed,
              Reason::delay_over,
-             "463 g/kWh is above 150, dirty for 600 s, allowed are 600 s: window closes"},
+             "463 g/kWh is above 150, dirty for 600 s, limit 600 s: window closes"},
         Step{"ClosesWithoutSignalWhenTheDelayIsOver", closing_since(Seconds{600}), std::nullopt,
              closed, Reason::delay_over,
-             "no fresh signal, dirty for 600 s, allowed are 600 s: window closes"},
+             "no fresh signal, dirty for 600 s, limit 600 s: window closes"},
         Step{"RecoversEvenWhenTheDelayIsOver", closing_since(Seconds{6000}), GramsPerKwh{-5}, open,
              Reason::recovered, "-5 g/kWh is no longer above 150: window stays open"}),
     [](auto const& tested) { return tested.param.name; });
 
-TEST(WindowDetector, ClosingWithoutSinceIsABrokenContract)
+TEST(WindowDetector, ClosingStateWithoutSinceThrows)
 {
     EXPECT_THROW((void)advance({Phase::closing, {}}, std::nullopt, noon, {}), std::logic_error);
 }
@@ -112,7 +114,7 @@ TEST(WindowState, JsonReadsBackAsWritten)
     }
 }
 
-TEST(WindowState, ContradictoryJsonIsRefused)
+TEST(WindowState, ContradictoryJsonIsRejected)
 {
     for (auto const* text :
          {R"({"phase":"closing","closing_since":null})",

@@ -17,7 +17,7 @@ Reading reading(std::int64_t seconds, std::optional<double> g)
 }
 Rule const defaults{};
 
-/// Time, from and to of a change, as text: mismatches print readably.
+/// Each change as text, so that mismatches print readably.
 std::vector<std::string> brief(std::vector<Change> const& changes)
 {
     std::vector<std::string> lines;
@@ -45,7 +45,7 @@ TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
     EXPECT_EQ(result.changes.front().explanation, "50 g/kWh is below 100: window opens");
 }
 
-TEST(Replay, SignalThatStopsTurnsStaleAndThenCloses)
+TEST(Replay, MissingReadingsTurnStaleAndCloseTheWindow)
 {
     std::vector<Reading> const readings{reading(0, 50)};
     auto const result =
@@ -54,7 +54,7 @@ TEST(Replay, SignalThatStopsTurnsStaleAndThenCloses)
                                             "1300 closing-closed delay-over"}));
 }
 
-TEST(Replay, EmptyReadingIsNoSignalAtOnce)
+TEST(Replay, EmptyReadingMeansNoSignalAtOnce)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, {}), reading(600, 50)};
     auto const result = replay({}, at(0), readings, defaults, at(600));
@@ -62,7 +62,7 @@ TEST(Replay, EmptyReadingIsNoSignalAtOnce)
                                             "600 closing-open recovered"}));
 }
 
-TEST(Replay, DelayEndsBetweenReadings)
+TEST(Replay, CloseDelayEndsBetweenReadings)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400),
                                         reading(900, 400)};
@@ -76,14 +76,14 @@ TEST(Replay, DelayEndsBetweenReadings)
                      "750 closing-closed delay-over"}));
 }
 
-TEST(Replay, CleanReadingAtTheVeryEndOfTheDelayRecovers)
+TEST(Replay, CleanReadingAtTheEndOfTheDelayRecovers)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(900, 50)};
     EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(900)).changes).back(),
               "900 closing-open recovered");
 }
 
-TEST(Replay, WithoutDelayAWindowClosesWhenItTurnsDirty)
+TEST(Replay, ZeroDelayClosesTheWindowWhenTheSignalTurnsDirty)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400)};
     Rule const rule{
@@ -94,13 +94,13 @@ TEST(Replay, WithoutDelayAWindowClosesWhenItTurnsDirty)
                      "300 closing-closed delay-over"}));
 }
 
-TEST(Replay, ReadingsOfTheFutureAreNotLookedAt)
+TEST(Replay, IgnoresFutureReadings)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
     EXPECT_TRUE(replay({}, at(0), readings, defaults, at(299)).changes.empty());
 }
 
-TEST(Replay, ReadingThatArrivesLateCountsFromTheLastEvaluationOn)
+TEST(Replay, LateReadingCountsFromTheLastEvaluationOn)
 {
     auto const first = replay({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
     auto const second = replay(first.state, first.until,
@@ -108,7 +108,7 @@ TEST(Replay, ReadingThatArrivesLateCountsFromTheLastEvaluationOn)
     EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
 }
 
-TEST(Replay, ClockThatRanBackwardsChangesNothing)
+TEST(Replay, ClockRunningBackwardsChangesNothing)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
     auto const result = replay({Phase::open, {}}, at(400), readings, defaults, at(100));
@@ -117,21 +117,21 @@ TEST(Replay, ClockThatRanBackwardsChangesNothing)
     EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
 }
 
-TEST(Replay, LaterOfTwoReadingsOfOneTimeCounts)
+TEST(Replay, LastOfTwoReadingsAtOneTimeCounts)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(0, 50)};
     EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(0)).changes),
               (Lines{"0 closed-open clean"}));
 }
 
-TEST(Replay, WithoutReadingsThereIsNoSignal)
+TEST(Replay, NoReadingsMeanNoSignal)
 {
     auto const result = replay({}, at(0), {}, defaults, at(100));
     EXPECT_TRUE(result.changes.empty());
     EXPECT_EQ(result.explanation, "no fresh signal, which counts as dirty: window stays closed");
 }
 
-TEST(Replay, BrokenContractsAreRefused)
+TEST(Replay, BrokenContractsThrow)
 {
     std::vector<Reading> const disordered{reading(300, 1), reading(0, 1)};
     EXPECT_THROW((void)replay({}, at(0), disordered, defaults, at(0)), std::invalid_argument);
@@ -167,7 +167,7 @@ Day random_day(std::mt19937_64& random)
     return day;
 }
 
-/// The same evaluation, written another way: one step for every second, whatever happens in it.
+/// A second implementation of the evaluation: one step for every second.
 std::vector<std::string> second_by_second(Day const& day)
 {
     std::vector<Change> changes;
@@ -178,7 +178,7 @@ std::vector<std::string> second_by_second(Day const& day)
             if (r.time <= at(t))
                 intensity = at(t) - r.time < day.rule.max_age ? r.intensity : std::nullopt;
         for (int twice = 0; twice < 2;
-             ++twice) {  // a delay of zero ends in the second in which it began
+             ++twice) {  // a delay of zero ends in the second in which it starts
             auto const decision = advance(state, intensity, at(t), day.rule.thresholds);
             if (decision.state.phase != state.phase)
                 changes.push_back(
@@ -191,7 +191,7 @@ std::vector<std::string> second_by_second(Day const& day)
 
 class ReplayOfRandomDays : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(ReplayOfRandomDays, GivesTheSameHoweverItIsCalled)
+TEST_P(ReplayOfRandomDays, ResultDoesNotDependOnTheCalls)
 {
     SCOPED_TRACE("seed " + std::to_string(GetParam()));
     std::mt19937_64 random(GetParam());
@@ -212,7 +212,7 @@ TEST_P(ReplayOfRandomDays, GivesTheSameHoweverItIsCalled)
             std::swap(nows[i - 1], nows[i]);  // clocks step back a little
         nows.push_back(day.length_s);
         for (auto now : nows) {
-            // A poller hands over only what can still matter.
+            // A poller passes only readings that still matter.
             auto const first = std::lower_bound(
                 day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
                 [](auto const& a, auto const& b) { return a.time < b.time; });

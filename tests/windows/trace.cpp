@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real day of the technical report, through the detector with its default thresholds.
+// Evaluates the technical report's recorded day with the default thresholds.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -21,7 +21,7 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
     return readings;
 }
 
-/// `300 open`, `8100 closed`: openings and closings of a region in seconds of trace time.
+/// A region's openings and closings in seconds of trace time: `300 open`, `8100 closed`.
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.first_time();
@@ -36,7 +36,7 @@ std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& 
     return lines;
 }
 
-TEST(RealDay, HasItsEightDecisionsAndNoOther)
+TEST(RealDay, GivesExactlyEightDecisions)
 {
     auto const trace = signals::read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
     std::map<std::string, std::vector<std::string>> found;
