@@ -4,7 +4,7 @@
 namespace curtail::plan {
 namespace {
 
-json::Value stored(std::optional<Time> const& time)
+json::Value time_or_null(std::optional<Time> const& time)
 {
     return time ? json::Value(format_time(*time)) : json::Value();
 }
@@ -25,9 +25,9 @@ int read_count(json::ObjectReader& r, std::string const& key)
     return static_cast<int>(count);
 }
 
-Tracked read_tracked(json::ObjectReader& r)
+TrackedJob read_job(json::ObjectReader& r)
 {
-    Tracked job;
+    TrackedJob job;
     job.id = {r.text("id")};
     job.window = {r.text("window")};
     job.intent = {r.text("intent")};
@@ -41,30 +41,46 @@ Tracked read_tracked(json::ObjectReader& r)
     return job;
 }
 
+Intent read_intent(json::ObjectReader& r)
+{
+    return {{r.text("id")},
+            {r.text("window")},
+            read_time(r, "since").value_or(Time{}),
+            r.boolean("in_doubt")};
+}
+
+json::Object to_json(TrackedJob const& job)
+{
+    return {{"id", job.id.value},
+            {"window", job.window.value},
+            {"intent", job.intent.value},
+            {"running_since", time_or_null(job.running_since)},
+            {"asked_since", time_or_null(job.asked_since)},
+            {"drained_since", time_or_null(job.drained_since)},
+            {"last_drain", time_or_null(job.last_drain)},
+            {"last_cancel", time_or_null(job.last_cancel)},
+            {"drains", job.drains},
+            {"cancel_arrived", job.cancel_arrived}};
+}
+
+json::Object to_json(Intent const& intent)
+{
+    return {{"id", intent.id.value},
+            {"window", intent.window.value},
+            {"since", format_time(intent.since)},
+            {"in_doubt", intent.uncertain}};
+}
+
 }  // namespace
 
 json::Value to_json(SiteState const& state)
 {
     json::Array jobs;
-    for (auto const& job : state.jobs)
-        jobs.push_back(json::Object{{"id", job.id.value},
-                                    {"window", job.window.value},
-                                    {"intent", job.intent.value},
-                                    {"running_since", stored(job.running_since)},
-                                    {"asked_since", stored(job.asked_since)},
-                                    {"drained_since", stored(job.drained_since)},
-                                    {"last_drain", stored(job.last_drain)},
-                                    {"last_cancel", stored(job.last_cancel)},
-                                    {"drains", job.drains},
-                                    {"cancel_arrived", job.cancel_arrived}});
+    for (auto const& job : state.jobs) jobs.push_back(to_json(job));
     json::Object object{{"jobs", std::move(jobs)}};
-    if (state.intent)
-        object.set("intent", json::Object{{"id", state.intent->id.value},
-                                          {"window", state.intent->window.value},
-                                          {"since", format_time(state.intent->since)},
-                                          {"in_doubt", state.intent->in_doubt}});
+    if (state.intent) object.set("intent", to_json(*state.intent));
     object.set("failures", state.failures)
-        .set("retry_at", stored(state.retry_at))
+        .set("retry_at", time_or_null(state.retry_at))
         .set("failure", state.failure);
     return object;
 }
@@ -73,16 +89,9 @@ Result<SiteState> read_site_state(json::Value const& value, std::string const& w
 {
     json::ObjectReader r(value, where);
     SiteState state;
-    r.each("jobs", [&](json::ObjectReader& o) { state.jobs.push_back(read_tracked(o)); });
+    r.each("jobs", [&](json::ObjectReader& o) { state.jobs.push_back(read_job(o)); });
     r.object(
-        "intent",
-        [&](json::ObjectReader& o) {
-            state.intent = Intent{{o.text("id")},
-                                  {o.text("window")},
-                                  read_time(o, "since").value_or(Time{}),
-                                  o.boolean("in_doubt")};
-        },
-        false);
+        "intent", [&](json::ObjectReader& o) { state.intent = read_intent(o); }, false);
     state.failures = read_count(r, "failures");
     state.retry_at = read_time(r, "retry_at");
     state.failure = r.text("failure");

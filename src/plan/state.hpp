@@ -9,44 +9,43 @@
 
 namespace curtail::plan {
 
-/// A decision to submit whose outcome is not known yet.
+/// A decision to submit whose outcome is still unknown.
 struct Intent {
     IntentId id;
     WindowId window;
-    Time since;            ///< made then; in doubt: since when
-    bool in_doubt{false};  ///< its answer was lost, or its poller died
+    Time since;             ///< the decision's time; of an uncertain one, when it became uncertain
+    bool uncertain{false};  ///< its answer was lost, or its poller died; stored as `in_doubt`
     friend bool operator==(Intent const&, Intent const&) = default;
 };
 
-/// A job that is looked after, from the moment it is known to the moment it is seen to be gone.
-struct Tracked {
+/// A job that the poller manages, from its submission or adoption until it is seen to have ended.
+struct TrackedJob {
     JobId id;
     WindowId window;
     IntentId intent;
     std::optional<Time> running_since;
-    std::optional<Time>
-        asked_since;  ///< first asked to go, in whatever way; from then on it counts as leaving
-    std::optional<Time> drained_since;  ///< the first drain signal that was delivered
-    std::optional<Time> last_drain;     ///< tried
-    std::optional<Time> last_cancel;    ///< tried
-    int drains{0};                      ///< tried so often
+    std::optional<Time> asked_since;    ///< first stop request of any form; the job is leaving
+    std::optional<Time> drained_since;  ///< first drain signal that was delivered
+    std::optional<Time> last_drain;     ///< last attempt
+    std::optional<Time> last_cancel;    ///< last attempt
+    int drains{0};                      ///< attempts
     bool cancel_arrived{false};
-    friend bool operator==(Tracked const&, Tracked const&) = default;
+    friend bool operator==(TrackedJob const&, TrackedJob const&) = default;
 };
 
-/// What is remembered of one site's jobs between two looks. Value type: stored as JSON, compared in
-/// tests.
+/// What the poller remembers of one site's jobs between two polls. Value type: stored as JSON,
+/// compared in tests.
 struct SiteState {
-    std::vector<Tracked> jobs;     ///< in the order in which they became known
+    std::vector<TrackedJob> jobs;  ///< in the order in which they became known
     std::optional<Intent> intent;  ///< at most one is open
-    int failures{0};               ///< submissions and jobs that failed in a row
+    int failures{0};               ///< consecutive failures of submissions and jobs
     std::optional<Time> retry_at;  ///< no new job before
-    std::string failure;           ///< the last one, in words
+    std::string failure;           ///< text of the last failure
     friend bool operator==(SiteState const&, SiteState const&) = default;
 };
 
 [[nodiscard]] json::Value to_json(SiteState const& state);
-/// What to_json wrote; `data` for anything else.
+/// Reads the output of to_json; `data` for anything else. `where` names the file in errors.
 [[nodiscard]] Result<SiteState> read_site_state(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::plan

@@ -1,59 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/plan.hpp"
 
+#include "plan/clamp_times.hpp"
 #include "plan/fixture.hpp"
-#include "plan/set_back.hpp"
 
 namespace curtail::plan {
 namespace {
 
 TEST(Plan, OpenWindowWithoutJobGetsOne)
 {
-    auto const l = look({}, open, {}, 0);
+    auto const l = poll({}, open, {}, 0);
     ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].kind, Kind::submit);
+    EXPECT_EQ(l.actions[0].type, Type::submit);
     EXPECT_EQ(l.actions[0].window.value, "w1");
-    EXPECT_EQ(look({}, closed, {}, 0).actions[0].kind, Kind::wait);
+    EXPECT_EQ(poll({}, closed, {}, 0).actions[0].type, Type::wait);
 }
 
-TEST(Plan, OpenIntentIsMatchedByTheJobThatCarriesIt)
+TEST(Plan, OpenIntentMatchesItsJob)
 {
-    auto const submit = look({}, open, {}, 0).actions[0];
+    auto const submit = poll({}, open, {}, 0).actions[0];
     auto const crashed = recover(begin({}, submit, at(0)), at(1));
-    auto const waiting = look(crashed, open, {}, 2);
-    EXPECT_EQ(waiting.actions[0].kind, Kind::wait);
-    EXPECT_THAT(waiting.actions[0].why, HasSubstr("not known yet"));
-    auto const found = look(crashed, open, {job("7", Job::State::pending, submit.intent.value)}, 3);
+    auto const waiting = poll(crashed, open, {}, 2);
+    EXPECT_EQ(waiting.actions[0].type, Type::wait);
+    EXPECT_THAT(waiting.actions[0].why, HasSubstr("is unconfirmed"));
+    auto const found = poll(crashed, open, {job("7", Job::State::pending, submit.intent.value)}, 3);
     EXPECT_FALSE(found.state.intent);
-    ASSERT_THAT(found.happenings, SizeIs(1));
-    EXPECT_EQ(found.happenings[0].kind, Happening::Kind::submitted);
-    EXPECT_EQ(found.actions[0].kind, Kind::wait);
+    ASSERT_THAT(found.events, SizeIs(1));
+    EXPECT_EQ(found.events[0].type, JobEventType::submitted);
+    EXPECT_EQ(found.actions[0].type, Type::wait);
 }
 
-TEST(Plan, IntentWhoseJobRanAndEndedMeanwhileIsNotSubmittedAgain)
+TEST(Plan, IntentOfAnEndedJobIsNotSubmittedAgain)
 {
-    auto const submit = look({}, open, {}, 0).actions[0];
+    auto const submit = poll({}, open, {}, 0).actions[0];
     auto gone = ended("7", 30, 0);
     gone.intent = submit.intent;
-    auto const l = look(begin({}, submit, at(0)), closed, {gone}, 40);
+    auto const l = poll(begin({}, submit, at(0)), closed, {gone}, 40);
     EXPECT_FALSE(l.state.intent);
-    ASSERT_THAT(l.happenings, SizeIs(3));
-    EXPECT_EQ(l.happenings[1].when, at(0)) << "the launcher's time, not that of the look";
-    EXPECT_EQ(l.happenings[2].kind, Happening::Kind::ended);
-    EXPECT_EQ(l.happenings[2].when, at(30));
-    EXPECT_EQ(l.happenings[2].exit_code, 0);
+    ASSERT_THAT(l.events, SizeIs(3));
+    EXPECT_EQ(l.events[1].time, at(0)) << "the launcher's time, not that of the poll";
+    EXPECT_EQ(l.events[2].type, JobEventType::ended);
+    EXPECT_EQ(l.events[2].time, at(30));
+    EXPECT_EQ(l.events[2].exit_code, 0);
 }
 
-TEST(Plan, IntentThatSlurmNeverShowsIsGivenUpAfterSettling)
+TEST(Plan, IntentWithoutAJobExpiresAfterSettling)
 {
-    auto const submit = look({}, open, {}, 0).actions[0];
+    auto const submit = poll({}, open, {}, 0).actions[0];
     auto const restarted = recover(begin({}, submit, at(0)), at(9));
-    EXPECT_EQ(look(restarted, open, {}, 13).actions[0].kind, Kind::wait)
-        << "the dead poller's sbatch may just have got through";
+    EXPECT_EQ(poll(restarted, open, {}, 13).actions[0].type, Type::wait)
+        << "the dead poller's sbatch may only just have succeeded";
     auto const again = recover(restarted, at(12));
-    auto const l = look(again, open, {}, 14);
-    EXPECT_EQ(l.actions[0].kind, Kind::submit)
-        << "a poll each minute must not begin to wait anew each time";
+    auto const l = poll(again, open, {}, 14);
+    EXPECT_EQ(l.actions[0].type, Type::submit) << "repeated polls must not restart the wait";
     EXPECT_NE(l.actions[0].intent, submit.intent);
 }
 
@@ -61,22 +60,22 @@ TEST(Plan, ClosedWindowDrainsThenDrainsAgainThenCancels)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    std::vector<Kind> kinds;
+    std::vector<Type> kinds;
     int drained = 0;
     for (int second = 1; second <= 131; ++second) {
-        auto l = look(state, closed, running, second);
+        auto l = poll(state, closed, running, second);
         state = l.state;
         for (auto const& action : l.actions) {
-            if (action.kind == Kind::wait) continue;
-            kinds.push_back(action.kind);
+            if (action.type == Type::wait) continue;
+            kinds.push_back(action.type);
             state = begin(state, action, at(second));
             auto after = finish(state, action, {}, at(second), rules);
-            for (auto const& h : after.happenings) drained += h.kind == Happening::Kind::drained;
+            for (auto const& h : after.events) drained += h.type == JobEventType::drained;
             state = after.state;
         }
     }
-    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Kind::drain), 40);  // every 3 s for 120 s
-    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Kind::cancel), 3);  // at 121, 126, 131 s
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Type::drain), 40);  // every 3 s for 120 s
+    EXPECT_EQ(std::count(kinds.begin(), kinds.end(), Type::cancel), 3);  // at 121, 126, 131 s
     EXPECT_EQ(drained, 1) << "repeated signals are one event";
 }
 
@@ -84,39 +83,39 @@ TEST(Plan, ReopenedWindowWaitsForTheDrainingJobThenGetsItsOwn)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    state = done(state, look(state, closed, running, 1).actions[0], 1);
-    auto const reopened = look(state, open, running, 2);
-    EXPECT_EQ(reopened.actions[0].kind, Kind::wait);
-    auto const again = look(state, open, running, 5);
+    state = done(state, poll(state, closed, running, 1).actions[0], 1);
+    auto const reopened = poll(state, open, running, 2);
+    EXPECT_EQ(reopened.actions[0].type, Type::wait);
+    auto const again = poll(state, open, running, 5);
     ASSERT_THAT(again.actions, SizeIs(1));
-    EXPECT_EQ(again.actions[0].kind, Kind::drain)
-        << "a lost signal must not keep the site without its next job";
-    auto const gone = look(state, open, {ended("7", 6, 0)}, 7);
-    EXPECT_EQ(gone.actions[0].kind, Kind::submit) << "who was asked to go has not failed";
+    EXPECT_EQ(again.actions[0].type, Type::drain)
+        << "a lost signal must not block the site's next job";
+    auto const gone = poll(state, open, {ended("7", 6, 0)}, 7);
+    EXPECT_EQ(gone.actions[0].type, Type::submit) << "the end after a stop request is no failure";
     EXPECT_EQ(gone.state.failures, 0);
 }
 
-TEST(Plan, JobOfAWindowThatIsOverMakesRoomEvenIfNobodyLookedInBetween)
+TEST(Plan, JobOfAClosedWindowStopsEvenIfNoPollRanInBetween)
 {
-    Wish const next{true, {"w2"}, "the window is open"};
+    DesiredState const next{true, {"w2"}, "the window is open"};
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    auto const l = look(state, next, running, 1);
+    auto const l = poll(state, next, running, 1);
     ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].kind, Kind::drain);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("its window, of w1, is over"));
+    EXPECT_EQ(l.actions[0].type, Type::drain);
+    EXPECT_THAT(l.actions[0].why, HasSubstr("its window (opened w1) has closed"));
     state = done(state, l.actions[0], 1);
-    EXPECT_EQ(look(state, next, {ended("7", 2, 0)}, 3).actions[0].kind, Kind::submit);
+    EXPECT_EQ(poll(state, next, {ended("7", 2, 0)}, 3).actions[0].type, Type::submit);
 }
 
 TEST(Plan, PendingJobOfAClosedWindowLeavesTheQueue)
 {
     std::vector<Job> const pending{job("7", Job::State::pending)};
     auto state = tracking(pending);
-    auto const l = look(state, closed, pending, 1);
-    EXPECT_EQ(l.actions[0].kind, Kind::cancel_pending);
+    auto const l = poll(state, closed, pending, 1);
+    EXPECT_EQ(l.actions[0].type, Type::cancel_pending);
     state = done(state, l.actions[0], 1);
-    EXPECT_EQ(look(state, closed, {job("7", Job::State::running)}, 2).actions[0].kind, Kind::drain)
+    EXPECT_EQ(poll(state, closed, {job("7", Job::State::running)}, 2).actions[0].type, Type::drain)
         << "it started meanwhile";
 }
 
@@ -124,162 +123,163 @@ TEST(Plan, OfTwoJobsTheOlderStays)
 {
     auto const both_run =
         std::vector{job("7", Job::State::running), job("8", Job::State::running, "i1")};
-    auto const l = look(tracking(both_run), open, both_run, 1);
+    auto const l = poll(tracking(both_run), open, both_run, 1);
     ASSERT_THAT(l.actions, SizeIs(2));
-    EXPECT_EQ(l.actions[0].kind, Kind::drain);
+    EXPECT_EQ(l.actions[0].type, Type::drain);
     EXPECT_EQ(l.actions[0].job.value, "8");
     auto const one_waits =
         std::vector{job("7", Job::State::pending), job("8", Job::State::running, "i1")};
-    auto const m = look(tracking(one_waits), open, one_waits, 1);
-    EXPECT_EQ(m.actions[0].kind, Kind::cancel_pending);
+    auto const m = poll(tracking(one_waits), open, one_waits, 1);
+    EXPECT_EQ(m.actions[0].type, Type::cancel_pending);
     EXPECT_EQ(m.actions[0].job.value, "7");
 }
 
-TEST(Plan, JobWithoutAnIntentOfOursIsNeitherTakenOverNorStoppedNorAReasonToWait)
+TEST(Plan, JobWithoutOurIntentIsIgnored)
 {
     std::vector<Job> const foreign{job("7", Job::State::running, "")};
-    auto const l = look({}, closed, foreign, 1);
+    auto const l = poll({}, closed, foreign, 1);
     EXPECT_TRUE(l.state.jobs.empty());
-    EXPECT_TRUE(l.happenings.empty());
+    EXPECT_TRUE(l.events.empty());
     ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].kind, Kind::wait);
-    EXPECT_EQ(look({}, open, foreign, 1).actions[0].kind, Kind::submit);
-    EXPECT_THAT(warning_of(l.state, foreign), HasSubstr("job 7 is called like a job of this site"));
+    EXPECT_EQ(l.actions[0].type, Type::wait);
+    EXPECT_EQ(poll({}, open, foreign, 1).actions[0].type, Type::submit);
+    EXPECT_THAT(warning_of(l.state, foreign), HasSubstr("job 7 has the name of this site's jobs"));
     auto const ours = tracking({job("7", Job::State::running)});
-    EXPECT_EQ(warning_of(ours, foreign), "") << "its comment was taken off";
-    EXPECT_EQ(look(ours, closed, foreign, 1).actions[0].kind, Kind::drain);
+    EXPECT_EQ(warning_of(ours, foreign), "") << "its comment was removed";
+    EXPECT_EQ(poll(ours, closed, foreign, 1).actions[0].type, Type::drain);
 }
 
-TEST(Plan, NumberThatComesBackWithAnotherIntentIsAnotherJob)
+TEST(Plan, ReusedNumberWithAnotherIntentIsAnotherJob)
 {
-    auto const l = look(tracking({job("7", Job::State::running, "i0")}), open,
+    auto const l = poll(tracking({job("7", Job::State::running, "i0")}), open,
                         {job("7", Job::State::running, "i1")}, 30);
     ASSERT_THAT(l.state.jobs, SizeIs(1));
     EXPECT_EQ(l.state.jobs[0].intent.value, "i1");
     ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].kind, Kind::wait);
+    EXPECT_EQ(l.actions[0].type, Type::wait);
 }
 
-TEST(Plan, WarningsAreOfJobsThatAreThere)
+TEST(Plan, WarningsIgnoreEndedJobs)
 {
     auto held = job("7", Job::State::pending);
     held.reason = "JobHeldUser";
     held.warning = "job 7 waits for JobHeldUser";
     auto over = ended("6", 1, 0);
     over.warning = "was strange";
-    auto const l = look(tracking({held}), open, {over, held}, 1);
+    auto const l = poll(tracking({held}), open, {over, held}, 1);
     EXPECT_EQ(warning_of(l.state, {over, held}), "job 7 waits for JobHeldUser");
-    EXPECT_EQ(l.actions[0].why, "job 7 is in the queue (JobHeldUser)");
+    EXPECT_EQ(l.actions[0].why, "job 7 is pending (JobHeldUser)");
 }
 
-/// All drains of a job that runs on, each with this outcome; answers the seconds of all acts.
-std::vector<std::pair<int, Kind>> acts_while(Outcome::Kind drain, int period, int until,
+/// Drains a job that keeps running, each time with this outcome. Returns the second and type of
+/// every action.
+std::vector<std::pair<int, Type>> acts_while(Outcome::Status drain, int period, int until,
                                              Rules const& with)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    std::vector<std::pair<int, Kind>> acts;
+    std::vector<std::pair<int, Type>> acts;
     for (int second = 1; second <= until; second += period) {
         state = observe(state, running, at(second), with).state;
         for (auto const& action : decide(state, closed, running, at(second), with)) {
-            if (action.kind == Kind::wait) continue;
-            acts.emplace_back(second, action.kind);
+            if (action.type == Type::wait) continue;
+            acts.emplace_back(second, action.type);
             state = begin(state, action, at(second));
-            bool const drains = action.kind == Kind::drain;
-            state = finish(state, action, {drains ? drain : Outcome::Kind::done, {}, {}},
+            bool const drains = action.type == Type::drain;
+            state = finish(state, action, {drains ? drain : Outcome::Status::done, {}, {}},
                            at(second), with)
                         .state;
         }
     }
     return acts;
 }
-int first_cancel(std::vector<std::pair<int, Kind>> const& acts)
+int first_cancel(std::vector<std::pair<int, Type>> const& acts)
 {
     auto const it = std::find_if(acts.begin(), acts.end(),
-                                 [](auto const& act) { return act.second == Kind::cancel; });
+                                 [](auto const& act) { return act.second == Type::cancel; });
     return it == acts.end() ? 0 : it->first;
 }
 
-TEST(Plan, GraceBeginsWithTheFirstDrainThatArrives)
+TEST(Plan, GraceStartsWithTheFirstDeliveredDrain)
 {
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    Action const drain{Kind::drain, {"7"}, {"w1"}, {}, "closed"};
+    Action const drain{Type::drain, {"7"}, {"w1"}, {}, "closed"};
     for (int second : {1, 60, 119}) {
         state = begin(state, drain, at(second));
         auto const lost =
-            finish(state, drain, {Outcome::Kind::unknown, {}, "timed out"}, at(second), rules);
-        EXPECT_TRUE(lost.happenings.empty());
+            finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(second), rules);
+        EXPECT_TRUE(lost.events.empty());
         state = lost.state;
     }
-    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].kind, Kind::drain)
-        << "it has had no chance to stop yet";
+    EXPECT_EQ(decide(state, closed, running, at(125), rules)[0].type, Type::drain)
+        << "it has received no stop request yet";
     state = begin(state, drain, at(125));
     auto const arrived = finish(state, drain, {}, at(125), rules);
-    ASSERT_THAT(arrived.happenings, SizeIs(1));
-    EXPECT_EQ(decide(arrived.state, closed, running, at(244), rules)[0].kind, Kind::drain);
-    EXPECT_EQ(decide(arrived.state, closed, running, at(245), rules)[0].kind, Kind::cancel);
+    ASSERT_THAT(arrived.events, SizeIs(1));
+    EXPECT_EQ(decide(arrived.state, closed, running, at(244), rules)[0].type, Type::drain);
+    EXPECT_EQ(decide(arrived.state, closed, running, at(245), rules)[0].type, Type::cancel);
 }
 
-TEST(Plan, JobThatCannotBeDrainedIsCancelledMuchLater)
+TEST(Plan, JobThatReceivesNoDrainIsCancelledMuchLater)
 {
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::unknown, 1, 400, rules)), 1 + 360);
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::refused, 1, 400, rules)), 1 + 360);
-    EXPECT_EQ(first_cancel(acts_while(Outcome::Kind::done, 1, 400, rules)), 1 + 120);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::unknown, 1, 400, rules)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::refused, 1, 400, rules)), 1 + 360);
+    EXPECT_EQ(first_cancel(acts_while(Outcome::Status::done, 1, 400, rules)), 1 + 120);
 }
 
-TEST(Plan, PollEachMinuteDrainsTwiceBeforeItCancels)
+TEST(Plan, PollingEachMinuteDrainsTwiceBeforeItCancels)
 {
     auto short_grace = rules;
     short_grace.grace = Millis(15'000);
-    auto const acts = acts_while(Outcome::Kind::done, 60, 200, short_grace);
+    auto const acts = acts_while(Outcome::Status::done, 60, 200, short_grace);
     EXPECT_THAT(acts,
-                testing::ElementsAre(std::pair(1, Kind::drain), std::pair(61, Kind::drain),
-                                     std::pair(121, Kind::cancel), std::pair(181, Kind::cancel)));
+                testing::ElementsAre(std::pair(1, Type::drain), std::pair(61, Type::drain),
+                                     std::pair(121, Type::cancel), std::pair(181, Type::cancel)));
 }
 
-TEST(Plan, WhatAJobLeavesBehindIsSweptAndItsFailureStillCounts)
+TEST(Plan, LeftoversAreEndedAndTheFailureStillCounts)
 {
     auto left = job("7", Job::State::ending);
     left.leftovers = true;
     auto state = tracking({job("7", Job::State::running)});
-    auto l = look(state, open, {left}, 30);
+    auto l = poll(state, open, {left}, 30);
     ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].kind, Kind::sweep);
+    EXPECT_EQ(l.actions[0].type, Type::end_leftovers);
     state = begin(l.state, l.actions[0], at(30));
     auto const swept = finish(state, l.actions[0], {}, at(30), rules);
-    EXPECT_TRUE(swept.happenings.empty()) << "it was over before";
-    EXPECT_EQ(look(swept.state, open, {left}, 34).actions[0].kind, Kind::wait);
-    EXPECT_EQ(look(swept.state, open, {left}, 35).actions[0].kind, Kind::sweep);
-    EXPECT_EQ(look(swept.state, open, {ended("7", 29, 137)}, 36).state.failures, 1);
+    EXPECT_TRUE(swept.events.empty()) << "it had ended before";
+    EXPECT_EQ(poll(swept.state, open, {left}, 34).actions[0].type, Type::wait);
+    EXPECT_EQ(poll(swept.state, open, {left}, 35).actions[0].type, Type::end_leftovers);
+    EXPECT_EQ(poll(swept.state, open, {ended("7", 29, 137)}, 36).state.failures, 1);
     EXPECT_EQ(
-        look(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30)
+        poll(tracking({job("7", Job::State::running)}), open, {job("7", Job::State::ending)}, 30)
             .actions[0]
-            .kind,
-        Kind::wait)
-        << "what ends by itself is left to it";
+            .type,
+        Type::wait)
+        << "a job that is ending by itself needs no action";
 }
 
-TEST(Plan, ClockThatWasSetBackHoldsNothingUp)
+TEST(Plan, ClockSetBackDelaysNothing)
 {
     auto state = tracking({job("7", Job::State::running)}, 4000);
-    state = done(state, {Kind::drain, {"7"}, {"w1"}, {}, ""}, 4001);
-    auto const drained = set_back(state, at(400), rules);
+    state = done(state, {Type::drain, {"7"}, {"w1"}, {}, ""}, 4001);
+    auto const drained = clamp_times(state, at(400), rules);
     EXPECT_EQ(drained.jobs[0].last_drain, at(400));
-    EXPECT_EQ(look(drained, closed, {job("7", Job::State::running)}, 404).actions[0].kind,
-              Kind::drain);
+    EXPECT_EQ(poll(drained, closed, {job("7", Job::State::running)}, 404).actions[0].type,
+              Type::drain);
     SiteState failed;
     failed.failures = 1;
     failed.retry_at = at(4000);
-    EXPECT_EQ(set_back(failed, at(0), rules).retry_at, at(600));
-    EXPECT_EQ(set_back(failed, at(3500), rules), failed);
+    EXPECT_EQ(clamp_times(failed, at(0), rules).retry_at, at(600));
+    EXPECT_EQ(clamp_times(failed, at(3500), rules), failed);
 }
 
 TEST(Plan, StateSurvivesStorage)
 {
     auto state = tracking({job("7", Job::State::running), job("8", Job::State::pending, "i1")});
-    state = begin(state, {Kind::drain, {"7"}, {"w1"}, {}, ""}, at(4));
-    state = begin(state, {Kind::submit, {}, {"w2"}, {"i9"}, ""}, at(5));
+    state = begin(state, {Type::drain, {"7"}, {"w1"}, {}, ""}, at(4));
+    state = begin(state, {Type::submit, {}, {"w2"}, {"i9"}, ""}, at(5));
     state.failures = 2;
     state.retry_at = at(9);
     state.failure = "why";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random histories: windows open and close, polls crash between intent, act and outcome, answers
-// get lost, signals get lost, jobs fail. CURTAIL_SEED=N replays one history.
+// Random histories: windows open and close, polls crash between intent, action and outcome, answers
+// and signals get lost, jobs fail. CURTAIL_SEED=N replays one history.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,16 +12,16 @@
 namespace curtail::plan {
 namespace {
 
-/// A Slurm of one site: starts jobs after a while, loses signals and answers, and may show a
-/// submission whose answer was lost up to `latest` seconds later. It ignores singleton: what the
-/// plan does wrong becomes visible.
+/// One site's Slurm. It starts jobs after a while and loses signals and answers. A submission whose
+/// answer was lost may appear up to `latest` seconds later. It ignores singleton, so mistakes of
+/// the plan become visible.
 class Cluster {
   public:
     Cluster(std::mt19937_64& random, int latest) : random_(random), latest_(latest) {}
 
     Outcome submit(Action const& action, Time now)
     {
-        if (chance(0.1)) return {Outcome::Kind::refused, {}, "no"};
+        if (chance(0.1)) return {Outcome::Status::refused, {}, "no"};
         bool const answered = chance(0.85);
         bool const arrives = answered || chance(0.5);
         if (arrives) {
@@ -38,18 +38,18 @@ class Cluster {
                              now + Seconds(delay),
                              false});
         }
-        if (!answered) return {Outcome::Kind::unknown, {}, "timed out"};
-        return {Outcome::Kind::done, {std::to_string(last_)}, {}};
+        if (!answered) return {Outcome::Status::unknown, {}, "timed out"};
+        return {Outcome::Status::done, {std::to_string(last_)}, {}};
     }
 
     Outcome stop(Action const& action, Time now)
     {
-        if (chance(0.2)) return {Outcome::Kind::unknown, {}, "timed out"};
+        if (chance(0.2)) return {Outcome::Status::unknown, {}, "timed out"};
         for (auto& one : jobs_) {
             if (one.job.id != action.job) continue;
-            if (action.kind == Action::Kind::drain)
+            if (action.type == ActionType::drain)
                 one.stopping |= one.job.state == Job::State::running && chance(0.7);
-            else if (action.kind == Action::Kind::cancel || one.job.state == Job::State::pending)
+            else if (action.type == ActionType::cancel || one.job.state == Job::State::pending)
                 end(one, now, "CANCELLED", 0);
         }
         return {};
@@ -76,7 +76,7 @@ class Cluster {
             if (one.visible <= now) list.push_back(one.job);
         return list;
     }
-    /// Jobs that run or may still run, also those that are not shown yet.
+    /// Jobs that run or may still run, including those that are not listed yet.
     long live() const
     {
         return std::count_if(jobs_.begin(), jobs_.end(),
@@ -93,7 +93,7 @@ class Cluster {
     {
         one.job.state = Job::State::ended;
         one.job.ended = now;
-        one.job.word = word;
+        one.job.launcher_state = word;
         one.job.exit_code = exit_code;
         one.job.end = exit_code == 0 ? Job::End::clean : Job::End::failed;
     }
@@ -107,13 +107,13 @@ class Cluster {
 
 struct History {
     long most_live{0};
-    int longest_double{0};   ///< seconds in a row with more than one job
-    int longest_without{0};  ///< seconds in a row with a window but no job, less announced backoff
+    int longest_double{0};   ///< consecutive seconds with more than one job
+    int longest_without{0};  ///< consecutive seconds with a window but no job, without backoff
     int submissions{0};
 };
 
-/// `memory` is what the journal has made durable: begin() before an act, finish() after it. A crash
-/// forgets the rest.
+/// `memory` is the durable state: begin() before an action, finish() after it. A crash loses the
+/// rest.
 History play(std::uint64_t seed, int latest)
 {
     std::mt19937_64 random(seed);
@@ -124,7 +124,7 @@ History play(std::uint64_t seed, int latest)
     Rules rules;
     rules.grace = Millis(15'000);
     SiteState memory;
-    Wish wish{false, {}, "closed"};
+    DesiredState desired{false, {}, "closed"};
     History history;
     int without = 0;
     int doubled = 0;
@@ -132,30 +132,30 @@ History play(std::uint64_t seed, int latest)
     for (int second = 0; second < 1500; ++second) {
         Time const now = from_unix_ms(1'768'151'100'000) + Seconds(second);
         if (chance(0.02))
-            wish = wish.job ? Wish{false, {}, "closed"}
-                            : Wish{true, {"w" + std::to_string(++window)}, "open"};
+            desired = desired.job ? DesiredState{false, {}, "closed"}
+                                  : DesiredState{true, {"w" + std::to_string(++window)}, "open"};
         cluster.tick(now);
         history.most_live = std::max(history.most_live, cluster.live());
         doubled = cluster.live() > 1 ? doubled + 1 : 0;
         history.longest_double = std::max(history.longest_double, doubled);
         bool const excused = memory.retry_at && now < *memory.retry_at;
-        without = wish.job && !excused && cluster.live() == 0 ? without + 1 : 0;
+        without = desired.job && !excused && cluster.live() == 0 ? without + 1 : 0;
         history.longest_without = std::max(history.longest_without, without);
         if (chance(0.1)) continue;  // Slurm does not answer
         auto jobs = cluster.shown(now);
-        // Somebody's job of the same name, which has been there all the time.
+        // A job of the same name that is not ours.
         jobs.push_back({{"foreign"}, {}, {}, Job::State::running, "RUNNING", {}, {}, {}});
         memory = observe(memory, jobs, now, rules).state;
         bool crashed = false;
-        for (auto const& action : decide(memory, wish, jobs, now, rules)) {
-            if (action.kind == Action::Kind::wait) continue;
+        for (auto const& action : decide(memory, desired, jobs, now, rules)) {
+            if (action.type == ActionType::wait) continue;
             EXPECT_NE(action.job.value, "foreign");
             if ((crashed = chance(0.05))) break;  // before the intent
             memory = begin(memory, action, now);
-            if ((crashed = chance(0.05))) break;  // before the act
-            auto const outcome = action.kind == Action::Kind::submit ? cluster.submit(action, now)
-                                                                     : cluster.stop(action, now);
-            history.submissions += action.kind == Action::Kind::submit;
+            if ((crashed = chance(0.05))) break;  // before the action
+            auto const outcome = action.type == ActionType::submit ? cluster.submit(action, now)
+                                                                   : cluster.stop(action, now);
+            history.submissions += action.type == ActionType::submit;
             if ((crashed = chance(0.05))) break;  // before the outcome
             memory = finish(memory, action, outcome, now, rules).state;
         }
@@ -166,7 +166,7 @@ History play(std::uint64_t seed, int latest)
     return history;
 }
 
-/// Plays many histories; `judge` says what must hold for each.
+/// Plays many histories and calls `judge` on each.
 template <class Judge>
 void check(int latest, Judge judge)
 {
@@ -184,13 +184,13 @@ void check(int latest, Judge judge)
     EXPECT_GT(submissions, 10 * static_cast<int>(last - first + 1));
 }
 
-TEST(PlanProperty, NeverTwoJobsAndNoWindowWithoutOneForEver)
+TEST(PlanProperty, NeverTwoJobsAndNoWindowWithoutAJobForever)
 {
-    // Whatever surfaces within the time that an intent settles is waited for.
+    // The plan waits for submissions that appear within the settle time.
     check(4, [](History const& history) { EXPECT_EQ(history.most_live, 1); });
 }
 
-TEST(PlanProperty, SubmissionThatSurfacesTooLateIsADuplicateThatGoesAway)
+TEST(PlanProperty, DuplicateFromALateSubmissionIsStopped)
 {
     check(60, [](History const& history) {
         EXPECT_LE(history.most_live, 4);

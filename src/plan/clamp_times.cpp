@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/set_back.hpp"
+#include "plan/clamp_times.hpp"
 
 #include <algorithm>
 
 namespace curtail::plan {
 
-SiteState set_back(SiteState state, Time now, Rules const& rules)
+SiteState clamp_times(SiteState state, Time now, Rules const& rules)
 {
     auto const limit = [](std::optional<Time>& time, Time latest) {
         if (time) *time = std::min(*time, latest);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "plan/rules.hpp"
+#include "plan/state.hpp"
+
+namespace curtail::plan {
+
+/// The state to use after the clock was set back: past times are at most `now`, and no pause is
+/// longer than the longest backoff. Otherwise the plan would repeat no stop request and submit no
+/// job until the clock reaches its old time again.
+[[nodiscard]] SiteState clamp_times(SiteState state, Time now, Rules const& rules);
+
+}  // namespace curtail::plan
