@@ -4,29 +4,25 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-extern "C" {
-#include <sys/pidfd.h>  // glibc 2.36 declares without it
-}
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <linux/close_range.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
-#include "launch/strings.hpp"
+#include "launch/c_strings.hpp"
+#include "launch/child.hpp"
 
 namespace curtail::launch {
 namespace {
 
 constexpr std::size_t error_limit = 64 * 1024;
+/// How often to look for the end of a child that has no descriptor.
+constexpr Millis child_poll_interval{10};
 
 struct Pipe {
     Fd reader;
@@ -37,39 +33,58 @@ Result<Pipe> make_pipe()
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return fail(ExitCode::os_error, "cannot make a pipe", errno_text(errno));
+        return fail(ExitCode::os_error, "cannot create a pipe", errno_text(errno));
     Pipe made{Fd(ends[0]), Fd(ends[1])};
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
-        return fail(ExitCode::os_error, "cannot make a pipe", errno_text(errno));
+        return fail(ExitCode::os_error, "cannot create a pipe", errno_text(errno));
     return made;
 }
 
-/// What runs between fork and exec: only calls that are safe there. posix_spawn cannot tie a
-/// child's life to its parent's.
-[[noreturn]] void become(char const* program, CStrings const& arguments,
-                         CStrings const& environment, int out, int err, pid_t parent)
+/// What a child needs between fork and exec. Made before the fork: a child must not allocate.
+struct Execution {
+    char const* program;
+    CStrings arguments;
+    CStrings environment;
+    int output;
+    int errors;
+    pid_t parent;
+    Kernel const& kernel;
+};
+
+/// Gives a child the default signal handling; execve would pass ignored signals on.
+void reset_signals()
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    // What is ignored here would be ignored there too.
     for (int const signal : {SIGCHLD, SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGUSR1})
         ::signal(signal, SIG_DFL);
+}
+
+bool redirect_streams(int output, int errors)
+{
+    int const null = open("/dev/null", O_RDONLY);
+    return null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
+           dup2(errors, STDERR_FILENO) >= 0;
+}
+
+/// Runs between fork and exec, so it makes only async-signal-safe calls. posix_spawn cannot make a
+/// child die with its parent.
+[[noreturn]] void execute(Execution const& execution)
+{
+    reset_signals();
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    int const null = open("/dev/null", O_RDONLY);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
-        dup2(err, STDERR_FILENO) < 0)
-        _exit(127);
-    // A lock that somebody left open to the poller must not outlive it in here.
-    close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    execve(program, arguments.data(), environment.data());
+    if (getppid() != execution.parent) _exit(127);
+    if (!redirect_streams(execution.output, execution.errors)) _exit(127);
+    // A file lock of the poller must not survive it in a child.
+    execution.kernel.close_on_exec_from(3);
+    execve(execution.program, execution.arguments.data(), execution.environment.data());
     _exit(127);
 }
 
-/// Reads what is there. False at the end of the stream.
-bool drain(int fd, std::string& into, std::size_t keep)
+/// Reads what is available, keeping at most `limit` bytes. False at the end of the stream.
+bool read_available(int fd, std::string& into, std::size_t limit)
 {
     char buffer[1 << 14];
     for (;;) {
@@ -78,73 +93,86 @@ bool drain(int fd, std::string& into, std::size_t keep)
         if (n < 0) return errno == EAGAIN;
         if (n == 0) return false;
         into.append(buffer,
-                    std::min(static_cast<std::size_t>(n), keep - std::min(keep, into.size())));
+                    std::min(static_cast<std::size_t>(n), limit - std::min(limit, into.size())));
     }
 }
 
-/// A child that has not been waited for: killed with its group when this goes.
-class Child {
+/// Collects a child's output until the child ends. Does not wait for descendants that keep the
+/// streams open.
+class Collector {
   public:
-    explicit Child(pid_t pid) : pid_(pid), fd_(pidfd_open(pid, 0)) {}
-    ~Child()
+    Collector(Child& child, Pipe& output, Pipe& errors, Command const& command)
+        : child_(child),
+          command_(command),
+          watched_{{child.fd(), POLLIN, 0},
+                   {output.reader.get(), POLLIN, 0},
+                   {errors.reader.get(), POLLIN, 0}}
     {
-        if (pid_ <= 0) return;
-        kill(-pid_, SIGKILL);
-        kill(pid_, SIGKILL);
-        (void)wait();
     }
-    Child(Child const&) = delete;
-    Child& operator=(Child const&) = delete;
-    [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Its exit code; nothing, with errno, if nobody knows it: the kernel waits for the children of
-    /// who ignores SIGCHLD.
-    std::optional<int> wait()
+
+    Result<Finished> collect()
     {
-        int status = 0;
-        pid_t waited = 0;
-        while ((waited = waitpid(pid_, &status, 0)) < 0 && errno == EINTR) {}
-        pid_ = 0;
-        if (waited < 0) return std::nullopt;
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        auto const deadline = mono_now() + command_.deadline;
+        for (bool ended = false; !ended;) {
+            auto const left = deadline - mono_now();
+            if (left <= Millis(0))
+                return cannot(ExitCode::temporary,
+                              "no answer within " + format_duration(command_.deadline));
+            auto const waited = wait_for_input(left);
+            if (!waited) return tl::unexpected(waited.error());
+            ended = *waited;
+            read_streams();
+            if (finished_.output.size() > command_.output_limit)
+                return cannot(ExitCode::data, "it printed more than " +
+                                                  std::to_string(command_.output_limit) + " bytes");
+        }
+        auto const exit_code = child_.wait();
+        if (!exit_code)
+            return cannot(ExitCode::os_error, "its exit code is lost: " + errno_text(errno));
+        finished_.exit_code = *exit_code;
+        return std::move(finished_);
     }
 
   private:
-    pid_t pid_;
-    Fd fd_;
+    tl::unexpected<Error> cannot(ExitCode code, std::string why) const
+    {
+        return fail(code, "cannot run " + command_.arguments[0], std::move(why));
+    }
+    /// Waits for output or the child's end, at most `left`. True if the child has ended.
+    Result<bool> wait_for_input(Millis left)
+    {
+        bool const has_fd = child_.fd() >= 0;
+        bool const ended = !has_fd && child_.has_ended();
+        auto const pause = has_fd ? left : std::min(left, ended ? Millis(0) : child_poll_interval);
+        if (::poll(watched_, 3, static_cast<int>(pause.count())) < 0) {
+            if (errno != EINTR) return cannot(ExitCode::os_error, errno_text(errno));
+            return false;
+        }
+        return has_fd ? (watched_[0].revents & POLLIN) != 0 : ended;
+    }
+    void read_streams()
+    {
+        read_stream(watched_[1], finished_.output, command_.output_limit + 1);
+        read_stream(watched_[2], finished_.errors, error_limit);
+    }
+    static void read_stream(pollfd& stream, std::string& into, std::size_t limit)
+    {
+        if (stream.revents != 0 && !read_available(stream.fd, into, limit)) stream.fd = -1;
+    }
+
+    Child& child_;
+    Command const& command_;
+    pollfd watched_[3];
+    Finished finished_;
 };
 
-Result<Finished> collect(Child& child, Pipe& out, Pipe& err, Command const& command)
+/// The PATH of the command's environment, or the system's default.
+std::string search_path(Command const& command)
 {
-    Finished finished;
-    auto const deadline = mono_now() + command.deadline;
-    auto const cannot = [&](ExitCode code, std::string why) {
-        return fail(code, "cannot run " + command.arguments[0], std::move(why));
-    };
-    pollfd watched[] = {
-        {child.fd(), POLLIN, 0}, {out.reader.get(), POLLIN, 0}, {err.reader.get(), POLLIN, 0}};
-    while ((watched[0].revents & POLLIN) == 0) {
-        auto const left = deadline - mono_now();
-        if (left <= Millis(0))
-            return cannot(ExitCode::temporary,
-                          "no answer within " + format_duration(command.deadline));
-        if (poll(watched, 3, static_cast<int>(left.count())) < 0 && errno != EINTR)
-            return cannot(ExitCode::os_error, errno_text(errno));
-        // A closed stream is not looked at again. What a grandchild still holds open is not waited
-        // for: the program's end counts.
-        if (watched[1].revents != 0 &&
-            !drain(watched[1].fd, finished.output, command.output_limit + 1))
-            watched[1].fd = -1;
-        if (watched[2].revents != 0 && !drain(watched[2].fd, finished.errors, error_limit))
-            watched[2].fd = -1;
-        if (finished.output.size() > command.output_limit)
-            return cannot(ExitCode::data, "it printed more than " +
-                                              std::to_string(command.output_limit) + " bytes");
-    }
-    auto const exit_code = child.wait();
-    if (!exit_code)
-        return cannot(ExitCode::os_error, "how it ended is not known: " + errno_text(errno));
-    finished.exit_code = *exit_code;
-    return finished;
+    std::string path = "/usr/local/bin:/usr/bin:/bin";
+    for (auto const& [name, value] : command.environment)
+        if (name == "PATH") path = value;
+    return path;
 }
 
 }  // namespace
@@ -172,32 +200,32 @@ std::vector<std::pair<std::string, std::string>> plain_environment()
     return variables;
 }
 
-Result<Finished> run_command(Command const& command)
+Result<Finished> run_command(Command const& command, Kernel const& kernel)
 {
-    std::string path = "/usr/local/bin:/usr/bin:/bin";
-    for (auto const& [name, value] : command.environment)
-        if (name == "PATH") path = value;
-    auto const program = find_program(command.arguments.at(0), path);
+    auto const program = find_program(command.arguments.at(0), search_path(command));
     if (!program) return tl::unexpected(program.error());
-    auto out = make_pipe();
-    if (!out) return tl::unexpected(out.error());
-    auto err = make_pipe();
-    if (!err) return tl::unexpected(err.error());
-    CStrings const arguments(command.arguments);
-    CStrings const environment(command.environment);
-    pid_t const parent = getpid();
+    auto output = make_pipe();
+    if (!output) return tl::unexpected(output.error());
+    auto errors = make_pipe();
+    if (!errors) return tl::unexpected(errors.error());
+    Execution const execution{program->c_str(),
+                              CStrings(command.arguments),
+                              CStrings(command.environment),
+                              output->writer.get(),
+                              errors->writer.get(),
+                              getpid(),
+                              kernel};
     pid_t const pid = fork();
+    if (pid == 0) execute(execution);
     if (pid < 0)
         return fail(ExitCode::os_error, "cannot run " + command.arguments[0], errno_text(errno));
-    if (pid == 0)
-        become(program->c_str(), arguments, environment, out->writer.get(), err->writer.get(),
-               parent);
-    Child child(pid);
-    out->writer.reset();
-    err->writer.reset();
-    if (child.fd() < 0)
-        return fail(ExitCode::os_error, "cannot watch " + command.arguments[0], errno_text(errno));
-    return collect(child, *out, *err, command);
+    Child child(pid, kernel);
+    output->writer.reset();
+    errors->writer.reset();
+    if (child.error() != 0)
+        return fail(ExitCode::os_error, "cannot watch " + command.arguments[0],
+                    errno_text(child.error()));
+    return Collector(child, *output, *errors, command).collect();
 }
 
 }  // namespace curtail::launch

@@ -7,15 +7,16 @@
 namespace curtail::launch {
 
 std::unique_ptr<Launcher> make_launcher(config::Run const& run, config::Site const& site,
-                                        std::string const& mark, std::filesystem::path const& build)
+                                        std::string const& folder_id,
+                                        std::filesystem::path const& build)
 {
-    JobOrder order{run.run, site.site,  mark,         run.file, run.site_folder(site.site),
-                   build,   site.ranks, site.launcher};
+    JobSpec spec{run.run, site.site,  folder_id,    run.file, run.site_folder(site.site),
+                 build,   site.ranks, site.launcher};
     switch (site.launcher.type) {
         case config::Launcher::Type::slurm:
-            return std::make_unique<SlurmLauncher>(std::move(order));
+            return std::make_unique<SlurmLauncher>(std::move(spec));
         case config::Launcher::Type::local:
-            return std::make_unique<LocalLauncher>(std::move(order));
+            return std::make_unique<LocalLauncher>(std::move(spec));
     }
     __builtin_unreachable();
 }

@@ -11,22 +11,22 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "launch/command.hpp"
-#include "launch/keeper.hpp"
+#include "launch/supervisor.hpp"
 
 namespace curtail::launch {
 namespace {
 
-/// Less than the plan's pause between two cancels, so that the second one kills.
-constexpr Millis kill_wait{4'000};
+/// Less than the plan's interval between two cancels, so that the second one kills.
+constexpr Millis kill_delay{4'000};
 
-std::optional<Time> written_at(std::filesystem::path const& path)
+std::optional<Time> modification_time(std::filesystem::path const& path)
 {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0) return std::nullopt;
     return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
 }
 
-/// Members of a JSON object, without its braces.
+/// The members of a JSON object, without its braces.
 std::string members(json::Object const& object)
 {
     auto const text = json::to_string(object);
@@ -44,101 +44,128 @@ ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
     return identity;
 }
 
-/// What a job's processes have in their environment, and nobody else.
+/// The environment variable that only this job's processes have.
 std::string job_variable(plan::JobId const& job) { return "CURTAIL_JOB=" + job.value; }
 
+std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& spec,
+                                                                 plan::JobId const& job)
+{
+    auto environment = plain_environment();
+    environment.emplace_back("CURTAIL_JOB", job.value);
+    if (!spec.launcher.prologue.empty())
+        environment.emplace_back("CURTAIL_PROLOGUE", spec.launcher.prologue.string());
+    if (!spec.build.empty()) environment.emplace_back("CURTAIL_BUILD", spec.build.string());
+    return environment;
+}
+
 }  // namespace
+
+std::string LocalLauncher::record_head(Comment const& comment) const
+{
+    return "{" +
+           members({{"comment", comment_text(spec_, comment)},
+                    {"host", host_name()},
+                    {"boot", boot_id()},
+                    {"started", format_time(SystemClock{}.now())}}) +
+           ",";
+}
 
 Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId const& intent)
 {
     plan::JobId const job{intent.value};
-    auto const what = "cannot start " + job_name(order_);
+    auto const what = "cannot start " + job_name(spec_);
     if (auto made = make_folder(folder()); !made) return tl::unexpected(made.error().within(what));
     auto const known = read_record(job);
     if (!known) return tl::unexpected(known.error().within(what));
     if (*known) return job;
-    KeptScript script;
-    script.arguments = {order_.how.script.string(), order_.run_file.string(), order_.site.value};
-    script.environment = plain_environment();
-    script.environment.emplace_back("CURTAIL_JOB", job.value);
-    if (!order_.how.prologue.empty())
-        script.environment.emplace_back("CURTAIL_PROLOGUE", order_.how.prologue.string());
-    if (!order_.build.empty())
-        script.environment.emplace_back("CURTAIL_BUILD", order_.build.string());
-    script.folder = order_.folder.string();
-    script.log = (order_.folder / ("job-" + job.value + ".log")).string();
+    SupervisedScript script;
+    script.arguments = {spec_.launcher.script.string(), spec_.run_file.string(), spec_.site.value};
+    script.environment = job_environment(spec_, job);
+    script.folder = spec_.folder.string();
+    script.log = (spec_.folder / ("job-" + job.value + ".log")).string();
     script.record = file(job, ".json").string();
-    script.record_head = "{" +
-                         members({{"comment", comment_text(order_, {window, intent})},
-                                  {"host", host_name()},
-                                  {"boot", boot_id()},
-                                  {"started", format_time(SystemClock{}.now())}}) +
-                         ",";
+    script.record_head = record_head({window, intent});
     script.record_tail = "}\n";
     script.exit_file = file(job, ".exit").string();
-    if (auto started = start_kept(script); !started)
+    if (auto started = start_supervised(script, kernel_); !started)
         return tl::unexpected(started.error().within(what));
     return job;
+}
+
+LocalLauncher::Record LocalLauncher::parse_record(json::ObjectReader& r) const
+{
+    Record record;
+    // The record's folder, not the comment, decides that the job is ours.
+    record.comment = parse_comment(spec_, r.text("comment")).comment;
+    record.host = r.text("host");
+    record.script = read_identity(r, "script");
+    record.supervisor = read_identity(r, "keeper");
+    record.script.boot = record.supervisor.boot = r.text("boot");
+    auto const started = parse_time(r.text("started"));
+    r.require(started.has_value(), "started", "must be a time");
+    record.started = started.value_or(Time{});
+    return record;
 }
 
 Result<std::optional<LocalLauncher::Record>> LocalLauncher::read_record(
     plan::JobId const& job) const
 {
-    return json::read_record(file(job, ".json"), [this](json::ObjectReader& r) {
-        Record record;
-        record.comment =
-            read_comment(order_, r.text("comment")).comment;  // its folder says whose it is
-        record.host = r.text("host");
-        record.script = read_identity(r, "script");
-        record.keeper = read_identity(r, "keeper");
-        record.script.boot = record.keeper.boot = r.text("boot");
-        auto const started = parse_time(r.text("started"));
-        r.require(started.has_value(), "started", "must be a time");
-        record.started = started.value_or(Time{});
-        return record;
-    });
+    return json::read_record(file(job, ".json"),
+                             [this](json::ObjectReader& r) { return parse_record(r); });
 }
 
-plan::Job LocalLauncher::look_at(plan::JobId const& id, Record const& record,
+bool LocalLauncher::has_leftovers(plan::JobId const& job, Record const& record,
+                                  std::optional<Sessions>& sessions) const
+{
+    if (!sessions) sessions = list_sessions();
+    return signal_session(*sessions, record.script, job_variable(job), 0, kernel_) > 0;
+}
+
+void LocalLauncher::set_ending(plan::Job& job, Record const& record) const
+{
+    job.state = plan::Job::State::ending;
+    job.launcher_state = "COMPLETING";
+    if (record.host == host_name()) return;
+    job.launcher_state = "UNKNOWN";
+    job.warning = "job " + job.id.value + " was started on " + printable(record.host) +
+                  " and is not visible from this machine: run the poller there, or, if that "
+                  "machine no longer exists, remove " +
+                  file(job.id, ".json").string();
+}
+
+void LocalLauncher::set_ended(plan::Job& job, std::optional<std::string> const& exit_code) const
+{
+    job.state = plan::Job::State::ended;
+    job.ended = modification_time(file(job.id, ".exit"));
+    job.launcher_state = "LOST";
+    if (!exit_code) return;
+    int code = 0;
+    std::from_chars(exit_code->data(), exit_code->data() + exit_code->size(), code);
+    job.exit_code = code;
+    job.launcher_state = code == 0 ? "COMPLETED" : "FAILED";
+    job.end = code == 0 ? plan::Job::End::clean : plan::Job::End::failed;
+}
+
+plan::Job LocalLauncher::inspect(plan::JobId const& id, Record const& record,
                                  std::optional<Sessions>& sessions) const
 {
-    using State = plan::Job::State;
-    plan::Job job{id,
-                  record.comment.window,
-                  record.comment.intent,
-                  State::running,
-                  "RUNNING",
-                  {},
-                  record.started,
-                  {}};
+    plan::Job job;
+    job.id = id;
+    job.window = record.comment.window;
+    job.intent = record.comment.intent;
+    job.state = plan::Job::State::running;
+    job.launcher_state = "RUNNING";
+    job.started = record.started;
     bool const here = record.host == host_name();
     if (here && is_running(record.script)) return job;
-    // Before the exit code is read: a keeper writes it and goes.
-    bool const kept = here && is_running(record.keeper);
-    auto const code = read_file_if_exists(file(id, ".exit"), 64);
-    bool const known = code && *code;
-    if (here && !sessions) sessions = list_sessions();
-    // With Slurm the node would clean up.
-    job.leftovers = here && signal_session(*sessions, record.script, job_variable(id), 0) > 0;
-    if (job.leftovers || (!known && (!here || kept))) {
-        job.state = State::ending;
-        job.word = here ? "COMPLETING" : "UNKNOWN";
-        if (!here)
-            job.warning =
-                "job " + id.value + " was started on " + printable(record.host) +
-                " and cannot be seen from here: poll there, or, if that machine is gone, remove " +
-                file(id, ".json").string();
-        return job;
-    }
-    job.state = State::ended;
-    job.ended = written_at(file(id, ".exit"));
-    job.word = "LOST";
-    if (!known) return job;
-    int exit_code = 0;
-    std::from_chars((*code)->data(), (*code)->data() + (*code)->size(), exit_code);
-    job.exit_code = exit_code;
-    job.word = exit_code == 0 ? "COMPLETED" : "FAILED";
-    job.end = exit_code == 0 ? plan::Job::End::clean : plan::Job::End::failed;
+    // Checked before the exit code is read: the supervisor writes it and exits.
+    bool const supervised = here && is_running(record.supervisor);
+    auto const exit_code = read_file_if_exists(file(id, ".exit"), 64).value_or(std::nullopt);
+    bool const undecided = !exit_code && (!here || supervised);
+    // With Slurm the node itself would end leftover processes.
+    job.leftovers = here && has_leftovers(id, record, sessions);
+    if (job.leftovers || undecided) set_ending(job, record);
+    else set_ended(job, exit_code);
     return job;
 }
 
@@ -153,7 +180,7 @@ Result<std::vector<plan::Job>> LocalLauncher::jobs()
         plan::JobId const id{it->path().stem().string()};
         auto const record = read_record(id);
         if (!record) return tl::unexpected(record.error());
-        if (*record) jobs.push_back(look_at(id, **record, sessions));
+        if (*record) jobs.push_back(inspect(id, **record, sessions));
     }
     if (error && error != std::errc::no_such_file_or_directory)
         return fail(ExitCode::io, "cannot list jobs in " + folder().string(), error.message());
@@ -166,7 +193,7 @@ Result<void> LocalLauncher::drain(plan::JobId const& job)
 {
     auto const record = read_record(job);
     if (!record) return tl::unexpected(record.error());
-    if (*record) signal_process((*record)->script, SIGUSR1);
+    if (*record) signal_process((*record)->script, SIGUSR1, kernel_);
     return {};
 }
 
@@ -175,13 +202,15 @@ Result<void> LocalLauncher::cancel(plan::JobId const& job, bool only_pending)
     auto const record = read_record(job);
     if (!record) return tl::unexpected(record.error());
     if (!*record || only_pending) return {};
-    auto const mark = file(job, ".cancel");
-    auto const asked = written_at(mark);
+    auto const cancel_file = file(job, ".cancel");
+    auto const first_cancel = modification_time(cancel_file);
     auto const now = SystemClock{}.now();
-    if (!asked)
-        if (auto written = write_file(mark, format_time(now) + "\n"); !written) return written;
-    signal_session(list_sessions(), (*record)->script, job_variable(job),
-                   asked && now - *asked >= kill_wait ? SIGKILL : SIGTERM);
+    if (!first_cancel)
+        if (auto written = write_file(cancel_file, format_time(now) + "\n"); !written)
+            return written;
+    bool const kills = first_cancel && now - *first_cancel >= kill_delay;
+    signal_session(list_sessions(), (*record)->script, job_variable(job), kills ? SIGKILL : SIGTERM,
+                   kernel_);
     return {};
 }
 

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "launch/job_spec.hpp"
 #include "launch/launcher.hpp"
-#include "launch/order.hpp"
 #include "launch/process.hpp"
 
 namespace curtail::launch {
 
-/// Jobs as processes of this machine, for laptops and tests: the same job script, in a session of
-/// its own, which outlives the poller.
+/// Runs jobs as processes of this machine, for laptops and tests: the same job script, in its own
+/// session, which outlives the poller. There is no queue and no time limit.
 ///
-/// Each job has a record `<site folder>/jobs/<intent>.json` from before its script starts, so that
-/// a poller killed at any moment finds it again, and `<intent>.exit` with its exit code from a
-/// small keeper process that waits for it. There is no queue and no time limit. A record of another
-/// host says nothing about processes of this one: until there is an exit code such a job counts as
-/// ending.
+/// Each job has a record `<site folder>/jobs/<intent>.json` from before its script starts, so a
+/// poller that is killed at any time finds it again. A small supervisor process waits for the
+/// script and writes its exit code to `<intent>.exit`. The record of another host does not describe
+/// processes of this host: without an exit code such a job counts as ending.
 class LocalLauncher final : public Launcher {
   public:
-    explicit LocalLauncher(JobOrder order) : order_(std::move(order)) {}
-    /// The job's name is its intent's: submitting an intent twice starts one job.
+    explicit LocalLauncher(JobSpec spec, Kernel kernel = {})
+        : spec_(std::move(spec)), kernel_(kernel)
+    {
+    }
+    /// The job's id is that of its intent: submitting an intent twice starts one job.
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// TERM to all its processes, also to those that its script left behind with CURTAIL_JOB in
-    /// their environment; a call 4 s after the first one or later sends KILL.
+    /// Sends TERM to all processes of the job, including those that its script left running with
+    /// CURTAIL_JOB in their environment. A call at least 4 s after the first sends KILL.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
@@ -31,19 +33,27 @@ class LocalLauncher final : public Launcher {
         Comment comment;
         std::string host;
         ProcessIdentity script;
-        ProcessIdentity keeper;
+        ProcessIdentity supervisor;  ///< stored as `keeper`
         Time started;
     };
-    [[nodiscard]] std::filesystem::path folder() const { return order_.folder / "jobs"; }
+    [[nodiscard]] std::filesystem::path folder() const { return spec_.folder / "jobs"; }
     [[nodiscard]] std::filesystem::path file(plan::JobId const& job, char const* ending) const
     {
         return folder() / (job.value + ending);
     }
     [[nodiscard]] Result<std::optional<Record>> read_record(plan::JobId const& job) const;
-    /// What the process table says is made when the first job needs it.
-    [[nodiscard]] plan::Job look_at(plan::JobId const& job, Record const& record,
+    [[nodiscard]] Record parse_record(json::ObjectReader& r) const;
+    [[nodiscard]] std::string record_head(Comment const& comment) const;
+    /// `sessions` is filled when the first job needs it.
+    [[nodiscard]] plan::Job inspect(plan::JobId const& job, Record const& record,
                                     std::optional<Sessions>& sessions) const;
-    JobOrder order_;
+    [[nodiscard]] bool has_leftovers(plan::JobId const& job, Record const& record,
+                                     std::optional<Sessions>& sessions) const;
+    void set_ending(plan::Job& job, Record const& record) const;
+    void set_ended(plan::Job& job, std::optional<std::string> const& exit_code) const;
+
+    JobSpec spec_;
+    Kernel kernel_;
 };
 
 }  // namespace curtail::launch

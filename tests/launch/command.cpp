@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "launch/kernels.hpp"
 #include "launch/process.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
@@ -24,82 +25,91 @@ Command command(std::vector<std::string> arguments)
     return {std::move(arguments), plain_environment()};
 }
 
-TEST(Command, ArgumentsArriveAsTheyAre)
+class CommandTest : public testing::TestWithParam<NamedKernel> {
+  protected:
+    static Result<Finished> run(Command const& command)
+    {
+        return run_command(command, GetParam().kernel);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CommandTest, all_kernels(), kernel_name);
+
+TEST_P(CommandTest, PassesArgumentsUnchanged)
 {
-    auto const done =
-        run_command(command({"printf", "%s|", "a b", "$HOME", "'\"; rm -rf x", "*", ""}));
+    auto const done = run(command({"printf", "%s|", "a b", "$HOME", "'\"; rm -rf x", "*", ""}));
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->output, "a b|$HOME|'\"; rm -rf x|*||");
     EXPECT_EQ(done->exit_code, 0);
 }
 
-TEST(Command, EnvironmentIsTheGivenOneOnly)
+TEST_P(CommandTest, PassesOnlyTheGivenEnvironment)
 {
     setenv("CURTAIL_PLANTED_SECRET", "hunter2", 1);
     auto one = command({"env"});
     one.environment.emplace_back("EXTRA", "1");
-    auto const done = run_command(one);
+    auto const done = run(one);
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_THAT(done->output, testing::Not(HasSubstr("hunter2")));
     EXPECT_THAT(done->output, HasSubstr("EXTRA=1\n"));
     unsetenv("CURTAIL_PLANTED_SECRET");
 }
 
-TEST(Command, OpenFilesStayAtHome)
+TEST_P(CommandTest, ChildInheritsNoOpenFiles)
 {
     test::TemporaryFolder const folder;
     Fd const lock(open((folder / "lock").c_str(), O_RDWR | O_CREAT,
-                       0600));  // as a parent's lock that was left open to children
-    auto const done = run_command(command({"ls", "-l", "/proc/self/fd"}));
+                       0600));  // inheritable, like a lock without close-on-exec
+    auto const done = run(command({"ls", "-l", "/proc/self/fd"}));
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_THAT(done->output, testing::Not(HasSubstr("lock")));
 }
 
-TEST(Command, FailureIsAnAnswerWithItsWords)
+TEST_P(CommandTest, FailureOfTheProgramIsAResult)
 {
-    auto const done = run_command(command({"ls", "/no/such/folder"}));
+    auto const done = run(command({"ls", "/no/such/folder"}));
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->exit_code, 2);
     EXPECT_THAT(done->errors, HasSubstr("No such file"));
-    auto const killed = run_command(command({"bash", "-c", "kill -9 $$"}));
+    auto const killed = run(command({"bash", "-c", "kill -9 $$"}));
     ASSERT_TRUE(killed);
     EXPECT_EQ(killed->exit_code, 128 + 9);
 }
 
-TEST(Command, EndThatNobodyKnowsIsNotSuccess)
+TEST_P(CommandTest, LostExitCodeIsAnError)
 {
     auto* const before = signal(SIGCHLD, SIG_IGN);
-    auto const done = run_command(command({"false"}));
+    auto const done = run(command({"false"}));
     signal(SIGCHLD, before);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::os_error);
 }
 
-TEST(Command, SignalsThatAreIgnoredHereAreNotIgnoredThere)
+TEST_P(CommandTest, ChildDoesNotInheritIgnoredSignals)
 {
     auto* const before = signal(SIGUSR1, SIG_IGN);
-    auto const done = run_command(command({"bash", "-c", "kill -USR1 $$"}));
+    auto const done = run(command({"bash", "-c", "kill -USR1 $$"}));
     signal(SIGUSR1, before);
     ASSERT_TRUE(done);
     EXPECT_EQ(done->exit_code, 128 + SIGUSR1);
 }
 
-TEST(Command, MissingProgramIsUnavailable)
+TEST_P(CommandTest, MissingProgramIsUnavailable)
 {
-    auto const done = run_command(command({"no-such-program"}));
+    auto const done = run(command({"no-such-program"}));
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::unavailable);
     EXPECT_THAT(done.error().message(), HasSubstr("it is not on the PATH"));
 }
 
-TEST(Command, DeadlineKillsTheWholeGroup)
+TEST_P(CommandTest, DeadlineKillsTheProcessGroup)
 {
     test::TemporaryFolder const folder;
     auto const pid_file = (folder / "pid").string();
     auto one = command({"bash", "-c", "sleep 600 & echo $! > \"$0\"; wait", pid_file});
     one.deadline = Millis(500);
     auto const begun = mono_now();
-    auto const done = run_command(one);
+    auto const done = run(one);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::temporary);
     EXPECT_LT(mono_now() - begun, Millis(5'000));
@@ -110,34 +120,34 @@ TEST(Command, DeadlineKillsTheWholeGroup)
     }));
 }
 
-TEST(Command, EndOfTheProgramCountsNotOfWhoeverHoldsItsOutput)
+TEST_P(CommandTest, ReturnsAtTheProgramsEndThoughADescendantHoldsItsOutput)
 {
     auto one = command({"bash", "-c", "sleep 20 & echo $!"});
     auto const begun = mono_now();
-    auto const done = run_command(one);
+    auto const done = run(one);
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_LT(mono_now() - begun, Millis(8'000));
     kill(std::stoi(done->output), SIGKILL);
 }
 
-TEST(Command, OutputIsTakenUpToItsLimitAndNoFurther)
+TEST_P(CommandTest, AcceptsOutputUpToItsLimit)
 {
     auto one = command({"head", "-c", "1000", "/dev/zero"});
     one.output_limit = 1000;
-    ASSERT_TRUE(run_command(one));
+    ASSERT_TRUE(run(one));
     one.output_limit = 999;
-    auto const done = run_command(one);
+    auto const done = run(one);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::data);
 }
 
-TEST(Command, DiesWithItsCaller)
+TEST_P(CommandTest, CommandDiesWithItsCaller)
 {
     test::TemporaryFolder const folder;
     auto const pid_file = (folder / "pid").string();
     pid_t const caller = fork();
     if (caller == 0) {
-        (void)run_command(command({"bash", "-c", "echo $$ > \"$0\"; exec sleep 600", pid_file}));
+        (void)run(command({"bash", "-c", "echo $$ > \"$0\"; exec sleep 600", pid_file}));
         _exit(0);
     }
     ASSERT_TRUE(test::eventually([&] { return read_file(pid_file).value_or("").ends_with('\n'); }));

@@ -14,6 +14,7 @@
 
 #include "core/clock.hpp"
 #include "core/files.hpp"
+#include "launch/kernels.hpp"
 #include "support/eventually.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -29,14 +30,14 @@ class Local : public testing::Test {
     {
         auto const script = folder_ / "job.sh";
         EXPECT_TRUE(write_file(script, "#!/bin/bash\n" + body + "\n", 0755));
-        JobOrder order;
-        order.run = {"demo"};
-        order.site = {"A"};
-        order.mark = "1f2e3d4c";
-        order.run_file = "/run.json";
-        order.folder = folder_ / "site";
-        order.how.script = script;
-        return LocalLauncher(order);
+        JobSpec spec;
+        spec.run = {"demo"};
+        spec.site = {"A"};
+        spec.folder_id = "1f2e3d4c";
+        spec.run_file = "/run.json";
+        spec.folder = folder_ / "site";
+        spec.launcher.script = script;
+        return LocalLauncher(spec, kernel_);
     }
     plan::Job only_job(LocalLauncher& launcher)
     {
@@ -48,8 +49,7 @@ class Local : public testing::Test {
     {
         return eventually([&] { return only_job(launcher).state == State::ended; });
     }
-    /// Every test ends what it started; the keeper of a poller that was killed may come late with a
-    /// job.
+    /// Ends what the test started. The supervisor of a killed poller may start a job late.
     void TearDown() override
     {
         auto launcher = with_script("");
@@ -68,16 +68,24 @@ class Local : public testing::Test {
     }
 
     test::TemporaryFolder folder_;
+    Kernel kernel_;
 };
 
-TEST_F(Local, JobRunsItsScriptAndLeavesItsExitCode)
+/// Tests of system calls that have fallbacks.
+class LocalOnEachKernel : public Local, public testing::WithParamInterface<NamedKernel> {
+  protected:
+    LocalOnEachKernel() { kernel_ = GetParam().kernel; }
+};
+INSTANTIATE_TEST_SUITE_P(Kernels, LocalOnEachKernel, all_kernels(), kernel_name);
+
+TEST_P(LocalOnEachKernel, JobRunsItsScriptAndRecordsItsExitCode)
 {
     auto launcher = with_script("echo \"$@ $CURTAIL_JOB\"; exit 3");
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
     ASSERT_TRUE(ends(launcher));
     auto const job = only_job(launcher);
     EXPECT_EQ(job.exit_code, 3);
-    EXPECT_EQ(job.word, "FAILED");
+    EXPECT_EQ(job.launcher_state, "FAILED");
     EXPECT_EQ(job.window.value, "w1");
     EXPECT_EQ(job.intent.value, "i1");
     EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "/run.json A i1\n");
@@ -93,7 +101,7 @@ TEST_F(Local, SameIntentStartsOneJob)
     EXPECT_EQ(read_file(folder_ / "site/job-i1.log").value(), "started\n");
 }
 
-TEST_F(Local, DrainReachesTheScript)
+TEST_P(LocalOnEachKernel, DrainReachesTheScript)
 {
     auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
@@ -101,13 +109,13 @@ TEST_F(Local, DrainReachesTheScript)
         [&] { return read_file(folder_ / "site/job-i1.log").value_or("") == "ready\n"; }));
     EXPECT_EQ(only_job(launcher).state, State::running);
     ASSERT_TRUE(launcher.cancel(job, true));
-    EXPECT_EQ(only_job(launcher).state, State::running) << "it does not wait in a queue";
+    EXPECT_EQ(only_job(launcher).state, State::running) << "the job is not pending";
     ASSERT_TRUE(launcher.drain(job));
     ASSERT_TRUE(ends(launcher));
-    EXPECT_EQ(only_job(launcher).word, "COMPLETED");
+    EXPECT_EQ(only_job(launcher).launcher_state, "COMPLETED");
 }
 
-TEST_F(Local, CancelEndsAllProcessesOfTheJob)
+TEST_P(LocalOnEachKernel, CancelEndsAllProcessesOfTheJob)
 {
     auto launcher = with_script("setsid() { :; }\nset -m\nsleep 600 &\necho $!\nwait");
     auto const job = launcher.submit({"w1"}, {"i1"}).value();
@@ -116,16 +124,16 @@ TEST_F(Local, CancelEndsAllProcessesOfTheJob)
     auto const child = std::stoi(read_file(folder_ / "site/job-i1.log").value());
     ASSERT_TRUE(launcher.cancel(job, false));
     ASSERT_TRUE(ends(launcher));
-    // What is dying no longer counts as the job's, and may be seen a moment longer.
+    // A dying process no longer counts as part of the job, but may be visible a little longer.
     auto const gone = [&] {
         auto const stat = read_process_stat(child);
         return !stat || stat->state == 'Z';
     };
-    EXPECT_TRUE(eventually(gone)) << "a process group of its own does not hide it";
+    EXPECT_TRUE(eventually(gone)) << "its own process group does not hide it";
     EXPECT_EQ(only_job(launcher).exit_code, 128 + SIGTERM);
 }
 
-TEST_F(Local, CancelAsksAllProcessesBeforeItKills)
+TEST_F(Local, CancelSendsTermToAllProcessesBeforeKill)
 {
     auto launcher = with_script(
         "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.05; done) &\ntrap '' "
@@ -155,10 +163,10 @@ TEST_F(Local, JobOutlivesAPollerThatIsKilled)
     EXPECT_EQ(only_job(launcher).state, State::running);
     ASSERT_TRUE(launcher.drain({"i1"}));
     ASSERT_TRUE(ends(launcher));
-    EXPECT_EQ(only_job(launcher).exit_code, 0) << "its keeper goes on too";
+    EXPECT_EQ(only_job(launcher).exit_code, 0) << "its supervisor keeps running too";
 }
 
-TEST_F(Local, PollerKilledAtAnyMomentStartsAJobThatIsOnRecordOrNone)
+TEST_F(Local, PollerKilledAtAnyTimeStartsARecordedJobOrNone)
 {
     auto launcher = with_script("echo $$ >> \"$PWD/started\"");
     for (int microseconds = 0; microseconds < 4000; microseconds += 100) {
@@ -184,12 +192,12 @@ TEST_F(Local, PollerKilledAtAnyMomentStartsAJobThatIsOnRecordOrNone)
     }));
 }
 
-TEST_F(Local, KeeperThatCannotMakeItsRecordStartsNothing)
+TEST_F(Local, SupervisorWithoutARecordStartsNothing)
 {
     auto launcher = with_script("mkdir \"$PWD/started\"");
     pid_t const poller = fork();
     if (poller == 0) {
-        rlimit const no_bytes{0, 0};  // the keeper dies of SIGXFSZ as it writes
+        rlimit const no_bytes{0, 0};  // SIGXFSZ kills the supervisor as it writes
         setrlimit(RLIMIT_FSIZE, &no_bytes);
         _exit(launcher.submit({"w1"}, {"i1"}) ? 1 : 0);
     }
@@ -201,7 +209,7 @@ TEST_F(Local, KeeperThatCannotMakeItsRecordStartsNothing)
     EXPECT_TRUE(launcher.jobs().value().empty());
 }
 
-TEST_F(Local, LookingEndsNothingAndCancelEndsWhatAJobLeftBehind)
+TEST_P(LocalOnEachKernel, ListingEndsNothingAndCancelEndsLeftovers)
 {
     auto launcher = with_script(
         "trap '' TERM\n(echo ready; exec sleep 600) &\nwhile [ ! -e \"$PWD/go\" ]; do sleep 0.02; "
@@ -224,7 +232,7 @@ TEST_F(Local, LookingEndsNothingAndCancelEndsWhatAJobLeftBehind)
     EXPECT_FALSE(only_job(launcher).leftovers);
 }
 
-TEST_F(Local, RecordOfAnotherHostIsNotJudged)
+TEST_F(Local, JobOfAnotherHostCountsAsEnding)
 {
     auto launcher = with_script("sleep 0");
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
@@ -235,15 +243,16 @@ TEST_F(Local, RecordOfAnotherHostIsNotJudged)
     ASSERT_NE(text.find(host), std::string::npos) << text;
     text.replace(text.find(host), host.size(), "\"host\":\"elsewhere\"");
     ASSERT_TRUE(write_file(record, text));
-    EXPECT_EQ(only_job(launcher).word, "COMPLETED") << "its exit code says enough";
+    EXPECT_EQ(only_job(launcher).launcher_state, "COMPLETED") << "its exit code is sufficient";
     std::filesystem::remove(folder_ / "site/jobs/i1.exit");
     EXPECT_EQ(only_job(launcher).state, State::ending);
-    EXPECT_THAT(only_job(launcher).warning,
-                testing::HasSubstr("job i1 was started on elsewhere and cannot be seen from here"));
+    EXPECT_THAT(
+        only_job(launcher).warning,
+        testing::HasSubstr("job i1 was started on elsewhere and is not visible from this machine"));
     std::filesystem::remove(record);
 }
 
-TEST_F(Local, WhoeverReadsThePollersOutputSeesItsEndThoughAJobRunsOn)
+TEST_P(LocalOnEachKernel, PollersOutputEndsThoughItsJobRuns)
 {
     auto launcher = with_script("trap 'exit 0' USR1\necho ready\nwhile :; do sleep 0.05; done");
     int ends_of_pipe[2];
@@ -257,7 +266,7 @@ TEST_F(Local, WhoeverReadsThePollersOutputSeesItsEndThoughAJobRunsOn)
     }
     close(ends_of_pipe[1]);
     pollfd reader{ends_of_pipe[0], 0, 0};
-    EXPECT_EQ(::poll(&reader, 1, 5'000), 1) << "somebody holds the pipe";
+    EXPECT_EQ(::poll(&reader, 1, 5'000), 1) << "a process still holds the pipe";
     close(ends_of_pipe[0]);
     waitpid(poller, nullptr, 0);
     ASSERT_TRUE(eventually(
@@ -266,41 +275,41 @@ TEST_F(Local, WhoeverReadsThePollersOutputSeesItsEndThoughAJobRunsOn)
     EXPECT_TRUE(ends(launcher));
 }
 
-TEST_F(Local, StaleRecordIsNotTakenForAnotherProcess)
+TEST_F(Local, StaleRecordDoesNotMatchAnotherProcess)
 {
     auto launcher = with_script("sleep 0");
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
     ASSERT_TRUE(ends(launcher));
     auto text = read_file(folder_ / "site/jobs/i1.json").value();
     std::filesystem::remove(folder_ / "site/jobs/i1.exit");
-    // A record of a process whose number is now ours.
+    // A record of a process whose number this test now has.
     auto const at = text.find("\"pid\":") + 6;
     text.replace(at, text.find(',', at) - at, std::to_string(getpid()));
     ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
-    EXPECT_EQ(only_job(launcher).word, "LOST");
-    ASSERT_TRUE(launcher.cancel({"i1"}, false)) << "and this test is still alive";
+    EXPECT_EQ(only_job(launcher).launcher_state, "LOST");
+    ASSERT_TRUE(launcher.cancel({"i1"}, false)) << "and the test survives";
 }
 
-TEST_F(Local, JobThatEndsWellIsNeverTakenForALostOne)
+TEST_F(Local, CleanEndIsNeverReportedAsLost)
 {
     auto launcher = with_script("exit 0");
     std::map<std::string, int> words;
     for (int i = 0; i < 40; ++i) {
         auto const id = launcher.submit({"w1"}, {"i" + std::to_string(i)}).value();
         std::string word;
-        // Looks without a pause: the end is seen as it happens.
+        // Lists without a pause, to catch the end as it happens.
         for (auto const late = mono_now() + Millis(20'000); word.empty() && mono_now() < late;) {
             auto const jobs = launcher.jobs().value();
             for (auto const& job : jobs)
-                if (job.id == id && job.state == State::ended) word = job.word;
+                if (job.id == id && job.state == State::ended) word = job.launcher_state;
         }
         ++words[word];
     }
     EXPECT_THAT(words, testing::ElementsAre(std::pair("COMPLETED", 40)));
 }
 
-/// A process in a session whose leader has ended; the session's number is the first of the pair,
-/// the process' own the second.
+/// Creates a process in a session whose leader has ended. Returns the numbers of session and
+/// process.
 std::pair<pid_t, pid_t> orphan_session()
 {
     int ends[2];
@@ -325,26 +334,26 @@ std::pair<pid_t, pid_t> orphan_session()
     return {leader, member};
 }
 
-TEST_F(Local, SessionOfStrangersThatGotAnOldNumberIsLeftAlone)
+TEST_F(Local, ForeignSessionWithAReusedNumberIsNotSignalled)
 {
     auto launcher = with_script("exit 0");
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
     ASSERT_TRUE(ends(launcher));
-    auto const [session, stranger] = orphan_session();
+    auto const [session, foreign] = orphan_session();
     auto text = read_file(folder_ / "site/jobs/i1.json").value();
     auto const at = text.find("\"pid\":") + 6;
     text.replace(at, text.find(',', at) - at, std::to_string(session));
     ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
     EXPECT_EQ(only_job(launcher).state, State::ended);
     ASSERT_TRUE(launcher.cancel({"i1"}, false));
-    auto const stat = read_process_stat(stranger);
-    EXPECT_TRUE(stat && stat->state != 'Z') << "it is none of ours";
-    EXPECT_FALSE(eventually([pid = stranger] { return !read_process_stat(pid); },
+    auto const stat = read_process_stat(foreign);
+    EXPECT_TRUE(stat && stat->state != 'Z') << "it is not ours";
+    EXPECT_FALSE(eventually([pid = foreign] { return !read_process_stat(pid); },
                             std::chrono::milliseconds(200)));
-    kill(stranger, SIGKILL);
+    kill(foreign, SIGKILL);
 }
 
-TEST_F(Local, LookingAtManyJobsThatAreOverIsQuick)
+TEST_F(Local, ListingManyEndedJobsIsFast)
 {
     auto launcher = with_script("exit 0");
     ASSERT_TRUE(launcher.submit({"w1"}, {"i1"}));
@@ -356,15 +365,15 @@ TEST_F(Local, LookingAtManyJobsThatAreOverIsQuick)
     auto const begun = std::clock();
     EXPECT_EQ(launcher.jobs().value().size(), 499U);
     EXPECT_LT(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC, 0.5)
-        << "seconds of this process alone";
+        << "CPU seconds of this process";
 }
 
-TEST_F(Local, MissingScriptIsAClearError)
+TEST_F(Local, MissingScriptIsAnError)
 {
-    JobOrder order;
-    order.folder = folder_ / "site";
-    order.how.script = folder_ / "none.sh";
-    auto const job = LocalLauncher(order).submit({"w"}, {"i"});
+    JobSpec spec;
+    spec.folder = folder_ / "site";
+    spec.launcher.script = folder_ / "none.sh";
+    auto const job = LocalLauncher(spec).submit({"w"}, {"i"});
     ASSERT_FALSE(job);
     EXPECT_EQ(job.error().code, ExitCode::os_error);
     EXPECT_THAT(job.error().message(), testing::HasSubstr("none.sh: No such file"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/slurm.hpp"
 
+#include "launch/squeue.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,21 +19,21 @@ using State = plan::Job::State;
 using testing::HasSubstr;
 using testing::Not;
 
-JobOrder order(std::filesystem::path const& folder)
+JobSpec spec(std::filesystem::path const& folder)
 {
-    JobOrder one;
+    JobSpec one;
     one.run = {"demo"};
     one.site = {"SPP_TX"};
-    one.mark = "1f2e3d4c";
+    one.folder_id = "1f2e3d4c";
     one.run_file = "/run.json";
     one.folder = folder / "100%_site";
     one.build = "/opt/curtail/build/release";
     one.ranks = 2;
-    one.how.slurm_conf = "/dev/null";
-    one.how.partition = "train";
-    one.how.script = "/opt/curtail/slurm/site_train.sh";
-    one.how.command_deadline = Millis(5'000);
-    one.how.grace = Millis(14'500);
+    one.launcher.slurm_conf = "/dev/null";
+    one.launcher.partition = "train";
+    one.launcher.script = "/opt/curtail/slurm/site_train.sh";
+    one.launcher.command_deadline = Millis(5'000);
+    one.launcher.grace = Millis(14'500);
     return one;
 }
 
@@ -44,15 +46,15 @@ std::string line(std::string const& fields, std::string const& text = comment)
     return fields + "|" + text + "|end-of-job\n";
 }
 
-TEST(Squeue, EachStateIsOneOfFour)
+TEST(Squeue, MapsEachSlurmStateToOneOfFour)
 {
     auto const jobs = parse_squeue(
-        order("/"), line("12|RUNNING|0|1795273001|1826809001|None") +
-                        line("9|PENDING|0|N/A|N/A|Resources") +
-                        line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
-                        line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
-                        line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
-                        line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
+        spec("/"), line("12|RUNNING|0|1795273001|1826809001|None") +
+                       line("9|PENDING|0|N/A|N/A|Resources") +
+                       line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
+                       line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
+                       line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
+                       line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
     ASSERT_TRUE(jobs) << jobs.error().message();
     ASSERT_EQ(jobs->size(), 6U);
     EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";
@@ -75,11 +77,11 @@ TEST(Squeue, EachStateIsOneOfFour)
     EXPECT_EQ(format_time(*(*jobs)[0].started), "2026-11-21T14:56:41Z");
 }
 
-TEST(Squeue, OnlyStatesThatAreKnownToBeEndsAreEnds)
+TEST(Squeue, UnknownStatesCountAsNotEnded)
 {
     using End = plan::Job::End;
     auto const job_in = [](std::string const& state) {
-        return parse_squeue(order("/"), line("7|" + state + "|0|1795273001|1795273061|None"))
+        return parse_squeue(spec("/"), line("7|" + state + "|0|1795273001|1795273061|None"))
             .value()
             .at(0);
     };
@@ -93,13 +95,13 @@ TEST(Squeue, OnlyStatesThatAreKnownToBeEndsAreEnds)
     EXPECT_EQ(job_in("RESV_DEL_HOLD").warning, "");
     auto const strange = job_in("BRAND_NEW");
     EXPECT_EQ(strange.state, State::ending);
-    EXPECT_THAT(strange.warning, HasSubstr("job 7 is in state BRAND_NEW, which is not known here"));
+    EXPECT_THAT(strange.warning, HasSubstr("job 7 is in the unknown state BRAND_NEW"));
 }
 
-TEST(Squeue, ReasonsThatDoNotPassByThemselvesAreSaid)
+TEST(Squeue, WarnsOfReasonsThatMayNotResolveByThemselves)
 {
     auto const waiting_for = [](std::string const& reason) {
-        return parse_squeue(order("/"), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
+        return parse_squeue(spec("/"), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
     };
     for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail",
                                "QOSMaxJobsPerUserLimit", "BeginTime"}) {
@@ -110,27 +112,27 @@ TEST(Squeue, ReasonsThatDoNotPassByThemselvesAreSaid)
          {"PartitionTimeLimit", "JobHeldUser", "JobHeldAdmin", "BadConstraints",
           "AssocGrpCPUMinutesLimit", "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit",
           "InvalidQOS"})
-        EXPECT_THAT(
-            waiting_for(reason).warning,
-            HasSubstr(std::string("job 7 waits for ") + reason + ", which may not pass by itself"));
+        EXPECT_THAT(waiting_for(reason).warning,
+                    HasSubstr(std::string("job 7 waits for ") + reason +
+                              ", which may not resolve by itself"));
     auto const odd = waiting_for("a|b");
     EXPECT_EQ(odd.reason, "a|b");
     EXPECT_EQ(odd.intent.value, "i7");
 }
 
-TEST(Squeue, WhatIsNotAListOfJobsIsRefused)
+TEST(Squeue, TextThatIsNotAListOfJobsIsAnError)
 {
-    EXPECT_FALSE(parse_squeue(order("/"), "slurm_load_jobs error"));
+    EXPECT_FALSE(parse_squeue(spec("/"), "slurm_load_jobs error"));
     auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") +
                        line("13|RUNNING|0|1795273001|1826809001|None");
-    EXPECT_FALSE(parse_squeue(order("/"), whole.substr(0, whole.size() - 5))) << "cut short";
-    EXPECT_TRUE(parse_squeue(order("/"), "\n").value().empty());
+    EXPECT_FALSE(parse_squeue(spec("/"), whole.substr(0, whole.size() - 5))) << "cut short";
+    EXPECT_TRUE(parse_squeue(spec("/"), "\n").value().empty());
 }
 
-TEST(Squeue, CommentOfSomebodyElseDoesNotHideOurs)
+TEST(Squeue, CommentOfAnotherUserDoesNotHideOurs)
 {
     auto const jobs = parse_squeue(
-        order("/"),
+        spec("/"),
         line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
             line("12|RUNNING|0|1795273001|1826809001|None") +
             line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
@@ -141,51 +143,53 @@ TEST(Squeue, CommentOfSomebodyElseDoesNotHideOurs)
     EXPECT_EQ((*jobs)[0].intent.value, "");
 }
 
-TEST(Squeue, JobOfAnotherRunSiteOrFolderIsNotListed)
+TEST(Squeue, OmitsJobsOfAnotherRunSiteOrFolder)
 {
     for (auto const& [ours, theirs] :
          {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"),
           std::pair("1f2e3d4c", "00000000")}) {
         auto other = comment;
         other.replace(other.find(ours), std::strlen(ours), theirs);
-        EXPECT_TRUE(parse_squeue(order("/"), line("7|RUNNING|0|1795273001|1826809001|None", other))
+        EXPECT_TRUE(parse_squeue(spec("/"), line("7|RUNNING|0|1795273001|1826809001|None", other))
                         .value()
                         .empty())
             << other;
     }
 }
 
-TEST(JobName, IsOfOneRunSiteAndFolder)
+TEST(JobName, IsUniqueToRunSiteAndFolder)
 {
-    auto one = order("/");
+    auto one = spec("/");
     one.run = {"demo"};
     one.site = {"eu-west"};
-    auto other = order("/");
+    auto other = spec("/");
     other.run = {"demo-eu"};
     other.site = {"west"};
     EXPECT_NE(job_name(one), job_name(other));
     other = one;
-    other.mark = "00000000";
+    other.folder_id = "00000000";
     EXPECT_NE(job_name(one), job_name(other));
-    EXPECT_EQ(read_comment(one, comment_text(one, {{"w"}, {"i"}})).owner, Claim::Owner::us);
-    EXPECT_EQ(read_comment(one, comment_text(other, {{"w"}, {"i"}})).owner, Claim::Owner::another);
-    EXPECT_EQ(read_comment(one, "by hand").owner, Claim::Owner::nobody);
+    EXPECT_EQ(parse_comment(one, comment_text(one, {{"w"}, {"i"}})).owner,
+              ParsedComment::Owner::ours);
+    EXPECT_EQ(parse_comment(one, comment_text(other, {{"w"}, {"i"}})).owner,
+              ParsedComment::Owner::other);
+    EXPECT_EQ(parse_comment(one, "by hand").owner, ParsedComment::Owner::unknown);
 }
 
-TEST(JobName, FolderIsTheSameByWhateverNameItIsReached)
+TEST(JobName, FolderHashDoesNotDependOnSymbolicLinks)
 {
     test::TemporaryFolder const folder;
     std::filesystem::create_directories(folder / "results/demo");
     std::filesystem::create_directory_symlink(folder / "results", folder / "link");
-    auto const mark = folder_mark(folder / "results/demo");
-    EXPECT_EQ(mark.size(), 8U);
-    EXPECT_EQ(mark, folder_mark(folder / "link/demo/../demo"));
-    EXPECT_NE(mark, folder_mark(folder / "results/demo2"));
-    EXPECT_EQ(folder_mark("/no/such"), "901f4a1b")
-        << "a folder that is not there yet, as sha256sum has it";
+    auto const hash = hash_path(folder / "results/demo");
+    EXPECT_EQ(hash.size(), 8U);
+    EXPECT_EQ(hash, hash_path(folder / "link/demo/../demo"));
+    EXPECT_NE(hash, hash_path(folder / "results/demo2"));
+    EXPECT_EQ(hash_path("/no/such"), "901f4a1b")
+        << "a missing folder; the value is that of sha256sum";
 }
 
-/// Stand-ins for Slurm's commands that write down how they were called.
+/// Replaces Slurm's commands by scripts that record how they were called.
 class FakeSlurm : public testing::Test {
   protected:
     void SetUp() override
@@ -215,10 +219,10 @@ class FakeSlurm : public testing::Test {
     std::string path_;
 };
 
-TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
+TEST_F(FakeSlurm, SubmissionContainsWindowAndIntentAndNoSecret)
 {
     answer("sbatch", "echo '42;cluster'");
-    auto const job = SlurmLauncher(order(folder_.path())).submit({"2026-01-11T17:05:00Z"}, {"i7"});
+    auto const job = SlurmLauncher(spec(folder_.path())).submit({"2026-01-11T17:05:00Z"}, {"i7"});
     ASSERT_TRUE(job) << job.error().message();
     EXPECT_EQ(job->value, "42");
     auto const seen = called("sbatch");
@@ -234,21 +238,21 @@ TEST_F(FakeSlurm, SubmissionCarriesWindowAndIntentAndNoSecret)
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));
 }
 
-TEST_F(FakeSlurm, SubmissionCarriesTheSitesOwnOptionsAndPrologue)
+TEST_F(FakeSlurm, SubmissionContainsTheSitesOptionsAndPrologue)
 {
     answer("sbatch", "echo 42");
-    auto with = order(folder_.path());
-    with.how.sbatch_options = {"--account=a b", "--exclusive"};
-    with.how.prologue = "/site/prologue.sh";
+    auto with = spec(folder_.path());
+    with.launcher.sbatch_options = {"--account=a b", "--exclusive"};
+    with.launcher.prologue = "/site/prologue.sh";
     ASSERT_TRUE(SlurmLauncher(with).submit({"w"}, {"i"}));
     EXPECT_THAT(called("sbatch"),
                 HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
     EXPECT_THAT(called("sbatch"), HasSubstr("\nCURTAIL_PROLOGUE=/site/prologue.sh\n"));
 }
 
-TEST_F(FakeSlurm, RefusalIsCertainAndSilenceIsNot)
+TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)
 {
-    SlurmLauncher launcher(order(folder_.path()));
+    SlurmLauncher launcher(spec(folder_.path()));
     answer("sbatch",
            "echo 'sbatch: error: Batch job submission failed: Invalid partition name specified' "
            ">&2; exit 1");
@@ -256,34 +260,34 @@ TEST_F(FakeSlurm, RefusalIsCertainAndSilenceIsNot)
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("Invalid partition name specified"));
-    for (auto const* silence :
+    for (auto const* no_answer :
          {"echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv "
           "operation' >&2; exit 1",
           "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
           "kill -9 $$", "exit 1", "echo hello"}) {
-        answer("sbatch", silence);
+        answer("sbatch", no_answer);
         auto const unknown = launcher.submit({"w"}, {"i"});
         ASSERT_FALSE(unknown);
-        EXPECT_EQ(unknown.error().code, ExitCode::temporary) << silence;
+        EXPECT_EQ(unknown.error().code, ExitCode::temporary) << no_answer;
     }
 }
 
-TEST_F(FakeSlurm, MissingConfigurationIsSaidAtOnce)
+TEST_F(FakeSlurm, MissingConfigurationIsAnError)
 {
-    auto other = order(folder_.path());
-    other.how.slurm_conf = folder_ / "none/slurm.conf";
+    auto other = spec(folder_.path());
+    other.launcher.slurm_conf = folder_ / "none/slurm.conf";
     answer("squeue", "");
     auto const jobs = SlurmLauncher(other).jobs();
     ASSERT_FALSE(jobs);
     EXPECT_THAT(jobs.error().message(),
-                HasSubstr("none/slurm.conf is not there; is the cluster up?"));
+                HasSubstr("none/slurm.conf does not exist; is the cluster up?"));
     EXPECT_EQ(called("squeue"), "not called");
 }
 
-TEST_F(FakeSlurm, DeadlineHoldsForEachCommand)
+TEST_F(FakeSlurm, EachCommandHasADeadline)
 {
-    auto slow = order(folder_.path());
-    slow.how.command_deadline = Millis(300);
+    auto slow = spec(folder_.path());
+    slow.launcher.command_deadline = Millis(300);
     SlurmLauncher launcher(slow);
     for (auto const* program : {"sbatch", "squeue", "scancel"}) answer(program, "sleep 60");
     EXPECT_EQ(launcher.submit({"w"}, {"i"}).error().code, ExitCode::temporary);
@@ -291,9 +295,9 @@ TEST_F(FakeSlurm, DeadlineHoldsForEachCommand)
     EXPECT_EQ(launcher.drain({"1"}).error().code, ExitCode::temporary);
 }
 
-TEST_F(FakeSlurm, StopsSayWhatTheyMean)
+TEST_F(FakeSlurm, StopsPassTheRightOptions)
 {
-    SlurmLauncher launcher(order(folder_.path()));
+    SlurmLauncher launcher(spec(folder_.path()));
     answer("scancel", "");
     ASSERT_TRUE(launcher.drain({"5"}));
     EXPECT_THAT(called("scancel"), testing::StartsWith("--batch\n--signal=USR1\n5\n"));
@@ -304,17 +308,17 @@ TEST_F(FakeSlurm, StopsSayWhatTheyMean)
     answer(
         "scancel",
         "echo 'scancel: error: Kill job error on job id 5: Invalid job id specified' >&2; exit 1");
-    EXPECT_TRUE(launcher.drain({"5"})) << "a job that is gone has stopped";
+    EXPECT_TRUE(launcher.drain({"5"})) << "an ended job has stopped";
     answer(
         "scancel",
         "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 1");
     EXPECT_FALSE(launcher.drain({"5"}));
 }
 
-TEST_F(FakeSlurm, ListIsOfThisRunSiteAndUser)
+TEST_F(FakeSlurm, ListsJobsOfThisRunSiteAndUser)
 {
     answer("squeue", "echo '12|RUNNING|0|1795273001|1826809001|None|" + comment + "|end-of-job'");
-    auto const jobs = SlurmLauncher(order(folder_.path())).jobs();
+    auto const jobs = SlurmLauncher(spec(folder_.path())).jobs();
     ASSERT_TRUE(jobs) << jobs.error().message();
     EXPECT_EQ(jobs->at(0).id.value, "12");
     EXPECT_THAT(called("squeue"),

@@ -6,7 +6,8 @@
 
 namespace curtail::launch {
 
-/// Null-terminated arrays for execve, made before a fork: after it nothing may be allocated.
+/// Null-terminated argument and environment arrays for execve. Build them before a fork: a child
+/// must not allocate.
 class CStrings {
   public:
     explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) { point(); }

@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/order.hpp"
+#include "launch/job_spec.hpp"
 
 #include "core/digest.hpp"
 #include "core/json.hpp"
 
 namespace curtail::launch {
 
-std::string folder_mark(std::filesystem::path const& run_folder)
+std::string hash_path(std::filesystem::path const& run_folder)
 {
     std::error_code error;
     auto const path = std::filesystem::weakly_canonical(run_folder, error);
     return sha256((error ? run_folder : path).string()).hex().substr(0, 8);
 }
 
-std::string job_name(JobOrder const& order)
+std::string job_name(JobSpec const& spec)
 {
-    return "curtail." + order.run.value + "." + order.site.value + "." + order.mark;
+    return "curtail." + spec.run.value + "." + spec.site.value + "." + spec.folder_id;
 }
 
-std::string comment_text(JobOrder const& order, Comment const& comment)
+std::string comment_text(JobSpec const& spec, Comment const& comment)
 {
-    return json::to_string(json::Object{{"run", order.run.value},
-                                        {"site", order.site.value},
-                                        {"folder", order.mark},
+    return json::to_string(json::Object{{"run", spec.run.value},
+                                        {"site", spec.site.value},
+                                        {"folder", spec.folder_id},
                                         {"window", comment.window.value},
                                         {"intent", comment.intent.value}});
 }
 
-Claim read_comment(JobOrder const& order, std::string const& text)
+ParsedComment parse_comment(JobSpec const& spec, std::string const& text)
 {
+    using Owner = ParsedComment::Owner;
     auto const value = json::parse(text, "job comment", json::Dialect::strict, json::record_limits);
     if (!value || value->as_object() == nullptr) return {};
     json::ObjectReader r(*value, "job comment");
@@ -37,8 +38,8 @@ Claim read_comment(JobOrder const& order, std::string const& text)
     auto const folder = r.text("folder");
     Comment comment{{r.text("window")}, {r.text("intent")}};
     if (r.finish() || comment.intent.value.empty()) return {};
-    bool const ours = run == order.run.value && site == order.site.value && folder == order.mark;
-    return {ours ? Claim::Owner::us : Claim::Owner::another, std::move(comment)};
+    bool const ours = run == spec.run.value && site == spec.site.value && folder == spec.folder_id;
+    return {ours ? Owner::ours : Owner::other, std::move(comment)};
 }
 
 }  // namespace curtail::launch
