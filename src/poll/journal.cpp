@@ -2,67 +2,72 @@
 #include "poll/journal.hpp"
 
 #include "core/files.hpp"
+#include "core/json.hpp"
 #include "core/text.hpp"
 
 namespace curtail::poll {
 namespace {
 
-constexpr char const* outcome_words[] = {"done", "refused", "unknown"};
+/// Stored, in the order of plan::Outcome::Status.
+constexpr char const* status_names[] = {"done", "refused", "unknown"};
 
-json::Object to_json(Entry const& entry)
+json::Object to_json(JournalEntry const& entry)
 {
     json::Object line{{"number", entry.number},
                       {"time", format_time(entry.time)},
                       {"site", entry.site.value},
                       {"entry", entry.outcome ? "outcome" : "intent"},
-                      {"action", plan::to_text(entry.action.kind)},
+                      {"action", plan::to_text(entry.action.type)},
                       {"job", entry.action.job.value},
                       {"window", entry.action.window.value},
                       {"intent", entry.action.intent.value},
                       {"why", entry.action.why}};
     if (entry.outcome) {
-        line.set("outcome", outcome_words[static_cast<int>(entry.outcome->kind)]);
+        line.set("outcome", status_names[static_cast<int>(entry.outcome->status)]);
         line.set("submitted", entry.outcome->job.value).set("trouble", entry.outcome->why);
     }
     return line;
 }
 
-std::optional<Entry> parse(std::string_view text)
+plan::Outcome read_outcome(json::ObjectReader& r)
+{
+    plan::Outcome outcome;
+    outcome.status = static_cast<plan::Outcome::Status>(
+        r.one_of("outcome", {status_names[0], status_names[1], status_names[2]}));
+    outcome.job = {r.text("submitted")};
+    outcome.why = r.text("trouble");
+    return outcome;
+}
+
+std::optional<JournalEntry> parse(std::string_view text)
 {
     auto const value = json::parse(text, "journal", json::Dialect::strict, json::record_limits);
     if (!value) return std::nullopt;
     json::ObjectReader r(*value, "journal");
-    Entry entry;
+    JournalEntry entry;
     entry.number = r.integer("number");
     auto const time = parse_time(r.text("time"));
     entry.site = {r.text("site")};
     bool const is_outcome = r.text("entry") == "outcome";
-    auto const kind = plan::action_kind(r.text("action"));
-    entry.action = {kind.value_or(plan::Action::Kind::wait),
-                    {r.text("job")},
-                    {r.text("window")},
-                    {r.text("intent")},
-                    r.text("why")};
-    if (is_outcome) {
-        plan::Outcome outcome;
-        outcome.kind = static_cast<plan::Outcome::Kind>(
-            r.one_of("outcome", {outcome_words[0], outcome_words[1], outcome_words[2]}));
-        outcome.job = {r.text("submitted")};
-        outcome.why = r.text("trouble");
-        entry.outcome = std::move(outcome);
-    }
-    if (r.finish() || !time || !kind) return std::nullopt;
+    auto const type = plan::parse_action_type(r.text("action"));
+    entry.action.job = {r.text("job")};
+    entry.action.window = {r.text("window")};
+    entry.action.intent = {r.text("intent")};
+    entry.action.why = r.text("why");
+    if (is_outcome) entry.outcome = read_outcome(r);
+    if (r.finish() || !time || !type) return std::nullopt;
     entry.time = *time;
+    entry.action.type = *type;
     return entry;
 }
 
 }  // namespace
 
-Result<std::vector<Entry>> Journal::read(std::int64_t after) const
+Result<std::vector<JournalEntry>> Journal::read(std::int64_t after) const
 {
     auto const content = read_file_if_exists(path_);
     if (!content) return tl::unexpected(content.error());
-    std::vector<Entry> entries;
+    std::vector<JournalEntry> entries;
     if (!*content) return entries;
     for (auto line : split(**content, '\n'))
         if (auto entry = parse(line); entry && entry->number > after)
@@ -70,7 +75,7 @@ Result<std::vector<Entry>> Journal::read(std::int64_t after) const
     return entries;
 }
 
-Result<void> Journal::append(Entry const& entry) const
+Result<void> Journal::append(JournalEntry const& entry) const
 {
     return append_line(path_, json::to_string(to_json(entry)), true);
 }
@@ -80,10 +85,11 @@ Result<void> Journal::rotate(std::int64_t longest) const
     std::error_code error;
     auto const size = std::filesystem::file_size(path_, error);
     if (error || static_cast<std::int64_t>(size) <= longest) return {};
-    auto aside = path_;
-    std::filesystem::rename(path_, aside.replace_extension(".1.jsonl"), error);
+    auto rotated = path_;
+    std::filesystem::rename(path_, rotated.replace_extension(".1.jsonl"), error);
     if (error)
-        return fail(ExitCode::io, "cannot put " + path_.string() + " aside", error.message());
+        return fail(ExitCode::io, "cannot rename " + path_.string() + " to " + rotated.string(),
+                    error.message());
     return {};
 }
 

@@ -1,67 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/clock.hpp"
 #include "poll/site.hpp"
 
-/// One evaluation of all sites, once or again and again. Sites do not wait for each other: each has
-/// threads of its own.
+/// Polls all sites of a run, once (here) or continuously (watch.hpp). Sites do not wait for each
+/// other: each has its own threads.
 namespace curtail::poll {
 
-/// Everything a poll needs of the world.
-struct World {
+/// A run and what its sites need to be polled.
+struct PollContext {
     config::Run const& run;
-    std::vector<SiteWatch::Parts> sites;
-    std::shared_ptr<Clock const> clock;  ///< the signals'
-    std::optional<Time> trace_end;       ///< of a replay: its last sample
+    std::vector<SiteParts> sites;
+    std::shared_ptr<Clock const> clock;  ///< of the signals
+    std::optional<Time> trace_end;       ///< of a replay: time of its last sample
     Log log;
+
+    /// Time on the signals' clock; that of a replay stops at its last sample.
+    [[nodiscard]] Time signal_now() const;
+    [[nodiscard]] bool is_trace_over() const;
 };
 
-struct Answer {
-    std::vector<SiteReport> sites;
-    std::vector<Error> troubles;  ///< of the run as a whole
+struct PollResult {
+    std::vector<SiteStatus> sites;
+    std::vector<Error> errors;  ///< of the run as a whole
 
-    /// All that is wrong as one failure, for an exit code: that of the first trouble that does not
-    /// pass by itself, else of the first.
-    [[nodiscard]] std::optional<Error> trouble() const;
+    /// One error for the exit code that names all affected sites: the first that is not
+    /// `temporary`, else the first. Empty if there is none.
+    [[nodiscard]] std::optional<Error> error() const;
 };
 
-/// Looks once at every site and acts. `temporary` if another poller is at work. What could not be
-/// written is an error, but has kept no job from being stopped. In a dry run nothing changes
-/// anywhere.
-[[nodiscard]] Result<Answer> poll_once(World world, bool dry);
+/// Polls every site once and acts. `temporary` if another poller is active. After an error of
+/// writing, jobs were stopped all the same. A dry run changes nothing anywhere.
+[[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
-/// How a person speaks to a running watch, from another thread.
-class StopRequest {
-  public:
-    /// Once: stop. Again: do not wait for jobs to finish their work.
-    void raise() { ++level_; }
-    [[nodiscard]] int level() const { return level_; }
-
-  private:
-    std::atomic<int> level_{0};
-};
-
-struct WatchOptions {
-    bool drain_on_exit{false};   ///< a stop request drains all jobs and waits until they are gone;
-                                 ///< otherwise they are left alone
-    Millis evaluate_every{100};  ///< windows, real time
-    Millis look_every{1'000};    ///< jobs, real time; at once after a change of phase
-    Millis patience{60'000};  ///< after the end: how long a site may stay silent or busy beyond its
-                              ///< grace before it is given up; before that its jobs are cancelled,
-                              ///< and once more as long, at most 15 s, is waited
-    std::function<void(double, double)>
-        progress;  ///< seconds of a replay that are done, of how many
-};
-
-/// Polls until a stop is asked for or, in a replay, the trace is over; then everything is drained
-/// and gone. `interrupted` if a replay was stopped before its end; `temporary` if another poller is
-/// at work, or if jobs of a site could not be ended.
-[[nodiscard]] Result<Answer> watch(World world, WatchOptions const& options,
-                                   StopRequest const& stop);
+using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
+[[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
+/// Errors for jobs of sites that the run's file no longer names: no poller can reach them. Logs
+/// each as a warning.
+[[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
+                                                     StateStore const& store);
+[[nodiscard]] PollResult make_result(SitePollers const& pollers, std::vector<Error> errors);
 
 }  // namespace curtail::poll

@@ -4,102 +4,78 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "core/clock.hpp"
 #include "core/log.hpp"
 #include "launch/launcher.hpp"
-#include "poll/book.hpp"
+#include "poll/job_decisions.hpp"
+#include "poll/state_store.hpp"
+#include "poll/status.hpp"
+#include "poll/window_evaluation.hpp"
 #include "signals/provider.hpp"
 
 namespace curtail::poll {
 
-/// What a person wants to know about one site (`--explain`).
-struct SiteReport {
-    SiteId site;
-    RegionId region;
-    bool asked{true};  ///< false: nobody asked for a signal; window and moment are those of the
-                       ///< last evaluation
-    Time signal_time;  ///< the moment of the evaluation, on the signals' clock
-    std::optional<GramsPerKwh> intensity;  ///< the fresh one
-    std::optional<Time> sample_time;       ///< of the newest sample, fresh or not
-    bool sample_is_empty{false};           ///< the provider said that it has no value
-    std::string provider;
-    windows::Phase phase{windows::Phase::closed};
-    std::optional<WindowId> window;
-    std::string why;                    ///< the phase is what it is
-    std::vector<plan::Job> jobs;        ///< that are there
-    std::vector<plan::Action> actions;  ///< next ones; in a dry run not done
-    // What is wrong, if anything is.
-    std::optional<Error> signal_trouble;  ///< with the provider, or with this machine's clock
-    std::optional<Error> job_trouble;     ///< the launcher does not answer
-    std::optional<Error> action_trouble;  ///< the last action was not done, or nobody knows
-    std::string
-        job_warning;  ///< what a person should know of the jobs that are there; nothing to fail for
-    [[nodiscard]] std::vector<Error> troubles() const;
+/// `stored` is an error if a change could not be written. The step itself took place all the same:
+/// a full disk must not prevent stopping jobs.
+struct WindowResult {
+    bool phase_changed{false};
+    Result<void> stored;
+};
+struct JobResult {
+    bool listed{false};  ///< the launcher answered; otherwise nothing was decided about jobs
+    Result<void> stored;
 };
 
-/// What became of looking at one half of a site.
-struct Look {
-    bool good{false};      ///< the window's phase changed; the jobs could be listed
-    Result<void> written;  ///< what could not be written down. The look is good all the same: what
-                           ///< is wrong with a disk stops no drain
+/// What one site needs to be polled.
+struct SiteParts {
+    config::Site const& site;
+    std::filesystem::path complete_file;  ///< its existence means that the run needs no more jobs
+    std::unique_ptr<signals::Provider> provider;  ///< null: the window is only shown
+    std::unique_ptr<launch::Launcher> launcher;
+    plan::Rules rules;
+    std::optional<Time> trace_start;  ///< of a replay: its first poll evaluates from here on
 };
 
-/// Why no site shall have a job, whatever its window says.
-enum class Halt {
-    no,
-    trace_over,  ///< the replay has reached its end
-    person       ///< somebody stopped the poller and asked to drain
-};
-
-/// Watches one site: evaluates its window and looks after its jobs. The two halves may run in two
-/// threads.
-class SiteWatch {
+/// Polls one site: reads signals and jobs, and stores and carries out what the pure functions of
+/// window_evaluation.hpp and job_decisions.hpp decide. One thread may evaluate the window while
+/// another manages the jobs.
+class SitePoller {
   public:
-    struct Parts {
-        config::Site const& site;
-        std::filesystem::path
-            complete_mark;  ///< a run for which this file exists gets no more jobs
-        std::unique_ptr<signals::Provider>
-            provider;  ///< nothing: the window stays as it was left, for a look without a signal
-        std::unique_ptr<launch::Launcher> launcher;
-        plan::Rules rules;
-        std::optional<Time> signals_begin;  ///< of a replay: its window is evaluated from there on,
-                                            ///< however late the first look comes
-    };
-    /// `book` must outlive this.
-    SiteWatch(Parts parts, Book& book, Log log);
+    /// `store` must outlive this.
+    SitePoller(SiteParts parts, StateStore& store, Log log);
 
-    /// Applies every sample up to `signal_now`, each at its own time. Good if the phase changed.
-    [[nodiscard]] Look evaluate(Time signal_now);
-    /// Looks at the jobs, decides and, unless `dry`, acts. Not good if the launcher did not answer:
-    /// then nothing is decided about jobs. Nothing is submitted unless that can be written down
-    /// first.
-    [[nodiscard]] Look tend(Halt halt, bool dry);
-    /// Nothing runs, waits or may still appear.
-    [[nodiscard]] bool is_quiet() const;
-    /// From now on jobs that are asked to stop are cancelled as well.
-    void hurry();
-    [[nodiscard]] SiteReport report() const;
+    /// Evaluates the window up to `signal_now`, on the signals' clock.
+    [[nodiscard]] WindowResult evaluate(Time signal_now);
+    /// Lists the jobs, decides and, unless `dry_run`, carries out the actions. A job is submitted
+    /// only if the journal contains the intent.
+    [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
+    /// No job exists or may still appear.
+    [[nodiscard]] bool is_idle() const;
+    /// From now on cancels jobs that should stop, without waiting for the drain.
+    void skip_grace();
+    [[nodiscard]] SiteStatus status() const;
     [[nodiscard]] SiteId const& id() const { return parts_.site.site; }
 
   private:
-    [[nodiscard]] plan::Wish wish(SiteRecord const& record, Halt halt) const;
-    [[nodiscard]] Result<void> act(plan::Action const& action);
-    void show_stored(SiteRecord const& record, Time signal_now);
-    void show_undecided(Halt halt);
-    void warn(std::string const& warning);
-    void tell(std::optional<Error>& known, std::optional<Error> const& trouble, char const* what);
-    [[nodiscard]] std::optional<Error> set_back(SiteRecord& record, Time signal_now) const;
+    [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
     [[nodiscard]] plan::Rules rules() const;
+    [[nodiscard]] plan::DesiredState desired(WindowRecord const& window, StopReason stop) const;
+    [[nodiscard]] Result<void> carry_out(plan::Action const& action);
+    [[nodiscard]] plan::Outcome launch(plan::Action const& action);
+    [[nodiscard]] Result<void> store_intent(plan::Action const& action);
+    [[nodiscard]] Result<void> store_outcome(plan::Action const& action,
+                                             plan::Outcome const& outcome);
+    void set_status(SignalStatus status);
+    void set_status(JobStatus status);
+    void log_change(std::optional<Error> const& before, std::optional<Error> const& now,
+                    char const* source) const;
 
-    Parts parts_;
-    Book& book_;
+    SiteParts parts_;
+    StateStore& store_;
     Log log_;
     mutable std::mutex mutex_;  ///< guards what follows
-    SiteReport report_;
-    bool hurried_{false};
+    SiteStatus status_;
+    bool skips_grace_{false};
 };
 
 }  // namespace curtail::poll

@@ -7,22 +7,23 @@
 #include <functional>
 #include <map>
 
-#include "poll/poll.hpp"
+#include "poll/watch.hpp"
+#include "runlog/event.hpp"
 #include "support/temporary_folder.hpp"
 
-/// A run of two sites with a signal and a Slurm that do as they are told.
+/// A run of two sites with a fake signal and a fake Slurm.
 namespace curtail::poll {
 
 using State = plan::Job::State;
 
 inline Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 
-/// A site's Slurm as seen by its launcher; outlives the launcher, as Slurm outlives the poller.
+/// The state of a site's Slurm, which outlives the launcher as Slurm outlives the poller.
 struct FakeSlurm {
     std::mutex mutex;
     std::vector<plan::Job> jobs;
     std::vector<std::string> calls;
-    int most_alive{0};
+    int most_running{0};
     bool answers{true};
     bool ignores_drain{false};
     bool loses_drains{false};
@@ -42,31 +43,31 @@ class FakeLauncher final : public launch::Launcher {
     Result<plan::JobId> submit(WindowId const& window, plan::IntentId const& intent) override
     {
         std::lock_guard const guard(slurm_.mutex);
-        if (!slurm_.answers) return silence();
+        if (!slurm_.answers) return no_answer();
         if (slurm_.refuses)
             return fail(ExitCode::unavailable, "cannot submit", "Invalid partition name specified");
         slurm_.calls.push_back("submit");
         plan::JobId const id{std::to_string(slurm_.jobs.size() + 1)};
         slurm_.jobs.push_back(
             {id, window, intent, State::running, "RUNNING", {}, SystemClock{}.now(), {}});
-        auto const alive =
+        auto const running =
             std::count_if(slurm_.jobs.begin(), slurm_.jobs.end(),
                           [](auto const& job) { return job.state == State::running; });
-        slurm_.most_alive = std::max(slurm_.most_alive, static_cast<int>(alive));
+        slurm_.most_running = std::max(slurm_.most_running, static_cast<int>(running));
         return id;
     }
     Result<std::vector<plan::Job>> jobs() override
     {
         if (slurm_.before_list) slurm_.before_list();
         std::lock_guard const guard(slurm_.mutex);
-        if (!slurm_.answers) return silence();
+        if (!slurm_.answers) return no_answer();
         return slurm_.jobs;
     }
     Result<void> drain(plan::JobId const& job) override
     {
         std::lock_guard const guard(slurm_.mutex);
         slurm_.calls.push_back("drain " + job.value);
-        if (slurm_.loses_drains) return silence();
+        if (slurm_.loses_drains) return no_answer();
         if (!slurm_.ignores_drain) end(job, "COMPLETED");
         return {};
     }
@@ -79,7 +80,7 @@ class FakeLauncher final : public launch::Launcher {
     }
 
   private:
-    static tl::unexpected<Error> silence()
+    static tl::unexpected<Error> no_answer()
     {
         return fail(ExitCode::temporary, "cannot list jobs", "Unable to contact slurm controller");
     }
@@ -88,9 +89,10 @@ class FakeLauncher final : public launch::Launcher {
         for (auto& job : slurm_.jobs)
             if (job.id == id) {
                 job.state = State::ended;
-                job.word = word;
+                job.launcher_state = word;
                 job.exit_code = 0;
-                job.end = job.word == "COMPLETED" ? plan::Job::End::clean : plan::Job::End::failed;
+                job.end = job.launcher_state == "COMPLETED" ? plan::Job::End::clean
+                                                            : plan::Job::End::failed;
                 job.ended = SystemClock{}.now();
             }
     }
@@ -135,8 +137,9 @@ class Poll : public testing::Test {
             run_.sites.push_back(site);
         }
     }
-    /// Both sites see the same samples: every 300 s one of these intensities.
-    World make_world(std::shared_ptr<Clock const> clock, std::vector<double> const& intensities)
+    /// Both sites have the same samples: one of these intensities every 300 s.
+    PollContext make_context(std::shared_ptr<Clock const> clock,
+                             std::vector<double> const& intensities)
     {
         std::vector<signals::Sample> samples;
         for (std::size_t i = 0; i < intensities.size(); ++i)
@@ -146,7 +149,7 @@ class Poll : public testing::Test {
                                signals::SignalType::marginal,
                                {},
                                {}});
-        World made{run_, {}, std::move(clock), {}, Log()};
+        PollContext made{run_, {}, std::move(clock), {}, Log()};
         plan::Rules rules;
         rules.grace = Millis(200);
         for (auto const& site : run_.sites)
@@ -155,12 +158,12 @@ class Poll : public testing::Test {
                  std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
         return made;
     }
-    Answer once(int second, std::vector<double> const& intensities, bool dry = false)
+    PollResult once(int second, std::vector<double> const& intensities, bool dry = false)
     {
-        auto answer =
-            poll_once(make_world(std::make_shared<FixedClock>(at(second)), intensities), dry);
-        EXPECT_TRUE(answer) << (answer ? "" : answer.error().message());
-        return answer.value_or(Answer{});
+        auto result =
+            poll_once(make_context(std::make_shared<FixedClock>(at(second)), intensities), dry);
+        EXPECT_TRUE(result) << (result ? "" : result.error().message());
+        return result.value_or(PollResult{});
     }
     std::vector<std::string> event_types(std::string const& site)
     {
@@ -180,8 +183,8 @@ inline WatchOptions quick()
 {
     WatchOptions options;
     options.drain_on_exit = true;
-    options.evaluate_every = Millis(5);
-    options.look_every = Millis(10);
+    options.intervals.windows = Millis(5);
+    options.intervals.jobs = Millis(10);
     options.patience = Millis(500);
     return options;
 }

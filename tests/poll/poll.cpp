@@ -6,7 +6,7 @@
 
 #include "core/text.hpp"
 #include "poll/fixture.hpp"
-#include "poll/report.hpp"
+#include "poll/status.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::poll {
@@ -15,14 +15,16 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST_F(Poll, OpenWindowGetsItsJobAndAClosedOneLosesIt)
+TEST_F(Poll, OpenWindowGetsAJobAndAClosedWindowDrainsIt)
 {
-    EXPECT_THAT(once(0, {50}).sites[0].actions[0].why, HasSubstr("window is open"));
+    EXPECT_THAT(once(0, {50}).sites[0].jobs.actions[0].why,
+                HasSubstr("window has been open since"));
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
     once(60, {50});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "one job is enough";
     once(600, {50, 500, 500});
-    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "it closes only after the delay";
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"))
+        << "the window closes only after the delay";
     once(900, {50, 500, 500, 500});
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit", "drain 1"));
     once(960, {50, 500, 500, 500});
@@ -31,12 +33,11 @@ TEST_F(Poll, OpenWindowGetsItsJobAndAClosedOneLosesIt)
                             "decision", "window-close", "job-drained", "job-ended"));
 }
 
-TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
+TEST_F(Poll, LatePollAppliesMissedSamplesAtTheirOwnTimes)
 {
-    // Open at 300, closing at 600, closed at 1200, open again at 1500: found out at 1600, by the
-    // very first look.
-    auto const answer = once(1600, {500, 50, 500, 500, 500, 50});
-    EXPECT_EQ(answer.sites[0].phase, windows::Phase::open);
+    // Open at 300, closing at 600, closed at 1200, open again at 1500; the first poll is at 1600.
+    auto const result = once(1600, {500, 50, 500, 500, 500, 50});
+    EXPECT_EQ(result.sites[0].signal.phase, windows::Phase::open);
     std::vector<std::string> times;
     auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
@@ -44,34 +45,33 @@ TEST_F(Poll, LatePollAppliesWhatItMissedAtItsOwnTimes)
             times.push_back(*event.details.find("signal_time")->as_text());
     EXPECT_THAT(times, ElementsAre(format_time(at(300)), format_time(at(600)),
                                    format_time(at(1200)), format_time(at(1500))));
-    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"))
-        << "a window that is over needs no job";
+    EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit")) << "a past window needs no job";
 }
 
-TEST_F(Poll, JobEventsCarryTheLaunchersTimes)
+TEST_F(Poll, JobEventsContainTheLaunchersTimes)
 {
     once(0, {50});
     {
         std::lock_guard const guard(slurm_["A"].mutex);
         auto& job = slurm_["A"].jobs[0];
         job.state = State::ended;
-        job.word = "NODE_FAIL";
+        job.launcher_state = "NODE_FAIL";
         job.started = at(5);
         job.ended = at(15);
     }
     once(60, {50});
-    std::map<std::string, std::string> told;
+    std::map<std::string, std::string> times;
     auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
     for (auto const& event : file.events)
         for (auto const* key : {"started", "ended"})
             if (auto const* time = event.details.find(key); event.site == "A" && time != nullptr)
-                told[event.type + " " + key] = *time->as_text();
-    EXPECT_THAT(told, ElementsAre(std::pair("job-ended ended", format_time(at(15))),
-                                  std::pair("job-failed ended", format_time(at(15))),
-                                  std::pair("job-started started", format_time(at(5)))));
+                times[event.type + " " + key] = *time->as_text();
+    EXPECT_THAT(times, ElementsAre(std::pair("job-ended ended", format_time(at(15))),
+                                   std::pair("job-failed ended", format_time(at(15))),
+                                   std::pair("job-started started", format_time(at(5)))));
 }
 
-TEST_F(Poll, SamplesThatDecideAreRecorded)
+TEST_F(Poll, RecordsTheSamplesOfItsDecisions)
 {
     once(400, {50, 60, 70});
     once(700, {50, 60, 70});
@@ -85,7 +85,7 @@ TEST_F(Poll, SamplesThatDecideAreRecorded)
         << "sites of one region share them";
 }
 
-TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
+TEST_F(Poll, ReplayThatLostItsStateRepeatsNoEventAndKeepsItsJob)
 {
     once(0, {500});
     once(1000, {500, 50, 500, 50});
@@ -107,7 +107,7 @@ TEST_F(Poll, ReplayWhoseStateIsLostTellsNothingTwiceAndKeepsItsJob)
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1);
 }
 
-TEST_F(Poll, JobThatEndsWhileTheStateIsLostIsSeenToEnd)
+TEST_F(Poll, JobThatEndsWhileTheStateIsLostGetsItsEvents)
 {
     once(0, {50});
     once(10, {50});
@@ -115,86 +115,87 @@ TEST_F(Poll, JobThatEndsWhileTheStateIsLostIsSeenToEnd)
     {
         std::lock_guard const guard(slurm_["A"].mutex);
         slurm_["A"].jobs.at(0).state = State::ended;
-        slurm_["A"].jobs.at(0).word = "CANCELLED";
+        slurm_["A"].jobs.at(0).launcher_state = "CANCELLED";
     }
     once(20, {50});
     EXPECT_THAT(event_types("A"), ElementsAre("decision", "window-open", "job-submitted",
                                               "job-started", "job-ended", "job-failed"));
 }
 
-TEST_F(Poll, LiveWatchThatIsKilledFallsBackByNoMoreThanASample)
+TEST_F(Poll, KilledLiveWatchFallsBackByAtMostOneSample)
 {
-    auto world = make_world(std::make_shared<FixedClock>(at(0)), {50, 50});
-    world.sites[0].signals_begin.reset();
-    auto const book = Book::open(run_, Book::Mode::write, SystemClock{}.now()).value();
-    SiteWatch site(std::move(world.sites[0]), *book, Log());
+    auto context = make_context(std::make_shared<FixedClock>(at(0)), {50, 50});
+    context.sites[0].trace_start.reset();
+    auto const store =
+        StateStore::open(run_, StateStore::Access::write, SystemClock{}.now()).value();
+    SitePoller site(std::move(context.sites[0]), *store, Log());
     auto const on_disk = [&] { return read_file(run_.poller_folder() / "state.json").value(); };
-    EXPECT_TRUE(site.evaluate(at(0)).good);
-    EXPECT_FALSE(site.evaluate(at(301)).good) << "nothing has changed";
+    EXPECT_TRUE(site.evaluate(at(0)).phase_changed);
+    EXPECT_FALSE(site.evaluate(at(301)).phase_changed) << "the phase did not change";
     EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301))));
-    EXPECT_FALSE(site.evaluate(at(302)).good);
+    EXPECT_FALSE(site.evaluate(at(302)).phase_changed);
     EXPECT_THAT(on_disk(), HasSubstr("\"evaluated_until\":\"" + format_time(at(301))))
-        << "not at each look";
+        << "not at each evaluation";
 }
 
-TEST_F(Poll, LookWithoutASignalShowsHowThingsWereLeft)
+TEST_F(Poll, PollWithoutASignalShowsTheLastEvaluation)
 {
     once(400, {50, 60});
-    auto world = make_world(std::make_shared<FixedClock>(at(9'000)), {});
-    for (auto& parts : world.sites) parts.provider.reset();
-    auto const answer = poll_once(std::move(world), true);
-    ASSERT_TRUE(answer);
-    auto const text = explain(answer->sites, true);
+    auto context = make_context(std::make_shared<FixedClock>(at(9'000)), {});
+    for (auto& parts : context.sites) parts.provider.reset();
+    auto const result = poll_once(std::move(context), true);
+    ASSERT_TRUE(result);
+    auto const text = explain(result->sites, true);
     EXPECT_THAT(text, HasSubstr("A (" + format_time(at(400)) +
-                                ")\n  signal  not asked for\n  window  open since"));
+                                ")\n  signal  not requested\n  window  open since"));
     EXPECT_THAT(text, HasSubstr("job     1 RUNNING\n  would   wait: job 1 is running"));
 }
 
-TEST_F(Poll, ProviderWithoutAValueIsNotCalledStale)
+TEST_F(Poll, MissingValueIsNotReportedAsStale)
 {
-    auto world = make_world(std::make_shared<FixedClock>(at(60)), {});
+    auto context = make_context(std::make_shared<FixedClock>(at(60)), {});
     signals::Sample const empty{at(0), {}, "watttime", signals::SignalType::marginal, {}, {}};
-    world.sites[0].provider = std::make_unique<FakeProvider>(std::vector{empty});
-    EXPECT_THAT(explain(poll_once(std::move(world), true)->sites, true),
-                HasSubstr("signal  no signal (watttime said 1m00s ago that it has no value)"));
+    context.sites[0].provider = std::make_unique<FakeProvider>(std::vector{empty});
+    EXPECT_THAT(explain(poll_once(std::move(context), true)->sites, true),
+                HasSubstr("signal  no signal (watttime reported no value 1m00s ago)"));
 }
 
-TEST_F(Poll, DryRunSaysWhatTheWindowWantsThoughSlurmIsSilent)
+TEST_F(Poll, DryRunShowsTheDesiredStateWithoutAnswerFromSlurm)
 {
     slurm_["A"].answers = false;
     EXPECT_THAT(explain(once(0, {50}, true).sites, true),
-                HasSubstr("would   wait: nothing is done about jobs until they can be listed; the "
-                          "window is open since"));
+                HasSubstr("would   wait: no action on jobs until they can be listed; the "
+                          "window has been open since"));
 }
 
 TEST_F(Poll, DryRunChangesNothing)
 {
-    auto const answer = once(0, {50}, true);
-    EXPECT_EQ(answer.sites[0].actions[0].kind, plan::Action::Kind::submit);
+    auto const result = once(0, {50}, true);
+    EXPECT_EQ(result.sites[0].jobs.actions[0].type, plan::ActionType::submit);
     EXPECT_TRUE(slurm_["A"].called().empty());
     EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
-    auto const text = explain(answer.sites, true);
-    EXPECT_THAT(text, HasSubstr("would   submit: the window is open since"));
+    auto const text = explain(result.sites, true);
+    EXPECT_THAT(text, HasSubstr("would   submit: the window has been open since"));
     EXPECT_THAT(text, HasSubstr("50.0 gCO2/kWh"));
 }
 
-TEST_F(Poll, JobThatCannotStartIsShownWithItsReasonAndAWarning)
+TEST_F(Poll, JobThatCannotStartIsShownWithReasonAndWarning)
 {
     once(0, {50});
     {
         std::lock_guard const guard(slurm_["A"].mutex);
         auto& job = slurm_["A"].jobs.at(0);
         job.state = State::pending;
-        job.word = "PENDING";
+        job.launcher_state = "PENDING";
         job.reason = "JobHeldUser";
         job.warning = "job 1 waits for JobHeldUser";
     }
-    auto const answer = once(60, {50});
-    auto const text = explain(answer.sites, false);
+    auto const result = once(60, {50});
+    auto const text = explain(result.sites, false);
     EXPECT_THAT(
         text,
-        HasSubstr("  job     1 PENDING (JobHeldUser)\n  trouble job 1 waits for JobHeldUser\n"));
-    auto const json = json::to_string(to_json(answer.sites));
+        HasSubstr("  job     1 PENDING (JobHeldUser)\n  problem job 1 waits for JobHeldUser\n"));
+    auto const json = json::to_string(to_json(result.sites));
     EXPECT_THAT(json, HasSubstr(R"("reason":"JobHeldUser")"));
     EXPECT_THAT(json, HasSubstr(R"("trouble":["job 1 waits for JobHeldUser"])"));
 }
@@ -202,21 +203,21 @@ TEST_F(Poll, JobThatCannotStartIsShownWithItsReasonAndAWarning)
 TEST_F(Poll, CompleteRunGetsNoMoreJobs)
 {
     ASSERT_TRUE(write_file(folder_ / "complete.json", "{}"));
-    EXPECT_THAT(once(0, {50}).sites[0].actions[0].why, HasSubstr("the run is complete"));
+    EXPECT_THAT(once(0, {50}).sites[0].jobs.actions[0].why, HasSubstr("the run is complete"));
     EXPECT_TRUE(slurm_["A"].called().empty());
 }
 
-TEST_F(Poll, ReplayEndsByItselfWithNothingLeft)
+TEST_F(Poll, ReplayEndsWithoutJobs)
 {
     auto const clock = std::make_shared<ScaledClock>(TimeScale{at(0), SystemClock{}.now(), 2'500});
-    auto world = make_world(clock, {500, 50, 50, 500, 500, 500, 50, 50, 50});
-    world.trace_end = at(2400);
+    auto context = make_context(clock, {500, 50, 50, 500, 500, 500, 50, 50, 50});
+    context.trace_end = at(2400);
     StopRequest const stop;
-    auto const answer = watch(std::move(world), quick(), stop);
-    ASSERT_TRUE(answer) << answer.error().message();
+    auto const result = watch(std::move(context), quick(), stop);
+    ASSERT_TRUE(result) << result.error().message();
     for (auto const* site : {"A", "B"}) {
         EXPECT_THAT(slurm_[site].called(), ElementsAre("submit", "drain 1", "submit", "drain 2"));
-        EXPECT_EQ(slurm_[site].most_alive, 1);
+        EXPECT_EQ(slurm_[site].most_running, 1);
     }
     auto const types = event_types("A");
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-open"), 2);
@@ -231,10 +232,10 @@ TEST_F(Poll, StopRequestDrainsAndASecondOneCancels)
     slurm_["A"].ignores_drain = true;
     StopRequest stop;
     auto options = quick();
-    auto world = make_world(std::make_shared<FixedClock>(at(0)), {50});
-    world.sites[0].rules.grace = Millis(3'600'000);
-    Result<Answer> answer = Answer{};
-    std::jthread const poller([&] { answer = watch(std::move(world), options, stop); });
+    auto context = make_context(std::make_shared<FixedClock>(at(0)), {50});
+    context.sites[0].rules.grace = Millis(3'600'000);
+    Result<PollResult> result = PollResult{};
+    std::jthread const poller([&] { result = watch(std::move(context), options, stop); });
     auto const called = [&](std::string const& site, std::string const& what) {
         auto const calls = slurm_[site].called();
         return std::find(calls.begin(), calls.end(), what) != calls.end();
@@ -248,22 +249,22 @@ TEST_F(Poll, StopRequestDrainsAndASecondOneCancels)
     EXPECT_TRUE(test::eventually([&] { return called("A", "cancel 1"); }));
 }
 
-TEST_F(Poll, LivePollerThatIsStoppedLeavesJobsAlone)
+TEST_F(Poll, StoppedLivePollerKeepsItsJobs)
 {
     StopRequest stop;
     auto options = quick();
     options.drain_on_exit = false;
-    Result<Answer> answer = Answer{};
+    Result<PollResult> result = PollResult{};
     slurm_["A"], slurm_["B"];
     {
         std::jthread const poller([&] {
-            answer = watch(make_world(std::make_shared<FixedClock>(at(0)), {50}), options, stop);
+            result = watch(make_context(std::make_shared<FixedClock>(at(0)), {50}), options, stop);
         });
         ASSERT_TRUE(test::eventually(
             [&] { return !slurm_["A"].called().empty() && !slurm_["B"].called().empty(); }));
         stop.raise();
     }
-    ASSERT_TRUE(answer) << answer.error().message();
+    ASSERT_TRUE(result) << result.error().message();
     EXPECT_THAT(slurm_["A"].called(), ElementsAre("submit"));
 }
 

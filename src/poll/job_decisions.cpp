@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll/job_decisions.hpp"
+
+#include "plan/clamp_times.hpp"
+#include "poll/job_events.hpp"
+
+namespace curtail::poll {
+namespace {
+
+/// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (consecutive failures: 1)`
+std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& state)
+{
+    auto text = "job " + failed.job.value + " failed (" + failed.detail;
+    if (failed.exit_code) text += ", exit code " + std::to_string(*failed.exit_code);
+    return text + "); " +
+           plan::next_try_text(failed.retry_after.value_or(Millis(0)), state.failures);
+}
+
+/// The error of an open window without a job because the last jobs failed.
+std::optional<Error> waits_after_failures(plan::SiteState const& state,
+                                          plan::DesiredState const& desired, Time now)
+{
+    bool const has_no_job = desired.job && state.jobs.empty() && !state.intent;
+    bool const waits = has_no_job && state.retry_at && now < *state.retry_at;
+    if (!waits || state.failures == 0) return std::nullopt;
+    return Error{ExitCode::unavailable, state.failure,
+                 plan::next_try_text(*state.retry_at - now, state.failures), ""};
+}
+
+}  // namespace
+
+plan::DesiredState desired_state(WindowRecord const& window, StopReason stop, bool is_complete)
+{
+    if (stop == StopReason::trace_over) return {false, {}, "the trace has ended"};
+    if (stop == StopReason::user_request) return {false, {}, "the poller is stopping all jobs"};
+    if (is_complete) return {false, {}, "the run is complete"};
+    if (!window.open) return {false, {}, "the window is closed"};
+    return {true, *window.open, "the window has been open since " + window.open->value};
+}
+
+JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
+                            std::vector<plan::Job> const& listed, Time now,
+                            plan::Rules const& rules)
+{
+    auto update = plan::observe(plan::clamp_times(before, now, rules), listed, now, rules);
+    JobObservation seen{std::move(update.state), job_events(site, update.events, now), {}};
+    for (auto const& event : update.events)
+        if (event.type == plan::JobEventType::failed)
+            seen.warnings.push_back(site.value + ": " + failure_text(event, seen.state));
+    return seen;
+}
+
+JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
+                         std::vector<plan::Job> const& listed, Time now, plan::Rules const& rules)
+{
+    JobStatus status;
+    status.window = site.window.open;
+    status.actions = plan::decide(site.jobs, desired, listed, now, rules);
+    status.action_error = waits_after_failures(site.jobs, desired, now);
+    status.warning = plan::warning_of(site.jobs, listed);
+    for (auto const& job : listed)
+        if (job.state != plan::Job::State::ended) status.jobs.push_back(job);
+    return status;
+}
+
+JobStatus undecided_status(WindowRecord const& window, plan::DesiredState const& desired,
+                           Error list_error)
+{
+    JobStatus status;
+    status.window = window.open;
+    status.list_error = std::move(list_error);
+    status.actions = {{plan::ActionType::wait,
+                       {},
+                       desired.window,
+                       {},
+                       "no action on jobs until they can be listed; " + desired.why}};
+    return status;
+}
+
+plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitted)
+{
+    using Status = plan::Outcome::Status;
+    if (result) return {Status::done, submitted, {}};
+    bool const no_answer = result.error().code == ExitCode::temporary;
+    return {no_answer ? Status::unknown : Status::refused, {}, result.error().message()};
+}
+
+std::string action_text(SiteId const& site, plan::Action const& action,
+                        plan::Outcome const& outcome)
+{
+    auto const& job = action.type == plan::ActionType::submit ? outcome.job : action.job;
+    auto text = site.value + ": " + plan::to_text(action.type) +
+                (job.value.empty() ? "" : " job " + job.value) + ": " + action.why;
+    if (outcome.status != plan::Outcome::Status::done) text += ": " + outcome.why;
+    return text;
+}
+
+}  // namespace curtail::poll

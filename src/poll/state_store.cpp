@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll/state_store.hpp"
+
+#include "core/private_file.hpp"
+
+namespace curtail::poll {
+namespace {
+
+Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& run)
+{
+    if (auto made = ensure_private_folder(folder); !made) return tl::unexpected(made.error());
+    auto lock = FileLock::take(folder / "lock");
+    if (lock) return lock;
+    return tl::unexpected(lock.error().within("another poller is active on run " + run.value));
+}
+
+std::vector<SiteId> site_ids(config::Run const& run)
+{
+    std::vector<SiteId> ids;
+    for (auto const& site : run.sites) ids.push_back(site.site);
+    return ids;
+}
+
+}  // namespace
+
+StateStore::StateStore(std::filesystem::path folder, Access access, std::optional<FileLock> lock,
+                       Recovered recovered)
+    : folder_(std::move(folder)),
+      access_(access),
+      lock_(std::move(lock)),
+      journal_(folder_ / "journal.jsonl"),
+      event_log_(folder_ / "events.jsonl"),
+      samples_(folder_ / "signals.jsonl"),
+      state_(std::move(recovered.state)),
+      written_until_(std::move(recovered.written_until))
+{
+}
+
+Result<std::unique_ptr<StateStore>> StateStore::open(config::Run const& run, Access access,
+                                                     Time now)
+{
+    auto const folder = run.poller_folder();
+    std::optional<FileLock> lock;
+    if (access == Access::write) {
+        auto taken = lock_folder(folder, run.run);
+        if (!taken) return tl::unexpected(taken.error());
+        lock = std::move(*taken);
+    }
+    auto contents = read_folder(folder);
+    if (!contents) return tl::unexpected(contents.error());
+    std::unique_ptr<StateStore> store(new StateStore(
+        folder, access, std::move(lock), recover(std::move(*contents), site_ids(run), now)));
+    if (access == Access::write)
+        if (auto prepared = store->prepare_files(); !prepared)
+            return tl::unexpected(prepared.error());
+    return store;
+}
+
+Result<void> StateStore::prepare_files()
+{
+    if (auto loaded = samples_.load(); !loaded) return loaded;
+    // A full disk must not prevent stopping jobs. The next save tries again and reports the error.
+    if (!save()) return {};
+    return journal_.rotate();
+}
+
+SiteRecord StateStore::site(SiteId const& site) const
+{
+    std::lock_guard const guard(mutex_);
+    return state_.sites.at(site);
+}
+
+std::map<SiteId, SiteRecord> StateStore::sites() const
+{
+    std::lock_guard const guard(mutex_);
+    return state_.sites;
+}
+
+Result<void> StateStore::set_window(SiteId const& site, WindowRecord const& window,
+                                    std::vector<runlog::Event> events, Durability durability)
+{
+    std::lock_guard const guard(mutex_);
+    std::erase_if(events,
+                  [&](auto const& event) { return is_written(written_until_, site, event); });
+    auto& record = state_.sites.at(site);
+    if (record.window == window && events.empty()) return {};
+    record.window = window;
+    unsaved_ = true;
+    bool const can_wait = durability == Durability::lazy && events.empty();
+    state_.add_events(site, std::move(events));
+    return can_wait ? Result<void>{} : save_locked();
+}
+
+Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs,
+                                  std::vector<runlog::Event> events)
+{
+    std::lock_guard const guard(mutex_);
+    auto& record = state_.sites.at(site);
+    if (record.jobs == jobs && events.empty()) return {};
+    record.jobs = std::move(jobs);
+    unsaved_ = true;
+    state_.add_events(site, std::move(events));
+    return save_locked();
+}
+
+Result<void> StateStore::append(JournalStep step)
+{
+    std::lock_guard const guard(mutex_);
+    auto const written = journal_.append(
+        {state_.last_entry + 1, step.time, step.site, std::move(step.action), step.outcome});
+    if (written) ++state_.last_entry;
+    else if (step.only_if_written) return written;
+    state_.sites.at(step.site).jobs = std::move(step.jobs);
+    state_.add_events(step.site, std::move(step.events));
+    unsaved_ = true;
+    return written;
+}
+
+Result<bool> StateStore::record(RegionId const& region, std::span<signals::Sample const> samples)
+{
+    if (access_ == Access::read) return false;
+    std::lock_guard const guard(mutex_);
+    bool const is_new = samples_.add(region, samples);
+    return samples_.write().map([is_new] { return is_new; });
+}
+
+Result<void> StateStore::save()
+{
+    std::lock_guard const guard(mutex_);
+    return save_locked();
+}
+
+/// Writes the state with its outbox first, then the events themselves. After a crash in between the
+/// outbox still contains them.
+Result<void> StateStore::save_locked()
+{
+    if (access_ == Access::read || !unsaved_) return {};
+    // Samples first: the poller may not request those before `evaluated_until` again.
+    if (auto written = samples_.write(); !written) return written;
+    auto const text = json::to_string(to_json(state_)) + "\n";
+    if (auto written = write_file(folder_ / "state.json", text); !written) return written;
+    unsaved_ = !state_.outbox.empty();
+    return send_events();
+}
+
+Result<void> StateStore::send_events()
+{
+    auto& outbox = state_.outbox;
+    while (!outbox.empty()) {
+        if (auto appended = event_log_.append(outbox.front().event); !appended) return appended;
+        outbox.pop_front();
+    }
+    return {};
+}
+
+}  // namespace curtail::poll

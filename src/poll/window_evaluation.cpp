@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll/window_evaluation.hpp"
+
+#include <algorithm>
+
+#include "runlog/poller_events.hpp"
+
+namespace curtail::poll {
+namespace {
+
+/// Clocks of one site may differ this much.
+constexpr Seconds clock_tolerance{5};
+
+std::vector<Reading> readings_of(std::vector<signals::Sample> const& samples)
+{
+    std::vector<Reading> readings;
+    readings.reserve(samples.size());
+    for (auto const& sample : samples)
+        readings.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
+    return readings;
+}
+
+runlog::Event decision_event(WindowInput const& input, windows::Change const& change)
+{
+    runlog::Decision decision;
+    decision.signal_time = change.time;
+    decision.from = windows::to_string(change.from);
+    decision.to = windows::to_string(change.to);
+    decision.reason = windows::to_string(change.reason);
+    decision.intensity = change.intensity;
+    return runlog::to_event(decision, input.real_now, input.site.value);
+}
+
+/// Adds the events of one change of phase, and opens or closes the window.
+void apply_change(WindowEvaluation& result, WindowInput const& input, windows::Change const& change)
+{
+    result.events.push_back(decision_event(input, change));
+    auto& open = result.after.open;
+    bool const could_run = windows::may_run(change.from);
+    bool const can_run = windows::may_run(change.to);
+    if (!could_run && can_run) open = WindowId{format_time(change.time)};
+    if (could_run != can_run) {
+        runlog::WindowChange const event{can_run, open.value_or(WindowId{}).value, change.time};
+        result.events.push_back(runlog::to_event(event, input.real_now, input.site.value));
+    }
+    if (!can_run) open.reset();
+}
+
+std::string log_line(SiteId const& site, windows::Change const& change)
+{
+    return site.value + ": " + std::string(windows::to_string(change.from)) + " -> " +
+           std::string(windows::to_string(change.to)) + " at " + format_time(change.time) + ": " +
+           change.explanation;
+}
+
+SignalStatus signal_status(WindowInput const& input, windows::Replay const& replay)
+{
+    SignalStatus status;
+    status.time = replay.until;
+    status.intensity = replay.intensity;
+    status.phase = replay.state.phase;
+    status.why = replay.explanation;
+    auto const later = std::find_if(input.samples.begin(), input.samples.end(),
+                                    [&](auto const& s) { return s.time > input.signal_now; });
+    if (later == input.samples.begin()) return status;
+    auto const& newest = *std::prev(later);
+    status.sample_time = newest.time;
+    status.provider = newest.provider;
+    status.sample_is_empty = !signals::accepted(newest, signals::SignalType::marginal);
+    return status;
+}
+
+}  // namespace
+
+ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay)
+{
+    auto const until = record.evaluated_until;
+    if (!until || *until <= signal_now + clock_tolerance) return {std::move(record), {}};
+    Error error{ExitCode::temporary, "the clock was set back",
+                "the window was evaluated up to " + format_time(*until) + ", and the time is " +
+                    format_time(signal_now),
+                is_replay ? "no decision is made until then"
+                          : "evaluation continues from now; check this machine's clock"};
+    if (is_replay) return {std::move(record), std::move(error)};
+    record.evaluated_until = signal_now;
+    auto& since = record.state.closing_since;
+    if (since) since = std::min(*since, signal_now);
+    return {std::move(record), std::move(error)};
+}
+
+WindowEvaluation evaluate_window(WindowInput const& input)
+{
+    auto const replay = windows::replay(input.before.state, input.from, readings_of(input.samples),
+                                        input.rule, input.signal_now);
+    WindowEvaluation result;
+    result.after = {replay.state, replay.until, input.before.open};
+    for (auto const& change : replay.changes) {
+        apply_change(result, input, change);
+        result.log.push_back(log_line(input.site, change));
+    }
+    result.status = signal_status(input, replay);
+    return result;
+}
+
+SignalStatus stored_status(WindowRecord const& record, Time signal_now)
+{
+    SignalStatus status;
+    status.requested = false;
+    status.time = record.evaluated_until.value_or(signal_now);
+    status.phase = record.state.phase;
+    status.why = record.evaluated_until ? "as of the last evaluation" : "never evaluated";
+    return status;
+}
+
+}  // namespace curtail::poll

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll/state_store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/text.hpp"
+#include "plan/plan.hpp"
+#include "poll/job_events.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using Durability = StateStore::Durability;
+
+SiteId const a{"A"};
+Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
+plan::Action const submit{plan::ActionType::submit, {}, {"w1"}, {"i1"}, "open"};
+
+class StateStoreTest : public testing::Test {
+  protected:
+    StateStoreTest()
+    {
+        run_.run = {"demo"};
+        run_.folder = folder_.path();
+        run_.sites.resize(1);
+        run_.sites[0].site = a;
+    }
+    std::unique_ptr<StateStore> open(StateStore::Access mode = StateStore::Access::write,
+                                     int second = 100)
+    {
+        auto store = StateStore::open(run_, mode, at(second));
+        EXPECT_TRUE(store) << (store ? "" : store.error().message());
+        return store ? std::move(*store) : nullptr;
+    }
+    /// The journal steps of an action, as a site's poller stores them.
+    static Result<void> intend(StateStore& store, plan::Action const& action, Time now)
+    {
+        return store.append({a, now, action, {}, plan::begin(store.site(a).jobs, action, now), {}});
+    }
+    static Result<void> conclude(StateStore& store, plan::Action const& action, std::string job,
+                                 Time now)
+    {
+        plan::Outcome const outcome{plan::Outcome::Status::done, {std::move(job)}, {}};
+        auto update = plan::finish(store.site(a).jobs, action, outcome, now, {});
+        auto const written = store.append(
+            {a, now, action, outcome, std::move(update.state), job_events(a, update.events, now)});
+        return written ? store.save() : written;
+    }
+    std::vector<std::string> event_types()
+    {
+        std::vector<std::string> types;
+        auto const file = runlog::read_events(run_.poller_folder() / "events.jsonl").value();
+        for (auto const& event : file.events) types.push_back(event.type);
+        return types;
+    }
+    std::string content(std::string const& name)
+    {
+        return read_file(run_.poller_folder() / name).value_or("none");
+    }
+    /// Replaces a file by its content at the time of a kill.
+    void restore(std::string const& name, std::string const& text)
+    {
+        ASSERT_TRUE(write_file(run_.poller_folder() / name, text));
+    }
+
+    /// `count` samples, one every 300 s, from sample `first` on.
+    static std::vector<signals::Sample> samples(int first, int count)
+    {
+        std::vector<signals::Sample> made;
+        for (int i = first; i < first + count; ++i)
+            made.push_back({at(300 * i),
+                            GramsPerKwh{100.0 + i},
+                            "trace",
+                            signals::SignalType::marginal,
+                            {},
+                            {}});
+        return made;
+    }
+
+    test::TemporaryFolder folder_;
+    config::Run run_;
+};
+
+TEST_F(StateStoreTest, SecondPollerIsRefused)
+{
+    auto const store = open();
+    auto const second = StateStore::open(run_, StateStore::Access::write, at(0));
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ExitCode::temporary);
+    EXPECT_THAT(second.error().message(), HasSubstr("another poller is active on run demo"));
+    EXPECT_THAT(second.error().message(), HasSubstr("process " + std::to_string(getpid())));
+    EXPECT_TRUE(StateStore::open(run_, StateStore::Access::read, at(0))) << "reading needs no lock";
+}
+
+TEST_F(StateStoreTest, RecordSurvivesARestart)
+{
+    SiteRecord expected;
+    expected.window = {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}};
+    ASSERT_TRUE(open()->set_window(a, expected.window, {}, Durability::now));
+    EXPECT_EQ(open()->site(a), expected);
+}
+
+TEST_F(StateStoreTest, LazyChangeWaitsForTheNextOne)
+{
+    auto store = open();
+    auto const before = content("state.json");
+    ASSERT_TRUE(store->set_window(a, {{}, at(7), {}}, {}, Durability::lazy));
+    EXPECT_EQ(content("state.json"), before);
+    ASSERT_TRUE(store->save());
+    store.reset();
+    EXPECT_EQ(open()->site(a).window.evaluated_until, at(7));
+}
+
+TEST_F(StateStoreTest, IntentOfADeadPollerIsUncertain)
+{
+    ASSERT_TRUE(intend(*open(), submit, at(1)));  // then the poller dies
+    auto const jobs = open(StateStore::Access::write, 50)->site(a).jobs;
+    ASSERT_TRUE(jobs.intent);
+    EXPECT_EQ(jobs.intent->id, submit.intent);
+    EXPECT_EQ(jobs.intent->since, at(50));
+    EXPECT_EQ(open(StateStore::Access::write, 60)->site(a).jobs.intent->since, at(50));
+}
+
+TEST_F(StateStoreTest, OutcomeThatTheStateLacksComesFromTheJournal)
+{
+    auto store = open();
+    auto const old_state = content("state.json");
+    ASSERT_TRUE(intend(*store, submit, at(1)));
+    ASSERT_TRUE(conclude(*store, submit, "7", at(2)));
+    auto const expected = store->site(a);
+    store.reset();
+    restore("state.json", old_state);
+    restore("events.jsonl", "");
+    EXPECT_EQ(open()->site(a), expected);
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted"));
+}
+
+TEST_F(StateStoreTest, LostStateIsRebuiltFromOpenIntentsAndJobs)
+{
+    plan::Action const again{plan::ActionType::submit, {}, {"w2"}, {"i2"}, "open"};
+    auto store = open();
+    ASSERT_TRUE(intend(*store, submit, at(1)));
+    ASSERT_TRUE(conclude(*store, submit, "7", at(2)));
+    ASSERT_TRUE(
+        store->set_jobs(a, {}, {{at(3), "job-ended", "", {{"window", "w1"}, {"job", "7"}}}}));
+    ASSERT_TRUE(intend(*store, again, at(4)));  // then the poller dies
+    store.reset();
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    store = open();
+    EXPECT_TRUE(store->site(a).jobs.jobs.empty()) << "job 7 has ended";
+    ASSERT_TRUE(store->site(a).jobs.intent);
+    EXPECT_EQ(store->site(a).jobs.intent->id, again.intent);
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended"));
+    ASSERT_TRUE(conclude(*store, again, "8", at(5)));
+    EXPECT_THAT(event_types(), ElementsAre("job-submitted", "job-ended", "job-submitted"));
+    EXPECT_THAT(content("events.jsonl"), HasSubstr("\"number\":3"));
+    EXPECT_THAT(content("journal.jsonl"), HasSubstr("{\"number\":4,"));
+    store.reset();
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).id.value, "8") << "no event records its end";
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).intent, again.intent);
+}
+
+TEST_F(StateStoreTest, EachEventIsWrittenOnceWhereverThePollerDies)
+{
+    auto store = open();
+    auto const change = [&](int second) {
+        ASSERT_TRUE(store->set_window(
+            a, {{}, at(second), {}},
+            {{at(second), "decision", "", {}}, {at(second), "window-open", "", {}}},
+            Durability::now));
+    };
+    change(1);
+    auto const after_one = content("events.jsonl");
+    change(2);
+    auto const state = content("state.json");
+    auto const events = content("events.jsonl");
+    store.reset();
+    // Killed after the state was written and none, one, one and a half or both of its events.
+    auto const first_line = events.find('\n', after_one.size()) + 1;
+    for (auto const length : {after_one.size(), first_line, first_line + 10, events.size()}) {
+        restore("state.json", state);
+        restore("events.jsonl", events.substr(0, length));
+        store = open();
+        change(3);
+        store.reset();
+        EXPECT_THAT(event_types(), ElementsAre("decision", "window-open", "decision", "window-open",
+                                               "decision", "window-open"))
+            << "killed at byte " << length;
+    }
+}
+
+TEST_F(StateStoreTest, JournalLineCutShortIsSkipped)
+{
+    auto store = open();
+    ASSERT_TRUE(intend(*store, submit, at(1)));
+    store.reset();
+    restore("journal.jsonl", content("journal.jsonl") + "{\"number\":2,\"ti");
+    store = open();
+    EXPECT_TRUE(store->site(a).jobs.intent);
+    ASSERT_TRUE(conclude(*store, submit, "7", at(2)));
+    store.reset();
+    EXPECT_EQ(open()->site(a).jobs.jobs.at(0).id.value, "7");
+}
+
+TEST_F(StateStoreTest, EachSampleIsRecordedOnceWhereverThePollerDies)
+{
+    auto store = open();
+    ASSERT_TRUE(store->record({"R"}, samples(0, 3)));
+    ASSERT_TRUE(store->record({"S"}, samples(0, 1)));
+    ASSERT_TRUE(store->record({"R"}, samples(1, 3)));
+    auto const whole = content("signals.jsonl");
+    auto const line = [](char const* region, int second, int grams) {
+        return "{\"region\":\"" + std::string(region) + "\",\"time\":\"" + format_time(at(second)) +
+               "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) +
+               ".0,\"provider\":\"trace\"}\n";
+    };
+    EXPECT_EQ(whole, line("R", 0, 100) + line("R", 300, 101) + line("R", 600, 102) +
+                         line("S", 0, 100) + line("R", 900, 103));
+    for (auto const kept : {whole.size(), whole.size() - 1, whole.size() - 20, whole.size() / 2}) {
+        store.reset();
+        restore("signals.jsonl", whole.substr(0, kept));
+        store = open();
+        ASSERT_TRUE(store->record({"R"}, samples(0, 4)));
+        ASSERT_TRUE(store->record({"S"}, samples(0, 1)));
+        std::multiset<std::string> lines;
+        auto const text = content("signals.jsonl");
+        for (auto const one : split(text, '\n'))
+            if (one.ends_with('}')) lines.insert(std::string(one) + "\n");
+        EXPECT_EQ(lines, (std::multiset<std::string>{line("R", 0, 100), line("R", 300, 101),
+                                                     line("R", 600, 102), line("R", 900, 103),
+                                                     line("S", 0, 100)}))
+            << "killed at byte " << kept << ":\n"
+            << text;
+    }
+}
+
+TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
+{
+    auto store = open();
+    ASSERT_TRUE(
+        store->record({"R"}, std::vector{signals::Sample{
+                                 at(0), {}, "watttime", signals::SignalType::marginal, {}, {}}}));
+    EXPECT_THAT(content("signals.jsonl"),
+                HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
+    ASSERT_TRUE(store->record({"R"}, samples(1, 5000)));
+    store.reset();
+    auto const size = content("signals.jsonl").size();
+    store = open();
+    ASSERT_TRUE(store->record({"R"}, samples(4990, 11)));
+    EXPECT_EQ(content("signals.jsonl").size(), size);
+}
+
+TEST_F(StateStoreTest, FolderMustBePrivate)
+{
+    open().reset();
+    using std::filesystem::perms;
+    EXPECT_EQ(std::filesystem::status(run_.poller_folder()).permissions(), perms::owner_all);
+    std::filesystem::permissions(run_.poller_folder(), perms::group_all,
+                                 std::filesystem::perm_options::add);
+    auto const store = StateStore::open(run_, StateStore::Access::write, at(0));
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ExitCode::permission);
+    EXPECT_THAT(store.error().message(), HasSubstr("chmod 700"));
+}
+
+TEST_F(StateStoreTest, LongJournalIsRotated)
+{
+    Journal const journal(folder_ / "journal.jsonl");
+    ASSERT_TRUE(journal.append({1, at(0), a, submit, {}}));
+    ASSERT_TRUE(journal.rotate(1 << 20));
+    EXPECT_EQ(journal.read(0)->size(), 1U);
+    ASSERT_TRUE(journal.rotate(10));
+    EXPECT_EQ(journal.read(0)->size(), 0U);
+    EXPECT_EQ(Journal(folder_ / "journal.1.jsonl").read(0)->at(0).action, submit);
+}
+
+TEST_F(StateStoreTest, ReadAccessWritesNothing)
+{
+    {
+        auto const store = open(StateStore::Access::read);
+        ASSERT_TRUE(
+            store->set_window(a, {{}, at(1), {}}, {{at(1), "decision", "", {}}}, Durability::now));
+        ASSERT_TRUE(store->record({"R"}, samples(0, 1)));
+        ASSERT_TRUE(store->save());
+    }
+    EXPECT_FALSE(std::filesystem::exists(run_.poller_folder()));
+}
+
+TEST_F(StateStoreTest, DamagedStateNamesARemedy)
+{
+    open().reset();
+    restore("state.json", "{\"format\":1,\"lst_entry\":0}");
+    auto const store = StateStore::open(run_, StateStore::Access::write, at(0));
+    ASSERT_FALSE(store);
+    EXPECT_THAT(store.error().message(), HasSubstr("finds running jobs again by their names"));
+}
+
+}  // namespace
+}  // namespace curtail::poll
