@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/poll/options.hpp"
+#include "apps/poll/signal_source.hpp"
+#include "apps/poll/sites.hpp"
+#include "apps/poll/stop_signals.hpp"
+#include "apps/program.hpp"
+#include "apps/progress.hpp"
+#include "config/run.hpp"
+#include "launch/folder_id.hpp"
+#include "poll/poll.hpp"
+#include "poll/status.hpp"
+#include "poll/watch.hpp"
+#include "store/object_store.hpp"
+
+namespace curtail::apps {
+namespace {
+
+/// Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
+Result<void> create_store_of_new_run(config::Run const& run)
+{
+    std::error_code error;
+    if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
+    return store::open_store(run.store, store::Missing::make).map([](auto const&) {});
+}
+
+Result<poll::PollContext> prepare(config::Run const& run, PollOptions const& options,
+                                  Log const& log)
+{
+    auto sites = choose_sites(run, options.sites);
+    if (!sites) return tl::unexpected(sites.error());
+    auto const id = launch::run_folder_id(run.folder, false);
+    if (!id) return tl::unexpected(id.error());
+    auto context = make_context({run, std::move(*sites), *id}, options, log);
+    if (!context || options.is_dry_run()) return context;
+    if (auto stored = launch::run_folder_id(run.folder, true); !stored)
+        return tl::unexpected(stored.error());
+    if (auto made = create_store_of_new_run(run); !made) return tl::unexpected(made.error());
+    return context;
+}
+
+Result<poll::PollResult> watch(poll::PollContext context, PollOptions const& options)
+{
+    StopSignals const signals;
+    Progress progress("replay", "s of trace");
+    poll::WatchOptions watch;
+    watch.intervals.jobs = options.job_interval;
+    watch.drain_on_exit = options.drain_on_exit;
+    watch.progress = [&](double done, double total) { progress.update(done, total); };
+    return poll::watch(std::move(context), watch, signals.request());
+}
+
+/// The error for the exit code. Errors of single sites do not count after a watch: it logged them
+/// when they occurred, and they may be over.
+std::optional<Error> final_error(poll::PollResult const& result, PollOptions const& options)
+{
+    if (options.is_dry_run()) return std::nullopt;
+    if (options.mode != PollOptions::Mode::watch) return result.error();
+    return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
+}
+
+Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
+{
+    auto context = prepare(run, options, console.log);
+    if (!context) return tl::unexpected(context.error());
+    auto const result = options.mode == PollOptions::Mode::watch
+                            ? watch(std::move(*context), options)
+                            : poll::poll_once(std::move(*context), options.is_dry_run());
+    if (!result) return tl::unexpected(result.error());
+    if (console.json) console.print_json(poll::to_json(result->sites));
+    else if (options.explain) console.print(poll::explain(result->sites, options.is_dry_run()));
+    if (auto const error = final_error(*result, options)) return tl::unexpected(*error);
+    return {};
+}
+
+Result<void> run_poll(Arguments const& arguments, Console const& console)
+{
+    auto const run = config::read_run(arguments.text("RUN"));
+    if (!run) return tl::unexpected(run.error());
+    if (arguments.has("job-line")) return print_job_line(*run, arguments.text("job-line"), console);
+    auto const options = parse_options(arguments);
+    if (!options) return tl::unexpected(options.error());
+    return poll_sites(*run, *options, console);
+}
+
+Program program()
+{
+    return {
+        "curtail-poll",
+        "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
+        {{"",
+          "",
+          poll_option_table(),
+          {{"RUN", "The run's file, such as inputs/runs/demo.json"}},
+          run_poll,
+          true}},
+        "\nState, journal and events are in poller/ of the run's folder. A second poller of the "
+        "same run exits with 75.\n"};
+}
+
+}  // namespace
+}  // namespace curtail::apps
+
+int main(int argc, char** argv) { return curtail::apps::run(curtail::apps::program(), argc, argv); }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/poll/options.hpp"
+
+#include <array>
+
+namespace curtail::apps {
+namespace {
+
+/// One rule about the command line, with the error for breaking it.
+struct Rule {
+    bool broken;
+    std::string what;
+    char const* why;
+    char const* remedy{""};
+};
+
+bool is_in_range(Arguments const& a, char const* name, double lowest, double highest)
+{
+    return !a.has(name) || (a.number(name) >= lowest && a.number(name) <= highest);
+}
+
+/// The smallest speed is any positive number.
+bool is_speed_valid(Arguments const& a)
+{
+    return is_in_range(a, "speed", 0, 1e6) && (!a.has("speed") || a.number("speed") > 0);
+}
+
+std::array<Rule, 10> rules(Arguments const& a)
+{
+    bool const watch = a.flag("watch");
+    bool const trace = a.has("trace");
+    bool const watttime = a.flag("watttime");
+    bool const shows_only = a.flag("dry-run") || (a.flag("explain") && !watch);
+    return {{
+        {a.flag("once") && watch, "--once and --watch", "exclude each other", "choose one"},
+        {a.has("look-every") && !watch, "--look-every", "works only with --watch",
+         "pass --watch, or omit it"},
+        {!is_in_range(a, "look-every", 0.1, 3600), "--look-every " + a.text("look-every"),
+         "must be 0.1 to 3600"},
+        {watch && a.flag("dry-run"), "--watch and --dry-run", "exclude each other",
+         "omit --watch: a dry run polls once"},
+        {watttime && trace, "--watttime and --trace", "exclude each other",
+         "choose one signal source"},
+        {a.has("speed") && !trace, "--speed", "works only with --trace",
+         "pass --trace FILE, or omit it"},
+        {!is_speed_valid(a), "--speed " + a.text("speed"), "must be more than 0 and at most 1e6"},
+        {a.flag("drain-on-exit") && !watch, "--drain-on-exit", "works only with --watch",
+         "pass --watch, or omit it"},
+        {watttime && !a.has("credentials"), "--watttime", "needs an account",
+         "pass --credentials FILE with {\"username\": ..., \"password\": ...}, mode 0600"},
+        {!watttime && !trace && !shows_only, "cannot poll", "no signal source is given",
+         "pass --watttime --credentials FILE or --trace FILE; or --explain to show the state of "
+         "the last poll"},
+    }};
+}
+
+SignalSource source_of(Arguments const& a)
+{
+    if (a.has("trace"))
+        return TraceSource{a.text("trace"),
+                           a.has("speed") ? std::optional(a.number("speed")) : std::nullopt};
+    if (a.flag("watttime"))
+        return WattTimeSource{a.text("credentials"), a.text("watttime-url"), a.text("ca-file")};
+    return NoSource{};
+}
+
+PollOptions::Mode mode_of(Arguments const& a, SignalSource const& source)
+{
+    if (a.flag("watch")) return PollOptions::Mode::watch;
+    bool const has_source = !std::holds_alternative<NoSource>(source);
+    return a.flag("dry-run") || !has_source ? PollOptions::Mode::dry_run : PollOptions::Mode::once;
+}
+
+/// Seconds of a replay are minutes of its day; live Slurm controllers should not be asked often.
+Millis job_interval(Arguments const& a)
+{
+    if (a.has("look-every"))
+        return std::chrono::round<Millis>(FractionalSeconds(a.number("look-every")));
+    return a.has("trace") ? Millis(1'000) : Millis(10'000);
+}
+
+}  // namespace
+
+Result<PollOptions> parse_options(Arguments const& arguments)
+{
+    for (auto const& rule : rules(arguments))
+        if (rule.broken) return fail(ExitCode::usage, rule.what, rule.why, rule.remedy);
+    PollOptions options;
+    options.source = source_of(arguments);
+    options.mode = mode_of(arguments, options.source);
+    options.sites = arguments.all("site");
+    options.explain = arguments.flag("explain") || options.is_dry_run();
+    options.job_interval = job_interval(arguments);
+    options.drain_on_exit = arguments.flag("drain-on-exit") || arguments.has("trace");
+    return options;
+}
+
+std::vector<Option> poll_option_table()
+{
+    return {
+        {"once", OptionType::flag, "", "", "Poll once and exit (default; for cron)"},
+        {"watch", OptionType::flag, "", "", "Poll until stopped, or until the end of the trace"},
+        {"dry-run", OptionType::flag, "", "",
+         "Print what a poll would do, as --explain does; do nothing"},
+        {"explain", OptionType::flag, "", "",
+         "Print signal, window, jobs and next actions of each site, with reasons (with --watch: at "
+         "its end). Without a signal source: as of the last poll"},
+        {"watttime", OptionType::flag, "", "", "Read signals from WattTime; needs --credentials"},
+        {"credentials", OptionType::text, "FILE", "",
+         "WattTime account as JSON with username and password, mode 0600"},
+        {"watttime-url", OptionType::text, "URL", "https://api.watttime.org",
+         "Address of WattTime"},
+        {"ca-file", OptionType::text, "FILE", "",
+         "Certificates to trust for WattTime instead of the system's"},
+        {"trace", OptionType::text, "FILE", "",
+         "Replay signals from a recorded trace, from its start"},
+        {"speed", OptionType::number, "FACTOR", "",
+         "Trace seconds per real second [1, or that of the replay's first poll]"},
+        {"look-every", OptionType::number, "SECONDS", "",
+         "With --watch: seconds between two lists of jobs [1 in a replay, else 10]"},
+        {"drain-on-exit", OptionType::flag, "", "",
+         "On Ctrl-C drain all jobs and wait for their end (a replay always does)"},
+        {"site", OptionType::text, "SITE", "", "Poll only this site; repeatable", false, true},
+        {"job-line", OptionType::text, "NAME", "",
+         "Print `SITE RANKS` of the site with this name, ignoring case, and exit (for job "
+         "scripts)"}};
+}
+
+}  // namespace curtail::apps

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/poll/sites.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+
+#include "core/text.hpp"
+
+namespace curtail::apps {
+namespace {
+
+std::vector<std::string> site_names(config::Run const& run)
+{
+    std::vector<std::string> names;
+    for (auto const& site : run.sites) names.push_back(site.site.value);
+    return names;
+}
+
+config::Site const* find_ignoring_case(config::Run const& run, std::string const& name)
+{
+    if (auto const* exact = run.find_site({name})) return exact;
+    auto const found = std::find_if(run.sites.begin(), run.sites.end(), [&](auto const& site) {
+        return strcasecmp(site.site.value.c_str(), name.c_str()) == 0;
+    });
+    return found == run.sites.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<std::vector<config::Site const*>> choose_sites(config::Run const& run,
+                                                      std::vector<std::string> const& names)
+{
+    auto const known = site_names(run);
+    std::vector<config::Site const*> chosen;
+    for (auto const& name : names.empty() ? known : names) {
+        auto const* site = run.find_site({name});
+        if (site == nullptr)
+            return fail(ExitCode::usage, "--site " + printable(name),
+                        "run " + run.run.value + " has no such site", suggest_name(name, known));
+        if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
+    }
+    return chosen;
+}
+
+Result<void> print_job_line(config::Run const& run, std::string const& name, Console const& console)
+{
+    if (auto const* site = find_ignoring_case(run, name)) {
+        console.print(site->site.value + " " + std::to_string(site->ranks) + "\n");
+        return {};
+    }
+    return fail(ExitCode::usage,
+                "run " + run.run.value + " has no site \"" + printable(name) + "\"", "",
+                suggest_name(name, site_names(run)) +
+                    " (a job script takes the site as its second argument)");
+}
+
+}  // namespace curtail::apps
