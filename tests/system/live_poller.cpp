@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-poll with WattTime's stand-in and jobs as local processes: what cron does on a machine
+// curtail-poll with a fake WattTime server and jobs as local processes: what cron runs on a machine
 // without Slurm.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ class LivePoller : public testing::Test {
                                            test::WattTimeServer::password),
                                0600));
     }
-    /// Whatever a test started ends.
+    /// Ends what the test started.
     void TearDown() override
     {
         ASSERT_TRUE(make_folder(folder_ / "out"));
@@ -76,19 +76,19 @@ class LivePoller : public testing::Test {
     test::WattTimeServer server_;
 };
 
-TEST_F(LivePoller, CleanSignalStartsAJobThatKnowsNoSecretAndPollsAskSeldom)
+TEST_F(LivePoller, CleanSignalStartsAJobWithoutSecretsAndRequestsAreRare)
 {
     auto const first = poll({"--explain"});
     EXPECT_EQ(first.exit_code, 0) << first.errors;
     EXPECT_THAT(first.output, HasSubstr("45.4 gCO2/kWh"));
-    EXPECT_THAT(first.output, HasSubstr("action  submit: the window is open since"));
+    EXPECT_THAT(first.output, HasSubstr("action  submit: the window has been open since"));
     EXPECT_EQ(poll({}).exit_code, 0);
     EXPECT_THAT(poll({"--explain", "--dry-run"}).output,
                 HasSubstr("RUNNING\n  would   wait: job i"));
     EXPECT_LE(server_.requests("/v3/forecast").size(), 2U)
-        << "once in five minutes, which may just have passed";
+        << "one request in five minutes, which may just have passed";
     EXPECT_EQ(server_.requests("/login").size(), 1U);
-    // The account is in no file, log or environment but its own.
+    // No other file, log or environment contains the account.
     for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_ / "out")) {
         if (!entry.is_regular_file()) continue;
         EXPECT_THAT(read_file(entry.path()).value(), Not(HasSubstr(test::WattTimeServer::password)))
@@ -96,7 +96,7 @@ TEST_F(LivePoller, CleanSignalStartsAJobThatKnowsNoSecretAndPollsAskSeldom)
     }
 }
 
-TEST_F(LivePoller, DryRunWritesNothingAndSaysWhatWouldBeDone)
+TEST_F(LivePoller, DryRunWritesNothingAndPrintsTheNextAction)
 {
     auto const dry = poll({"--dry-run"});
     EXPECT_EQ(dry.exit_code, 0) << dry.errors;
@@ -105,7 +105,7 @@ TEST_F(LivePoller, DryRunWritesNothingAndSaysWhatWouldBeDone)
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-TEST_F(LivePoller, RunBelongsToOneClock)
+TEST_F(LivePoller, RunFollowsOneClock)
 {
     ASSERT_TRUE(
         write_file(folder_ / "trace.csv",
@@ -114,37 +114,38 @@ TEST_F(LivePoller, RunBelongsToOneClock)
     EXPECT_EQ(poll({}).exit_code, 0);
     auto const late_replay = run(replay);
     EXPECT_EQ(late_replay.exit_code, 78);
-    EXPECT_THAT(late_replay.errors, HasSubstr("it was begun with a live signal"));
+    EXPECT_THAT(late_replay.errors, HasSubstr("it was started with a live signal"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out/clock.json"));
     std::filesystem::rename(folder_ / "out/poller", folder_ / "live");
     EXPECT_EQ(run(replay).exit_code, 0);
     auto const late_live = poll({});
     EXPECT_EQ(late_live.exit_code, 78);
-    EXPECT_THAT(late_live.errors, HasSubstr("it was begun as a replay"));
+    EXPECT_THAT(late_live.errors, HasSubstr("it was started as a replay"));
     std::filesystem::remove_all(folder_ / "out/poller");
     std::filesystem::remove(folder_ / "out/clock.json");
     std::filesystem::rename(folder_ / "live", folder_ / "out/poller");
 }
 
-TEST_F(LivePoller, WhatCronMustSeeIsAnExitCode)
+TEST_F(LivePoller, ErrorsGiveCronAnExitCode)
 {
     server_.control("fault=status503&times=99&endpoint=forecast");
     auto const unreachable = poll({});
     EXPECT_EQ(unreachable.exit_code, 75);
-    EXPECT_THAT(unreachable.errors, HasSubstr("not all went well at CAISO_NORTH: "));
+    EXPECT_THAT(unreachable.errors, HasSubstr("errors at CAISO_NORTH: "));
     std::filesystem::remove_all(folder_ / "out/poller");
     server_.control("no_faults");
     ASSERT_TRUE(write_file(folder_ / "account.json",
                            R"({"username": "alice", "password": "wrong"})", 0600));
-    for (int i = 0; i < 2; ++i) EXPECT_EQ(poll({}).exit_code, 77) << "also while nobody asks again";
+    for (int i = 0; i < 2; ++i)
+        EXPECT_EQ(poll({}).exit_code, 77) << "also while the poller waits before the next request";
     ASSERT_TRUE(write_file(
         folder_ / "account.json",
         fmt::format(R"({{"username": "alice", "password": "{}"}})", test::WattTimeServer::password),
         0600));
-    EXPECT_EQ(poll({}).exit_code, 0) << "a corrected password counts at once";
+    EXPECT_EQ(poll({}).exit_code, 0) << "a corrected password takes effect at once";
 }
 
-TEST_F(LivePoller, SiteThatIsNamedTwiceIsWatchedOnce)
+TEST_F(LivePoller, SiteNamedTwiceIsPolledOnce)
 {
     auto const done = poll({"--explain", "--site", "CAISO_NORTH", "--site", "CAISO_NORTH"});
     EXPECT_EQ(done.exit_code, 0) << done.errors;
@@ -168,7 +169,7 @@ TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
     EXPECT_EQ(poll({}).exit_code, 0);
 }
 
-TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
+TEST_F(LivePoller, JobLineIgnoresCaseButPrefersTheExactName)
 {
     EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1\n");
     ASSERT_TRUE(write_file(
@@ -183,21 +184,47 @@ TEST_F(LivePoller, SiteIsFoundInAnyCaseAndTheExactNameFirst)
     ASSERT_TRUE(write_file(folder_ / "run.json", text));
 }
 
-TEST_F(LivePoller, HowThingsWereLeftIsShownWithoutASignal)
+TEST_F(LivePoller, ShowsTheLastEvaluationWithoutASignal)
 {
     EXPECT_THAT(run({"--dry-run"}).output,
-                HasSubstr("window  closed: it was never evaluated\n  job     none"));
+                HasSubstr("window  closed: never evaluated\n  job     none"));
     EXPECT_EQ(poll({}).exit_code, 0);
     auto const left = run({"--explain"});
     EXPECT_EQ(left.exit_code, 0) << left.errors;
-    EXPECT_THAT(left.output, HasSubstr("signal  not asked for\n  window  open since"));
+    EXPECT_THAT(left.output, HasSubstr("signal  not requested\n  window  open since"));
     EXPECT_THAT(left.output, HasSubstr("RUNNING\n  would   wait: job i"));
     EXPECT_EQ(run({}).exit_code, 64);
     EXPECT_EQ(poll({"--speed", "2"}).exit_code, 64);
     EXPECT_EQ(poll({"--drain-on-exit"}).exit_code, 64);
 }
 
-TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
+TEST_F(LivePoller, MeaninglessOptionsAreUsageErrors)
+{
+    struct Case {
+        std::vector<std::string> options;
+        char const* error;
+    };
+    for (auto const& [options, error] : std::vector<Case>{
+             {{}, "cannot poll: no signal source is given"},
+             {{"--once", "--watch", "--watttime"}, "--once and --watch: exclude each other"},
+             {{"--look-every", "5", "--watttime"}, "--look-every: works only with --watch"},
+             {{"--look-every", "0.05", "--watch", "--watttime"}, "must be 0.1 to 3600"},
+             {{"--watch", "--dry-run"}, "--watch and --dry-run: exclude each other"},
+             {{"--watttime", "--trace", "trace.csv"}, "--watttime and --trace: exclude each other"},
+             {{"--speed", "2", "--watttime"}, "--speed: works only with --trace"},
+             {{"--speed", "0", "--trace", "trace.csv"}, "must be more than 0 and at most 1e6"},
+             {{"--speed", "2e6", "--trace", "trace.csv"}, "must be more than 0 and at most 1e6"},
+             {{"--drain-on-exit", "--watttime"}, "--drain-on-exit: works only with --watch"},
+             {{"--watttime"}, "--watttime: needs an account"},
+             {{"--explain", "--watch"}, "cannot poll: no signal source is given"}}) {
+        auto const done = run(options);
+        EXPECT_EQ(done.exit_code, 64) << error;
+        EXPECT_THAT(done.errors, HasSubstr(error));
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
+}
+
+TEST_F(LivePoller, HangupStopsAWatchUnlessIgnored)
 {
     auto const command = test::program_path("curtail-poll") + " " +
                          (folder_ / "run.json").string() + " --watch --watttime --credentials " +
@@ -225,7 +252,7 @@ TEST_F(LivePoller, HangupStopsAWatchUnlessItIsIgnored)
     EXPECT_EQ(poller.wait(std::chrono::seconds(10)), 0);
 }
 
-TEST_F(LivePoller, CredentialsThatOthersCanReadAreRefused)
+TEST_F(LivePoller, CredentialsReadableByOthersAreRefused)
 {
     std::filesystem::permissions(folder_ / "account.json", std::filesystem::perms(0644));
     auto const done = poll({});

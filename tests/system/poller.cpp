@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-poll on real Slurm clusters of this machine, with a script in place of training. The
-// clusters are private to this test.
+// curtail-poll on real Slurm clusters of this machine, which are private to this test. A script
+// replaces the training.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ std::string const poller = test::program_path("curtail-poll");
 std::string const source = test::source_folder().string();
 std::vector<std::string> const all_sites{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
-/// In place of site_train.sh: notes when it ran and stops when asked.
+/// Replaces site_train.sh: logs its start and end, and stops on USR1 or TERM.
 char const* const obedient = R"(#!/bin/bash
 trap 'echo "stop $SLURM_JOB_ID" >> ran.log; exit 0' USR1 TERM
 echo "start $SLURM_JOB_ID" >> ran.log
@@ -68,7 +68,7 @@ class Poller : public testing::Test {
         return run(std::move(arguments));
     }
 
-    /// A run of these sites whose jobs are `script`; answers its file.
+    /// Creates a run of these sites whose jobs run `script`. Returns its file.
     std::filesystem::path make_run(std::string const& name, std::string const& script,
                                    std::vector<std::string> const& sites,
                                    std::string const& launcher = "")
@@ -116,7 +116,7 @@ class Poller : public testing::Test {
         auto const* value = event.details.find(key);
         return value != nullptr && value->as_text() != nullptr ? *value->as_text() : "";
     }
-    /// (site, seconds of trace, open or closed) of each decision that begins or ends a window.
+    /// (site, seconds of trace, event type) of each opening and closing of a window.
     std::multiset<std::tuple<std::string, long, std::string>> decisions(std::string const& name)
     {
         auto const origin = parse_time("2026-01-11T17:00:00Z").value();
@@ -138,8 +138,8 @@ class Poller : public testing::Test {
         }
         return count;
     }
-    /// What the jobs themselves noted: one after the other, each until it was asked to stop.
-    /// Answers how many ran.
+    /// Checks the log of the jobs: one ran after the other, each until it was stopped. Returns how
+    /// many ran.
     int expect_one_after_the_other(std::string const& name)
     {
         int ran = 0;
@@ -161,13 +161,12 @@ class Poller : public testing::Test {
                     running.clear();
                 }
             }
-            EXPECT_EQ(running, "")
-                << site << ": a job of run " << name << " was never asked to stop\n"
-                << log;
+            EXPECT_EQ(running, "") << site << ": a job of run " << name << " was never stopped\n"
+                                   << log;
         }
         return ran;
     }
-    /// The eight decisions of the recorded day, at these seconds of it.
+    /// Expects the eight decisions of the recorded day at these seconds.
     void expect_the_days_decisions(std::string const& name)
     {
         std::vector<long> openings;
@@ -179,8 +178,8 @@ class Poller : public testing::Test {
         EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
         EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
     }
-    /// Starts a command again and again, killed after a random while each time, until it ends by
-    /// itself. Answers how many were killed; `after_kill` hears how many so far.
+    /// Starts a command repeatedly and kills it after a random time, until it ends by itself.
+    /// Returns the number of kills, with which it also calls `after_kill` after each.
     static int kill_until_its_end(std::vector<std::string> const& command,
                                   std::filesystem::path const& log, std::mt19937_64& random,
                                   std::function<void(int)> const& after_kill)
@@ -230,7 +229,7 @@ class Poller : public testing::Test {
     test::TemporaryFolder clusters_;
 };
 
-TEST_F(Poller, ClustersThatAreUpAreNotStartedAgain)
+TEST_F(Poller, RunningClustersAreNotStartedAgain)
 {
     auto const again = clusters({"up"});
     EXPECT_EQ(again.exit_code, 75);
@@ -241,7 +240,7 @@ TEST_F(Poller, ClustersThatAreUpAreNotStartedAgain)
               "export SLURM_CONF=" + (clusters_ / "NEM_SA/slurm.conf").string() + "\n");
 }
 
-TEST_F(Poller, OneLookAtThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
+TEST_F(Poller, PollOfThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
 {
     auto const libraries = run({"ldd", poller}).output;
     EXPECT_THAT(libraries, HasSubstr("libc.so"));
@@ -261,10 +260,9 @@ TEST_F(Poller, OneLookAtThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
     RecordProperty("median_ms", static_cast<int>(1000 * took[2]));
 }
 
-/// The recorded day at 2500 times real speed, once in peace and once with a poller that is killed
-/// again and again; beside them a run whose jobs fail at once. All on the same clusters at the same
-/// time.
-TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePoller)
+/// The recorded day at 2500 times real speed, once undisturbed and once with a poller that is
+/// killed repeatedly, and a run whose jobs fail at once. All at the same time on the same clusters.
+TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobPerWindowDespiteKills)
 {
     char const* given = std::getenv("CURTAIL_SEED");
     auto const seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
@@ -284,29 +282,29 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
         {poller, failing.string(), "--watch", "--trace", flat_trace(50, 24), "--speed", "1"},
         log("failing"));
 
-    bool second_was_turned_away = false;
+    bool second_was_refused = false;
     std::mt19937_64 random(seed);
     int const kills = kill_until_its_end(command("killed"), log("killed"), random, [&](int so_far) {
         if (so_far != 3) return;
         auto const second = run({poller, (folder_ / "steady/run.json").string(), "--trace", trace});
         EXPECT_EQ(second.exit_code, 75);
         EXPECT_THAT(second.errors, HasSubstr("process " + std::to_string(steady.pid()) + " on "));
-        second_was_turned_away = true;
+        second_was_refused = true;
     });
     EXPECT_EQ(steady.wait(seconds(30)), 0) << read_file(log("steady")).value();
     EXPECT_EQ(failer.wait(seconds(20)), 0) << read_file(log("failing")).value();
     EXPECT_GE(kills, 10);
-    EXPECT_TRUE(second_was_turned_away);
+    EXPECT_TRUE(second_was_refused);
 
     expect_the_days_decisions("steady");
     EXPECT_EQ(decisions("killed"), decisions("steady"))
-        << "none lost and none twice, however often the poller died";
+        << "none lost and none repeated, however often the poller died";
 
     for (auto const& [window, jobs] : submissions_by_window("steady")) EXPECT_EQ(jobs, 1) << window;
     auto const by_window = submissions_by_window("killed");
     for (auto const& [window, jobs] : by_window) EXPECT_LE(jobs, 1) << window;
-    // 15 s and 10 s of real time: longer than a submission stays in doubt, however often its poller
-    // dies.
+    // 15 s and 10 s of real time: longer than a submission stays uncertain, however often the
+    // poller dies.
     EXPECT_EQ(by_window.at("NEM_SA 2026-01-11T21:40:00Z"), 1);
     EXPECT_EQ(by_window.at("SPP_TX 2026-01-12T03:05:00Z"), 1);
     EXPECT_GE(expect_one_after_the_other("steady"), 3);
@@ -317,10 +315,10 @@ TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobAWindowWhateverKillsThePol
     for (auto const& event : events("failing"))
         if (event.type == "job-failed")
             pauses.push_back(event.details.find("retry_after_s")->as_number().value());
-    EXPECT_THAT(pauses, testing::ElementsAre(10, 20)) << "24 seconds are two tries, not a loop";
+    EXPECT_THAT(pauses, testing::ElementsAre(10, 20)) << "two tries in 24 seconds, not a loop";
 }
 
-TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
+TEST_F(Poller, SiteWithoutControllerDoesNotDelayTheOthers)
 {
     kill_controller("SPP_TX");
     auto const file = make_run("down", obedient, all_sites);
@@ -328,17 +326,16 @@ TEST_F(Poller, SiteWithoutControllerDoesNotKeepTheOthers)
     auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
     EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
     EXPECT_EQ(done.exit_code, 75);
-    EXPECT_THAT(done.errors,
-                HasSubstr("not all went well at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
+    EXPECT_THAT(done.errors, HasSubstr("errors at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
     std::set<std::string> submitted;
     for (auto const& event : events("down"))
         if (event.type == "job-submitted") submitted.insert(event.site);
     EXPECT_THAT(submitted, testing::ElementsAre("CAISO_NORTH", "NEM_SA"));
-    EXPECT_THAT(done.output, HasSubstr("trouble cannot list jobs curtail.down.SPP_TX."));
+    EXPECT_THAT(done.output, HasSubstr("problem cannot list jobs curtail.down.SPP_TX."));
 }
 
-/// Two checkouts of one person: the same run and site on the same cluster.
-TEST_F(Poller, JobsOfAnotherFolderAreLeftAlone)
+/// Two checkouts of one user: the same run and site on the same cluster.
+TEST_F(Poller, JobsOfAnotherFolderAreIgnored)
 {
     auto const ours = make_run("twin", obedient, {"SPP_TX"});
     auto const base = folder_ / "other/twin";
@@ -354,38 +351,38 @@ TEST_F(Poller, JobsOfAnotherFolderAreLeftAlone)
     EXPECT_EQ(states(), "RUNNING\n");
 }
 
-TEST_F(Poller, JobThatWaitsSaysWhy)
+TEST_F(Poller, PendingJobIsShownWithItsReason)
 {
     auto const file = make_run("late", obedient, {"SPP_TX"},
                                R"(, "sbatch_options": ["--begin=now+1hour", "--nice=5"])");
     EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
-    auto const look = [&] {
+    auto const poll = [&] {
         return run(
             {poller, file.string(), "--trace", flat_trace(50, 3600), "--explain", "--dry-run"});
     };
-    auto answer = look();
+    auto answer = poll();
     ASSERT_TRUE(test::eventually([&] {
-        return (answer = look()).output.find("PENDING (BeginTime)") != std::string::npos;
+        return (answer = poll()).output.find("PENDING (BeginTime)") != std::string::npos;
     })) << answer.output;
     EXPECT_THAT(answer.errors, testing::Not(HasSubstr("waits for")));
-    // A comment with a line break, which squeue prints as it is, must not hide ours.
+    // squeue prints a comment with a line break unchanged. It must not hide ours.
     auto const id = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%i"})));
     auto const name = std::string(trim(slurm("SPP_TX", {"squeue", "-h", "-o", "%j"})));
     slurm("SPP_TX", {"sbatch", "--begin=now+1hour", "--job-name=" + name, "--comment=by\nhand",
                      "--output=/dev/null", "--wrap=true"});
     slurm("SPP_TX", {"scontrol", "hold", id});
     ASSERT_TRUE(test::eventually([&] {
-        return (answer = look()).output.find("JobHeld") != std::string::npos;
+        return (answer = poll()).output.find("JobHeld") != std::string::npos;
     })) << answer.output;
     EXPECT_THAT(answer.output,
                 testing::ContainsRegex(
-                    "job " + id + " waits for JobHeld[A-Za-z]*, which may not pass by itself"));
-    EXPECT_THAT(answer.output, HasSubstr("is called like a job of this site, but its comment does "
-                                         "not say so: it is left alone"));
-    EXPECT_THAT(answer.output, HasSubstr("would   wait: job " + id + " is in the queue (JobHeld"));
+                    "job " + id + " waits for JobHeld[A-Za-z]*, which may not resolve by itself"));
+    EXPECT_THAT(answer.output, HasSubstr("has the name of this site's jobs but not their "
+                                         "comment; it is ignored"));
+    EXPECT_THAT(answer.output, HasSubstr("would   wait: job " + id + " is pending (JobHeld"));
 }
 
-TEST_F(Poller, DownLeavesNothingRunning)
+TEST_F(Poller, DownLeavesNoProcess)
 {
     auto const file = make_run("left", obedient, all_sites);
     EXPECT_EQ(run({poller, file.string(), "--trace", flat_trace(50, 3600)}).exit_code, 0);
@@ -396,7 +393,7 @@ TEST_F(Poller, DownLeavesNothingRunning)
     kill_controller("NEM_SA");
     ASSERT_EQ(clusters({"down"}).exit_code, 0);
     EXPECT_EQ(clusters({"status"}).exit_code, 69);
-    EXPECT_EQ(clusters({"down"}).exit_code, 0) << "twice is fine";
+    EXPECT_EQ(clusters({"down"}).exit_code, 0) << "repeating it succeeds";
     auto const here = folder_.path().string();
     for (auto const& entry : std::filesystem::directory_iterator("/proc")) {
         auto const command = read_file(entry.path() / "cmdline").value_or("");
