@@ -58,6 +58,13 @@ std::optional<Error> final_error(poll::PollResult const& result, PollOptions con
     return result.errors.empty() ? std::nullopt : std::optional(result.errors.front());
 }
 
+void print_result(poll::PollResult const& result, PollOptions const& options,
+                  Console const& console)
+{
+    if (console.json) console.print_json(poll::to_json(result.sites));
+    else if (options.explain) console.print(poll::explain(result.sites, options.is_dry_run()));
+}
+
 Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
 {
     auto context = prepare(run, options, console.log);
@@ -66,8 +73,7 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
                             ? watch(std::move(*context), options)
                             : poll::poll_once(std::move(*context), options.is_dry_run());
     if (!result) return tl::unexpected(result.error());
-    if (console.json) console.print_json(poll::to_json(result->sites));
-    else if (options.explain) console.print(poll::explain(result->sites, options.is_dry_run()));
+    print_result(*result, options, console);
     if (auto const error = final_error(*result, options)) return tl::unexpected(*error);
     return {};
 }
