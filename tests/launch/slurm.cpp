@@ -37,8 +37,8 @@ JobSpec spec(std::filesystem::path const& folder)
     return one;
 }
 
-std::string const comment =
-    R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"2026-01-11T17:05:00Z","intent":"i7"})";
+std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c",)"
+                            R"("window":"2026-01-11T17:05:00Z","intent":"i7"})";
 
 /// A line of squeue.
 std::string line(std::string const& fields, std::string const& text = comment)
