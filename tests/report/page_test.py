@@ -199,7 +199,7 @@ def check_gaps(browser, doc, checks):
     checks.true("a lower bound is shown as the whole",
                 "at least" in browser.text("#headline .sum")[0])
     checks.true("the page does not explain why percentages are missing",
-                "energy is not known" in browser.text("#headline")[0])
+                "energy is unknown" in browser.text("#headline")[0])
     check_no_ratios(doc, checks)
 
 
