@@ -6,14 +6,14 @@ PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
 
-.PHONY: help setup configure programs build install package demo test test-unit test-asan bench soak compilers docs format \
-    format-check tidy metrics clean cluster-up cluster-down
+.PHONY: help setup configure programs build install package demo test test-unit test-asan bench \
+    soak compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
-setup: ## install missing Debian packages and the pinned wheels (dry run: scripts/setup.sh --dry-run)
+setup: ## install missing Debian packages and the pinned wheels
 	@scripts/setup.sh
 
 configure: setup
@@ -24,10 +24,10 @@ configure: setup
 programs: configure ## build the programs into build/release/bin
 	@cmake --build --preset $(PRESET) -j $(JOBS) --target programs
 
-build: configure ## build programs and tests (PRESET=debug, asan+ubsan, tsan; CURTAIL_TORCH_ROOT=path: another LibTorch)
+build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
-install: programs ## install the programs into PREFIX [/usr/local]; docs/install.md explains smaller installations
+install: programs ## install the programs into PREFIX [/usr/local]
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 package: programs ## make a tarball of the programs in build/release
@@ -36,7 +36,7 @@ package: programs ## make a tarball of the programs in build/release
 # Scripts use this build.
 demo bench soak: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
-demo: programs ## replay a real day on three private Slurm clusters; ends with a table, a report, a sample (TEXT=path: your own text)
+demo: programs ## replay a real day on three private Slurm clusters (TEXT=path: your own text)
 	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test
@@ -59,7 +59,8 @@ compilers: setup ## check all sources with g++-11, g++-12 and clang-14, without 
 	@exec scripts/check_compilers.py
 
 docs: ## write the pages of all public declarations into build/docs/html (needs doxygen)
-	@command -v doxygen > /dev/null || { echo "make docs: doxygen is missing; run apt-get install doxygen" >&2; exit 69; }
+	@command -v doxygen > /dev/null || \
+	    { echo "make docs: doxygen is missing; run apt-get install doxygen" >&2; exit 69; }
 	@mkdir -p build/docs && doxygen docs/Doxyfile && echo build/docs/html/index.html
 
 format: ## clang-format everything
@@ -75,7 +76,8 @@ metrics: ## print sizes and complexity of src/ and check their limits (needs liz
 	@exec scripts/code_metrics.py --check
 
 clean: ## remove build/ (results/ and .deps/ stay)
-	@[ ! -e build/clusters/sites ] || { echo "clusters may be up: run make cluster-down first" >&2; exit 75; }
+	@[ ! -e build/clusters/sites ] || \
+	    { echo "clusters may be up: run make cluster-down first" >&2; exit 75; }
 	@rm -rf build
 
 cluster-up: ## start the private Slurm clusters of the demo

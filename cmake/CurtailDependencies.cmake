@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# External libraries as imported targets: Debian 12 packages, and LibTorch from the pinned wheel (scripts/setup.sh).
+# External libraries as imported targets: Debian 12 packages, and LibTorch from the pinned wheel
+# (scripts/setup.sh).
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# cmake --install BUILD --prefix PREFIX, and CPack's tarball. The installed tree can be moved: programs find its files relative
-# to themselves. LibTorch is not copied unless CURTAIL_INSTALL_TORCH is on.
+# cmake --install BUILD --prefix PREFIX, and CPack's tarball. The installed tree can be moved:
+# programs find its files relative to themselves. LibTorch is not copied unless
+# CURTAIL_INSTALL_TORCH is on.
 include(GNUInstallDirs)
 set(_share ${CMAKE_INSTALL_DATADIR}/curtail)
 
 install(DIRECTORY slurm modules inputs DESTINATION ${_share} USE_SOURCE_PERMISSIONS)
 install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md"
+    PATTERN "*.png")
 
 if(CURTAIL_COMPONENTS STREQUAL "all")
     install(FILES ${CURTAIL_PLOTLY} DESTINATION ${_share} RENAME plotly.min.js)
     if(CURTAIL_INSTALL_TORCH)
-        install(DIRECTORY ${CURTAIL_TORCH_ROOT}/lib/ ${CURTAIL_CUDA_RUNTIME}/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/curtail
-            FILES_MATCHING PATTERN "libtorch_cpu.so*" PATTERN "libc10.so*" PATTERN "libgomp*.so*" PATTERN "libcudart.so*" PATTERN "libcupti.so*")
+        install(DIRECTORY ${CURTAIL_TORCH_ROOT}/lib/ ${CURTAIL_CUDA_RUNTIME}/ DESTINATION
+            ${CMAKE_INSTALL_LIBDIR}/curtail
+            FILES_MATCHING PATTERN "libtorch_cpu.so*" PATTERN "libc10.so*" PATTERN "libgomp*.so*"
+                PATTERN "libcudart.so*" PATTERN "libcupti.so*")
     endif()
 endif()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# How everything of ours is compiled. Nothing here depends on the machine that builds: no -march=native.
-set(CURTAIL_COMPONENTS all CACHE STRING "What to build: all, or poller (curtail-poll and curtail-status, without MPI, LibTorch and HDF5)")
+# How everything of ours is compiled. Nothing here depends on the machine that builds: no
+# -march=native.
+set(CURTAIL_COMPONENTS all CACHE STRING
+    "all, or poller (curtail-poll and curtail-status, without MPI, LibTorch and HDF5)")
 set_property(CACHE CURTAIL_COMPONENTS PROPERTY STRINGS all poller)
 if(NOT CURTAIL_COMPONENTS MATCHES "^(all|poller)$")
     message(FATAL_ERROR "CURTAIL_COMPONENTS is \"${CURTAIL_COMPONENTS}\"; set it to all or poller")
@@ -14,8 +16,10 @@ option(CURTAIL_INSTALL_TORCH "Install LibTorch's CPU libraries beside the progra
 option(CURTAIL_PRECOMPILED_HEADERS "Share precompiled headers" ON)
 option(CURTAIL_WERROR "Treat warnings as errors" ON)
 set(CURTAIL_SANITIZE "" CACHE STRING "Sanitizers for our code: address;undefined or thread")
-set(CURTAIL_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/site/torch" CACHE PATH "LibTorch: a folder with include/ and lib/")
-set(CURTAIL_PLOTLY "${PROJECT_SOURCE_DIR}/.deps/site/plotly/package_data/plotly.min.js" CACHE FILEPATH "plotly.min.js for reports")
+set(CURTAIL_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/site/torch" CACHE PATH
+    "LibTorch: a folder with include/ and lib/")
+set(CURTAIL_PLOTLY "${PROJECT_SOURCE_DIR}/.deps/site/plotly/package_data/plotly.min.js"
+    CACHE FILEPATH "plotly.min.js for reports")
 
 if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -34,10 +38,12 @@ endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 
-# Object files name sources relative to the checkout, so that ccache serves every clone from one cache.
+# Object files name sources relative to the checkout, so that ccache serves every clone from one
+# cache.
 find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
-    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_SLOPPINESS=pch_defines,time_macros ${CURTAIL_CCACHE})
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_SLOPPINESS=pch_defines,time_macros
+        ${CURTAIL_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
     set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
 endif()
@@ -49,9 +55,11 @@ target_compile_options(curtail_flags INTERFACE
     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
     -D_GLIBCXX_ASSERTIONS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-    target_compile_options(curtail_flags INTERFACE -fpch-preprocess) # lets ccache cache sources that use a precompiled header
-    # GCC 12 warns falsely about std::string (its bugs 105329 and 105651). It is silent in system headers, but not in precompiled ones.
-    target_compile_options(curtail_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+    target_compile_options(curtail_flags INTERFACE -fpch-preprocess) # for ccache
+    # GCC 12 warns falsely about std::string (its bugs 105329 and 105651). It is silent in system
+    # headers, but not in precompiled ones.
+    target_compile_options(curtail_flags INTERFACE -Wno-array-bounds -Wno-restrict
+        -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(CURTAIL_WERROR)
     target_compile_options(curtail_flags INTERFACE -Werror)
@@ -62,12 +70,15 @@ if(CURTAIL_MOLD)
 endif()
 if(CURTAIL_SANITIZE)
     list(JOIN CURTAIL_SANITIZE "," _sanitizers)
-    target_compile_options(curtail_flags INTERFACE -fsanitize=${_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+    target_compile_options(curtail_flags INTERFACE -fsanitize=${_sanitizers} -fno-omit-frame-pointer
+        -fno-sanitize-recover=undefined)
     target_link_options(curtail_flags INTERFACE -fsanitize=${_sanitizers})
 else()
-    target_compile_options(curtail_flags INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+    target_compile_options(curtail_flags INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE
+        -D_FORTIFY_SOURCE=2>)
 endif()
 
 # Tests are compiled quickly rather than run quickly.
 add_library(curtail_test_flags INTERFACE)
-target_compile_options(curtail_test_flags INTERFACE -fPIC $<$<CONFIG:Release>:-O0 -U_FORTIFY_SOURCE>)
+target_compile_options(curtail_test_flags INTERFACE -fPIC $<$<CONFIG:Release>:-O0
+    -U_FORTIFY_SOURCE>)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # curtail_library, curtail_program and curtail_test: the three kinds of targets.
 
-# Sources share one precompiled header and tests another. Executables are compiled with -fPIC, like libraries, because a
-# precompiled header is valid only for the same code model.
+# Sources share one precompiled header and tests another. Executables are compiled with -fPIC, like
+# libraries, because a precompiled header is valid only for the same code model.
 function(_curtail_precompiled target header)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/${target}.cpp CONTENT "")
     add_library(${target} STATIC ${PROJECT_BINARY_DIR}/generated/${target}.cpp)
@@ -26,8 +26,9 @@ endif()
 add_custom_target(programs)
 
 # curtail_library(NAME DEPENDS library... USES external... PUBLIC_USES external...)
-#   Builds the sources of src/NAME and its subfolders as the static library curtail::NAME. It may include headers only from the
-#   libraries that DEPENDS lists, and from those that they list. USES and PUBLIC_USES name external libraries.
+#   Builds the sources of src/NAME and its subfolders as the static library curtail::NAME. It may
+#   include headers only from the libraries that DEPENDS lists, and from those that they list. USES
+#   and PUBLIC_USES name external libraries.
 function(curtail_library name)
     cmake_parse_arguments(ARG "" "" "DEPENDS;USES;PUBLIC_USES" ${ARGN})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
@@ -49,7 +50,8 @@ function(curtail_program program)
     cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
     string(REPLACE "curtail-" "" name ${program})
     string(REPLACE "-" "_" name ${name})
-    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cpp
+        ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
     add_executable(${program} ${sources})
     add_dependencies(programs ${program})
     install(TARGETS ${program})
@@ -65,7 +67,8 @@ function(curtail_program program)
     _curtail_record_dependencies(apps/${name} ${ARG_DEPENDS})
 endfunction()
 
-# Writes the allowed dependencies to a file, one line per library and program, for the test that checks every #include.
+# Writes the allowed dependencies to a file, one line per library and program, for the test that
+# checks every #include.
 function(_curtail_record_dependencies name)
     list(JOIN ARGN " " dependencies)
     set_property(GLOBAL APPEND_STRING PROPERTY CURTAIL_DEPENDENCIES "${name}: ${dependencies}\n")
@@ -75,24 +78,30 @@ function(curtail_write_dependencies)
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/dependencies.txt CONTENT "${dependencies}")
 endfunction()
 
-set(CURTAIL_TEST_ENVIRONMENT CURTAIL_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR} CURTAIL_TEST_BIN_DIR=${PROJECT_BINARY_DIR}/bin)
-set(CURTAIL_MPIRUN_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+set(CURTAIL_TEST_ENVIRONMENT CURTAIL_TEST_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+    CURTAIL_TEST_BIN_DIR=${PROJECT_BINARY_DIR}/bin)
+set(CURTAIL_MPIRUN_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_mpi_yield_when_idle=1
     OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo)
 
 # _curtail_test_executable(TARGET MAIN)   An executable to which curtail_test adds sources.
 function(_curtail_test_executable target main)
     add_executable(${target})
-    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests POSITION_INDEPENDENT_CODE OFF)
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests
+        POSITION_INDEPENDENT_CODE OFF)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags ${main} GTest::gtest GTest::gmock)
+    target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags ${main} GTest::gtest
+        GTest::gmock)
     _curtail_use_precompiled(${target} curtail_test_pch)
 endfunction()
 
-# curtail_test(FOLDER_FILE [SOURCE file] [LINKS target...] [RANKS n...] [PROGRAMS program...] [LABELS label...]
+# curtail_test(FOLDER_FILE [SOURCE file] [LINKS target...] [RANKS n...] [PROGRAMS program...]
+# [LABELS label...]
 #              [TIMEOUT seconds] [ENVIRONMENT K=V...])
-#   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs what this file defines.
-#   LINKS names libraries of ours (`rounds`) or other targets [FOLDER]. PROGRAMS are built before the test.
-#   With RANKS the file becomes an executable of its own, which runs under mpirun once for each number of ranks.
+#   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
+#   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
+#   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which
+#   runs under mpirun once for each number of ranks.
 function(curtail_test name)
     cmake_parse_arguments(ARG "" "SOURCE;TIMEOUT" "LINKS;RANKS;PROGRAMS;LABELS;ENVIRONMENT" ${ARGN})
     get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -123,16 +132,18 @@ function(curtail_test name)
         add_dependencies(${target} ${ARG_PROGRAMS})
     endif()
     set(command $<TARGET_FILE:${target}> --file tests/${folder}/${ARG_SOURCE})
+    set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
     set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
-            add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks} ${command})
+            add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
+                ${command})
             set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 2
-                ENVIRONMENT "${CURTAIL_TEST_ENVIRONMENT};${CURTAIL_MPIRUN_ENVIRONMENT};${ARG_ENVIRONMENT}")
+                ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
     else()
         add_test(NAME ${name} COMMAND ${command})
-        set_tests_properties(${name} PROPERTIES ${properties} ENVIRONMENT "${CURTAIL_TEST_ENVIRONMENT};${ARG_ENVIRONMENT}")
+        set_tests_properties(${name} PROPERTIES ${properties} ENVIRONMENT "${environment}")
     endif()
 endfunction()
 
@@ -143,6 +154,7 @@ function(curtail_test_library name)
     set(target curtail_test_${name})
     add_library(${target} STATIC ${ARG_SOURCES})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags PUBLIC ${ARG_LINKS} GTest::gtest fmt::fmt)
+    target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags PUBLIC ${ARG_LINKS}
+        GTest::gtest fmt::fmt)
     _curtail_use_precompiled(${target} curtail_test_pch)
 endfunction()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What most sources include anyway. A source still includes what it uses: `make compilers` builds without this file.
+// Headers that most sources include. Sources still include what they use: `make compilers` checks
+// them without this file.
 #pragma once
 #include <fmt/format.h>
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks every source of src/ and tests/ with several compilers (-fsyntax-only), without precompiled headers.
+"""Checks every source with several compilers (-fsyntax-only), without precompiled headers.
 
-Configures one build folder per compiler in build/compilers/ to learn each source's flags; builds nothing.
-Exit codes: 0 every source compiles; 1 a source does not; 64 usage error; 69 a compiler or package is missing.
+Configures one build folder per compiler in build/compilers/ for its flags; builds nothing.
+Exit codes: 0 every source compiles; 1 a source does not; 64 usage error; 69 a compiler is missing.
 """
+
 import argparse
 import concurrent.futures
 import json
@@ -24,11 +25,23 @@ def configure(compiler: str) -> Path:
     build = CHECKOUT / "build/compilers" / compiler
     build.mkdir(parents=True, exist_ok=True)
     c_compiler = compiler.replace("clang++", "clang").replace("g++", "gcc")
-    command = ["cmake", "-S", CHECKOUT, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
-               f"-DCMAKE_C_COMPILER={c_compiler}", "-DCURTAIL_PRECOMPILED_HEADERS=OFF"]
+    command = [
+        "cmake",
+        "-S",
+        CHECKOUT,
+        "-B",
+        build,
+        "-G",
+        "Ninja",
+        f"-DCMAKE_CXX_COMPILER={compiler}",
+        f"-DCMAKE_C_COMPILER={c_compiler}",
+        "-DCURTAIL_PRECOMPILED_HEADERS=OFF",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"check_compilers.py: cannot configure for {compiler}:\n{done.stdout}{done.stderr}")
+        sys.exit(
+            f"check_compilers.py: cannot configure for {compiler}:\n{done.stdout}{done.stderr}"
+        )
     # The sources that the build generates.
     generated = ["generated/build_info.cpp", "generated/report_page.cpp"]
     subprocess.run(["ninja", "-C", build, "-k", "0", *generated], capture_output=True)
@@ -53,14 +66,18 @@ def syntax_only(entry: dict) -> list[str]:
 
 
 def check(entry: dict) -> str:
-    done = subprocess.run(syntax_only(entry), cwd=entry["directory"], capture_output=True, text=True)
+    done = subprocess.run(
+        syntax_only(entry), cwd=entry["directory"], capture_output=True, text=True
+    )
     return "" if done.returncode == 0 else done.stderr
 
 
 def check_all(compiler: str, jobs: int) -> int:
     """Prints each failure; returns their number."""
     entries = json.loads((configure(compiler) / "compile_commands.json").read_text())
-    entries = [e for e in entries if e["file"].startswith((f"{CHECKOUT}/src/", f"{CHECKOUT}/tests/"))]
+    entries = [
+        e for e in entries if e["file"].startswith((f"{CHECKOUT}/src/", f"{CHECKOUT}/tests/"))
+    ]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for number, (entry, errors) in enumerate(zip(entries, pool.map(check, entries)), 1):
@@ -76,14 +93,27 @@ def check_all(compiler: str, jobs: int) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("compilers", nargs="*", metavar="COMPILER", default=COMPILERS, help=f"[{' '.join(COMPILERS)}]")
-    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="sources at a time [all CPUs]")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "compilers",
+        nargs="*",
+        metavar="COMPILER",
+        default=COMPILERS,
+        help=f"[{' '.join(COMPILERS)}]",
+    )
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=os.cpu_count(), help="sources at a time [all CPUs]"
+    )
     arguments = parser.parse_args()
     missing = [c for c in arguments.compilers if shutil.which(c) is None]
     if missing:
         packages = " ".join(DEBIAN_PACKAGES.get(c, c) for c in missing)
-        print(f"check_compilers.py: {' '.join(missing)} not found; run apt-get install {packages}", file=sys.stderr)
+        print(
+            f"check_compilers.py: {' '.join(missing)} not found; run apt-get install {packages}",
+            file=sys.stderr,
+        )
         return 69
     return 1 if sum(check_all(compiler, arguments.jobs) for compiler in arguments.compilers) else 0
 

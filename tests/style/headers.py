@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every header of src/ compiles alone: a source that includes nothing else needs no other include.
 
-Takes the build folder. Uses the flags of a source of the same folder, without precompiled headers, and ccache where it
-is installed, so that unchanged headers cost nothing.
+Takes the build folder. Uses the flags of a source of the same folder, without precompiled headers.
+If ccache is installed, unchanged headers cost nothing.
 """
+
 import concurrent.futures
 import json
 import os
@@ -32,7 +33,14 @@ def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
                 skip -= 1
             elif word in ("-o", "-MF", "-MT", "-include"):
                 skip = 1
-            elif word not in ("-c", "-MD", "-Winvalid-pch", "-fpch-preprocess", "-g1", "-O2") and word != str(file):
+            elif word not in (
+                "-c",
+                "-MD",
+                "-Winvalid-pch",
+                "-fpch-preprocess",
+                "-g1",
+                "-O2",
+            ) and word != str(file):
                 kept.append(word)
         flags.setdefault(file.relative_to(CHECKOUT / "src").parts[0], (entry["directory"], kept))
     return flags
@@ -45,9 +53,22 @@ def check(header: Path, directory: str, command: list[str], out: Path) -> str:
     if not source.exists() or source.read_text() != content:
         source.write_text(content)
     ccache = shutil.which("ccache")
-    done = subprocess.run([*([ccache] if ccache else []), *command, "-O0", "-w", "-c", str(source), "-o", str(source) + ".o"],
-                          cwd=directory, capture_output=True, text=True,
-                          env={**os.environ, "CCACHE_BASEDIR": str(CHECKOUT)})
+    done = subprocess.run(
+        [
+            *([ccache] if ccache else []),
+            *command,
+            "-O0",
+            "-w",
+            "-c",
+            str(source),
+            "-o",
+            str(source) + ".o",
+        ],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "CCACHE_BASEDIR": str(CHECKOUT)},
+    )
     return f"{name} does not compile alone:\n{done.stderr}" if done.returncode != 0 else ""
 
 
