@@ -7,31 +7,31 @@
 
 namespace curtail::account {
 
-energy::Tally Account::total() const
+energy::Tally total_of(Account const& account)
 {
     energy::Tally sum;
-    for (auto const& site : sites) sum += site.bill.total;
+    for (auto const& site : account.sites) sum += site.bill.total;
     return sum;
 }
 
-WattHours Account::inside_windows() const
+WattHours inside_windows(Account const& account)
 {
     WattHours sum;
-    for (auto const& site : sites) sum += site.bill.inside_windows;
+    for (auto const& site : account.sites) sum += site.bill.inside_windows;
     return sum;
 }
 
-double Account::training_s() const
+double training_s(Account const& account)
 {
     double sum = 0;
-    for (auto const& site : sites) sum += seconds_in(site, "training");
+    for (auto const& site : account.sites) sum += seconds_in(site, "training");
     return sum;
 }
 
-double Account::allocated_s() const
+double allocated_s(Account const& account)
 {
     double sum = 0;
-    for (auto const& site : sites) sum += seconds_in(site);
+    for (auto const& site : account.sites) sum += seconds_in(site);
     return sum;
 }
 

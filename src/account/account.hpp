@@ -284,12 +284,14 @@ struct Account {
     std::vector<std::pair<std::string, std::string>> notes;
     std::vector<std::string> warnings;  ///< contradictions in the files: figures may be wrong
     std::vector<EventLine> events;
-
-    [[nodiscard]] energy::Tally total() const;
-    [[nodiscard]] WattHours inside_windows() const;
-    [[nodiscard]] double training_s() const;   ///< sum over sites, in state `training`
-    [[nodiscard]] double allocated_s() const;  ///< sum over sites, in any state
 };
+
+// ---- sums over all sites
+
+[[nodiscard]] energy::Tally total_of(Account const& account);
+[[nodiscard]] WattHours inside_windows(Account const& account);
+[[nodiscard]] double training_s(Account const& account);   ///< in state `training`
+[[nodiscard]] double allocated_s(Account const& account);  ///< in any state
 
 /// Seconds that a site spent in `state`, or in any state if it is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});

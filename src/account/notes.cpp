@@ -115,7 +115,8 @@ std::string no_carbon(RunFiles const& files, Account const& a)
     for (auto const& site : a.sites)
         if (site.bill.total.blind) blind += (blind.empty() ? "" : ", ") + site.region.value;
     if (!blind.empty()) return files.trace_name + " has no value for " + blind;
-    return a.total().known() ? "" : files.trace_name + " has no value while the sites held devices";
+    return total_of(a).known() ? ""
+                               : files.trace_name + " has no value while the sites held devices";
 }
 
 std::map<std::string, std::string> missing_of(RunFiles const& files, Account const& a,
@@ -131,7 +132,7 @@ std::map<std::string, std::string> missing_of(RunFiles const& files, Account con
     add("carbon", no_carbon(files, a));
     add("always_on", gaps.always_on);
     add("held_out", gaps.held_out);
-    if (auto const total = a.total(); !total.whole())
+    if (auto const total = total_of(a); !total.whole())
         add("ratio", fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
                                  100 * total.unknown.value / total.energy.value));
     return missing;
@@ -162,9 +163,9 @@ Explanation explain(RunFiles const& files, Timeline const& timeline, Account con
     auto const carbon = out.missing.find("carbon");
     add_held_out(out.notes, figures, gaps.held_out);
     add_clock(out.notes, figures);
-    add_unknown_intensity(out.notes, figures.total(),
+    add_unknown_intensity(out.notes, total_of(figures),
                           carbon != out.missing.end() ? carbon->second : "");
-    add_outside_threshold(out.notes, figures.total());
+    add_outside_threshold(out.notes, total_of(figures));
     add_always_on(out.notes, figures);
     add_uncommitted(out.notes, files, figures.tokens);
     add_broken_lines(out.notes, files.broken_lines);

@@ -83,10 +83,10 @@ json::Value totals_json(account::Account const& a)
         sites.set(s.id.value, whole_json({s.bill.total, s.bill.inside_windows, s.tokens,
                                           s.joint_rounds, s.lone_rounds},
                                          a));
-    return Object{
-        {"all",
-         whole_json({a.total(), a.inside_windows(), a.tokens, a.commits.joint, a.commits.lone}, a)},
-        {"sites", std::move(sites)}};
+    return Object{{"all", whole_json({total_of(a), inside_windows(a), a.tokens, a.commits.joint,
+                                      a.commits.lone},
+                                     a)},
+                  {"sites", std::move(sites)}};
 }
 
 json::Value commits_json(account::Account const& a)

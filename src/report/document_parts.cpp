@@ -84,7 +84,7 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"share", share_of(tally)},
                   {"held_kwh", s.held_wh.value / 1000},
                   {"held_s", rounded(s.held_s, 1)},
-                  {"ratio", account::carbon_ratio(a.total(), tally)}};
+                  {"ratio", account::carbon_ratio(total_of(a), tally)}};
 }
 
 /// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
@@ -118,9 +118,9 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     if (s.range.size() == 1) {
         out.set("share", share_of(s.range[0]));
         out.set("kg", kg_of(s.range[0]));
-        out.set("ratio", account::carbon_ratio(a.total(), s.range[0]));
+        out.set("ratio", account::carbon_ratio(total_of(a), s.range[0]));
     } else {
-        add_ranges(out, s, a.total().carbon.value / 1000);
+        add_ranges(out, s, total_of(a).carbon.value / 1000);
     }
     out.set("tokens", s.tokens);
     out.set("ppl", s.perplexity);
@@ -159,7 +159,7 @@ Array baselines_json(account::Account const& a)
 
 void add_energy_headline(Object& out, account::Account const& a)
 {
-    auto const total = a.total();
+    auto const total = total_of(a);
     Object shares;
     for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
     auto const mean = total.mean_intensity();
@@ -169,7 +169,7 @@ void add_energy_headline(Object& out, account::Account const& a)
     out.set("kwh_unknown", total.unknown.value / 1000);
     out.set("share", share_of(total));
     out.set("share_inside_windows",
-            total.energy.value > 0 ? Value(ratio(a.inside_windows(), total.energy)) : Value());
+            total.energy.value > 0 ? Value(ratio(inside_windows(a), total.energy)) : Value());
     out.set("share_baseline", std::move(shares));
     out.set("mean_intensity", mean ? Value(mean->value) : Value());
 }
@@ -192,14 +192,14 @@ void add_work_headline(Object& out, account::Account const& a)
 {
     Object tokens;
     for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens);
-    double const allocated = a.allocated_s();
+    double const allocated = allocated_s(a);
     auto const joint =
         std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); });
     out.set("tokens", a.tokens);
     out.set("tokens_by_site", std::move(tokens));
     out.set("planned_tokens", a.planned_tokens);
-    out.set("goodput", allocated > 0 ? Value(a.training_s() / allocated) : Value());
-    out.set("training_h", a.training_s() / 3600);
+    out.set("goodput", allocated > 0 ? Value(training_s(a) / allocated) : Value());
+    out.set("training_h", training_s(a) / 3600);
     out.set("allocated_h", allocated / 3600);
     out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
     out.set("joint_rounds", static_cast<std::int64_t>(joint));
@@ -209,7 +209,7 @@ void add_work_headline(Object& out, account::Account const& a)
 
 json::Value headline_json(account::Account const& a)
 {
-    auto const total = a.total();
+    auto const total = total_of(a);
     Object co2;
     for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
     Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
@@ -353,7 +353,7 @@ json::Value comparison_json(account::Account const& a)
 {
     auto const* final = run_loss(a);
     account::Scenario run{
-        "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {a.total()},
+        "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {total_of(a)},
         a.tokens, {},         {}};
     if (final != nullptr) {
         run.perplexity = final->best_perplexity;

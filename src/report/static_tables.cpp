@@ -59,7 +59,7 @@ std::string source_of(account::Account const& a, std::string const& key)
 
 std::vector<Row> summary_rows(account::Account const& a)
 {
-    auto const total = a.total();
+    auto const total = total_of(a);
     std::vector<Row> rows{
         {"CO2", carbon(total, 3), "kg", source_of(a, "co2")},
         {"Energy", figure(total.energy.value / 1000, 2), "kWh", source_of(a, "energy")},
@@ -85,7 +85,7 @@ std::vector<Row> scenario_rows(account::Account const& a)
         return Row{std::move(label), figure(wall_s, 2, 1.0 / 3600),
                    figure(least.energy.value / 1000, 2), kg};
     };
-    std::vector<Row> rows{row("This run", a.last_step_s, a.total(), a.total())};
+    std::vector<Row> rows{row("This run", a.last_step_s, total_of(a), total_of(a))};
     for (auto const* scenarios : {&a.always_on, &a.other_scenarios})
         for (auto const& s : *scenarios)
             rows.push_back(row(s.label, s.wall_s, s.range.front(), s.range.back()));
@@ -123,7 +123,7 @@ std::vector<Row> round_rows(account::Account const& a)
 std::string static_tables(account::Account const& a)
 {
     std::string out = "<h1>" + escape_html(a.title) + "</h1>";
-    if (a.tokens > 0 || a.total().energy.value > 0)
+    if (a.tokens > 0 || total_of(a).energy.value > 0)
         out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
     if (a.tokens > 0)
         out += table("Comparison with baselines",

@@ -58,7 +58,7 @@ std::string sites_text(account::Account const& a)
     TextTable table(std::move(head));
     for (auto const& s : a.sites)
         table.add(site_row(printable(s.label), s.bill.total, s.bill.inside_windows, a));
-    table.add(site_row("all sites", a.total(), a.inside_windows(), a));
+    table.add(site_row("all sites", total_of(a), inside_windows(a), a));
     return table.text();
 }
 
@@ -128,7 +128,7 @@ std::string always_on_text(account::Account const& a)
         auto const& tally = s.range.front();
         table.add({printable(s.region), number(tally.energy.value / 1000, 3),
                    number(tally.clean_share(), 1, 100), grams_text(tally),
-                   number(account::carbon_ratio(a.total(), tally), 2, 100)});
+                   number(account::carbon_ratio(total_of(a), tally), 2, 100)});
     }
     std::string text = table.text();
     if (a.lone_rate)
@@ -165,7 +165,7 @@ std::string closing_text(account::Account const& a)
             a.held_out->loss <= a.held_out->unigram_entropy ? "below" : "above");
     if (auto const why = a.missing.find("held_out"); why != a.missing.end())
         text += why->second + "\n";
-    auto const unknown = a.total().unknown;
+    auto const unknown = total_of(a).unknown;
     if (auto const why = a.missing.find("carbon"); why != a.missing.end())
         text += "CO2 is unknown: " + printable(why->second) + "\n";
     else if (unknown.value > 0)

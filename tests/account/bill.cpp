@@ -56,7 +56,7 @@ TEST(Bill, OfTheSitesEqualsTheHandComputation)
     EXPECT_NEAR(east.by_state.at(energy::State::draining).carbon.value, 40, 1e-9);
     EXPECT_NEAR(west.by_state.at(energy::State::exchange).carbon.value, 12, 1e-9);
     EXPECT_NEAR(east.inside_windows.value, 3200, 1e-9) << "all but the drain";
-    EXPECT_TRUE(account.total().whole());
+    EXPECT_TRUE(total_of(account).whole());
 }
 
 TEST(Bill, OfAlwaysOnEqualsTheHandComputation)
@@ -69,7 +69,7 @@ TEST(Bill, OfAlwaysOnEqualsTheHandComputation)
         EXPECT_NEAR(account.always_on[i].range[0].energy.value, 4000, 1e-9);
         EXPECT_NEAR(account.always_on[i].range[0].carbon.value, grams[i], 1e-9)
             << account.always_on[i].region;
-        EXPECT_NEAR(*carbon_ratio(account.total(), account.always_on[i].range[0]), 492 / grams[i],
+        EXPECT_NEAR(*carbon_ratio(total_of(account), account.always_on[i].range[0]), 492 / grams[i],
                     1e-12);
     }
 }
@@ -96,8 +96,8 @@ TEST(Bill, OmitsThePercentageOfARegionWithGapsOnly)
     auto files = small_run();
     files.trace[2] = hourly("N", {500, std::nullopt, 500, 500, 500});
     auto const account = account_of(files);
-    EXPECT_TRUE(carbon_ratio(account.total(), account.always_on[0].range[0]));
-    EXPECT_FALSE(carbon_ratio(account.total(), account.always_on[2].range[0]));
+    EXPECT_TRUE(carbon_ratio(total_of(account), account.always_on[0].range[0]));
+    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[2].range[0]));
     EXPECT_THAT(summary_text(account),
                 HasSubstr("N: 4.000 of 4.000 kWh are drawn where the signal has no sample"));
     std::vector<std::string> titles;
@@ -113,7 +113,7 @@ TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
         hourly("E", {50, 50, 150, std::nullopt, 50});  // the drain is at unknown intensity
     auto const account = account_of(files);
     EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 260, 1e-9);
-    EXPECT_FALSE(account.total().whole());
+    EXPECT_FALSE(total_of(account).whole());
     EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +68.8 +>260.0"))
         << "2.2 kWh of 3.2 whose intensity is known";
     EXPECT_THAT(summary_text(account),
@@ -128,7 +128,7 @@ TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndNotesIt)
     auto files = small_run();
     files.commits.back().tokens = 21'600;
     auto const account = account_of(files);
-    auto const total = account.total();
+    auto const total = total_of(account);
     EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1400, 1e-9);
     EXPECT_NEAR(account.always_on[1].range[0].carbon.value, 2600, 1e-9);
     EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 492.0 / 1400,
@@ -266,7 +266,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
     files.trace = read(lines).regions;
     files.whole_trace = false;
     auto const account = account_of(files);
-    EXPECT_NEAR(account.total().known_carbon()->value, 492, 1e-9);
+    EXPECT_NEAR(total_of(account).known_carbon()->value, 492, 1e-9);
     EXPECT_EQ(account.always_on.size(), 2U);
     EXPECT_THAT(read(lines).providers, testing::ElementsAre("watttime"));
 }

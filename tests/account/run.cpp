@@ -195,10 +195,10 @@ TEST(Run, WithoutATraceEnergyIsCountedAndCarbonIsUnknown)
     auto const files = load_run(folder / "run.json", std::nullopt);
     ASSERT_TRUE(files);
     auto const account = account_of(*files);
-    EXPECT_GT(account.total().energy.value, 0);
-    EXPECT_EQ(account.total().unknown, account.total().energy);
-    EXPECT_FALSE(account.total().known_carbon() || account.total().clean_share() ||
-                 account.total().dirty());
+    EXPECT_GT(total_of(account).energy.value, 0);
+    EXPECT_EQ(total_of(account).unknown, total_of(account).energy);
+    EXPECT_FALSE(total_of(account).known_carbon() || total_of(account).clean_share() ||
+                 total_of(account).dirty());
     EXPECT_THAT(account.missing.at("always_on"), HasSubstr("--trace"));
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("--trace"));
     EXPECT_THAT(account.missing.at("ratio"), HasSubstr("100.0 %"));
@@ -222,7 +222,7 @@ TEST(Run, ARegionThatTheTraceLacksLeavesItsCarbonAndTheSumUnknown)
     auto const account = account_in(folder, {.region_suffix = "_X"});
     EXPECT_FALSE(account.sites[0].bill.total.known_carbon());
     EXPECT_TRUE(account.sites[1].bill.total.whole());
-    EXPECT_FALSE(account.total().known_carbon()) << "a sum with an unknown part";
+    EXPECT_FALSE(total_of(account).known_carbon()) << "a sum with an unknown part";
     EXPECT_THAT(account.missing.at("carbon"), HasSubstr("has no value for CAISO_NORTH_X"));
     EXPECT_FALSE(account.windows[0].tally.known_carbon());
     bool mixed = false;
@@ -265,8 +265,8 @@ TEST(Run, EnergyWithoutSignalIsNotedAndPercentagesAreOmitted)
 {
     TemporaryFolder const folder;
     auto const account = account_in(folder, {.gaps = true});
-    EXPECT_GT(account.total().unknown.value, 1000);
-    EXPECT_FALSE(carbon_ratio(account.total(), account.always_on[0].range[0]));
+    EXPECT_GT(total_of(account).unknown.value, 1000);
+    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[0].range[0]));
     EXPECT_THAT(account.missing.at("ratio"), HasSubstr("is unknown"));
     EXPECT_THAT(summary_text(account), HasSubstr("no percentages"));
 }

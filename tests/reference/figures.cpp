@@ -143,8 +143,8 @@ TEST_F(Reference, TextShowsAtLeastNineDigits)
 
 TEST_F(Reference, AccountAddsUpToThePublishedFigures)
 {
-    EXPECT_NEAR(account_.total().carbon.value / 1000, figure("co2_kg"), 1e-9);
-    EXPECT_NEAR(account_.total().energy.value / 1000, figure("energy_kwh"), 1e-9);
+    EXPECT_NEAR(total_of(account_).carbon.value / 1000, figure("co2_kg"), 1e-9);
+    EXPECT_NEAR(total_of(account_).energy.value / 1000, figure("energy_kwh"), 1e-9);
     energy::Tally states, rounds, windows;
     for (auto const& site : account_.sites) {
         for (auto const& [state, tally] : site.bill.by_state) states += tally;
@@ -153,11 +153,11 @@ TEST_F(Reference, AccountAddsUpToThePublishedFigures)
     }
     for (auto const& round : account_.rounds) rounds += round.tally;
     for (auto const& window : account_.windows) windows += window.tally;
-    EXPECT_NEAR(states.energy.value, account_.total().energy.value, 1e-6);
-    EXPECT_NEAR(rounds.energy.value, account_.total().energy.value, 1e-6);
-    EXPECT_NEAR(windows.carbon.value, account_.total().carbon.value, 1e-6);
+    EXPECT_NEAR(states.energy.value, total_of(account_).energy.value, 1e-6);
+    EXPECT_NEAR(rounds.energy.value, total_of(account_).energy.value, 1e-6);
+    EXPECT_NEAR(windows.carbon.value, total_of(account_).carbon.value, 1e-6);
     for (auto const& scenario : account_.always_on)
-        EXPECT_NEAR(100 * *account::carbon_ratio(account_.total(), scenario.range[0]),
+        EXPECT_NEAR(100 * *account::carbon_ratio(total_of(account_), scenario.range[0]),
                     figure("ratio_percent." + scenario.region), 1e-9);
 }
 
@@ -167,7 +167,7 @@ TEST_F(Reference, AccountHoldsWindowsRoundsAndLoss)
     EXPECT_EQ(account_.commits.joint, 36);
     EXPECT_EQ(account_.windows.size(), 4U);
     EXPECT_NEAR(static_cast<double>(account_.tokens), 12.34e9, 0.01e9);
-    EXPECT_NEAR(account_.training_s() / account_.allocated_s(), 0.840, 0.001);
+    EXPECT_NEAR(training_s(account_) / allocated_s(account_), 0.840, 0.001);
     EXPECT_EQ(account_.other_scenarios.at(0).range.size(), 3U) << "pairs of regions";
     EXPECT_NE(report::document(account_, std::nullopt).find("headline"), nullptr);
 }
