@@ -11,7 +11,9 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING 
     PATTERN "*.png")
 
 if(CURTAIL_COMPONENTS STREQUAL "all")
-    install(FILES ${CURTAIL_PLOTLY} DESTINATION ${_share} RENAME plotly.min.js)
+    install(DIRECTORY results/reference DESTINATION ${_share}/results)
+    install(DIRECTORY signals DESTINATION ${_share} FILES_MATCHING PATTERN "*.csv")
+    install(FILES ${CURTAIL_PLOTLY} DESTINATION ${_share}/.deps/site/plotly/package_data)
     if(CURTAIL_INSTALL_TORCH)
         install(DIRECTORY ${CURTAIL_TORCH_ROOT}/lib/ ${CURTAIL_CUDA_RUNTIME}/ DESTINATION
             ${CMAKE_INSTALL_LIBDIR}/curtail

@@ -18,14 +18,15 @@ using namespace curtail;
 
 namespace fs = std::filesystem;
 
-/// `relative` in the nearest folder above this program that contains it, such as the checkout of a
-/// program in `build/<preset>/bin`; else `relative` itself.
-fs::path above_program(fs::path const& relative)
+/// A file that Curtail ships: in `share/curtail` of the prefix that contains this program, or in
+/// the checkout above `build/<preset>/bin`; else `relative` itself.
+fs::path shipped(fs::path const& relative)
 {
     std::error_code error;
     auto folder = fs::read_symlink("/proc/self/exe", error).parent_path();
     for (; !error && folder.has_relative_path(); folder = folder.parent_path())
-        if (fs::exists(folder / relative, error)) return folder / relative;
+        for (auto const& root : {folder / "share/curtail", folder})
+            if (fs::exists(root / relative, error)) return root / relative;
     return relative;
 }
 
@@ -66,7 +67,7 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
         if (auto good = check_targets(arguments.text("out")); !good) return good;
     auto const trace =
         signals::read_trace(arguments.has("trace") ? fs::path(arguments.text("trace"))
-                                                   : above_program("signals/mci_2026-01-11.csv"));
+                                                   : shipped("signals/mci_2026-01-11.csv"));
     if (!trace) return tl::unexpected(trace.error());
     auto const logs = reference::read_logs(arguments.text("logs"), trace->series());
     if (!logs) return tl::unexpected(logs.error());
@@ -127,7 +128,7 @@ int main(int argc, char** argv)
           "",
           {{"reference", apps::OptionType::flag, "", "",
             "Print the published figures of arXiv:2602.22760, computed from its logs"},
-           {"logs", apps::OptionType::text, "FOLDER", above_program("results/reference").string(),
+           {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
             "Logs of the reference experiment"},
            {"trace", apps::OptionType::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
@@ -137,7 +138,7 @@ int main(int argc, char** argv)
             "report.html "
             "in the run's folder; no page with --reference"},
            {"plotly", apps::OptionType::text, "FILE",
-            above_program(".deps/site/plotly/package_data/plotly.min.js").string(),
+            shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, embedded in the page"}},
           {{"RUN", "The run's file, such as inputs/runs/demo.json.", false}},
           run,
