@@ -24,8 +24,8 @@ enum class Check {
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Recomputes the whole run from its store: rounds::verify, and a search for commits beyond a gap
+/// Recomputes the whole run from its store: chain::verify, and a search for commits beyond a gap
 /// in the chain. `protocol` with the object's name and the reason if anything is wrong.
-[[nodiscard]] Result<rounds::ChainSummary> verify(RunObjects const& objects);
+[[nodiscard]] Result<ChainSummary> verify(RunObjects const& objects);
 
 }  // namespace curtail::chain

@@ -61,18 +61,18 @@ Result<std::optional<rounds::Commit>> RunObjects::commit(CommitNumber number) co
     return rounds::decode_commit(**bytes, name).map([](auto&& c) { return std::optional(c); });
 }
 
-Result<std::optional<rounds::PayloadFacts>> RunObjects::payload_facts(std::string const& name) const
+Result<std::optional<PayloadFacts>> RunObjects::payload_facts(std::string const& name) const
 {
     auto const object = object_name(run_, name);
     if (!object) return tl::unexpected(object.error());
     Sha256 hash;
-    rounds::PayloadFacts facts;
+    PayloadFacts facts;
     auto const found = store_.read(*object, any_size, [&](std::span<std::byte const> piece, Bytes) {
         hash.update(piece);
         facts.bytes += static_cast<std::int64_t>(piece.size());
     });
     if (!found) return as_damage(found.error());
-    if (!*found) return std::optional<rounds::PayloadFacts>{};
+    if (!*found) return std::optional<PayloadFacts>{};
     facts.sha256 = hash.finish();
     return std::optional(facts);
 }
@@ -87,7 +87,7 @@ tl::expected<store::Content, store::ReadFailure> RunObjects::payload(
     return store::read_verified(store_, *object, Bytes{part.bytes}, part.sha256);
 }
 
-rounds::VerifySource RunObjects::source() const
+VerifySource RunObjects::source() const
 {
     return {[objects = *this](std::string const& name) { return objects.record(name); },
             [objects = *this](std::string const& name) { return objects.payload_facts(name); }};

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rounds/verify.hpp"
+#include "chain/verify.hpp"
 #include "store/verified.hpp"
 
 /// The objects of a run in its store: their names, their content, the chain of commits.
@@ -32,14 +32,13 @@ class RunObjects {
     /// One commit, decoded but not compared with its parent; empty: no such commit.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
     /// Size and digest of a payload as stored; empty: no such object.
-    [[nodiscard]] Result<std::optional<rounds::PayloadFacts>> payload_facts(
-        std::string const& name) const;
+    [[nodiscard]] Result<std::optional<PayloadFacts>> payload_facts(std::string const& name) const;
     /// The payload that a record refers to, compared with the record's size and digest.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part) const;
 
-    /// These objects for rounds::verify and rounds::read_chain.
-    [[nodiscard]] rounds::VerifySource source() const;
+    /// These objects for chain::verify and chain::read_chain.
+    [[nodiscard]] VerifySource source() const;
 
   private:
     store::ObjectStore& store_;

@@ -109,7 +109,7 @@ json::Object overview_json(Overview const& overview)
             {"notes", std::move(notes)}};
 }
 
-json::Object verified_json(rounds::ChainSummary const& s, std::string const& store)
+json::Object verified_json(chain::ChainSummary const& s, std::string const& store)
 {
     json::Array sites;
     for (auto const& [site, share] : s.sites)

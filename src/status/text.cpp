@@ -110,7 +110,7 @@ std::string overview_text(Overview const& overview)
     return text + notes_text(overview.sites.notes);
 }
 
-std::string verified_text(rounds::ChainSummary const& s, std::string const& store)
+std::string verified_text(chain::ChainSummary const& s, std::string const& store)
 {
     auto text = fmt::format("run {} in {} is sound\n", s.run.run.value, store);
     text += fmt::format(

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "rounds/verify.hpp"
+#include "chain/verify.hpp"
 #include "status/overview.hpp"
 
 /// What curtail-status prints for people (docs/status.md).
@@ -10,7 +10,7 @@ namespace curtail::status {
 
 [[nodiscard]] std::string overview_text(Overview const& overview);
 /// The result of a successful `--verify` of the run in `store`.
-[[nodiscard]] std::string verified_text(rounds::ChainSummary const& summary,
+[[nodiscard]] std::string verified_text(chain::ChainSummary const& summary,
                                         std::string const& store);
 
 }  // namespace curtail::status

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "chain/verify.hpp"
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
-#include "rounds/verify.hpp"
 
 namespace curtail::rounds::test {
 
@@ -112,17 +112,18 @@ class SimStore {
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
     [[nodiscard]] std::map<std::string, Tickets> const& payloads() const { return payloads_; }
 
-    [[nodiscard]] VerifySource source() const
+    [[nodiscard]] chain::VerifySource source() const
     {
-        return {[this](std::string const& name) -> Result<std::optional<std::string>> {
-                    return get(name);
-                },
-                [this](std::string const& name) -> Result<std::optional<PayloadFacts>> {
-                    auto const it = payloads_.find(name);
-                    if (it == payloads_.end()) return std::nullopt;
-                    auto const bytes = bytes_of(it->second);
-                    return PayloadFacts{static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
-                }};
+        return {
+            [this](std::string const& name) -> Result<std::optional<std::string>> {
+                return get(name);
+            },
+            [this](std::string const& name) -> Result<std::optional<chain::PayloadFacts>> {
+                auto const it = payloads_.find(name);
+                if (it == payloads_.end()) return std::nullopt;
+                auto const bytes = bytes_of(it->second);
+                return chain::PayloadFacts{static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+            }};
     }
 
   private:

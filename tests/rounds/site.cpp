@@ -16,7 +16,7 @@ using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-Result<ChainSummary> summary_of(Simulator& s) { return verify(s.store().source()); }
+Result<chain::ChainSummary> summary_of(Simulator& s) { return chain::verify(s.store().source()); }
 
 TEST(Site, ALoneSiteCommitsItsOwnWeightsWithoutLeaseAndHeaders)
 {

@@ -8,7 +8,7 @@
 
 #include "rounds/record.hpp"
 
-namespace curtail::rounds {
+namespace curtail::chain {
 
 /// Size and digest of a payload object in the store.
 struct PayloadFacts {
@@ -31,8 +31,8 @@ struct ChainSummary {
         std::int64_t refused{};
         friend bool operator==(SiteShare const&, SiteShare const&) = default;
     };
-    RunSpec run;
-    Commit tip;
+    rounds::RunSpec run;
+    rounds::Commit tip;
     std::int64_t commits{};  ///< records, including the genesis
     std::int64_t merges{};
     std::int64_t rosters{};
@@ -56,6 +56,6 @@ struct ChainSummary {
 
 /// Reads every commit in order and checks each against its parent. Code `protocol` if the chain is
 /// broken.
-[[nodiscard]] Result<std::vector<Commit>> read_chain(VerifySource const& source);
+[[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(VerifySource const& source);
 
-}  // namespace curtail::rounds
+}  // namespace curtail::chain

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/verify.hpp"
+#include "chain/verify.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,10 @@
 #include "rounds/names.hpp"
 #include "rounds/next.hpp"
 
-namespace curtail::rounds {
+namespace curtail::chain {
+
+using namespace rounds;
+
 namespace {
 
 tl::unexpected<Error> wrong(std::string const& name, std::string why)
@@ -273,4 +276,4 @@ Result<ChainSummary> verify(VerifySource const& source)
     return summary;
 }
 
-}  // namespace curtail::rounds
+}  // namespace curtail::chain
