@@ -118,7 +118,7 @@ TEST_F(DemoRun, EnergyFollowsFromStatesAndPower)
     }
     energy::Tally windows;
     for (auto const& w : account_->windows) windows += w.tally;
-    EXPECT_NEAR(windows.energy.value, account_->total().energy.value, 1e-6)
+    EXPECT_NEAR(windows.energy.value, total_of(*account_).energy.value, 1e-6)
         << "every job belongs to a window";
 }
 
@@ -129,8 +129,8 @@ TEST_F(DemoRun, AlwaysOnTrainsTheTokensAtTheLoneRate)
     double const hours = static_cast<double>(account_->tokens) / (2048 / 0.28) * 300 / 3600;
     for (auto const& s : account_->always_on)
         EXPECT_NEAR(s.range[0].energy.value, 2024 * hours, 1e-2) << s.region;
-    EXPECT_NEAR(*carbon_ratio(account_->total(), account_->always_on[3].range[0]),
-                account_->total().carbon.value / account_->always_on[3].range[0].carbon.value,
+    EXPECT_NEAR(*carbon_ratio(total_of(*account_), account_->always_on[3].range[0]),
+                total_of(*account_).carbon.value / account_->always_on[3].range[0].carbon.value,
                 1e-12);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "support/child_process.hpp"
+#include "support/paths.hpp"
 
 namespace {
 
@@ -24,7 +25,8 @@ Outcome run_ranks(std::string const& way, int ranks = 3)
                                       std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
         setenv(name, value, 0);
     return run_program({"mpirun", "--bind-to", "none", "--oversubscribe", "-n",
-                        std::to_string(ranks), CURTAIL_TEST_RANKS, way});
+                        std::to_string(ranks),
+                        curtail::test::path_from_environment("CURTAIL_TEST_RANKS"), way});
 }
 
 TEST(MpiSession, AllRanksSucceedTogether)
