@@ -171,7 +171,7 @@ TEST_F(FinishedRun, AMissingModelOrHeaderFails)
     EXPECT_EQ(chain::verify(source).error().code, ExitCode::io);
 }
 
-TEST(Verify, AnEmptyStoreFails)
+TEST(VerifyRecords, AnEmptyStoreFails)
 {
     test::SimStore const store(small_run());
     auto const v = chain::verify(store.source());
