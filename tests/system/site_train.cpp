@@ -200,7 +200,7 @@ TEST_F(SiteTrain, UsageErrorsAreClear)
     EXPECT_EQ(run({demo}), 64);
     EXPECT_THAT(log(), HasSubstr("which site?"));
     EXPECT_EQ(run({demo, "SPP_TEXAS"}), 64);
-    EXPECT_THAT(log(), HasSubstr("no site \"SPP_TEXAS\" in run demo"));
+    EXPECT_THAT(log(), HasSubstr("run demo has no site \"SPP_TEXAS\""));
     // Slurm runs a copy of the script, which cannot find the build.
     std::filesystem::remove(folder_ / "bin/curtail-train");
     std::filesystem::copy_file(script, folder_ / "slurm_script");
