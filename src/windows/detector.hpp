@@ -8,71 +8,83 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 
+// The rules by which a site's window opens and closes. The signal counts as dirty if its intensity
+// is too high for the window's phase or is unknown, and otherwise as clean.
 namespace curtail::windows {
 
-/// When a site's window opens and closes. The defaults are those of the reference experiment.
+/// The intensities and the delay that decide when a site's window opens and closes. The defaults
+/// are those of the experiment in arXiv:2602.22760.
 struct Thresholds {
-    GramsPerKwh open_below{100};
-    GramsPerKwh close_above{100};  ///< >= open_below; the difference is the hysteresis
+    GramsPerKwh open_below{100};   ///< a closed window opens at an intensity below this
+    GramsPerKwh close_above{100};  ///< an open window turns `closing` at an intensity above this;
+                                   ///< must be >= open_below
     Millis close_delay{600'000};   ///< how long the signal must be dirty before the window closes
     friend bool operator==(Thresholds const&, Thresholds const&) = default;
 };
 
+/// The phase of a window.
 enum class Phase {
     closed,
     open,
-    closing  ///< dirty for less than close_delay; jobs still run
+    closing  ///< the signal has been dirty for less than close_delay; jobs still run
 };
 
-/// One site's window after the last evaluation. Value type: stored as JSON, compared in tests.
+/// The state of one site's window after its last evaluation. It is stored as JSON and compared in
+/// tests.
 struct WindowState {
     Phase phase{Phase::closed};
-    std::optional<Time> closing_since;  ///< set if and only if the phase is `closing`
+    std::optional<Time> closing_since;  ///< when the signal turned dirty; set if and only if the
+                                        ///< phase is `closing`
     friend bool operator==(WindowState const&, WindowState const&) = default;
 };
 
-/// A job may run in `open` and in `closing`.
+/// Returns whether a job may run in this phase: in `open` and in `closing`.
 [[nodiscard]] constexpr bool may_run(Phase phase) { return phase != Phase::closed; }
 
+/// Why an evaluation changed the phase or kept it.
 enum class Reason {
-    clean,          ///< closed -> open: intensity below open_below
-    still_dirty,    ///< stays closed: intensity not below open_below
-    no_signal,      ///< stays closed, or open -> closing: no fresh signal, which counts as dirty
-    still_clean,    ///< stays open: intensity not above close_above
-    turned_dirty,   ///< open -> closing: intensity above close_above
-    delay_running,  ///< stays closing: dirty or without signal for less than close_delay
-    recovered,      ///< closing -> open: intensity not above close_above
-    delay_over      ///< closing -> closed: dirty or without signal for close_delay
+    clean,          ///< closed -> open: the intensity is below open_below
+    still_dirty,    ///< stays closed: the intensity is at least open_below
+    no_signal,      ///< stays closed, or open -> closing: the current intensity is unknown
+    still_clean,    ///< stays open: the intensity is at most close_above
+    turned_dirty,   ///< open -> closing: the intensity is above close_above
+    delay_running,  ///< stays closing: the signal has been dirty for less than close_delay
+    recovered,      ///< closing -> open: the intensity is at most close_above
+    delay_over      ///< closing -> closed: the signal has been dirty for close_delay
 };
 
+/// The result of evaluating a window once.
 struct Decision {
-    WindowState state;
+    WindowState state;  ///< the state after the evaluation
     Reason reason;
     friend bool operator==(Decision const&, Decision const&) = default;
 };
 
-/// Advances one site's window by one step.
+/// Evaluates one site's window once, at the time `now`.
 ///
-/// `intensity` is the current marginal intensity. An empty optional means no fresh signal, which
-/// counts as dirty. Pure: no clock, no I/O. `now` must not decrease from call to call; equal times
-/// are allowed. Repeating a step with the same intensity only advances the close delay. Throws
-/// std::logic_error on a `closing` state without closing_since.
+/// `intensity` is the marginal intensity at `now`, or empty if it is unknown. `now` must not
+/// decrease from call to call; equal times are allowed. A repeated call with the same intensity
+/// changes the state only when the close delay ends. Reads no clock and does no I/O. Throws
+/// std::logic_error if `before` is `closing` without closing_since.
 [[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
                                Time now, Thresholds const& rule);
 
-/// Explains the step that led from `before` to `decision`, in one sentence with its numbers: `69
-/// g/kWh is below 100: window opens`.
+/// Explains how `before` became `decision`, in one sentence with the numbers that caused it: `69
+/// g/kWh is below 100: window opens`. Pass the arguments that advance() received.
 [[nodiscard]] std::string explain(WindowState const& before, Decision const& decision,
                                   std::optional<GramsPerKwh> intensity, Time now,
                                   Thresholds const& rule);
 
-[[nodiscard]] std::string_view to_string(Phase phase);    ///< `closed`, `open`, `closing`
-[[nodiscard]] std::string_view to_string(Reason reason);  ///< `turned-dirty`, for stored records
+/// Returns `closed`, `open` or `closing`.
+[[nodiscard]] std::string_view to_string(Phase phase);
+/// Returns the name that stored records use, such as `turned-dirty`.
+[[nodiscard]] std::string_view to_string(Reason reason);
 
-/// `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`; closing_since is null unless
-/// closing.
+/// Writes `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`. closing_since is null in
+/// any other phase.
 [[nodiscard]] json::Object to_json(WindowState const& state);
-/// Reads the output of to_json as a member of a larger object. Errors go to `r`.
+/// Reads the members that to_json() writes from the object that `r` reads. Errors are recorded in
+/// `r`.
 [[nodiscard]] WindowState read_window_state(json::ObjectReader& r);
 
 }  // namespace curtail::windows

@@ -8,48 +8,56 @@
 #include "core/intensity.hpp"
 #include "windows/detector.hpp"
 
+// Evaluates a window over an interval of time, for a live signal as well as for a recorded trace.
 namespace curtail::windows {
 
-/// How one site's window is evaluated.
+/// The rule by which one site's window is evaluated.
 struct Rule {
-    Millis max_age{600'000};  ///< a reading holds in [time, time + max_age)
+    Millis max_age{600'000};  ///< a reading is valid in [time, time + max_age)
     Thresholds thresholds;
     friend bool operator==(Rule const&, Rule const&) = default;
 };
 
-/// One change of phase, at the time at which it was due.
+/// One change of a window's phase.
 struct Change {
-    Time time;
+    Time time;  ///< when the change was due, not when it was noticed
     Phase from;
     Phase to;
-    Reason reason;
+    Reason reason;  ///< why the phase changed
     std::optional<GramsPerKwh> intensity;
-    std::string explanation;  ///< one sentence with its numbers
+    std::string explanation;  ///< one sentence for the user, with the numbers that caused the
+                              ///< change
     friend bool operator==(Change const&, Change const&) = default;
 };
 
+/// The result of evaluating a window over an interval.
 struct Replay {
     WindowState state;  ///< at `until`
-    Time until;         ///< end of the evaluated interval; pass it to the next call
-    std::optional<GramsPerKwh> intensity;  ///< the fresh intensity at `until`
+    Time until;         ///< end of the evaluated interval; the parameter `until` of the next call
+    std::optional<GramsPerKwh> intensity;  ///< the intensity valid at `until`; empty if it is
+                                           ///< unknown
     std::string explanation;               ///< why the window has its phase at `until`
     std::vector<Change> changes;           ///< in order of time
 };
 
-/// Evaluates a window from `until`, where the last evaluation left `before`, up to and including
-/// `now`.
+/// Evaluates a window over the interval from `until` to `now`, both included. `before` is the
+/// window's state at `until`.
 ///
-/// Applies every time at which something can change, in order: the time of each reading, the time
-/// at which the newest reading becomes stale, and the end of a running close delay. The result
-/// therefore does not depend on when or how often this function is called: one call for a day and
-/// a thousand calls with arbitrary `now` give the same changes and the same state. A `now` before
-/// `until` changes nothing.
+/// Evaluates, in order, every instant at which something can change: the time of each reading, the
+/// instant at which the newest reading becomes stale, and the end of a running close delay. The
+/// result therefore does not depend on when or how often this function is called. One call for a
+/// day and a thousand calls with arbitrary `now` give the same changes and the same state. If `now`
+/// is before `until`, only the instant `until` is evaluated.
 ///
-/// A reading holds from its time until the next reading or until it is stale. An empty intensity
-/// means that the provider has no value. `readings` must be in order of time and contain all known
-/// readings in (until - max_age, now]. Of readings at equal times the last one counts; later ones
-/// than `now` are ignored. A reading that became known after its time was evaluated counts from
-/// `until` on. A first evaluation starts with a default state and `until` = `now`.
+/// A reading is valid until the time of the next one, but for at most `max_age`; after that it is
+/// stale. A reading without an intensity says that the provider had no value at that time.
+/// `readings` must be in order of time, and must contain all known readings in (until - max_age,
+/// now]. If several readings have the same time, the last of them counts. Readings later than `now`
+/// are ignored. A reading that arrives late, with a time at or before `until`, takes effect at
+/// `until`.
+///
+/// In each further call, pass the last result's `state` and `until` as `before` and `until`. In the
+/// first call, pass a default-constructed state, and as `until` the time from which to evaluate.
 ///
 /// Throws std::invalid_argument if readings are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
