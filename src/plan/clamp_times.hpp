@@ -5,9 +5,9 @@
 
 namespace curtail::plan {
 
-/// The state to use after the clock was set back: past times are at most `now`, and no pause is
-/// longer than the longest backoff. Otherwise the plan would repeat no stop request and submit no
-/// job until the clock reaches its old time again.
+/// Returns the state to use after the clock was set back. Stored times of the past become at most
+/// `now`, and no pause is longer than the longest backoff. Otherwise the poller would repeat no
+/// stop request, and submit no job, until the clock reaches its old time again. `now` is real time.
 [[nodiscard]] SiteState clamp_times(SiteState state, Time now, Rules const& rules);
 
 }  // namespace curtail::plan

@@ -8,36 +8,42 @@
 
 namespace curtail::plan {
 
-using JobId = Name<struct JobTag>;        ///< the launcher's job number or name: `1234`
-using IntentId = Name<struct IntentTag>;  ///< one decision to submit a job; part of its comment
+using JobId = Name<struct JobTag>;        ///< the job's id at its launcher: `1234`
+using IntentId = Name<struct IntentTag>;  ///< identifies one decision to submit a job; part of the
+                                          ///< job's comment
 
-/// One job of one run and site, as its launcher lists it.
+/// One job of one site of one run, as its launcher lists it.
 struct Job {
     enum class State {
         pending,
         running,
-        ending,  ///< its processes are being terminated; it still occupies its slot
+        ending,  ///< its processes are being terminated, and it still occupies its devices
         ended
     };
+    /// How a job ended.
     enum class End {
-        clean,     ///< by itself, with exit code 0
-        failed,    ///< in any other way
-        displaced  ///< by its cluster: a node failed, or another job preempted it
+        clean,     ///< it ended by itself, with exit code 0
+        failed,    ///< it ended in any other way
+        displaced  ///< its cluster ended it: a node failed, or another job preempted it
     };
     JobId id;
-    WindowId window;  ///< from its comment
-    IntentId intent;  ///< from its comment. Empty if the comment is unreadable: the poller shows
-                      ///< such a job and otherwise ignores it
+    WindowId window;  ///< read from the job's comment
+    /// Read from the job's comment. If the comment is unreadable, this is empty: the poller then
+    /// shows the job and otherwise ignores it.
+    IntentId intent;
     State state{State::pending};
-    std::string launcher_state;    ///< the launcher's own name: `COMPLETED`, `NODE_FAIL`
-    std::optional<int> exit_code;  ///< of an ended job, if known; 128 + n if signal n ended it
+    std::string launcher_state;  ///< the launcher's name for the state: `COMPLETED`, `NODE_FAIL`
+    /// Set for an ended job if known. It is 128 + n if signal n ended the job.
+    std::optional<int> exit_code;
     std::optional<Time> started;
     std::optional<Time> ended;
-    End end{End::failed};   ///< of an ended job
-    bool leftovers{false};  ///< of an ending job: its script has ended, but processes that the
-                            ///< script started remain and will not end by themselves
-    std::string reason{};   ///< of a pending job: the launcher's reason for the wait: `Resources`
-    std::string warning{};  ///< a sentence for the user, or empty
+    End end{End::failed};  ///< meaningful only if the job has ended
+    /// For an ending job: its script has ended, but processes that the script started remain and
+    /// will not end by themselves.
+    bool leftovers{false};
+    std::string reason{};   ///< for a pending job: the launcher's reason why it waits, such as
+                            ///< `Resources`
+    std::string warning{};  ///< a sentence for the user; empty if there is none
     friend bool operator==(Job const&, Job const&) = default;
 };
 

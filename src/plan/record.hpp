@@ -6,14 +6,16 @@
 
 namespace curtail::plan {
 
-/// The state to store before an action is carried out.
+/// Returns the state to store before `action` is carried out. `now` is real time, here and below.
 [[nodiscard]] SiteState begin(SiteState before, Action const& action, Time now);
-/// The state to store after it, given the state that `begin` returned.
+/// Returns the state to store after `action` was carried out, and the events to log. `before` is
+/// the state that `begin` returned.
 [[nodiscard]] Update finish(SiteState before, Action const& action, Outcome const& outcome,
                             Time now, Rules const& rules);
 
-/// The state with which a poller starts: an intent that its predecessor left open is uncertain
-/// from now on.
+/// Returns the state with which a poller starts, from the stored state `before`. If the previous
+/// poller ended between `begin` and `finish` of a submission, its outcome is uncertain from `now`
+/// on.
 [[nodiscard]] SiteState recover(SiteState before, Time now);
 
 }  // namespace curtail::plan

@@ -6,26 +6,32 @@
 
 namespace curtail::plan {
 
-/// How patient the plan is. All durations are real time, whatever clock the signals follow.
+/// How long the poller waits before it repeats a request, cancels a job or submits the next one.
+/// All durations are real time, even if the signals follow a recorded trace.
 struct Rules {
-    Millis grace{120'000};  ///< from the first delivered drain signal to a cancel; three times as
-                            ///< long if no drain signal was delivered
-    int drains_before_cancel{2};      ///< attempts; no cancel before, however long they take
-    Millis drain_interval{3'000};     ///< a signal may be lost: repeated until the job has ended
-    Millis cancel_interval{5'000};    ///< likewise for the cancel
-    Millis settle_time{5'000};        ///< a submission without an answer may still appear this long
-    Millis min_run_time{20'000};      ///< a job that ends by itself sooner has failed, even with
-                                      ///< exit code 0
-    Millis proven_run_time{600'000};  ///< a job that ran this long has worked: its failure starts
-                                      ///< a new series
-    Millis first_backoff{10'000};     ///< after the first failure of a series; doubles each time
-    Millis longest_backoff{600'000};
+    /// Time from the first delivered drain signal to a cancel. If no drain signal was delivered, a
+    /// cancel follows 3 x `grace` after the first attempt.
+    Millis grace{120'000};
+    int drains_before_cancel{2};    ///< minimum number of drain attempts before a cancel
+    Millis drain_interval{3'000};   ///< time between two drain attempts; repeated because a signal
+                                    ///< may be lost
+    Millis cancel_interval{5'000};  ///< time between two cancel attempts
+    Millis settle_time{5'000};  ///< how long a submission without an answer may still show up as a
+                                ///< listed job
+    /// A job that ends by itself before this time counts as failed, even with exit code 0.
+    Millis min_run_time{20'000};
+    /// The failure of a job that ran at least this long starts a new series of failures.
+    Millis proven_run_time{600'000};
+    Millis first_backoff{10'000};  ///< pause after the first failure of a series; doubles with each
+                                   ///< further one
+    Millis longest_backoff{600'000};  ///< upper limit of the pause
 };
 
-/// The pause after this many consecutive failures.
+/// Returns the pause after `failures` consecutive failures.
 [[nodiscard]] Millis backoff(int failures, Rules const& rules);
 
-/// `next try in 10.0 s (consecutive failures: 1)`, without the bracket if `failures` is 0.
+/// Formats `next try in 10.0 s (consecutive failures: 1)`. The part in brackets is omitted if
+/// `failures` is 0.
 [[nodiscard]] std::string next_try_text(Millis pause, int failures);
 
 }  // namespace curtail::plan

@@ -9,43 +9,48 @@
 
 namespace curtail::plan {
 
-/// A decision to submit whose outcome is still unknown.
+/// A decision to submit a job whose outcome is not yet known.
 struct Intent {
     IntentId id;
     WindowId window;
-    Time since;             ///< the decision's time; of an uncertain one, when it became uncertain
-    bool uncertain{false};  ///< its answer was lost, or its poller died; stored as `in_doubt`
+    Time since;  ///< time of the decision, or the time at which its outcome became uncertain
+    bool uncertain{false};  ///< the launcher's answer was lost, or the poller died; stored as
+                            ///< `in_doubt`
     friend bool operator==(Intent const&, Intent const&) = default;
 };
 
-/// A job that the poller manages, from its submission or adoption until it is seen to have ended.
+/// A job that the poller manages, from its submission or discovery until the launcher lists it as
+/// ended or no longer lists it.
 struct TrackedJob {
     JobId id;
     WindowId window;
     IntentId intent;
     std::optional<Time> running_since;
-    std::optional<Time> asked_since;    ///< first stop request of any form; the job is leaving
-    std::optional<Time> drained_since;  ///< first drain signal that was delivered
-    std::optional<Time> last_drain;     ///< last attempt
-    std::optional<Time> last_cancel;    ///< last attempt
-    int drains{0};                      ///< attempts
-    bool cancel_arrived{false};
+    std::optional<Time> asked_since;    ///< time of the first stop request, a drain or a cancel
+    std::optional<Time> drained_since;  ///< time of the first drain signal that was delivered
+    std::optional<Time> last_drain;     ///< time of the last attempt
+    std::optional<Time> last_cancel;    ///< time of the last attempt
+    int drains{0};                      ///< number of drain attempts
+    bool cancel_arrived{false};         ///< the launcher accepted a cancel
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;
 };
 
-/// What the poller remembers of one site's jobs between two polls. Value type: stored as JSON,
-/// compared in tests.
+/// What the poller remembers about one site's jobs from one poll to the next. It is stored as JSON
+/// and compared in tests.
 struct SiteState {
     std::vector<TrackedJob> jobs;  ///< in the order in which they became known
-    std::optional<Intent> intent;  ///< at most one is open
-    int failures{0};               ///< consecutive failures of submissions and jobs
-    std::optional<Time> retry_at;  ///< no new job before
-    std::string failure;           ///< text of the last failure
+    std::optional<Intent> intent;  ///< the submission whose outcome is not yet known; at most one
+                                   ///< at a time
+    int failures{0};               ///< number of consecutive failures of submissions and jobs
+    std::optional<Time> retry_at;  ///< no job is submitted before this time
+    std::string failure;           ///< description of the last failure, for the user
     friend bool operator==(SiteState const&, SiteState const&) = default;
 };
 
+/// Writes the state for the poller's state file.
 [[nodiscard]] json::Value to_json(SiteState const& state);
-/// Reads the output of to_json; `data` for anything else. `where` names the file in errors.
+/// Reads what to_json() writes. `where` is the file's name in error messages. Fails with `data` for
+/// any other value.
 [[nodiscard]] Result<SiteState> read_site_state(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::plan

@@ -8,20 +8,24 @@
 
 namespace curtail::plan {
 
+/// The types of events about jobs.
 enum class JobEventType { submitted, started, drained, cancelled, ended, failed };
 
-/// A change that became known about a job. Each type occurs at most once per job.
+/// Something that became known about a job. Each type occurs at most once per job.
 struct JobEvent {
     JobEventType type{JobEventType::submitted};
-    JobId job;  ///< empty for a refused submission
+    JobId job;  ///< empty if the submission was refused
     WindowId window;
-    std::string detail;                 ///< ended, failed: state; drained, cancelled: reason
-    std::optional<int> exit_code;       ///< ended
-    std::optional<Millis> retry_after;  ///< failed
-    std::optional<Time> time;  ///< started, ended, failed: the launcher's own time, if known
+    /// For `ended` and `failed` the launcher's name for the job's state, or the reason of a
+    /// refusal. For `drained` and `cancelled` the reason for the stop.
+    std::string detail;
+    std::optional<int> exit_code;       ///< for `ended` and `failed`, if known
+    std::optional<Millis> retry_after;  ///< for `failed`: the pause before the next job
+    std::optional<Time> time;  ///< the launcher's time, if known, for `started`, `ended` and
+                               ///< `failed`
 };
 
-/// A new state and the events that led to it.
+/// A new state, and the events that report what has changed.
 struct Update {
     SiteState state;
     std::vector<JobEvent> events;
