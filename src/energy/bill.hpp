@@ -8,59 +8,66 @@
 #include "energy/state.hpp"
 #include "energy/tally.hpp"
 
-/// The energy and carbon of one site, and of a site that never stops.
+// Computes the energy and carbon of one site, and of a hypothetical site that never stops.
 namespace curtail::energy {
 
-/// How a figure was obtained.
+/// How the value of a figure was obtained.
 enum class Origin { measured, logged, derived, modelled, estimated };
+/// Returns the origin's name, such as `measured`.
 [[nodiscard]] char const* name(Origin origin);
 
+/// Where the value of a figure comes from.
 struct Provenance {
     Origin origin{Origin::modelled};
-    std::string source;  ///< for people: "power model x WattTime marginal signal"
+    std::string source;  ///< a text for the user: "power model x WattTime marginal signal"
     friend bool operator==(Provenance const&, Provenance const&) = default;
 };
 
-/// The energy and carbon of one site, and where the figures come from.
+/// The energy and carbon of one site, and where their values come from.
 struct Bill {
     std::map<State, Tally> by_state;
     Tally total;
-    WattHours inside_windows;  ///< drawn while the site's window was open or closing
+    WattHours inside_windows;  ///< energy drawn while the site's window was open or closing
     Provenance energy;
     Provenance carbon;
-    [[nodiscard]] std::optional<double> inside_share() const;  ///< of the energy
+    /// Returns `inside_windows` as a fraction of the total energy, or an empty optional if no
+    /// energy was drawn.
+    [[nodiscard]] std::optional<double> inside_share() const;
 };
 
-/// What a bill is computed with.
+/// The settings with which a bill is computed.
 struct Rules {
     Power power;
-    GramsPerKwh threshold{100};  ///< below it, energy would have been curtailed
+    GramsPerKwh threshold{100};  ///< energy drawn below this intensity would have been curtailed
     Provenance energy;
     Provenance carbon;
 };
 
-/// The bill of a site. `states` do not overlap. `windows` are in order and do not overlap.
+/// Computes the bill of a site that was in `states` and had its window open or closing during
+/// `windows`. Neither may overlap among themselves, and `windows` must be in order of time.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
                            IntensitySeries const& intensity, Rules const& rules);
 
-/// Running totals at `from`, `from + step`, ... (`count` of them), each of everything drawn since
-/// `from`.
+/// Computes running totals at `count` times: `from`, `from + step`, and so on. Each is the sum of
+/// everything drawn since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
                                             IntensitySeries const& intensity, Rules const& rules,
                                             Time from, Millis step, std::size_t count);
 
-/// The part of `states` inside `interval`.
+/// Returns the parts of `states` that lie inside `interval`.
 [[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
                                               Interval interval);
 
-/// The counterfactual: one site that never stops.
+/// The counterfactual of a run: one site that does the same work and never stops.
 struct AlwaysOn {
-    Interval when;
+    Interval when;  ///< when this site would train
     Tally tally;
-    Interval held;  ///< the part of `when` after the last sample, where `intensity` holds its value
+    Interval held;  ///< the part of `when` after the last sample, where the last intensity is
+                    ///< assumed to continue
 };
-/// Trains `tokens` at `tokens_per_second` (seconds of the signal's clock) from `start`, without a
-/// pause, at training power. Throws std::invalid_argument unless the rate is positive.
+/// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
+/// training power. `tokens_per_second` counts seconds of the signal's clock. Throws
+/// std::invalid_argument unless the rate is positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);
 

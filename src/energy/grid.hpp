@@ -5,38 +5,40 @@
 
 #include "energy/bill.hpp"
 
-/// The technical report's integrator: it samples power and intensity on a grid of times, and each
-/// sample counts for one step. It reproduces the published figures to the last digit. Runs of
-/// Curtail are integrated exactly (tally.hpp).
+// The integrator of the technical report (arXiv:2602.22760): samples power and intensity on a grid
+// of times, where each sample counts for one step. It reproduces the published numbers to the last
+// digit. Curtail's own runs are integrated exactly instead (tally.hpp).
 namespace curtail::energy {
 
-/// The times `origin`, `origin + step`, ...
+/// The `points` times `origin`, `origin + step`, and so on.
 struct Grid {
     Time origin;
     Millis step{60'000};
     std::size_t points{0};
+    /// Returns the time with index `i`, counted from 0.
     [[nodiscard]] Time at(std::size_t i) const
     {
         return origin + static_cast<std::int64_t>(i) * step;
     }
 };
 
-/// Groups `times` (rising) into intervals without a gap longer than `longest_gap`. Each reaches
-/// from its first time to its last.
+/// Groups `times` into intervals without a gap longer than `longest_gap`. Each interval goes from
+/// the first to the last of its times. Throws std::invalid_argument if `times` fall.
 [[nodiscard]] std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap);
 
-/// Whether each time of the grid is inside one of the intervals. Both ends of an interval belong to
-/// it.
+/// Returns, for each time of the grid, whether it is inside one of the intervals. Both ends belong
+/// to an interval.
 [[nodiscard]] std::vector<bool> inside_on_grid(std::span<Interval const> intervals,
                                                Grid const& grid);
 
-/// Power at each time: training power inside a training interval, else idle power where
-/// provisioned, else 0.
+/// Returns the power at each time of the grid. It is training power inside an interval of
+/// `training`. Elsewhere it is idle power inside an interval of `provisioned`, and 0 outside.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
                                                Power const& power, Grid const& grid);
 
-/// Sum over the grid of power x step, and of that x intensity at that time.
+/// Sums up energy and carbon over the grid. Each point adds power x step to the energy, and that
+/// energy x the intensity at the point to the carbon.
 [[nodiscard]] Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
                                   IntensitySeries const& intensity, GramsPerKwh threshold);
 

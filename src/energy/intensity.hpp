@@ -8,13 +8,13 @@
 
 namespace curtail::energy {
 
-/// The intensity before the first and after the last sample.
+/// What the intensity is before the first and after the last sample.
 enum class PastEnds {
     unknown,
-    hold  ///< the value of the nearest sample: the rule of the technical report
+    hold  ///< the value of the nearest sample, as in the technical report (arXiv:2602.22760)
 };
 
-/// An interval in which intensity changes linearly from `begin` to `end`, or is unknown.
+/// An interval in which the intensity changes linearly from `begin` to `end`, or is unknown.
 struct IntensityPiece {
     Interval when;
     bool known{false};
@@ -22,20 +22,23 @@ struct IntensityPiece {
     GramsPerKwh end;
 };
 
-/// Marginal carbon intensity of one region over time. It is linear between neighbouring samples,
-/// and unknown next to a sample without a value.
+/// The marginal carbon intensity of one region over time. The intensity is linear between
+/// neighbouring samples, and unknown next to a sample without a value.
 class IntensitySeries {
   public:
-    /// Times must rise strictly; throws std::invalid_argument otherwise.
+    /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than
+    /// the one before.
     explicit IntensitySeries(std::vector<Reading> readings, PastEnds past_ends = PastEnds::unknown);
 
+    /// Returns the intensity at `time`, or an empty optional if it is unknown.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
-    /// No sample has a value, so the intensity is unknown at all times.
+    /// Returns whether no sample has a value, so that the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
-    /// The interval, cut at the samples, in order and without gaps. Empty for an empty interval.
+    /// Cuts `interval` at the samples. The pieces are in order of time and without gaps; an empty
+    /// interval has none.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// The part of the interval after the last sample where that sample's value is held. It is
-    /// empty if no value is held.
+    /// Returns the part of `interval` after the last sample if that sample's value continues there
+    /// (PastEnds::hold). Otherwise returns an empty interval.
     [[nodiscard]] Interval held_after_last(Interval interval) const;
 
   private:

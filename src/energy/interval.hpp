@@ -7,7 +7,7 @@
 
 namespace curtail::energy {
 
-/// The half-open time interval `[from, to)`.
+/// A half-open interval of time, `[from, to)`.
 struct Interval {
     Time from;
     Time to;
@@ -15,7 +15,9 @@ struct Interval {
     friend bool operator==(Interval const&, Interval const&) = default;
 };
 
+/// Returns whether `a` and `b` have a time in common.
 [[nodiscard]] inline bool overlap(Interval a, Interval b) { return a.from < b.to && b.from < a.to; }
+/// Returns whether `when` overlaps one of `intervals`.
 [[nodiscard]] inline bool overlap_any(std::span<Interval const> intervals, Interval when)
 {
     return std::any_of(intervals.begin(), intervals.end(),

@@ -8,24 +8,27 @@
 
 namespace curtail::energy {
 
-/// What a site does with its devices. Between states it holds none and draws nothing.
+/// What a site does with its devices. Outside these states it has no devices and draws no power.
 enum class State { starting, training, exchange, idle, draining };
 inline constexpr State all_states[] = {State::starting, State::training, State::exchange,
                                        State::idle, State::draining};
+/// Returns the state's name, such as `training`.
 [[nodiscard]] char const* name(State state);
-/// The state of that name; empty if there is none.
+/// Returns the state with the name `name`, or an empty optional if there is none.
 [[nodiscard]] std::optional<State> state_named(std::string_view name);
 
+/// An interval in which a site was in one state.
 struct StateInterval {
     State state{State::idle};
     Interval when;
     friend bool operator==(StateInterval const&, StateInterval const&) = default;
 };
 
-/// What a site draws: a model with two levels, because nothing is metered.
+/// The power that a site draws. Nothing is metered: this is a model with two levels.
 struct Power {
-    Watts idle{468};  ///< devices are held for anything but training
-    Watts training{2'024};
+    Watts idle{468};        ///< while it has devices but does not train
+    Watts training{2'024};  ///< while it trains
+    /// Returns the power drawn in `state`.
     [[nodiscard]] Watts of(State state) const { return state == State::training ? training : idle; }
 };
 
