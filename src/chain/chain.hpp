@@ -7,25 +7,29 @@
 
 namespace curtail::chain {
 
-/// The newest commit, decoded but not compared with the chain below it; empty: the run has no
-/// commit. Reads about 2 log2(n) of n commits. `protocol` if one that it reads is damaged.
+/// Returns the newest commit, or an empty optional if the run has no commit. The commit is decoded
+/// but not checked against earlier commits. Reads about 2 log2(n) of n commits.
+/// Fails with `protocol` if one of those commits is damaged.
 [[nodiscard]] Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects);
 
-/// What read_chain compares each commit with.
+/// How thoroughly read_chain checks each commit.
 enum class Check {
-    links,  ///< with the digest of its parent
-    rules   ///< and with run.json and every rule of the protocol
+    links,  ///< only that it names the digest of its parent
+    rules   ///< also that it agrees with run.json and obeys every rule of the protocol
 };
 
-/// All commits in order; empty: the run has no commit.
+/// Returns all commits in order. The vector is empty if the run has no commit.
 ///
-/// `protocol` if a commit is damaged, does not follow from its parent, or is missing while a later
-/// one exists. `temporary` if the store hid a commit that it had shown before.
+/// Fails with `protocol` if a commit is damaged or fails its check. Fails with `protocol` if a
+/// commit is missing and one of the next 1000 exists. Fails with `temporary` if a commit that
+/// existed at the start of the call is not found later in the call, as can happen on NFS.
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Recomputes the whole run from its store: chain::verify, and a search for commits beyond a gap
-/// in the chain. `protocol` with the object's name and the reason if anything is wrong.
+/// Verifies the whole run in its store. Performs all checks of verify(VerifySource const&)
+/// (chain/verify.hpp). Before them, searches for commits beyond the end of the chain, because such
+/// a commit shows that the chain has a gap. Fails with `protocol` if a check fails; the message
+/// names the object and the reason.
 [[nodiscard]] Result<ChainSummary> verify(RunObjects const& objects);
 
 }  // namespace curtail::chain

@@ -6,23 +6,26 @@
 
 #include "chain/run_objects.hpp"
 
-/// Records that no commit refers to yet. Nothing depends on them, so a damaged one is listed under
-/// `unreadable` (its error message) instead of ending the read.
+// Reads headers and leases that no commit refers to yet. No commit depends on them. So a damaged
+// one does not end the read; its error message is added to `unreadable`.
 namespace curtail::chain {
 
+/// The headers of one member's pending contributions.
 struct PendingHeaders {
     std::vector<rounds::Header> headers;  ///< in order of `seq`
-    std::vector<std::string> unreadable;
+    std::vector<std::string> unreadable;  ///< an error message for each damaged header
 };
-/// The contributions that a member announced after its last decided one, 16 at most.
+/// Reads the headers that follow the member's last decided contribution, 16 at most. Stops at the
+/// first header that does not exist. Fails only if the store fails.
 [[nodiscard]] Result<PendingHeaders> pending_headers(RunObjects const& objects,
                                                      rounds::Member const& member);
 
+/// The merge leases of one round.
 struct Leases {
-    std::optional<rounds::Lease> newest;
-    std::vector<std::string> unreadable;
+    std::optional<rounds::Lease> newest;  ///< empty: the round has no readable lease
+    std::vector<std::string> unreadable;  ///< an error message for each damaged lease
 };
-/// The newest lease to merge on top of `round`.
+/// Reads the leases for the merge that ends `round`. Fails only if the store fails.
 [[nodiscard]] Result<Leases> leases(RunObjects const& objects, Round round);
 
 }  // namespace curtail::chain

@@ -7,17 +7,19 @@
 #include "chain/verify.hpp"
 #include "store/verified.hpp"
 
-/// The objects of a run in its store: their names, their content, the chain of commits.
+// Access to the objects of one run in its store (docs/formats-store.md).
 namespace curtail::chain {
 
-/// The name in the store of a run's object `relative` (rounds/names.hpp): `runs/<run>/<relative>`.
-/// `protocol` if that is not the name of any object.
+/// Returns the name `runs/<run>/<relative>`. `relative` is a name from rounds/names.hpp.
+/// Fails with `protocol` if the result has none of the forms in store/object_name.hpp.
 [[nodiscard]] Result<store::ObjectName> object_name(RunId const& run, std::string_view relative);
 
-/// Reads the objects of one run. Names are relative to the run. The store must outlive it.
+/// A reader for the objects of one run. All names are relative to the run's folder in the store.
+/// The store must outlive the reader.
 ///
-/// An object that is too long for a record, or not a regular file, is damaged: code `protocol`. If
-/// the store fails, its error is returned unchanged.
+/// Every function that returns a Result fails with `protocol` if the object is damaged: not a
+/// regular file, or a record of more than `record_bytes_limit` bytes. Other errors of the store are
+/// returned unchanged.
 class RunObjects {
   public:
     RunObjects(store::ObjectStore& store, RunId run) : store_(store), run_(std::move(run)) {}
@@ -25,19 +27,25 @@ class RunObjects {
     [[nodiscard]] RunId const& run() const { return run_; }
 
     [[nodiscard]] Result<bool> exists(std::string const& name) const;
-    /// The bytes of a record; empty: no such object.
+    /// Returns the bytes of a record (run.json, a commit, a header or a lease), without decoding
+    /// them. Returns an empty optional if the object does not exist.
     [[nodiscard]] Result<std::optional<std::string>> record(std::string const& name) const;
-    /// run.json; empty: the run has not started.
+    /// Reads and decodes run.json. Returns an empty optional if the run has not started.
+    /// Fails with `protocol` if run.json is damaged.
     [[nodiscard]] Result<std::optional<rounds::RunSpec>> spec() const;
-    /// One commit, decoded but not compared with its parent; empty: no such commit.
+    /// Reads and decodes one commit, and does not compare it with its parent. Returns an empty
+    /// optional if the commit does not exist. Fails with `protocol` if the commit is damaged.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
-    /// Size and digest of a payload as stored; empty: no such object.
+    /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
+    /// object does not exist.
     [[nodiscard]] Result<std::optional<PayloadFacts>> payload_facts(std::string const& name) const;
-    /// The payload that a record refers to, compared with the record's size and digest.
+    /// Reads the payload that `part` names. Fails if its size or digest differs from those in
+    /// `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part) const;
 
-    /// These objects for chain::verify and chain::read_chain.
+    /// Returns functions that read these objects, for the functions in chain/verify.hpp. The store
+    /// must outlive them.
     [[nodiscard]] VerifySource source() const;
 
   private:

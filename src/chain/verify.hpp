@@ -10,52 +10,57 @@
 
 namespace curtail::chain {
 
-/// Size and digest of a payload object in the store.
+/// The size and digest of a payload object, computed from its stored bytes.
 struct PayloadFacts {
     std::int64_t bytes{};
     Digest sha256;
 };
 
-/// Source of the objects that a verifier reads; names are relative to the run. An empty optional
-/// means that the object does not exist.
+/// Functions that read the objects to verify. Names are relative to the run's folder in the store.
+/// `record` returns the object's bytes. Both return an empty optional if the object does not exist.
 struct VerifySource {
     std::function<Result<std::optional<std::string>>(std::string const& name)> record;
     std::function<Result<std::optional<PayloadFacts>>(std::string const& name)> payload;
 };
 
-/// Figures of a whole chain.
+/// What a verified chain contains.
 struct ChainSummary {
+    /// The contributions of all members of one site.
     struct SiteShare {
-        std::int64_t tokens{};
-        std::int64_t contributions{};  ///< included ones with work
-        std::int64_t refused{};
+        std::int64_t tokens{};         ///< in included contributions
+        std::int64_t contributions{};  ///< included contributions with at least one block
+        std::int64_t refused{};        ///< refused contributions
         friend bool operator==(SiteShare const&, SiteShare const&) = default;
     };
     rounds::RunSpec run;
-    rounds::Commit tip;
-    std::int64_t commits{};  ///< records, including the genesis
-    std::int64_t merges{};
-    std::int64_t rosters{};
-    std::int64_t lone{};      ///< merges by a lone member of its own weights
-    std::int64_t averaged{};  ///< merges of contributions from two or more sites
-    std::int64_t members{};   ///< ever admitted
-    std::int64_t refused{};   ///< contributions
+    rounds::Commit tip;       ///< the newest commit
+    std::int64_t commits{};   ///< all commits, including the genesis
+    std::int64_t merges{};    ///< merge commits
+    std::int64_t rosters{};   ///< roster commits
+    std::int64_t lone{};      ///< merge commits in which a lone member committed its own weights
+    std::int64_t averaged{};  ///< merge commits with included work from two or more sites
+    std::int64_t members{};   ///< members admitted since the genesis
+    std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
-    std::int64_t payloads{};  ///< objects whose size and digest are correct
-    std::int64_t headers{};
+    std::int64_t payloads{};  ///< payload objects whose size and digest were compared
+    std::int64_t headers{};   ///< headers whose digest was compared
 };
 
-/// Recomputes a run from the bytes in its store:
-/// - run.json and every commit by digest, each commit against its parent;
-/// - the exactly-once ledger, and tokens as the sum of contributions;
-/// - each header that a commit names; an included one against the decision and the refusal rules;
-/// - each payload that the model contains and the run still keeps.
-/// A correctly refused contribution is valid. The first fault is the error, code `protocol` with
-/// the object's name; read errors pass through.
+/// Verifies a run from the bytes in its store. Checks that:
+/// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
+/// - no block is included twice, and the token total is the sum over included contributions;
+/// - each header that a commit names has the digest that the commit records;
+/// - each included header agrees with the commit, and no rule demands its refusal;
+/// - each payload of a model, of outer momentum or of an included delta has the recorded size and
+///   digest. A payload may be missing if the run no longer keeps it.
+///
+/// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
+/// `source` is returned unchanged.
 [[nodiscard]] Result<ChainSummary> verify(VerifySource const& source);
 
-/// Reads every commit in order and checks each against its parent. Code `protocol` if the chain is
-/// broken.
+/// Reads every commit in order and checks each against run.json and its parent. Reads no headers
+/// and no payloads. Fails with `protocol` if run.json or commit 1 is missing, or a commit is
+/// invalid.
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(VerifySource const& source);
 
 }  // namespace curtail::chain
