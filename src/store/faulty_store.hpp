@@ -7,21 +7,21 @@
 
 namespace curtail::store {
 
-/// The probability, per request, of each fault.
+/// The probability of each fault in one request, 0 to 1.
 struct Faults {
-    double lost_request{0};  ///< create returns `unknown` and is never carried out
-    double lost_reply{0};    ///< create returns `unknown` and was carried out
-    double delayed_create{
-        0};                   ///< create returns `unknown`; a later request carries it out, or none
+    double lost_request{0};  ///< create returns `unknown` and never creates the object
+    double lost_reply{0};    ///< create creates the object but returns `unknown`
+    /// create returns `unknown`. Each later request creates the object with probability 0.2.
+    double delayed_create{0};
     double stale_missing{0};  ///< read and stat report an existing object as missing
-    double short_read{0};     ///< read passes on only the beginning, without an error
-    double corrupt_read{0};   ///< read flips one bit
-    double unavailable{0};    ///< any request fails with `temporary` and does nothing
-    double no_space{0};       ///< create and put fail with `io` and do nothing
+    double short_read{0};     ///< read passes on only the first part of the object, and succeeds
+    double corrupt_read{0};   ///< read flips one bit of the content, and succeeds
+    double unavailable{0};    ///< any request fails with `temporary` and has no effect
+    double no_space{0};       ///< create and put fail with `io` and have no effect
 };
 
-/// A store for tests that forwards requests to another store and injects faults. The same seed and
-/// the same sequence of requests give the same faults.
+/// A store for tests that forwards requests to the store `inner` and injects faults. The same seed
+/// and the same sequence of requests give the same faults. `inner` must outlive this store.
 class FaultyStore final : public ObjectStore {
   public:
     FaultyStore(ObjectStore& inner, Faults faults, std::uint64_t seed)
@@ -37,21 +37,22 @@ class FaultyStore final : public ObjectStore {
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name) override;
 
-    void set_faults(Faults faults);      ///< from the next request on
-    void land_delayed();                 ///< carries out every delayed create now
-    [[nodiscard]] int injected() const;  ///< number of faults so far
+    void set_faults(Faults faults);      ///< takes effect with the next request
+    void land_delayed();                 ///< creates the objects of all delayed creates now
+    [[nodiscard]] int injected() const;  ///< number of faults injected so far
 
   private:
     struct Delayed {
         ObjectName name;
         Content bytes;
     };
+    /// Returns true with the given probability and then counts one fault.
     [[nodiscard]] bool draw(double probability);
-    /// Precedes every request: may carry out delayed creates, and fails if the store is away or
-    /// full.
+    /// Runs at the start of every request: carries out each delayed create with probability 0.2.
+    /// Fails with `temporary` or `io` if it draws the fault `unavailable` or `no_space`.
     [[nodiscard]] Result<void> begin(char const* act, ObjectName const& name, bool writes);
     void land_some_delayed();
-    void damage(Content& content);
+    void damage(Content& content);  ///< may shorten it or flip one bit
 
     ObjectStore& inner_;
     mutable std::mutex mutex_;

@@ -11,7 +11,8 @@ namespace curtail::store {
 /// A store in the memory of this process, for tests and simulations.
 class MemoryStore final : public ObjectStore {
   public:
-    /// `clock` is the store's clock and must outlive the store; by default the system's clock.
+    /// Creates an empty store. `clock` gives the objects' times and must outlive the store. If
+    /// `clock` is null, the store uses the system's clock.
     explicit MemoryStore(Clock const* clock = nullptr) : clock_(clock) {}
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,
@@ -21,7 +22,7 @@ class MemoryStore final : public ObjectStore {
     [[nodiscard]] Result<bool> read(ObjectName const& name, Bytes limit, Sink const& sink) override;
     [[nodiscard]] Result<std::optional<ObjectInfo>> stat(ObjectName const& name) override;
     [[nodiscard]] Result<void> remove(ObjectName const& name) override;
-    [[nodiscard]] std::vector<ObjectName> names() const;  ///< of all objects, sorted
+    [[nodiscard]] std::vector<ObjectName> names() const;  ///< names of all objects, sorted
 
   private:
     struct Object {

@@ -8,10 +8,10 @@
 
 namespace curtail::store {
 
-/// The name of one object, relative to the store's root.
+/// The name of one object: a path relative to the store's root.
 ///
-/// Only names of the fixed forms below exist. So no name from a record can lead out of the store:
-/// it has no `..`, no leading slash, no control character and a bounded length.
+/// Every name has one of the forms below. So a name from a record cannot lead out of the store: it
+/// contains no `..`, no leading slash and no control character, and its length is bounded.
 ///
 ///     runs/<run>/run.json
 ///     runs/<run>/probe/<site>.<8 hex>-<attempt>
@@ -22,16 +22,20 @@ namespace curtail::store {
 ///     runs/<run>/merge/<round>/<k>.json
 ///     runs/<run>/status/<site>.json
 ///
-/// run, site: [A-Za-z0-9][A-Za-z0-9_-]{0,31}; member: <site>.<8 hex>.<1 to 8 digits>; part:
-/// [a-z][a-z0-9_]{0,31}; round, seq, k, attempt: 1 to 18 digits.
+/// The placeholders, as regular expressions:
+///
+///     run, site                            [A-Za-z0-9][A-Za-z0-9_-]{0,31}
+///     member                               <site>[.][0-9a-f]{8}[.][0-9]{1,8}
+///     part                                 [a-z][a-z0-9_]{0,31}
+///     round, base round, seq, k, attempt   [0-9]{1,18}
 class ObjectName {
   public:
-    /// `protocol` if the text has none of the forms.
+    /// Checks that `text` has one of the forms. Fails with `protocol` if it has none.
     [[nodiscard]] static Result<ObjectName> parse(std::string_view text);
 
     [[nodiscard]] std::string const& text() const { return text_; }
-    [[nodiscard]] std::string_view folder() const;  ///< up to the last slash, without it
-    [[nodiscard]] std::string_view file() const;    ///< after the last slash
+    [[nodiscard]] std::string_view folder() const;  ///< the part before the last slash
+    [[nodiscard]] std::string_view file() const;    ///< the part after the last slash
     friend auto operator<=>(ObjectName const&, ObjectName const&) = default;
 
   private:

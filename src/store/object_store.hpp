@@ -13,65 +13,75 @@
 #include "core/time.hpp"
 #include "store/object_name.hpp"
 
-/// Where runs are stored: immutable objects under names (docs/store.md).
+// The interface of a store. A store holds a run's objects, each under a name (docs/store.md).
 namespace curtail::store {
 
+/// All bytes of an object.
 using Content = std::vector<std::byte>;
 
+/// What ObjectStore::create did.
 enum class CreateOutcome {
     created,  ///< this call created the object
-    exists,   ///< the name was taken before, or by a faster caller
-    unknown   ///< the reply was lost: the object exists, will exist or never will; read it back
+    exists,   ///< an object of this name existed already, or another caller created it first
+    unknown   ///< no reply: the object may exist, or may appear later. Read it to find out.
 };
 
+/// What a store knows about an object without reading its content.
 struct ObjectInfo {
     Bytes size;
-    Time modified;  ///< by the store's own clock
+    Time modified;  ///< time of the last change, by the store's own clock
     friend bool operator==(ObjectInfo const&, ObjectInfo const&) = default;
 };
 
-/// A flat namespace of objects. All members are thread-safe.
+/// A store: a set of objects, each with a name. All functions are thread-safe.
 ///
-/// Error codes: `permission` (access denied, read-only, a symbolic link), `io` (full, or a transfer
-/// failed), `temporary` (the store does not answer), `unavailable` (its root does not exist),
-/// `data` (longer than the limit, not a regular file). After an error the object is unchanged. No
-/// reader ever sees part of an object.
+/// Every function fails with
+/// - `permission` if access is denied, the store is read-only, or a path has a symbolic link;
+/// - `io` if the store is full or a transfer failed;
+/// - `temporary` if the store does not answer;
+/// - `unavailable` if the store's folder no longer exists;
+/// - `data` if the object is not a regular file or is longer than the limit.
+/// A reader sees a whole object or none, even after a failed create or put.
 class ObjectStore {
   public:
-    /// Receives one piece of an object of `whole` bytes.
+    /// Receives one piece of an object. `whole` is the size of the whole object.
     using Sink = std::function<void(std::span<std::byte const> piece, Bytes whole)>;
 
     virtual ~ObjectStore() = default;
-    /// Writes `bytes` under `name` unless the name exists. Linearizable: at most one of any number
-    /// of callers gets `created`. Durable once it returns `created`.
+    /// Creates the object `name` with the content `bytes` unless an object of that name exists. If
+    /// several callers create the same name, at most one gets `created`. The object survives a
+    /// crash of the machine once create has returned `created`.
     [[nodiscard]] virtual Result<CreateOutcome> create(ObjectName const& name,
                                                        std::span<std::byte const> bytes) = 0;
-    /// Writes `bytes` under `name` and replaces what is stored there. Use it only for names with a
-    /// single writer. Durable once it returns.
+    /// Writes the object `name` with the content `bytes`, replacing an existing object of that
+    /// name. Use put only for names that a single process writes. The object survives a crash of
+    /// the machine once put has succeeded.
     [[nodiscard]] virtual Result<void> put(ObjectName const& name,
                                            std::span<std::byte const> bytes) = 0;
-    /// Passes the object to `sink` in consecutive pieces. False: the object does not exist now, and
-    /// `sink` was not called. An object of more than `limit` bytes is an error before the first
-    /// piece.
+    /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false,
+    /// without a call of `sink`, if the object does not exist. Fails with `data`, without a call of
+    /// `sink`, if the object has more than `limit` bytes.
     [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit,
                                             Sink const& sink) = 0;
-    /// Empty: the object does not exist now.
+    /// Returns an object's size and time. Returns an empty optional if the object does not exist.
     [[nodiscard]] virtual Result<std::optional<ObjectInfo>> stat(ObjectName const& name) = 0;
-    /// Succeeds also if the object does not exist.
+    /// Removes an object. Succeeds also if the object does not exist.
     [[nodiscard]] virtual Result<void> remove(ObjectName const& name) = 0;
 
-    /// The whole object; empty: it does not exist now.
+    /// Reads a whole object. Returns an empty optional if the object does not exist. Fails with
+    /// `data` if the object has more than `limit` bytes.
     [[nodiscard]] Result<std::optional<Content>> get(ObjectName const& name, Bytes limit);
 };
 
-/// What open_store does if the folder does not exist.
+/// What open_store does if the store's folder does not exist.
 enum class Missing {
-    refuse,  ///< an error: a shared folder that is not mounted must not look like an empty store
+    refuse,  ///< fail: a shared folder that is not mounted must not look like an empty store
     make     ///< create the folder; only for the program that starts a run
 };
 
-/// The store at the address `file:///absolute/folder`. `config` if the address is invalid,
-/// `unavailable` if the folder does not exist.
+/// Opens the store at the address `url`, of the form `file:///absolute/folder`. Fails with `config`
+/// if the address is invalid. Fails with `unavailable` if the folder does not exist and `missing`
+/// is Missing::refuse.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url,
                                                               Missing missing = Missing::refuse);
 

@@ -2,17 +2,19 @@
 #pragma once
 #include "core/result.hpp"
 
-/// What errno of a file system operation means for a store.
+// Maps the errno of a failed file system operation to an error of the store.
 namespace curtail::store {
 
+/// What an errno value means for a user of the store.
 struct ErrorMeaning {
     ExitCode code;
-    char const* remedy;  ///< may be empty
+    char const* remedy;  ///< what the user can do; may be empty, never null
 };
+/// Returns the meaning of the errno value `error`.
 [[nodiscard]] ErrorMeaning meaning_of(int error);
 
-/// Whether the server stopped answering, so that the operation may have been carried out, or may
-/// still be.
+/// Returns true if the errno value `error` says that the file server stopped answering. Then the
+/// failed operation may have taken effect, or may still do so.
 [[nodiscard]] bool leaves_outcome_unknown(int error);
 
 }  // namespace curtail::store

@@ -11,37 +11,43 @@
 
 namespace curtail::store {
 
-/// How a path below the root is opened. Neither way leaves the root or follows a symbolic link.
+/// The system calls that open a path below the root. Neither choice leaves the root or follows a
+/// symbolic link.
 enum class Lookup {
-    kernel,   ///< openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS), Linux 5.6
-    stepwise  ///< one openat(O_NOFOLLOW) per path segment, any Linux
+    kernel,   ///< one openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS); needs Linux 5.6
+    stepwise  ///< one openat(O_NOFOLLOW) per path segment; works on any Linux
 };
 
-/// A name for a temporary next to `file`: `.<file>.<host>.<random>.<pid>.<counter>.tmp`. No two
-/// processes on any host make the same one, and it is never an object's name.
+/// Returns a new name for a temporary file or folder beside `file`:
+/// `.<file>.<host>.<random>.<pid>.<counter>.tmp`. No two calls return the same name, not even on
+/// different hosts. The name is never that of an object.
 [[nodiscard]] std::string temporary_name(std::string_view file);
 
 /// The root folder of a store and the folders below it. Paths are relative to the root.
 class PosixRoot {
   public:
-    /// Uses `lookup` if the kernel supports it, otherwise Lookup::stepwise.
+    /// Opens the root folder `path`. Uses Lookup::stepwise if the kernel does not support `lookup`.
+    /// Fails with `unavailable` if `path` does not exist and `missing` is Missing::refuse.
     [[nodiscard]] static Result<PosixRoot> open(std::filesystem::path const& path, Missing missing,
                                                 Lookup lookup);
 
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
     [[nodiscard]] Lookup lookup() const { return lookup_; }
-    /// The permission bits of the root, which all folders and files below it get.
+    /// Returns the permission bits of the root. New folders and files below the root get them too,
+    /// files without the execute bits.
     [[nodiscard]] mode_t mode() const { return mode_; }
-    /// Whether the root was removed after it was opened. Then a missing file means that the store
-    /// is away, not that the object does not exist. Keeps errno.
+    /// Returns true if the root was removed after it was opened. Then ENOENT for a file means that
+    /// the whole store is gone, not only that the object does not exist. Does not change errno.
     [[nodiscard]] bool is_gone() const;
 
-    /// Fails with an empty Fd and errno.
+    /// Opens a file or folder with the flags of open(2). Returns an empty Fd and sets errno if this
+    /// fails.
     [[nodiscard]] Fd open_below(std::string_view path, int flags) const;
-    /// Opens a folder and creates missing levels; each is durable before the next. Fails with an
-    /// empty Fd and errno.
+    /// Opens a folder, after creating those folders of its path that do not exist. Each new folder
+    /// is synced to disk before the next is created. Returns an empty Fd and sets errno on failure.
     [[nodiscard]] Fd make_folders(std::string_view folder) const;
-    /// Removes `folder` and its parents while they are empty, down to `kept` path segments.
+    /// Removes `folder` if it is empty, then its parent if that is empty, and so on. Keeps every
+    /// folder whose path has `kept` segments or fewer. Ignores errors.
     void remove_empty_folders(std::string_view folder, std::size_t kept) const;
 
   private:

@@ -8,15 +8,16 @@
 
 namespace curtail::store {
 
-/// A store in a shared folder, one file per object. docs/store.md lists what it needs of the file
-/// system.
+/// A store in a shared folder, with one file per object. docs/store.md lists what the store needs
+/// of the file system.
 ///
-/// Files and folders get the permission bits of the root, so that a group can share a root of mode
-/// 2770. A process that is killed may leave temporaries behind (temporary_name); they are harmless.
+/// Files and folders get the permission bits of the root. So a group can share a root of mode 2770.
+/// A killed process may leave temporary files behind (temporary_name); they have no effect.
 class PosixStore final : public ObjectStore {
   public:
-    /// The store with root `root`. Uses `lookup` if the kernel supports it, otherwise
-    /// Lookup::stepwise.
+    /// Opens the store in the folder `root`. Uses Lookup::stepwise if the kernel does not support
+    /// `lookup`. Fails with `unavailable` if `root` does not exist and `missing` is
+    /// Missing::refuse.
     [[nodiscard]] static Result<std::unique_ptr<PosixStore>> open(std::filesystem::path const& root,
                                                                   Missing missing,
                                                                   Lookup lookup = Lookup::kernel);
@@ -35,17 +36,20 @@ class PosixStore final : public ObjectStore {
     struct OpenFile;
     explicit PosixStore(PosixRoot root) : root_(std::move(root)) {}
 
-    /// A complete and durable file next to the object, under a temporary name.
+    /// Writes `bytes` to a temporary file in the object's folder and syncs it to disk.
     [[nodiscard]] Result<Temporary> write_temporary(ObjectName const& name,
                                                     std::span<std::byte const> bytes) const;
-    /// An empty file in the object's folder, open for writing.
+    /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;
-    /// Empty: the object does not exist. An error unless it is a regular file.
+    /// Opens an object. Returns an empty optional if the object does not exist. Fails with `data`
+    /// if it is not a regular file. `act` is the verb in error messages: "read".
     [[nodiscard]] Result<std::optional<OpenFile>> open_object(char const* act,
                                                               ObjectName const& name,
                                                               int flags) const;
+    /// Returns the error for the errno value `error`.
     [[nodiscard]] tl::unexpected<Error> failure(char const* act, ObjectName const& name,
                                                 int error) const;
+    /// Returns an error with the code `data`.
     [[nodiscard]] tl::unexpected<Error> bad_data(char const* act, ObjectName const& name,
                                                  std::string why) const;
 

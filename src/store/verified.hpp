@@ -9,17 +9,17 @@ namespace curtail::store {
 /// Why a payload could not be read.
 struct ReadFailure {
     enum class Cause {
-        missing,     ///< no such object: a newer commit may have superseded it
-        corrupt,     ///< its length or digest differs from the record's
-        unavailable  ///< the store did not answer
+        missing,  ///< the object does not exist; a member may have deleted it after a newer merge
+        corrupt,  ///< the object's size or digest is wrong, or it is not a regular file
+        unavailable  ///< the store failed; `error` is its error
     };
     Cause cause;
     Error error;
 };
 
-/// Reads the object `name`, which must have `size` bytes and the digest `digest`. Hashes while it
-/// reads. Tries up to three times with `pause` between, because the transport may have shortened or
-/// damaged a read. Returns the result of the last attempt.
+/// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. Reads up to
+/// three times, with a pause of `pause` in between, because the network may damage a single read.
+/// After the third failure, returns the cause of that failure.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,
