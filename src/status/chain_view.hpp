@@ -8,35 +8,36 @@
 
 namespace curtail::status {
 
-/// A row of the member table and the member's contributions that no commit has decided yet.
+/// A member in the newest commit, with its contributions that no commit has decided yet.
 struct MemberView {
     rounds::Member row;
-    std::vector<rounds::Header> pending;
+    std::vector<rounds::Header> pending;  ///< in order of `seq`
 };
 
-/// The newest state of a run and the contributions on their way into it.
+/// The newest state of a run, read from its store.
 struct ChainView {
     rounds::RunSpec run;
-    rounds::Commit tip;
-    Time round_began;  ///< time of the commit that made the current model
-    std::vector<MemberView> members;
-    std::optional<rounds::Lease> lease;  ///< the newest lease to merge in this round
-    std::vector<std::string> notes{};    ///< damaged headers and leases; nothing depends on them
+    rounds::Commit tip;                  ///< the newest commit
+    Time round_began;                    ///< time of the commit that made the current model
+    std::vector<MemberView> members;     ///< in the order of `tip.members`
+    std::optional<rounds::Lease> lease;  ///< newest lease for the merge that ends the round
+    std::vector<std::string> notes{};    ///< error messages for damaged headers and leases
 };
 
-/// Reads run.json, the newest commit and the records that no commit refers to yet. It does not
-/// check the chain below the newest commit (chain::verify does). Empty: the run has not started in
-/// this store. `protocol` if run.json or a commit is damaged.
+/// Reads run.json, the newest commit, and the headers and leases that no commit refers to yet. Does
+/// not check the newest commit against earlier ones (chain::verify does).
+/// Returns an empty optional if the run has not started in this store.
+/// Fails with `protocol` if run.json or a commit that it reads is damaged.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);
 
-/// What a member, or the run as a whole, is doing or waiting for.
+/// One line for the user: what a member or the run is doing or waiting for.
 struct Activity {
     std::string subject;  ///< a member id, or `run`
-    std::string text;     ///< a predicate: `is training; ...`
+    std::string text;     ///< the rest of the sentence about `subject`: `is training; ...`
     friend bool operator==(Activity const&, Activity const&) = default;
 };
-/// As far as the records show it. Pure. `now` comes from a clock that agrees with the store's to a
-/// few seconds.
+/// Says what the run and its members seem to be doing, as far as the records show. `now` must agree
+/// with the store's clock to a few seconds.
 [[nodiscard]] std::vector<Activity> activities(ChainView const& view, Time now);
 
 }  // namespace curtail::status

@@ -4,11 +4,12 @@
 #include "core/json.hpp"
 #include "status/overview.hpp"
 
-/// What curtail-status prints with --json (docs/status.md).
+// The JSON that curtail-status prints with --json (docs/status.md).
 namespace curtail::status {
 
+/// Returns the JSON about a run's current state.
 [[nodiscard]] json::Object overview_json(Overview const& overview);
-/// The result of a successful `--verify` of the run in `store`.
+/// Returns the JSON that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] json::Object verified_json(chain::ChainSummary const& summary,
                                          std::string const& store);
 

@@ -5,26 +5,27 @@
 
 namespace curtail::status {
 
-/// The state of a run at the time `now`.
+/// The state of a run at the time `now`, as curtail-status shows it.
 struct Overview {
     RunId run;
-    std::string store;
+    std::string store;  ///< address of the store
     Time now;
     std::optional<ChainView> chain;  ///< empty: the run has not started
     SitesView sites;
 };
 
-/// The run's blocks at its newest commit.
+/// How many of the run's blocks are done, held and free in its newest commit.
 struct Progress {
-    std::int64_t blocks;  ///< of the whole stream
-    std::int64_t done;    ///< in the model
-    std::int64_t held;    ///< granted to members
+    std::int64_t blocks;  ///< all blocks of the run, over all epochs
+    std::int64_t done;    ///< blocks that the committed model includes
+    std::int64_t held;    ///< blocks that members hold
     [[nodiscard]] std::int64_t free() const { return blocks - done - held; }
-    [[nodiscard]] double percent() const
+    [[nodiscard]] double percent() const  ///< done blocks, in percent of all
     {
         return blocks > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(blocks) : 0;
     }
 };
+/// Counts the blocks in the newest commit.
 [[nodiscard]] inline Progress progress_of(ChainView const& chain)
 {
     Progress p{chain.run.stream_blocks(), chain.tip.done.count(), 0};
@@ -32,7 +33,8 @@ struct Progress {
     return p;
 }
 
-/// Empty: the member has not trained long enough to know (0 in the record).
+/// Returns the member's training speed in blocks per second. Returns an empty optional if the
+/// newest commit does not know the speed yet.
 [[nodiscard]] inline std::optional<double> blocks_per_second(rounds::Member const& member)
 {
     return member.rate == 0 ? std::nullopt : std::optional(static_cast<double>(member.rate) * 1e-6);

@@ -9,37 +9,39 @@
 
 namespace curtail::status {
 
+/// A job of a site, as the poller last recorded it.
 struct JobView {
-    std::string id;
+    std::string id;                     ///< given by the site's scheduler
     std::optional<Time> running_since;  ///< empty: the job is queued
     bool leaving{false};                ///< the poller asked it to stop
     friend bool operator==(JobView const&, JobView const&) = default;
 };
 
-/// What the poller and the trainer last wrote about one site. Any of it may be out of date; for
-/// display only.
+/// What the poller and the trainer last wrote about one site. Each value may be out of date, so use
+/// them only for display.
 struct SiteView {
     SiteId site;
-    std::string window;  ///< `closed`, `open`, `closing`; empty: the poller wrote nothing
-    std::optional<Time> closing_since;    ///< on the signals' clock
-    std::optional<Time> evaluated_until;  ///< on the signals' clock
+    std::string window;  ///< phase: `closed`, `open`, `closing`; empty: the poller has written none
+    std::optional<Time> closing_since;    ///< start of the close delay, on the signal's clock
+    std::optional<Time> evaluated_until;  ///< end of the window's evaluation, on that clock
     std::vector<JobView> jobs;
-    bool submitting{false};  ///< a job was submitted, and Slurm's answer is not known yet
-    int failures{0};         ///< jobs in a row that failed soon after their start
-    std::optional<Time> retry_at;
-    std::string failure;  ///< why the last job failed
-    std::string trainer;  ///< its last state: `training`, `exchange`, ...; empty: it never ran
+    bool submitting{false};  ///< the poller is submitting a job, and the outcome is not known yet
+    int failures{0};         ///< consecutive jobs that failed soon after their start
+    std::optional<Time> retry_at;  ///< no job is submitted before this time
+    std::string failure;           ///< why the last of these jobs failed
+    std::string trainer;           ///< the trainer's last state, such as `training`; empty: none
     std::optional<Time> trainer_since;  ///< when the trainer entered that state
     friend bool operator==(SiteView const&, SiteView const&) = default;
 };
 
+/// What the run's folder says about all sites.
 struct SitesView {
-    std::vector<SiteView> sites;     ///< one for each site of the run, in its order
-    std::vector<std::string> notes;  ///< files that could not be read, and why
+    std::vector<SiteView> sites;     ///< one per site, in the order of the run file
+    std::vector<std::string> notes;  ///< which files could not be read, and why
 };
 
-/// Reads poller/state.json and sites/<SITE>/events.jsonl of a run's folder. Ignores values that
-/// are missing, unknown or damaged.
+/// Reads poller/state.json and each site's sites/<SITE>/events.jsonl in the run's folder. A value
+/// that is missing or damaged stays empty. A file that cannot be read adds a note.
 [[nodiscard]] SitesView read_sites(config::Run const& run);
 
 }  // namespace curtail::status

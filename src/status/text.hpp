@@ -5,11 +5,12 @@
 #include "chain/verify.hpp"
 #include "status/overview.hpp"
 
-/// What curtail-status prints for people (docs/status.md).
+// The text that curtail-status prints without --json (docs/status.md).
 namespace curtail::status {
 
+/// Returns the text about a run's current state.
 [[nodiscard]] std::string overview_text(Overview const& overview);
-/// The result of a successful `--verify` of the run in `store`.
+/// Returns the text that a successful `--verify` prints. `store` is the store's address.
 [[nodiscard]] std::string verified_text(chain::ChainSummary const& summary,
                                         std::string const& store);
 
