@@ -7,30 +7,30 @@
 #include "core/json.hpp"
 #include "core/time.hpp"
 
-/// The logs that a run's programs append to (docs/formats-run.md): `events.jsonl` of the poller and
-/// of each site, `metrics.jsonl` of each site. Each kind of line has its writer and its reader
-/// here.
+// Reads and writes `events.jsonl`, to which the poller and each site's trainer append
+// (docs/formats-run.md).
 namespace curtail::runlog {
 
-/// One line of an `events.jsonl`, for people and for reports. Programs write typed events
-/// (poller_events.hpp, trainer_events.hpp).
+/// One line of an `events.jsonl`. For each type of event, poller_events.hpp or trainer_events.hpp
+/// declares a struct with its details.
 struct Event {
-    Time time;         ///< real
-    std::string type;  ///< `window-open`, `job-submitted`, `first-step`, ...
-    std::string site;  ///< empty if the event concerns no single site
-    json::Object details;
+    Time time;             ///< real time
+    std::string type;      ///< `window-open`, `job-submitted`, `first-step`, ...
+    std::string site;      ///< empty if the event concerns no single site
+    json::Object details;  ///< all other keys of the line
 
-    /// Lenient reading of a detail, for files that other versions wrote. A number is read as its
-    /// JSON text; a missing or null detail is empty.
+    /// Returns the detail `key` as text. A detail of another type is returned as its JSON text. If
+    /// the detail is missing or null, the text is empty.
     [[nodiscard]] std::string text(char const* key) const;
-    /// Empty if the detail is missing or of another type.
+    /// Returns the detail `key`. Returns an empty optional if the detail is missing or of another
+    /// type, like the two functions below.
     [[nodiscard]] std::optional<std::int64_t> integer(char const* key) const;
     [[nodiscard]] std::optional<double> number(char const* key) const;
-    [[nodiscard]] std::optional<Time> time_of(char const* key) const;  ///< written as text
+    [[nodiscard]] std::optional<Time> time_of(char const* key) const;  ///< stored as text
 };
 
-/// Appends events to a file, one line each. A crash may leave a partial line, which read_events
-/// counts and skips.
+/// Appends events to a file, one line per event. A crash may leave an incomplete line; read_events
+/// skips and counts it.
 class EventLog {
   public:
     explicit EventLog(std::filesystem::path path) : path_(std::move(path)) {}
@@ -40,11 +40,12 @@ class EventLog {
     std::filesystem::path path_;
 };
 
+/// The content of an `events.jsonl`.
 struct EventFile {
     std::vector<Event> events;
-    int broken_lines{0};  ///< left by a writer that crashed, or damaged
+    int broken_lines{0};  ///< skipped lines: damaged, or incomplete because their writer crashed
 };
-/// All complete lines of a file; no events if the file does not exist.
+/// Reads all valid lines of a file. A missing file counts as empty.
 [[nodiscard]] Result<EventFile> read_events(std::filesystem::path const& path);
 
 }  // namespace curtail::runlog

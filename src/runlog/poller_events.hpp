@@ -7,51 +7,53 @@
 #include "core/units.hpp"
 #include "runlog/event.hpp"
 
-/// Events of the poller. `to_event` writes one, `..._in` reads it back and returns nothing for an
-/// event of another type. Details that an older line lacks are empty.
+// The events that the poller writes, one struct per type. `to_event` makes an Event from the
+// struct. `..._in` reads the struct back, or returns an empty optional if the event has another
+// type. A detail that the line lacks is read as empty.
 namespace curtail::runlog {
 
-/// The phase of a site's window changed.
+/// An event: the phase of a site's window has changed.
 struct Decision {
-    std::optional<Time> signal_time;  ///< on the signal's clock
-    std::string from;                 ///< phase: closed, open, closing
-    std::string to;
-    std::string reason;
-    std::optional<GramsPerKwh> intensity;  ///< nothing: no signal
+    std::optional<Time> signal_time;       ///< on the signal's clock
+    std::string from;                      ///< old phase: `closed`, `open`, `closing`
+    std::string to;                        ///< new phase
+    std::string reason;                    ///< name of the cause, from windows::to_string(Reason)
+    std::optional<GramsPerKwh> intensity;  ///< empty: no value that is recent enough
 };
 [[nodiscard]] Event to_event(Decision const& decision, Time now, std::string site);
 [[nodiscard]] std::optional<Decision> decision_in(Event const& event);
 
-/// A site's window opened or closed.
+/// An event: a site's window has opened or closed.
 struct WindowChange {
-    bool opens{false};
-    std::string window;  ///< its name: the time at which it opened
-    std::optional<Time> signal_time;
+    bool opens{false};                ///< false: the window has closed
+    std::string window;               ///< name of the window: the time at which it opened
+    std::optional<Time> signal_time;  ///< on the signal's clock
 };
 [[nodiscard]] Event to_event(WindowChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<WindowChange> window_change_in(Event const& event);
 
-/// Something happened to a job.
+/// An event: a job was submitted, started, drained or cancelled, or has ended or failed.
 struct JobChange {
     enum class Type { submitted, started, drained, cancelled, ended, failed };
     Type type{Type::submitted};
-    std::string window;
-    std::string job;                ///< empty: the submission was refused
-    std::string why;                ///< of `drained` and `cancelled`
-    std::string state;              ///< of `ended` and `failed`, as the launcher calls it
-    std::optional<Time> at;         ///< the launcher's own time of the start or end
-    std::optional<int> exit_code;   ///< of `ended` and `failed`
-    std::optional<Millis> backoff;  ///< of `failed`: no other job starts before it is over
+    std::string window;      ///< name of the window for which the job runs
+    std::string job;         ///< job id; empty if the launcher refused the job
+    std::string why;         ///< `drained`, `cancelled`: the reason
+    std::string state;       ///< `ended`, `failed`: the job's final state, in the launcher's words
+    std::optional<Time> at;  ///< time of the start or end, as the launcher reports it
+    std::optional<int> exit_code;   ///< `ended`, `failed`: the job's exit code
+    std::optional<Millis> backoff;  ///< `failed`: pause before the next job
 };
 [[nodiscard]] Event to_event(JobChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobChange> job_change_in(Event const& event);
 
-/// The time on the signal's clock that an event is about; nothing if it names none.
+/// Returns the event's time on the signal's clock. Returns an empty optional if the event has none.
 [[nodiscard]] std::optional<Time> signal_time_of(Event const& event);
 
-/// The poller numbers its events, so that a restart writes each of them once.
+/// Sets the number of an event. The poller numbers its events so that a restarted poller writes
+/// each event only once.
 void set_number(Event& event, std::int64_t number);
-/// The highest number in a log; 0 if there is none.
+/// Returns the highest event number in `events`, or 0 if no event has one.
 [[nodiscard]] std::int64_t highest_number(std::vector<Event> const& events);
 
 }  // namespace curtail::runlog

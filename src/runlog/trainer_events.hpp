@@ -6,55 +6,56 @@
 #include "core/result.hpp"
 #include "runlog/event.hpp"
 
-/// Events of a site's trainer. Each `..._event` has its writer; `..._in` reads it back and returns
-/// nothing for an event of another type. The events of rounds (`joined`, `cut`, `merged`, ...) come
-/// with their details from rounds::Note.
+// The events that a site's trainer writes, one struct per type. `to_event` makes an Event from the
+// struct. `..._in` reads the struct back, or returns an empty optional if the event has another
+// type. `is_...` only tests the type. Events of the round protocol (`joined`, `cut`, `merged`, ...)
+// are written from rounds::Note (rounds/messages.hpp).
 namespace curtail::runlog {
 
-/// What the site draws power for, from the time of the event on.
+/// What the site's job is doing, for the calculation of its power.
 enum class PowerState { starting, training, exchange, idle, draining, ended };
 [[nodiscard]] char const* to_text(PowerState state);
 
-/// The site's power state changed.
+/// An event: the site's power state has changed.
 struct StateChange {
     std::string state;  ///< text of a PowerState
-    std::string job;    ///< id in the site's scheduler; may be empty
+    std::string job;    ///< job id of the site's scheduler; may be empty
 };
 [[nodiscard]] Event to_event(StateChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<StateChange> state_change_in(Event const& event);
 
-/// A trainer started.
+/// An event: a trainer has started.
 struct TrainerStart {
-    std::string job;
-    int ranks{0};
+    std::string job;     ///< job id of the site's scheduler; may be empty
+    int ranks{0};        ///< number of processes of the job
     json::Object build;  ///< what `--version` prints: version, commit, compiler, ...
 };
 [[nodiscard]] Event to_event(TrainerStart const& start, Time now, std::string site);
 [[nodiscard]] std::optional<TrainerStart> trainer_start_in(Event const& event);
 
-/// The trainer's process is about to exit with this code.
+/// An event: the trainer is about to exit with this code.
 struct TrainerExit {
     ExitCode code{ExitCode::ok};
 };
 [[nodiscard]] Event to_event(TrainerExit const& exit, Time now, std::string site);
 [[nodiscard]] bool is_trainer_exit(Event const& event);
 
-/// The drain signal has arrived.
+/// An event: the drain signal has arrived.
 struct StopRequested {};
 [[nodiscard]] Event to_event(StopRequested, Time now, std::string site);
 [[nodiscard]] bool is_stop_request(Event const& event);
 
-/// The trainer's first optimizer step has ended.
+/// An event: the trainer has finished its first optimizer step.
 struct FirstStep {
-    std::int64_t round{0};  ///< of the model that the step started from; 0 without a store
+    std::int64_t round{0};  ///< round of the model before the step; 0 if the trainer uses no store
 };
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);
 
-/// A contribution is in the store. Written from rounds::Note.
+/// An event: a contribution is in the store. It is written from rounds::Note.
 struct Contributed {
-    std::string member;
-    std::int64_t seq{0};
+    std::string member;   ///< member id
+    std::int64_t seq{0};  ///< number of the contribution within its member, from 1
 };
 [[nodiscard]] std::optional<Contributed> contributed_in(Event const& event);
 
