@@ -5,8 +5,8 @@
 
 namespace curtail::train {
 
-/// Succeeds if all ranks did. Otherwise every rank gets the error of the highest rank that failed.
-/// All ranks must call it.
+/// Succeeds on every rank if `mine` is a success on all ranks. Otherwise fails on every rank with
+/// the error of the highest failed rank. Every rank must call this function.
 [[nodiscard]] Result<void> agree(comm::Collectives& ranks, Result<void> const& mine);
 
 }  // namespace curtail::train

@@ -5,8 +5,10 @@
 
 namespace curtail::train {
 
-/// Trains without a store (`--alone`), from the snapshot's weights and position until
-/// `training.steps`, the end of the stream or a stop request. Call on the leader.
+/// Trains without a store (`--alone`). Starts with the engine's weights at `context.start` and ends
+/// after `training.steps` steps, at the end of the data, or after a stop request. Then saves a
+/// snapshot. Fails with `data` if the loss of a step is not finite. `stream_blocks` is the number
+/// of blocks in all epochs together. Only the leader calls this function.
 [[nodiscard]] Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context,
                                        std::int64_t stream_blocks);
 

@@ -10,30 +10,33 @@
 
 namespace curtail::train {
 
-/// The outcome of one optimizer step.
+/// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    double loss{};  ///< nats per token, mean over the whole batch; if not finite, nothing was
-                    ///< learned (see Engine::step)
-    Tokens tokens{};
+    double loss{};  ///< nats per token, mean over the whole batch; if it is not finite, the weights
+                    ///< are unchanged
+    Tokens tokens{};  ///< consumed by the step
     FractionalSeconds duration{};
-    double lr_factor{};
-    bool stop_seen{};  ///< a rank was asked to stop
+    double lr_factor{};  ///< scheduled factor of all learning rates in this step
+    bool stop_seen{};    ///< at least one rank was asked to stop
 };
 
-/// One rank's share of a site's training: model, inner optimizer, and its rows of each global
-/// batch. All ranks hold the same weights and call the same functions in the same order.
+/// The training of one site, as one of its ranks carries it out. Each rank has a full copy of the
+/// model and the inner optimizer, and computes its share of the rows of each batch. All ranks hold
+/// the same weights and must call the same functions in the same order. `run`, `loader` and
+/// `collectives` must outlive the engine.
 class Engine {
   public:
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
            model::Parameters weights);
 
-    /// Makes one step on all rows of `blocks`, with the schedules at `progress` tokens. Gradients
-    /// are those of the mean loss over the whole batch, for any number of ranks. `stop_here` says
-    /// that this rank was asked to stop.
+    /// Makes one optimizer step on all rows of `blocks`. The scheduled rates follow from
+    /// `progress`, the number of tokens trained before the step. `stop_here` says that this rank
+    /// was asked to stop. The gradients are those of the mean loss over the whole batch, for any
+    /// number of ranks.
     ///
-    /// If a rank cannot read its data, all ranks return its error and make no step. If the loss is
-    /// not finite, all ranks leave the weights unchanged and reset the optimizer. The weights may
-    /// be the cause, so the caller must not continue from them.
+    /// If a rank cannot read its data, all ranks return its error and leave the weights unchanged.
+    /// If the loss is not finite, all ranks leave the weights unchanged and reset the optimizer.
+    /// The weights may be the cause, so the caller must then replace them before the next step.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
                                            bool stop_here);
 

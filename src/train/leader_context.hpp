@@ -11,16 +11,18 @@
 
 namespace curtail::train {
 
-/// Everything that the leader's training loop needs, apart from the ranks.
+/// What the leader's training loop needs besides the ranks. The referenced objects must outlive the
+/// context.
 struct LeaderContext {
     config::Run const& run;
     config::Site const& site;
     Recorder& recorder;
     Log log;
-    std::filesystem::path snapshot;    ///< of this site
-    Position start;                    ///< from the snapshot, or zero
-    std::optional<std::string> owner;  ///< of future snapshots (train/snapshot_owner.hpp); empty
-                                       ///< while unknown, as before a run's first commit
+    std::filesystem::path snapshot;  ///< the file of this site's snapshot
+    Position start;                  ///< position in the snapshot; zero if there is none
+    /// Owner to write into future snapshots (train/snapshot_owner.hpp). Empty while unknown, for
+    /// example before the run's first commit.
+    std::optional<std::string> owner;
 };
 
 }  // namespace curtail::train

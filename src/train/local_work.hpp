@@ -13,55 +13,68 @@ namespace curtail::train {
 
 using payload::Values;
 
-/// One cut: the work since the previous cut.
+/// The work between two cuts.
 struct CutWork {
-    rounds::Ranges ranges;
-    std::int64_t steps{};
-    Values delta;              ///< a - x
-    double sumsq{};            ///< of delta, summed in double from the first value to the last
-    std::int64_t nonfinite{};  ///< number of non-finite values; if any, `delta` is zero and the
-                               ///< contribution only reports them
+    rounds::Ranges ranges;  ///< blocks that the work used
+    std::int64_t steps{};   ///< number of optimizer steps
+    Values delta;           ///< anchor - weights
+    double sumsq{};  ///< sum of the squares of `delta`, added in double from the first value to the
+                     ///< last
+    std::int64_t nonfinite{};  ///< number of non-finite values; if positive, `delta` is zero and
+                               ///< the contribution only reports this number
 };
 
-/// The work of a site that is not committed yet (docs/rounds.md), with x the weights and a the
-/// anchor (x at the last cut). Keeps the protocol's invariant `x = theta - sum of undecided deltas
-/// - (work since the cut)`, where the work since the cut is `a - x`. Pure arithmetic, on the
-/// leader.
+/// The work of a site that no commit has decided yet (docs/rounds.md). In the comments below, x is
+/// the weights, theta the committed model, and a the anchor.
+///
+/// Keeps this equation true: `x = theta - sum of undecided deltas - (a - x)`. The deltas of
+/// previous cuts are undecided until a commit includes or refuses them. The difference `a - x` is
+/// the work since the last cut.
+///
+/// Performs arithmetic only; the caller changes the ranks' weights. Used only on the leader.
 class LocalWork {
   public:
-    /// Starts from theta: x = a = theta, nothing undecided.
+    /// Sets a := theta and forgets all other work. The caller must set x := theta.
     void begin(Values theta);
-    /// The lowest blocks of `held` that are neither in an undecided delta nor trained since the
-    /// cut; at most `most`. None once the work is spoiled: further work would be refused with it.
+    /// Returns the blocks for the next step: the lowest blocks of `held`, at most `most`, that are
+    /// neither in an undecided delta nor trained since the last cut. Returns no blocks after
+    /// spoil() until the next cut, because the work of further steps would be refused.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
+    /// Records an optimizer step on `blocks`.
     void stepped(rounds::Ranges const& blocks);
-    /// After a step on `blocks` with a non-finite loss: the work since the cut is lost, and the
-    /// next cut counts as not finite. The caller must set x := a.
+    /// Records a step on `blocks` whose loss was not finite. The next cut then discards the work
+    /// since the last cut and counts as non-finite. The caller must set x := a.
     void spoil(rounds::Ranges const& blocks);
-    /// d = a - x; a := x. Without work since the last cut the delta is exactly zero and its ranges
-    /// are empty. If the work is spoiled or d is not finite, d is zero, a stays, and the caller
-    /// must set x := a.
+    /// Makes a cut: returns the work since the last cut, with the delta a - x, and sets a := x.
+    /// Without work the delta is exactly zero and its ranges are empty. If the loss of a step or a
+    /// value of the delta was not finite, returns a zero delta and leaves a unchanged. The caller
+    /// must then set x := a. `seq` is the number of the cut and must be new.
     CutWork cut(Seq seq, std::span<float const> x);
-    /// Removes `dropped` from the undecided deltas, then a := theta - sum of undecided. Returns the
-    /// new x = a - u with u = a_before - x. With nothing undecided and no work since the cut, that
-    /// is theta, bit for bit.
+    /// Adopts the committed model `theta`. Removes the cuts `dropped`, which commits have decided,
+    /// from the undecided ones. Sets a := theta - sum of undecided deltas. Returns the new weights
+    /// a - u, where u is the work since the last cut. If no cut is undecided and there was no work
+    /// since the last cut, the new weights equal theta exactly.
     [[nodiscard]] Values adopt(Values theta, std::vector<Seq> const& dropped,
                                std::span<float const> x);
-    /// The same if theta is the stored anchor: only removes `dropped`.
+    /// Adopts a model that equals the anchor: removes the cuts `dropped`; anchor and weights stay.
     void adopt_own(std::vector<Seq> const& dropped);
+    /// Forgets all work and the anchor. Call begin() before the next use.
     void discard();
 
+    /// Returns a; null before begin().
     [[nodiscard]] Values const& anchor() const { return anchor_; }
+    /// Returns the number of blocks trained since the last cut.
     [[nodiscard]] std::int64_t blocks_since() const { return since_.count(); }
 
   private:
     void drop(std::vector<Seq> const& seqs);
-    [[nodiscard]] Values without_undecided(Values theta) const;  ///< theta - sum of undecided
+    /// Returns theta - sum of undecided deltas.
+    [[nodiscard]] Values without_undecided(Values theta) const;
     Values anchor_;
     std::map<Seq, CutWork> undecided_;
     rounds::Ranges since_;
     std::int64_t steps_since_{0};
-    bool spoiled_{false};  ///< the work since the cut is lost
+    bool spoiled_{false};  ///< the loss of a step since the last cut was not finite
 };
 
 }  // namespace curtail::train

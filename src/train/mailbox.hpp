@@ -9,7 +9,7 @@
 
 namespace curtail::train {
 
-/// Messages from one thread to another, in order.
+/// Passes messages from one thread to another, in order.
 template <class Message>
 class Mailbox {
   public:
@@ -21,13 +21,13 @@ class Mailbox {
         }
         arrived_.notify_one();
     }
-    /// The next message; null if there is none.
+    /// Returns the next message, or null if there is none.
     [[nodiscard]] std::unique_ptr<Message> try_take()
     {
         std::lock_guard const lock(mutex_);
         return pop();
     }
-    /// Waits for the next message; null if none arrived by `deadline`.
+    /// Waits for the next message and returns it. Returns null if none arrives before `deadline`.
     template <class Clock, class Duration>
     [[nodiscard]] std::unique_ptr<Message> take_until(
         std::chrono::time_point<Clock, Duration> deadline)

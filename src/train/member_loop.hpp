@@ -10,17 +10,19 @@
 
 namespace curtail::train {
 
-/// The leader's training loop as a member of a run: carries out the orders of the round thread and
-/// trains the blocks that the site holds.
+/// The training loop of a site that is a member of a run. Carries out the orders of the round
+/// thread and trains the blocks that the site holds. Runs on the leader. The constructor's
+/// arguments must outlive the loop.
 class MemberLoop {
   public:
     MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
                store::ObjectStore& store);
 
-    /// Trains until the protocol orders to leave. Returns that order, or the error that ended the
-    /// training.
+    /// Trains until the protocol orders the site to leave. Returns that order. If an error ended
+    /// the training, returns an order with that error instead.
     [[nodiscard]] Leave run();
-    /// Saves the snapshot, if there were any steps. `rate` is the measured speed.
+    /// Saves the snapshot if this process has made a step. `rate` is the measured speed of the site
+    /// in tokens per second. Logs a warning if the snapshot cannot be saved.
     void save(rounds::Rate rate);
 
   private:
@@ -52,8 +54,8 @@ class MemberLoop {
     std::int64_t steps_here_{0};
     std::int64_t round_{0};
     std::optional<Error> failure_;
-    bool must_stop_{false};       ///< a rank was asked to stop, or the data is unreadable
-    bool stop_forwarded_{false};  ///< the protocol knows
+    bool must_stop_{false};       ///< a rank was asked to stop, or the data could not be read
+    bool stop_forwarded_{false};  ///< the protocol was told to stop
 };
 
 }  // namespace curtail::train

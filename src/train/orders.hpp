@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Messages between the leader's background thread, which runs the round protocol, and its training
+// loop. In the comments, theta is a committed model and x the weights. An `op` numbers a question;
+// its answer carries the same number (rounds/messages.hpp).
+
 #include <optional>
 #include <variant>
 #include <vector>
@@ -7,46 +12,52 @@
 #include "rounds/messages.hpp"
 #include "train/local_work.hpp"
 
-/// Messages between the background thread, which runs the round protocol, and the leader's training
-/// loop.
 namespace curtail::train {
 
-// ---- to the training loop, which answers the first three
+// ---- orders to the training loop, which answers the first three of them
 
+/// Replaces the weights and the anchor by theta. The answer is rounds::Loaded.
 struct LoadWeights {
     rounds::Op op{};
     Values theta;
-    std::int64_t round{};  ///< of the model, for metrics
+    std::int64_t round{};  ///< round of the model theta, for the metrics
 };
+/// Makes a cut between two steps and pauses until the next TrainBlocks. The answer is CutMade.
 struct MakeCut {
     rounds::Op op{};
     Seq seq;
 };
+/// Adopts the model of a new commit and keeps the undecided work. The answer is rounds::Adopted.
 struct AdoptModel {
     rounds::Op op{};
-    Values theta;  ///< null: the trainer's own anchor is the new model
-    std::vector<Seq> dropped;
-    std::int64_t round{};  ///< of the model, for metrics
+    Values theta;              ///< null if the trainer's own anchor is the new model
+    std::vector<Seq> dropped;  ///< cuts that commits have decided
+    std::int64_t round{};      ///< round of the model theta, for the metrics
 };
+/// Continues training on the blocks that the site holds.
 struct TrainBlocks {
     rounds::Ranges held;
-    Tokens before;  ///< progress of the schedules at the last cut
+    /// Tokens in the committed model and in the undecided deltas. With the tokens trained since the
+    /// last cut, they determine the scheduled rates.
+    Tokens before;
 };
+/// Pauses training and forgets the anchor and all undecided work, because the member was removed.
 struct DiscardWork {};
+/// Ends the training loop with this exit code and, after a failure, this error.
 struct Leave {
     ExitCode code{ExitCode::ok};
     std::optional<Error> error;
 };
 using Order = std::variant<LoadWeights, MakeCut, AdoptModel, TrainBlocks, DiscardWork, Leave>;
 
-// ---- from the training loop
+// ---- events from the training loop
 
 /// The answer to MakeCut.
 struct CutMade {
     rounds::Op op{};
     Seq seq;
     CutWork work;
-    Values anchor;  ///< x at the cut
+    Values anchor;  ///< the anchor after the cut
 };
 using LoopEvent =
     std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, CutMade, rounds::StopRequested>;

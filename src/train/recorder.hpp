@@ -17,33 +17,37 @@ namespace curtail::train {
 using runlog::PowerState;
 using runlog::StepMetrics;
 
-/// A loss as StepMetrics holds it: nothing if it is not finite.
+/// Returns `loss`, or an empty optional if it is not finite, as StepMetrics stores it.
 [[nodiscard]] inline std::optional<double> if_finite(double loss)
 {
     return std::isfinite(loss) ? std::optional(loss) : std::nullopt;
 }
 
-/// Called with every step, to show it to a person; in the training loop, so it must not take long.
+/// Called after every step, for example to display it. Runs in the training loop, so it must return
+/// quickly.
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
-/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json`. The training loop calls step,
-/// the background thread status; both may report events and states. A full disk must not stop
-/// training: what cannot be written is said once in the log and left out.
+/// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
+/// calls step(), the background thread calls status(). Both may call event() and state().
+///
+/// A full disk must not stop the training. The first failed write is logged as a warning; further
+/// failures are ignored.
 class Recorder {
   public:
     Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
              StepWatcher watcher = {});
     void step(StepMetrics const& metrics);
     void event(std::string const& type, json::Object details);
-    /// One of the events of runlog/trainer_events.hpp.
+    /// Writes one of the events in runlog/trainer_events.hpp.
     template <class TrainerEvent>
     void event(TrainerEvent const& what)
     {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
-    void state(PowerState state);  ///< only a change is written
-    void ended(ExitCode code);     ///< the last words: state and exit code
-    /// Replaces `status.json`, at most once a second: what the site is doing, for curtail-status.
+    void state(PowerState state);  ///< writes the state if it differs from the last one
+    void ended(ExitCode code);     ///< writes the last state and the exit code
+    /// Replaces `status.json`, which curtail-status reads, by `status` with the time and the job.
+    /// Ignores calls within one second of the last write.
     void status(json::Object status);
 
   private:
@@ -54,12 +58,13 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
-    std::mutex
-        state_lock_;  ///< the background thread writes the last state if the training loop cannot
+    /// Protects last_state_: the background thread writes the last state if the training loop
+    /// hangs.
+    std::mutex state_lock_;
     std::string last_state_;
     StepWatcher watcher_;
     MonoTime status_due_{};
-    std::atomic<bool> complained_{false};
+    std::atomic<bool> complained_{false};  ///< a failed write was logged
 };
 
 }  // namespace curtail::train

@@ -6,14 +6,20 @@
 
 namespace curtail::train {
 
-/// Resumes a member of a run from the site's snapshot, if it exists: optimizer state on all ranks,
-/// position and owner in `context`. Ignores a snapshot of an earlier instance of the run. Fails
-/// with `data` if the snapshot is damaged or belongs to a training without a store.
+/// Resumes a member of a run from the site's snapshot, if there is one. Restores the optimizer's
+/// state on all ranks, and sets the position and the owner in `context`. The weights come from the
+/// store instead. Ignores, with a warning, a snapshot of an earlier instance of the run
+/// (train/snapshot_owner.hpp).
+///
+/// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Only the
+/// leader calls this function.
 [[nodiscard]] Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context,
                                          store::ObjectStore& store);
 
-/// Resumes a training without a store: weights too. `context.owner` must be set. Fails with `data`
-/// if the snapshot is damaged or belongs to another training.
+/// Resumes a training without a store from the site's snapshot, if there is one. Restores the
+/// weights and the optimizer's state on all ranks, and sets the position in `context`. The caller
+/// must set `context.owner` first. Fails with `data` if the snapshot is damaged or belongs to
+/// another training. Only the leader calls this function.
 [[nodiscard]] Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context);
 
 }  // namespace curtail::train

@@ -13,10 +13,12 @@
 
 namespace curtail::train {
 
-/// Carries out the outputs of the round protocol: reads and writes records and payloads, merges,
-/// sends orders to the training loop. Runs in the leader's background thread.
+/// Carries out the outputs of the round protocol (rounds/messages.hpp). Reads and writes records
+/// and payloads, merges, and sends orders to the training loop. Runs in the leader's background
+/// thread.
 class RoundExecutor {
   public:
+    /// What the executor works with. `store` and `recorder` must outlive it.
     struct Parts {
         store::ObjectStore& store;
         payload::Layout layout;
@@ -27,16 +29,18 @@ class RoundExecutor {
     };
     explicit RoundExecutor(Parts parts) : parts_(std::move(parts)) {}
 
-    /// Carries out `output`. Returns the resulting input, if it is known at once.
+    /// Carries out `output`. Returns the answer to it, or an empty optional if there is none or the
+    /// training loop will give it later.
     [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
-    /// Turns an event of the training loop into an input of the protocol. Keeps delta and anchor of
-    /// a cut, to store them later.
+    /// Turns an event of the training loop into an input of the protocol. Of a CutMade, keeps the
+    /// delta and the anchor, so that the protocol can have them stored later.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
+    /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
 
   private:
     using Answer = std::optional<rounds::Input>;
-    /// A payload, or the input that says why it is unavailable.
+    /// A payload's values, or the input that tells the protocol why they cannot be read.
     using Fetched = tl::expected<Values, rounds::Input>;
 
     Answer act(rounds::Get const& get);
@@ -54,8 +58,8 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
-    /// The answer for a failed operation of the store. Logs the reason unless the previous failure
-    /// had the same one.
+    /// Returns the answer for a failed operation of the store. Logs the reason unless it is the
+    /// same as that of the previous failure.
     template <class Answer>
     rounds::Input failed(rounds::Op op, Error const& error);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
@@ -69,9 +73,9 @@ class RoundExecutor {
                       rounds::Merged& merged);
 
     Parts parts_;
-    std::map<Seq, Values> deltas_;  ///< of undecided cuts
-    Values anchor_;                 ///< x at the last cut
-    std::string last_reason_;
+    std::map<Seq, Values> deltas_;  ///< deltas of the undecided cuts
+    Values anchor_;                 ///< anchor after the last cut
+    std::string last_reason_;       ///< reason of the last failure that was logged
     bool finished_{false};
 };
 

@@ -13,35 +13,42 @@
 
 namespace curtail::train {
 
-/// The leader's background thread: runs the round protocol (rounds::Site) against the store while
+/// The leader's background thread. Runs the round protocol (rounds::Site) against the store while
 /// the training loop trains.
 class RoundThread {
   public:
     /// Ends the process if the training loop does not return in time, because a rank hangs or a
     /// step takes too long.
     struct Watchdog {
-        /// When this process was asked to stop, if it was. Safe from any thread.
+        /// Returns when this process was asked to stop; empty if it was not. Safe from any thread.
         std::function<std::optional<MonoTime>()> stop_requested_at{};
-        Millis grace{};  ///< of the launcher, which then kills the job
-        /// Ends the process. If empty, the thread waits forever.
+        Millis grace{};  ///< time from a stop request until the launcher kills the job
+        /// Ends the process. If this function is empty, the watchdog is off and the thread waits
+        /// forever.
         std::function<void(Error const&)> end_process{};
     };
-    /// Sets `parts.order`. Everything that `parts` refers to must outlive the thread.
+    /// Starts the thread. Replaces `parts.order` by a function that queues orders for try_order()
+    /// and order_until(). Everything that `parts` refers to must outlive the thread.
     RoundThread(rounds::Site site, RoundExecutor::Parts parts, Watchdog watchdog);
+    /// Stops the protocol, if it has not ended, and waits for the thread.
     ~RoundThread();
     RoundThread(RoundThread const&) = delete;
     RoundThread& operator=(RoundThread const&) = delete;
 
+    /// Sends an event of the training loop to the protocol.
     void post(LoopEvent event);
+    /// Returns the next order, or null if there is none.
     [[nodiscard]] std::unique_ptr<Order> try_order() { return orders_.try_take(); }
+    /// Waits for the next order until `deadline`. Returns null if there is none by then.
     [[nodiscard]] std::unique_ptr<Order> order_until(MonoTime deadline)
     {
         return orders_.take_until(deadline);
     }
-    /// This site's speed as the protocol measured it, for the snapshot. Safe from any thread.
+    /// Returns the site's speed in tokens per second, as the protocol last measured it. Safe from
+    /// any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
-    /// Returns the final state of the protocol. Call soon after taking Leave: the watchdog runs
-    /// until then.
+    /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
+    /// taking the order Leave, because the watchdog may end the process until then.
     [[nodiscard]] rounds::Site const& join();
 
   private:
@@ -60,12 +67,12 @@ class RoundThread {
     rounds::Site site_;
     RoundExecutor executor_;
     std::atomic<rounds::Rate> rate_;
-    std::atomic<bool> abandoned_{false};
+    std::atomic<bool> abandoned_{false};  ///< the destructor has begun
     Watchdog watchdog_;
     std::atomic<Millis> longest_step_{Millis{0}};
-    std::optional<Leave> leave_;          ///< the order to leave, once posted
-    std::optional<MonoTime> leave_time_;  ///< when the thread posted it
-    std::counting_semaphore<> taken_{0};  ///< released when the training loop has left
+    std::optional<Leave> leave_;          ///< the order to leave, once it is posted
+    std::optional<MonoTime> leave_time_;  ///< when the thread posted `leave_`
+    std::counting_semaphore<> taken_{0};  ///< released by join() and the destructor
     std::thread thread_;
 };
 

@@ -7,9 +7,11 @@
 
 namespace curtail::train {
 
-/// Trains one site as a member of a run until it is asked to leave or the run is complete. Call on
-/// the leader, while the other ranks are in SiteRanks::follow(); the caller dismisses them. Returns
-/// true if the run is complete.
+/// Trains one site as a member of a run. Ends when the site is asked to stop, the run is complete,
+/// or an error ends the training. Returns true if the run is complete.
+///
+/// Only the leader calls this function, while the other ranks are in SiteRanks::follow(). The
+/// caller dismisses them afterwards.
 [[nodiscard]] Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                                         rounds::RunSpec const& spec, store::ObjectStore& store);
 

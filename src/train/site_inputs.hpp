@@ -6,16 +6,17 @@
 
 namespace curtail::train {
 
-/// Everything that a rank reads before the ranks start to depend on each other.
+/// What every rank reads by itself before it takes part in a collective operation.
 struct SiteInputs {
     config::Run run;
     config::Site site;
     data::Loader loader;
-    Digest manifest;  ///< of the data
+    Digest manifest;  ///< digest of the data's manifest.json
 };
 
-/// Reads the run file and opens the data. Fails with `unavailable` if LibTorch is another version
-/// than at build time.
+/// Reads the run file and opens the data. Fails with `config` if the run file has no site `site` or
+/// its model does not fit the data. Fails with `unavailable` if the loaded LibTorch is another
+/// version than at build time.
 [[nodiscard]] Result<SiteInputs> read_inputs(std::filesystem::path const& run_file,
                                              SiteId const& site);
 

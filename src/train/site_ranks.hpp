@@ -5,8 +5,9 @@
 
 namespace curtail::train {
 
-/// The ranks of a site. The leader (rank 0) decides, the others follow: each call of the leader is
-/// a command that every follower carries out inside follow().
+/// The ranks of a site. Rank 0 is the leader and decides; the other ranks are followers. Each call
+/// of the leader sends a command, which every follower carries out inside follow(). The
+/// constructor's arguments must outlive the object.
 class SiteRanks {
   public:
     SiteRanks(Engine& engine, comm::Collectives& collectives, StopSignal const& stop)
@@ -17,23 +18,26 @@ class SiteRanks {
     [[nodiscard]] Engine& engine() { return engine_; }
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
-    // ---- leader; each returns when all ranks are done
+    // ---- for the leader; each returns when all ranks are done
+    /// Makes one step on all ranks (see Engine::step).
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
+    /// Replaces the weights on all ranks.
     void broadcast_weights(std::span<float const> values);
+    /// Replaces the optimizer's state on all ranks.
     void broadcast_optimizer(optim::OptimizerState const& state);
-    void reset_optimizer();  ///< to the state of a new one
-    void barrier();          ///< blocks if a rank hangs
-    void dismiss();          ///< ends follow() on every follower
+    void reset_optimizer();  ///< gives all ranks the state of a new optimizer
+    void barrier();          ///< waits for all ranks, forever if one hangs
+    void dismiss();          ///< makes follow() return on every follower
 
-    // ---- followers
-    void follow();  ///< returns when dismissed
+    // ---- for the followers
+    void follow();  ///< returns after dismiss()
 
   private:
     enum class CommandType : std::int64_t { step, weights, optimizer, reset, barrier, dismiss };
     struct Command {
         CommandType type;
-        std::int64_t number;    ///< ranges of a step, steps of an optimizer
-        std::int64_t progress;  ///< tokens
+        std::int64_t number;    ///< for `step`: ranges of blocks; for `optimizer`: steps done
+        std::int64_t progress;  ///< for `step`: tokens trained before it
     };
     void send(Command command);
     void carry_out(Command command);

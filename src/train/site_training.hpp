@@ -13,16 +13,16 @@
 namespace curtail::train {
 
 struct TrainOptions {
-    std::filesystem::path run;  ///< run file
-    SiteId site;
-    std::string job;        ///< id in the site's scheduler, for events
-    bool alone{false};      ///< without a store
-    int threads{1};         ///< of this rank
-    StepWatcher watcher{};  ///< of the leader's steps
+    std::filesystem::path run;  ///< the run file
+    SiteId site;                ///< the site to train, one of the run's
+    std::string job;            ///< id of the job in the site's scheduler, for the events
+    bool alone{false};          ///< train without a store
+    int threads{1};             ///< CPU threads of this rank
+    StepWatcher watcher{};      ///< called on the leader after each step
 };
 
-/// One rank of a site's job from start to end; all ranks call it. An error before training is
-/// returned on every rank, an error while training on the leader only.
+/// Carries out one rank of a site's job from start to end; every rank calls it. If a rank cannot
+/// read its inputs, every rank fails. A later error is returned only on the leader.
 [[nodiscard]] Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
                                       StopSignal const& stop, Log const& log);
 

@@ -10,29 +10,31 @@
 
 namespace curtail::train {
 
-/// How far a site's own training is. A member of a run only uses the rate of it: the newest commit
-/// determines weights and data.
+/// How far a site's own training has come. A member of a run needs only the rate, because the
+/// newest commit determines its weights and blocks.
 struct Position {
-    Tokens tokens{};       ///< trained in total
-    std::int64_t steps{};  ///< optimizer steps in total
-    rounds::Rate rate{};   ///< measured speed, for the next process of this site
+    Tokens tokens{};       ///< number of tokens trained, over all processes of this site
+    std::int64_t steps{};  ///< number of optimizer steps, over all processes of this site
+    rounds::Rate
+        rate{};  ///< measured speed in tokens per second, for the next process of this site
 };
 
 struct Snapshot {
-    std::string owner;  ///< see train/snapshot_owner.hpp; empty if the file lacks it
+    std::string owner;  ///< see train/snapshot_owner.hpp; an empty text if the file has none
     Position position;
     model::Parameters weights;
     optim::OptimizerState optimizer;
 };
 
-/// Replaces the snapshot atomically. Format: docs/formats-snapshot.md. Fails with `data` on
-/// non-finite values and then keeps the previous file.
+/// Replaces the snapshot file `path` atomically (docs/formats-snapshot.md). Fails with `data`, and
+/// keeps the previous file, if a value is not finite.
 [[nodiscard]] Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
                                          std::string const& owner, Position const& position,
                                          model::Parameters const& weights,
                                          optim::OptimizerState const& optimizer);
-/// Empty if the file does not exist. Fails with `data` if it is damaged, belongs to another run or
-/// model, or has non-finite values; leaves the file in place. The caller must check the owner.
+/// Reads a snapshot of run `run` and model `shape`. Returns an empty optional if the file does not
+/// exist. Fails with `data` if the file is damaged, belongs to another run or model, or has
+/// non-finite values. Never deletes the file. The caller must compare the snapshot's owner.
 [[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
                                                             RunId const& run,
                                                             config::Model const& shape);

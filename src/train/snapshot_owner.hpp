@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// The owner of a snapshot: a text that identifies one training. The name of a run is not enough,
+// because its store may have been emptied and the run started again. For a training without a
+// store, the text also depends on the configuration, which nothing else fixes.
+
 #include <optional>
 #include <string>
 
@@ -7,21 +12,20 @@
 #include "core/digest.hpp"
 #include "store/object_store.hpp"
 
-/// The owner of a snapshot: a text that identifies one training. The name of the run is not enough,
-/// because its store may have been emptied and the run started again. Without a store, nothing else
-/// fixes the configuration.
 namespace curtail::train {
 
-/// `run <digest of the run's first commit>`; every instance of a run has another one. Empty if the
-/// run has no commit yet. Retries a read that fails, is damaged or finds nothing a few times,
-/// because a wrong result would cost the optimizer state.
+/// Returns `run <digest of the run's first commit>`, which differs each time that the run is
+/// started anew. Returns an empty optional if the run has no commit yet. Fails with `protocol` if
+/// the first commit is damaged. Tries several times before it fails or returns an empty optional,
+/// because a wrong result would cost the optimizer's state.
 [[nodiscard]] Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store,
                                                                 RunId const& run);
 
-/// `alone <digest>` of everything that determines a training without a store: data, seed, model,
-/// optimizer, sizes of blocks and batches.
+/// Returns `alone <digest>` for a training without a store. The digest is that of everything that
+/// determines its weights: data, seed, model, optimizer, and the sizes of blocks and batches.
+/// `manifest` is the digest of the data's manifest.json.
 [[nodiscard]] std::string owner_alone(config::Run const& run, Digest const& manifest);
-/// True for an owner made by owner_alone().
+/// Returns true if owner_alone() made `owner`.
 [[nodiscard]] bool is_alone(std::string const& owner);
 
 }  // namespace curtail::train

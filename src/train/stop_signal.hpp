@@ -6,20 +6,25 @@
 
 namespace curtail::train {
 
-/// During its lifetime, SIGUSR1 (drain, from the poller), SIGTERM and SIGINT only set a flag.
-/// Unblocks these signals once its handlers are installed: the job script starts ranks with SIGUSR1
-/// blocked, so that a drain during library loading stays pending and does not kill the rank.
+/// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
+/// the poller), SIGTERM and SIGINT only set the flag.
+///
+/// The job script starts the ranks with SIGUSR1 blocked. A drain that arrives while libraries load
+/// therefore stays pending and does not kill the rank. The constructor unblocks the three signals
+/// once it has installed its handlers.
 class StopSignal {
   public:
     StopSignal();
-    /// Leaves the signals ignored: a repeated drain must not kill a rank that is about to exit.
+    /// Leaves the signals ignored, because a repeated drain must not kill a rank that is about to
+    /// exit.
     ~StopSignal();
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;
 
-    /// True after a stop request. Safe from any thread.
+    /// Returns true once a signal has arrived. Safe from any thread.
     [[nodiscard]] bool raised() const { return raised_at().has_value(); }
-    /// The time of the first signal, from which deadlines count. Safe from any thread.
+    /// Returns when the first signal arrived, from which deadlines count; empty if none has. Safe
+    /// from any thread.
     [[nodiscard]] std::optional<MonoTime> raised_at() const;
 };
 
