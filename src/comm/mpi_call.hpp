@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// MPI helpers, private to this library. They include mpi.h, which no other header may include.
+
 #include <mpi.h>
 
 #include <optional>
@@ -7,19 +10,23 @@
 
 #include "core/units.hpp"
 
-/// MPI helpers of this library. Includes mpi.h, so no other header may include it.
 namespace curtail::comm {
 
-/// Throws CommError "cannot <operation>: <MPI's message>" unless `code` is MPI_SUCCESS.
+/// Throws CommError with the text "cannot <operation>: <MPI's message>" unless `code` is
+/// MPI_SUCCESS.
 void check(int code, char const* operation);
 
-/// Waits for a nonblocking operation without occupying a core: spins briefly, then sleeps for a
-/// sixteenth of the time waited so far, at most a millisecond. It therefore returns at most 7 % or
-/// one millisecond late. False if the operation is still incomplete after `timeout`.
+/// Waits until a nonblocking operation is complete, without occupying a core. Returns false if the
+/// operation is still incomplete after `timeout`; an empty `timeout` means forever. Throws
+/// CommError if the operation fails.
+///
+/// Checks continuously for 0.2 ms. Then sleeps between checks for a sixteenth of the time waited so
+/// far, but for 0.02 ms to 1 ms.
 [[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> timeout,
                          char const* operation);
 
-/// A duplicate of MPI_COMM_WORLD that reports failures by return code.
+/// A duplicate of MPI_COMM_WORLD whose operations report failures by return codes. MPI must be
+/// running while the object is in use.
 class Communicator {
   public:
     Communicator();

@@ -6,8 +6,8 @@
 
 namespace curtail::comm {
 
-/// Collectives over all ranks that MPI started, on their own communicator. MPI must be running and
-/// outlive them.
+/// Returns collectives over all ranks that MPI started. They use their own MPI communicator. MPI
+/// must be running and outlive them.
 [[nodiscard]] std::unique_ptr<Collectives> mpi_collectives();
 
 }  // namespace curtail::comm

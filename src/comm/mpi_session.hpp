@@ -9,12 +9,12 @@
 
 namespace curtail::comm {
 
-/// True if mpirun or srun started this process, even as the only rank. A plain process needs no
-/// MPI: use single().
+/// Returns true if mpirun or srun started this process, even as the only rank. Other processes need
+/// no MPI and use single().
 [[nodiscard]] bool started_by_launcher();
 
-/// MPI from MPI_Init to MPI_Finalize; one per process. If MPI is already running, the session uses
-/// it and leaves it running.
+/// The use of MPI by this process, from MPI_Init to MPI_Finalize. Create only one session per
+/// process. If MPI is already running, the session uses it and leaves it running.
 ///
 ///     auto session = comm::MpiSession::start();
 ///     if (!session) return tl::unexpected(session.error());
@@ -22,11 +22,11 @@ namespace curtail::comm {
 ///                         [&](Error const& e) { log.error(e.message()); });
 class MpiSession {
   public:
-    /// Requests MPI_THREAD_MULTIPLE. Fails with `unavailable` if the library offers less than
-    /// MPI_THREAD_SERIALIZED.
+    /// Starts MPI and requests MPI_THREAD_MULTIPLE. Fails with `unavailable` if MPI cannot start or
+    /// supports less than MPI_THREAD_SERIALIZED.
     [[nodiscard]] static Result<MpiSession> start();
-    /// Ends MPI; all ranks must get here. During stack unwinding by an exception it does not wait
-    /// for the other ranks but aborts them.
+    /// Ends MPI. Every rank must destroy its session. If an exception is unwinding the stack, the
+    /// destructor aborts all ranks instead of waiting for them.
     ~MpiSession();
     MpiSession(MpiSession&&) noexcept;
     MpiSession& operator=(MpiSession&&) = delete;
@@ -36,17 +36,23 @@ class MpiSession {
 
     using Body = std::function<Result<void>(Collectives&)>;
     using LogError = std::function<void(Error const&)>;
-    /// Runs `body` on this rank and returns when all ranks have finished. If any rank fails, run()
-    /// fails on every rank, with the greatest exit code. The lowest rank with that code calls
-    /// `log_error` before run() returns anywhere, because a launcher kills the other ranks as soon
-    /// as one exits with an error. The returned error only refers to that rank. A single rank just
-    /// gets its own error.
+    /// Runs `body` on this rank and returns when all ranks have finished theirs. Every rank must
+    /// call it. If `body` throws, its exception becomes an error: `temporary` for CommError,
+    /// `software` for any other.
     ///
-    /// A rank that fails while others are still inside `body` (they would wait for it forever)
-    /// waits `grace` for them, then calls `log_error` and aborts all ranks with its exit code.
-    /// An exception of `body` becomes an error: CommError `temporary`, any other `software`. If
-    /// MPI fails during the final agreement, the error is `temporary`, and the rank that sees it
-    /// aborts all ranks.
+    /// If `body` fails on any rank, run() fails on every rank with the greatest exit code. The
+    /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
+    /// that call has returned, for at most `grace`. Otherwise the launcher could kill the logging
+    /// rank, because it kills all ranks once one exits with an error. The returned error only names
+    /// the rank that failed. A single rank instead returns its own error and never calls
+    /// `log_error`.
+    ///
+    /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
+    /// forever. The failed rank waits at most `grace` for them. Then it calls `log_error` and
+    /// aborts all ranks with its exit code.
+    ///
+    /// If MPI itself fails while the ranks agree on the result, the error is `temporary`. The rank
+    /// that sees the failure then calls `log_error` and aborts all ranks.
     [[nodiscard]] Result<void> run(Body const& body, LogError const& log_error,
                                    Millis grace = Millis{2000});
 
