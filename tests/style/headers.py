@@ -42,7 +42,9 @@ def flags_by_folder(build: Path) -> dict[str, tuple[str, list[str]]]:
                 "-O2",
             ) and word != str(file):
                 kept.append(word)
-        flags.setdefault(file.relative_to(CHECKOUT / "src").parts[0], (entry["directory"], kept))
+        folder = file.relative_to(CHECKOUT / "src").parent
+        for name in (str(folder), folder.parts[0]):
+            flags.setdefault(name, (entry["directory"], kept))
     return flags
 
 
@@ -81,7 +83,8 @@ def main() -> int:
     jobs = []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for header in headers:
-            directory, command = flags[header.relative_to(CHECKOUT / "src").parts[0]]
+            folder = header.relative_to(CHECKOUT / "src").parent
+            directory, command = flags.get(str(folder)) or flags[folder.parts[0]]
             jobs.append(pool.submit(check, header, directory, command, out))
     failures = [job.result() for job in jobs if job.result()]
     print("\n".join(failures))

@@ -204,7 +204,7 @@ def soak_checkout():
     checkout = Checkout()
     for name in ("cmake", "make", "python3"):
         checkout.command(name)
-    checkout.stub(checkout.root / "build/release/tests/test_rounds_simulation")
+    checkout.stub(checkout.root / "build/release/tests/test_rounds")
     (checkout.root / "build/release/CMakeCache.txt").touch()
     return checkout
 
