@@ -6,11 +6,13 @@
 
 namespace curtail::launch {
 
-/// Null-terminated argument and environment arrays for execve. Build them before a fork: a child
-/// must not allocate.
+/// Owns strings and a null-terminated array of pointers to them, as execve takes for arguments and
+/// environment. Construct it before a fork, because a child must not allocate memory between fork
+/// and execve.
 class CStrings {
   public:
     explicit CStrings(std::vector<std::string> strings) : strings_(std::move(strings)) { point(); }
+    /// Makes a string `name=value` of each variable.
     explicit CStrings(std::vector<std::pair<std::string, std::string>> const& variables)
     {
         for (auto const& [name, value] : variables)
@@ -19,6 +21,7 @@ class CStrings {
     }
     CStrings(CStrings const&) = delete;
     CStrings& operator=(CStrings const&) = delete;
+    /// Returns the array, which lives as long as this object.
     [[nodiscard]] char* const* data() const { return pointers_.data(); }
 
   private:

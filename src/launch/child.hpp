@@ -8,26 +8,29 @@
 
 namespace curtail::launch {
 
-/// Waits for the end of a child of this process. The exit code, 128 + n if signal n ended it;
-/// empty, with errno, if it is lost: the kernel reaps the children of a process that ignores
-/// SIGCHLD. Async-signal-safe.
+/// Waits until a child of this process has ended. Returns its exit code, or 128 + n if signal n
+/// ended it. Returns an empty optional, with errno set, if the exit code is lost. That happens if
+/// this process ignores SIGCHLD, because the kernel then discards the exit code. Async-signal-safe.
 [[nodiscard]] std::optional<int> wait_for_exit(pid_t child);
 
-/// A child process. The destructor kills its process group unless wait() was called.
+/// A running child process. Unless wait() was called, the destructor kills the child and its
+/// process group.
 class Child {
   public:
+    /// Watches the child with the process id `pid`.
     Child(pid_t pid, Kernel const& kernel);
     ~Child();
     Child(Child const&) = delete;
     Child& operator=(Child const&) = delete;
 
-    /// A descriptor that becomes readable when the child ends; -1 if the kernel has none. Then call
-    /// has_ended() every few milliseconds.
+    /// Returns a descriptor that becomes readable when the child ends, or -1 if the kernel offers
+    /// none. In the second case call has_ended() every few milliseconds.
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// errno of the failure to watch the child; 0 if fd() or has_ended() works.
+    /// Returns the errno of a failure to watch the child, or 0 if fd() or has_ended() can be used.
     [[nodiscard]] int error() const { return error_; }
+    /// Returns whether the child has ended. Does not wait.
     [[nodiscard]] bool has_ended() const;
-    /// As wait_for_exit().
+    /// Does what wait_for_exit() does for this child. Call it at most once.
     [[nodiscard]] std::optional<int> wait();
 
   private:

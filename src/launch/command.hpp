@@ -10,33 +10,39 @@
 
 namespace curtail::launch {
 
-/// A program to run to its end, without a shell: the program receives its arguments unchanged.
+/// A program to run until it ends. It is run without a shell, so it receives its arguments
+/// unchanged.
 struct Command {
-    std::vector<std::string> arguments;  ///< the first is the program; see find_program
-    std::vector<std::pair<std::string, std::string>> environment;  ///< complete
-    Millis deadline{10'000};  ///< from start to end; afterwards its process group is killed
-    std::size_t output_limit{std::size_t{8} * 1024 * 1024};  ///< bytes of stdout
+    std::vector<std::string> arguments;  ///< the first is the program, by name or path
+                                         ///< (find_program)
+    /// All variables of the program: it inherits none.
+    std::vector<std::pair<std::string, std::string>> environment;
+    Millis deadline{10'000};  ///< maximum duration; after it the program's process group is killed
+    std::size_t output_limit{std::size_t{8} * 1024 * 1024};  ///< maximum size of stdout in bytes
 };
 
+/// What a command left when it ended.
 struct Finished {
-    int exit_code{};  ///< 128 + n if signal n ended it
-    std::string output;
+    int exit_code{};     ///< 128 + n if signal n ended it
+    std::string output;  ///< stdout
     std::string errors;  ///< the first 64 KiB of stderr
 };
 
-/// Runs a command in its own process group. The kernel kills it if the calling thread dies.
+/// Runs a command in its own process group, and waits for its end. The kernel kills the command if
+/// the calling thread dies.
 ///
-/// Errors: `unavailable`: the program does not exist; `temporary`: the deadline passed; `data`:
-/// more output than allowed; `os_error`: it could not be started. A program that fails is a result,
-/// not an error.
+/// Fails with `unavailable` if the program does not exist. Fails with `temporary` if the deadline
+/// passed. Fails with `data` if the output is larger than `output_limit`. Fails with `os_error` if
+/// the command could not be started or its exit code is lost. A command that ends with an exit code
+/// other than 0 is a result, not an error.
 [[nodiscard]] Result<Finished> run_command(Command const& command, Kernel const& kernel = {});
 
-/// Finds `program` in `path`, which has the form of $PATH. A name with a slash is used unchanged.
-/// `unavailable` if it is not found.
+/// Finds `program` in `path`, a list of folders in the form of $PATH. A `program` with a slash is
+/// returned unchanged. Fails with `unavailable` if there is no such program.
 [[nodiscard]] Result<std::string> find_program(std::string const& program, std::string const& path);
 
-/// The variables that a command or job needs, without secrets: this process's PATH, HOME, USER,
-/// LOGNAME and TMPDIR, and a plain locale.
+/// Returns the environment for commands and jobs. It consists of this process's PATH, HOME, USER,
+/// LOGNAME and TMPDIR, and a plain locale, and so contains no secrets.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> plain_environment();
 
 }  // namespace curtail::launch

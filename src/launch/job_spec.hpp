@@ -13,39 +13,46 @@ namespace curtail::launch {
 struct JobSpec {
     RunId run;
     SiteId site;
-    std::string folder_id;           ///< distinguishes two runs of one name: run_folder_id()
-    std::filesystem::path run_file;  ///< absolute
-    std::filesystem::path folder;    ///< the site's folder: working folder, logs and job records
-    std::filesystem::path build;     ///< CURTAIL_BUILD of the job, with the programs in its bin/;
-                                     ///< empty: not set
+    std::string folder_id;  ///< id of the run's folder (run_folder_id()); distinguishes runs of one
+                            ///< name
+    std::filesystem::path run_file;  ///< absolute path of the run's file
+    std::filesystem::path folder;    ///< the site's folder: the working folder of jobs, with their
+                                     ///< logs and records
+    /// The folder that jobs receive as CURTAIL_BUILD, with the programs in its bin/. If it is
+    /// empty, the variable is not set.
+    std::filesystem::path build;
     int ranks{1};
     config::Launcher launcher;
 };
 
-/// The part of a job's comment that differs from job to job.
+/// The part of a job's comment that differs between the jobs of a site.
 struct Comment {
     WindowId window;
     plan::IntentId intent;
 };
 
-/// A job's comment and the run that it names.
+/// The result of parsing a job's comment.
 struct ParsedComment {
+    /// Whose job has this comment.
     enum class Owner {
         ours,
-        other,   ///< another run, site or folder
-        unknown  ///< not a comment of Curtail
+        other,   ///< a job of another run, site or folder
+        unknown  ///< the comment was not written by Curtail
     };
     Owner owner{Owner::unknown};
-    Comment comment;  ///< empty if the owner is unknown
+    Comment comment;  ///< empty if `owner` is `unknown`
 };
 
-/// The first 8 hex digits of the SHA-256 of the folder's absolute path, without symbolic links:
-/// `printf %s "$(realpath DIR)" | sha256sum`.
+/// Returns the first 8 hex digits of the SHA-256 of the folder's absolute path without symbolic
+/// links, as does `printf %s "$(realpath DIR)" | sha256sum`.
 [[nodiscard]] std::string hash_path(std::filesystem::path const& run_folder);
-/// `curtail.<run>.<site>.<folder id>`. No part contains a dot.
+/// Returns the name of a site's jobs, `curtail.<run>.<site>.<folder id>`. None of the three parts
+/// contains a dot.
 [[nodiscard]] std::string job_name(JobSpec const& spec);
+/// Writes a comment such as
 /// `{"run":"demo","site":"SPP_TX","folder":"1f2e3d4c","window":"...","intent":"i1768151100000"}`.
 [[nodiscard]] std::string comment_text(JobSpec const& spec, Comment const& comment);
+/// Parses the comment `text` of a job, and compares it with `spec`.
 [[nodiscard]] ParsedComment parse_comment(JobSpec const& spec, std::string const& text);
 
 }  // namespace curtail::launch

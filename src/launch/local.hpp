@@ -6,34 +6,38 @@
 
 namespace curtail::launch {
 
-/// Runs jobs as processes of this machine, for laptops and tests: the same job script, in its own
-/// session, which outlives the poller. There is no queue and no time limit.
+/// Runs jobs as processes of this machine, for laptops and tests. A job runs the same job script as
+/// under Slurm, in a session of its own, and so outlives the poller. There is no queue and no time
+/// limit.
 ///
-/// Each job has a record `<site folder>/jobs/<intent>.json` from before its script starts, so a
-/// poller that is killed at any time finds it again. A small supervisor process waits for the
-/// script and writes its exit code to `<intent>.exit`. The record of another host does not describe
-/// processes of this host: without an exit code such a job counts as ending.
+/// The file `jobs/<intent>.json` in the site's folder records a job. It is written before the job's
+/// script starts, so a poller that was killed at any time finds the job again. A small supervisor
+/// process waits for the script and writes its exit code to `<intent>.exit`. A record written on
+/// another host says nothing about processes of this host. Without an exit code, such a job counts
+/// as ending.
 class LocalLauncher final : public Launcher {
   public:
     explicit LocalLauncher(JobSpec spec, Kernel kernel = {})
         : spec_(std::move(spec)), kernel_(kernel)
     {
     }
-    /// The job's id is that of its intent: submitting an intent twice starts one job.
+    /// Submits a job whose id is `intent`. Submitting the same intent twice starts only one job.
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// Sends TERM to all processes of the job, including those that its script left running with
-    /// CURTAIL_JOB in their environment. A call at least 4 s after the first sends KILL.
+    /// Sends TERM to all processes of the job. They include processes that its script left running,
+    /// which have CURTAIL_JOB in their environment. A call at least 4 s after the first one sends
+    /// KILL instead.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
+    /// The content of a job's record.
     struct Record {
         Comment comment;
         std::string host;
         ProcessIdentity script;
-        ProcessIdentity supervisor;  ///< stored as `keeper`
+        ProcessIdentity supervisor;  ///< stored under the name `keeper`
         Time started;
     };
     [[nodiscard]] std::filesystem::path folder() const { return spec_.folder / "jobs"; }
@@ -44,7 +48,7 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<std::optional<Record>> read_record(plan::JobId const& job) const;
     [[nodiscard]] Record parse_record(json::ObjectReader& r) const;
     [[nodiscard]] std::string record_head(Comment const& comment) const;
-    /// `sessions` is filled when the first job needs it.
+    /// Describes the job that `record` records. If `sessions` is needed and empty, it is filled.
     [[nodiscard]] plan::Job inspect(plan::JobId const& job, Record const& record,
                                     std::optional<Sessions>& sessions) const;
     [[nodiscard]] bool has_leftovers(plan::JobId const& job, Record const& record,

@@ -13,37 +13,41 @@
 
 namespace curtail::launch {
 
-/// Identifies one process of this machine, even after the kernel reuses its number.
+/// Identifies one process of this machine, even if the kernel later reuses its process id.
 struct ProcessIdentity {
     pid_t pid{};
-    std::uint64_t started{};  ///< clock ticks after boot, field 22 of /proc/PID/stat
-    std::string boot;         ///< /proc/sys/kernel/random/boot_id
+    std::uint64_t started{};  ///< start time in clock ticks after boot: field 22 of /proc/PID/stat
+    std::string boot;         ///< identifies the boot: content of /proc/sys/kernel/random/boot_id
     friend bool operator==(ProcessIdentity const&, ProcessIdentity const&) = default;
 };
 
-/// Fields of /proc/PID/stat.
+/// Fields of /proc/PID/stat, the kernel's description of a process.
 struct ProcessStat {
-    char state{};  ///< R S D Z ...
+    char state{};  ///< `R`, `S`, `D`, `Z` and so on, as in proc(5)
     pid_t session{};
     std::uint64_t started{};
 };
-/// Empty if there is no such process. Async-signal-safe.
+/// Reads /proc/PID/stat. Returns an empty optional if there is no process `pid`. Async-signal-safe.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid);
+/// Returns an id that changes with each boot of this machine.
 [[nodiscard]] std::string boot_id();
 [[nodiscard]] std::string host_name();
 
-/// Whether this very process exists and is not a zombie.
+/// Returns whether the process that `identity` describes exists and is not a zombie.
 [[nodiscard]] bool is_running(ProcessIdentity const& identity);
-/// Sends a signal to this very process; false if it has ended.
+/// Sends a signal to the process that `identity` describes. Returns false if that process has
+/// ended.
 bool signal_process(ProcessIdentity const& identity, int signal, Kernel const& kernel = {});
-/// All processes of this machine: session -> process.
+/// Maps each session of this machine to the ids of its processes.
 using Sessions = std::multimap<pid_t, pid_t>;
+/// Lists the sessions of all processes of this machine.
 [[nodiscard]] Sessions list_sessions();
-/// Sends a signal to every process of the session that `leader` created and returns their number.
-/// Signal 0 only counts them.
+/// Sends a signal to every process of the session that `leader` created. Returns how many processes
+/// those are. Signal 0 only counts them.
 ///
-/// Works after the leader's end too. It then reaches only processes that started with `variable`
-/// (`NAME=value`) in their environment, because the kernel may have reused the session's number.
+/// Works even after `leader` has ended. The kernel may then have reused the session's id. Therefore
+/// only processes that started with `variable` (`NAME=value`) in their environment then receive the
+/// signal.
 int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
                    std::string const& variable, int signal, Kernel const& kernel = {});
 

@@ -6,12 +6,13 @@
 
 namespace curtail::launch {
 
-/// Controls Slurm 21.08 or newer by its commands sbatch, squeue and scancel, each with the site's
-/// deadline and SLURM_CONF.
+/// Controls jobs with the commands sbatch, squeue and scancel of Slurm 21.08 or newer. Each command
+/// runs with the site's SLURM_CONF, and at most for the site's command deadline.
 ///
-/// Jobs have `--dependency=singleton`: should the poller submit two, Slurm runs one after the
-/// other. Their name contains run, site and folder, so they wait for no other run's job. A job's
-/// environment is an explicit list, which contains no other variable of the poller.
+/// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
+/// runs one after the other. The jobs' name contains the run, site and folder, so they never wait
+/// for another run's job. A job receives only an explicit list of the poller's environment
+/// variables.
 class SlurmLauncher final : public Launcher {
   public:
     explicit SlurmLauncher(JobSpec spec) : spec_(std::move(spec)) {}
@@ -30,7 +31,8 @@ class SlurmLauncher final : public Launcher {
     JobSpec spec_;
 };
 
-/// Whether a client's stderr means that the controller did not answer, rather than that it refused.
+/// Returns whether `errors`, the stderr of a Slurm command, means that the controller did not
+/// answer. Otherwise the controller refused the request.
 [[nodiscard]] bool means_no_answer(std::string_view errors);
 
 }  // namespace curtail::launch

@@ -7,16 +7,17 @@
 
 namespace curtail::launch {
 
-/// The value of `squeue --Format`: every field has a suffix instead of a width, which squeue prints
-/// without truncation (Slurm 20.11 and newer).
+/// The argument of `squeue --Format`. Every field has a suffix instead of a width, so that squeue
+/// does not truncate it (Slurm 20.11 or newer).
 extern char const* const squeue_format;
 
-/// Parses the output of squeue with squeue_format, with SLURM_TIME_FORMAT=%s, oldest job first.
-/// Omits jobs whose comment names another run, site or folder, and text of another form. `data` if
-/// the text does not end with the end of a job.
+/// Parses the output of squeue, and returns the jobs with the oldest first. squeue must run with
+/// squeue_format and SLURM_TIME_FORMAT=%s. Omits jobs whose comment names another run, site or
+/// folder, and text that is not a job. Fails with `data` if the last job in `text` is incomplete.
 [[nodiscard]] Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec,
                                                           std::string_view text);
-/// The exit code of a wait status as squeue prints it: `0`, `256` (exit code 1), `9` (signal 9).
+/// Returns the exit code for a wait status as squeue prints it. `0` gives 0, `256` gives 1, and `9`
+/// (signal 9) gives 137.
 [[nodiscard]] int exit_code_of(int wait_status);
 
 }  // namespace curtail::launch

@@ -9,22 +9,24 @@
 
 namespace curtail::launch {
 
-/// A script to run detached from the caller, and the files that record it. All text is complete
-/// before the fork.
+/// A script to run detached from the caller, and the files that record it. All texts are complete
+/// before the fork, because the child must not allocate memory.
 struct SupervisedScript {
-    std::vector<std::string> arguments;  ///< the first is an executable file
-    std::vector<std::pair<std::string, std::string>> environment;  ///< complete
-    std::string folder;                                            ///< working folder
-    std::string log;          ///< stdout and stderr are appended to it
-    std::string record;       ///< created before the script starts; if it exists, nothing starts
-    std::string record_head;  ///< the record consists of this head,
-                              ///< `"script":{"pid":P,"started":S},"keeper":{...}` and the tail
+    std::vector<std::string> arguments;  ///< the first is the path of an executable file
+    std::vector<std::pair<std::string, std::string>> environment;  ///< all variables of the script
+    std::string folder;                                            ///< the script's working folder
+    std::string log;     ///< file to which the script's stdout and stderr are appended
+    std::string record;  ///< file created before the script starts; if it exists, nothing starts
+    /// The record consists of this head, `"script":{"pid":P,"started":S},"keeper":{...}` and the
+    /// tail.
+    std::string record_head;
     std::string record_tail;
-    std::string exit_file;  ///< receives the exit code in decimal; 128 + n if signal n ended it
+    std::string exit_file;  ///< file that receives the exit code in decimal; 128 + n if signal n
+                            ///< ended the script
 };
 
-/// Starts a supervisor process in the background, which starts the script and waits for it. Returns
-/// when the record is on disk, or `os_error` if nothing was started.
+/// Starts a supervisor process in the background, which starts the script and waits for its end.
+/// Returns when the record is on disk. Fails with `os_error` if nothing was started.
 [[nodiscard]] Result<void> start_supervised(SupervisedScript const& script,
                                             Kernel const& kernel = {});
 
