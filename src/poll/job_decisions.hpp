@@ -9,41 +9,45 @@
 #include "poll/status.hpp"
 #include "runlog/event.hpp"
 
-/// The job half of a poll, between the launcher and the plan. Pure: no clock, no I/O.
+// The part of a poll that concerns jobs: converts between the launcher, the plan (plan/plan.hpp)
+// and the log. The functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// Why all jobs should stop, whatever the windows say.
+/// Why all jobs should stop even if their windows are open.
 enum class StopReason {
     none,
-    trace_over,   ///< the replay has reached its end
-    user_request  ///< the user stopped the poller and wants its jobs drained
+    trace_over,   ///< the recorded trace has ended
+    user_request  ///< the user asked the poller to stop and to drain its jobs
 };
 
-/// The desired state of a site. `is_complete`: the run needs no more jobs.
+/// Returns whether a site should have a job, and why. `is_complete` says that the run needs no more
+/// jobs.
 [[nodiscard]] plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
                                                bool is_complete);
 
+/// A site's jobs after the launcher has listed them.
 struct JobObservation {
     plan::SiteState state;
     std::vector<runlog::Event> events;
-    std::vector<std::string> warnings;  ///< log lines about failed jobs
+    std::vector<std::string> warnings;  ///< lines for the log about failed jobs
 };
-/// Updates a site's jobs from the launcher's list; `now` is real time.
+/// Updates a site's jobs from the jobs that the launcher listed. `now` is real time.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
                                           plan::Rules const& rules);
 
-/// Decides the next actions and describes the site's jobs.
+/// Decides the next actions and describes the site's jobs. `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                                        std::vector<plan::Job> const& listed, Time now,
                                        plan::Rules const& rules);
-/// The status of a site whose jobs could not be listed.
+/// Describes the jobs of a site whose launcher failed to list them with `list_error`.
 [[nodiscard]] JobStatus undecided_status(WindowRecord const& window,
                                          plan::DesiredState const& desired, Error list_error);
 
-/// The outcome of an action that the launcher answered with `result`; `submitted` is the new job.
+/// Returns the outcome of an action that the launcher answered with `result`. `submitted` is the
+/// new job's id; empty if there is none.
 [[nodiscard]] plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitted);
-/// The log line of an action with its outcome.
+/// Returns the line for the log about an action and its outcome.
 [[nodiscard]] std::string action_text(SiteId const& site, plan::Action const& action,
                                       plan::Outcome const& outcome);
 

@@ -8,7 +8,8 @@
 
 namespace curtail::poll {
 
-/// The plan's job events as events of the poller (docs/poller.md).
+/// Converts the plan's job events to the events that the poller logs (docs/poller.md). `real_now`
+/// becomes the events' time.
 [[nodiscard]] std::vector<runlog::Event> job_events(SiteId const& site,
                                                     std::vector<plan::JobEvent> const& events,
                                                     Time real_now);

@@ -10,25 +10,27 @@
 
 namespace curtail::poll {
 
-/// One line of the journal: an action that the poller is about to carry out, or its outcome.
+/// One line of the journal: an action that the poller is about to carry out (the intent), or the
+/// action's outcome.
 struct JournalEntry {
-    std::int64_t number{};  ///< 1, 2, 3, ... throughout a run
-    Time time;              ///< real
+    std::int64_t number{};  ///< 1, 2, 3, ... throughout the run
+    Time time;              ///< real time
     SiteId site;
     plan::Action action;
-    std::optional<plan::Outcome> outcome;  ///< empty: the intent
+    std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
 };
 
-/// `poller/journal.jsonl`: intents are on disk before the action, outcomes after it. Readers skip a
-/// line that a crash cut short.
+/// The file `poller/journal.jsonl`. An intent is on disk before its action is carried out, and an
+/// outcome after. Reading skips a line that a crash cut short.
 class Journal {
   public:
     explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
-    /// Entries after number `after`, in order.
+    /// Reads the entries with a number above `after`, in order.
     [[nodiscard]] Result<std::vector<JournalEntry>> read(std::int64_t after) const;
+    /// Appends an entry, and returns when it is on disk.
     [[nodiscard]] Result<void> append(JournalEntry const& entry) const;
-    /// Renames a journal longer than `longest` bytes to `journal.1.jsonl`, replacing the previous
-    /// one. Call it only if the state file includes all entries.
+    /// Renames the journal to `journal.1.jsonl` if it is longer than `longest` bytes, replacing the
+    /// previous file of that name. Call it only when the state file includes all entries.
     [[nodiscard]] Result<void> rotate(std::int64_t longest = 1 << 20) const;
 
   private:

@@ -7,42 +7,49 @@
 #include "core/clock.hpp"
 #include "poll/site.hpp"
 
-/// Polls all sites of a run, once (here) or continuously (watch.hpp). Sites do not wait for each
-/// other: each has its own threads.
+// Polls all sites of a run, once (poll_once) or continuously (watch.hpp). Each site has its own
+// threads, so no site waits for another.
 namespace curtail::poll {
 
-/// A run and what its sites need to be polled.
+/// A run, and what is needed to poll its sites. `run` must outlive it.
 struct PollContext {
     config::Run const& run;
     std::vector<SiteParts> sites;
-    std::shared_ptr<Clock const> clock;  ///< of the signals
-    std::optional<Time> trace_end;       ///< of a replay: time of its last sample
+    std::shared_ptr<Clock const> clock;  ///< the signals' clock
+    std::optional<Time> trace_end;       ///< in a replay: time of the trace's last sample
     Log log;
 
-    /// Time on the signals' clock; that of a replay stops at its last sample.
+    /// Returns the time on the signals' clock. In a replay this is at most `trace_end`.
     [[nodiscard]] Time signal_now() const;
+    /// Returns whether a replay has reached the last sample of its trace.
     [[nodiscard]] bool is_trace_over() const;
 };
 
+/// What a poll of all sites found out.
 struct PollResult {
     std::vector<SiteStatus> sites;
-    std::vector<Error> errors;  ///< of the run as a whole
+    std::vector<Error> errors;  ///< errors that concern no single site
 
-    /// One error for the exit code that names all affected sites: the first that is not
-    /// `temporary`, else the first. Empty if there is none.
+    /// Returns one error, which determines the program's exit code and names all affected sites. It
+    /// is the first error that is not `temporary`, or else the first error. Returns an empty
+    /// optional if there are no errors.
     [[nodiscard]] std::optional<Error> error() const;
 };
 
-/// Polls every site once and acts. `temporary` if another poller is active. After an error of
-/// writing, jobs were stopped all the same. A dry run changes nothing anywhere.
+/// Polls every site once and carries out the actions. A dry run changes nothing, neither files nor
+/// jobs. Fails with `temporary` if another poller of the run is active. Also fails if the poller's
+/// state cannot be written; even then jobs were stopped as decided.
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
+/// Makes a SitePoller for each site, and moves the parts of the sites out of `context`. `store`
+/// must outlive the pollers.
 [[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
-/// Errors for jobs of sites that the run's file no longer names: no poller can reach them. Logs
-/// each as a warning.
+/// Returns an error for each site with jobs that the run's file no longer names, and logs it as a
+/// warning. No poller manages those jobs.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
                                                      StateStore const& store);
+/// Collects the status of all sites. `errors` concern no single site.
 [[nodiscard]] PollResult make_result(SitePollers const& pollers, std::vector<Error> errors);
 
 }  // namespace curtail::poll

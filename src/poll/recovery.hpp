@@ -7,27 +7,31 @@
 
 #include "poll/stored_state.hpp"
 
-/// How a poller continues after its predecessor, which may have died at any time. Pure: no clock,
-/// no I/O.
+// How a poller continues after the previous one, which may have been killed at any time. The
+// functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// By site and event type: the signal time up to which events.jsonl contains the events.
+/// Maps a site and an event type to the time up to which events.jsonl contains such events. The
+/// time is on the signals' clock.
 using WrittenUntil = std::map<std::pair<SiteId, std::string>, Time>;
 
+/// The state with which a poller starts.
 struct Recovered {
     StoredState state;
-    WrittenUntil written_until;  ///< only after the loss of state.json
+    WrittenUntil written_until;  ///< empty unless state.json was lost
 };
 
-/// The state with which a poller starts, with a record of each of `sites`.
+/// Computes the state with which a poller starts. It has a record of each of `sites`. `now` is real
+/// time.
 ///
-/// Applies the journal entries that the state does not include, and drops events that have reached
-/// events.jsonl from the outbox. Without state.json the journal and the events yield an open intent
-/// and the jobs that have not ended; the same events are not written again.
+/// Applies the journal entries that the stored state does not include. Removes from the outbox the
+/// events that have reached events.jsonl. If state.json is missing, rebuilds open intents and the
+/// jobs that have not ended from the journal and the events. Events that this poller would log
+/// again are then found by is_written().
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 
-/// Whether an event is in events.jsonl already.
+/// Returns whether events.jsonl already contains an event.
 [[nodiscard]] bool is_written(WrittenUntil const& written, SiteId const& site,
                               runlog::Event const& event);
 

@@ -15,44 +15,52 @@
 
 namespace curtail::poll {
 
-/// `stored` is an error if a change could not be written. The step itself took place all the same:
-/// a full disk must not prevent stopping jobs.
+/// The result of evaluating a site's window.
 struct WindowResult {
-    bool phase_changed{false};
+    bool phase_changed{false};  ///< the window's phase has changed
+    /// An error if a change could not be written. The window was evaluated even then.
     Result<void> stored;
 };
+/// The result of managing a site's jobs.
 struct JobResult {
-    bool listed{false};  ///< the launcher answered; otherwise nothing was decided about jobs
+    bool listed{false};  ///< the launcher listed the jobs; if not, nothing was decided
+    /// An error if a change could not be written. Jobs are stopped as decided even then, so that a
+    /// full disk does not prevent it.
     Result<void> stored;
 };
 
-/// What one site needs to be polled.
+/// What is needed to poll one site. `site` must outlive it.
 struct SiteParts {
     config::Site const& site;
-    std::filesystem::path complete_file;  ///< its existence means that the run needs no more jobs
-    std::unique_ptr<signals::Provider> provider;  ///< null: the window is only shown
+    std::filesystem::path complete_file;  ///< if this file exists, the run needs no more jobs
+    std::unique_ptr<signals::Provider> provider;  ///< null: the window is not evaluated, and its
+                                                  ///< stored phase is used
     std::unique_ptr<launch::Launcher> launcher;
     plan::Rules rules;
-    std::optional<Time> trace_start;  ///< of a replay: its first poll evaluates from here on
+    std::optional<Time> trace_start;  ///< in a replay: time from which its first poll evaluates the
+                                      ///< window
 };
 
-/// Polls one site: reads signals and jobs, and stores and carries out what the pure functions of
-/// window_evaluation.hpp and job_decisions.hpp decide. One thread may evaluate the window while
-/// another manages the jobs.
+/// Polls one site. Reads signals and lists jobs. The pure functions in window_evaluation.hpp and
+/// job_decisions.hpp decide; this class stores and carries out the decisions. One thread may
+/// evaluate the window while another manages the jobs.
 class SitePoller {
   public:
-    /// `store` must outlive this.
+    /// Takes the parts of the site. `store` must outlive this object.
     SitePoller(SiteParts parts, StateStore& store, Log log);
 
-    /// Evaluates the window up to `signal_now`, on the signals' clock.
+    /// Evaluates the window up to the time `signal_now` on the signals' clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
-    /// Lists the jobs, decides and, unless `dry_run`, carries out the actions. A job is submitted
-    /// only if the journal contains the intent.
+    /// Lists the jobs and decides the actions. Carries them out unless `dry_run` is set. A job is
+    /// submitted only if its intent could be written to the journal. `stop` says why all jobs
+    /// should stop, if they should.
     [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
-    /// No job exists or may still appear.
+    /// Returns whether no job exists and no submission has an unknown outcome.
     [[nodiscard]] bool is_idle() const;
-    /// From now on cancels jobs that should stop, without waiting for the drain.
+    /// Shortens the grace period to 0 from now on: a job that should stop is cancelled after one
+    /// drain attempt.
     void skip_grace();
+    /// Returns what the last poll found out.
     [[nodiscard]] SiteStatus status() const;
     [[nodiscard]] SiteId const& id() const { return parts_.site.site; }
 

@@ -9,15 +9,19 @@
 
 namespace curtail::poll {
 
+/// How often a site is polled.
 struct LoopIntervals {
-    Millis windows{100};  ///< between two evaluations of a window, real time
-    Millis jobs{1'000};   ///< between two lists of jobs, real time; none after a change of phase
+    Millis windows{100};  ///< real time between two evaluations of a window
+    Millis jobs{1'000};   ///< real time between two lists of jobs; after a change of phase jobs are
+                          ///< listed at once
 };
 
-/// Logs an error when it begins or changes, not each time.
+/// Logs an error when it first occurs or changes, and not again each time it recurs. `log` and
+/// `site` must outlive this object.
 class ErrorLog {
   public:
     ErrorLog(Log const& log, SiteId const& site) : log_(log), site_(site) {}
+    /// Logs the error in `result`, if there is one and it differs from the last.
     void report(Result<void> const& result);
 
   private:
@@ -26,18 +30,19 @@ class ErrorLog {
     std::string last_;
 };
 
-/// Polls one site continuously: one thread evaluates its window, another manages its jobs. The
-/// destructor stops both.
+/// Polls one site continuously: one thread evaluates the window, another manages the jobs. The
+/// destructor stops both threads. `site` and `context` must outlive this object.
 class SiteLoop {
   public:
     SiteLoop(SitePoller& site, PollContext const& context, LoopIntervals intervals);
 
+    /// Starts both threads.
     void start();
-    /// Ends the evaluation of the window, after a last one, and drains the jobs.
+    /// Evaluates the window a last time. From then on all jobs are stopped, and `reason` says why.
     void stop_jobs(StopReason reason);
-    /// All jobs were listed after stop_jobs, and none is left.
+    /// Returns whether jobs were listed after stop_jobs() and none is left.
     [[nodiscard]] bool is_done() const;
-    /// Asks both threads to end; the jobs stay as they are.
+    /// Asks both threads to end. Jobs keep running.
     void request_stop();
     [[nodiscard]] SitePoller& site() const { return site_; }
 
@@ -50,12 +55,13 @@ class SiteLoop {
     SitePoller& site_;
     PollContext const& context_;
     LoopIntervals intervals_;
-    mutable std::mutex mutex_;  ///< guards the next four
+    mutable std::mutex mutex_;  ///< guards the next four members
     std::condition_variable_any changed_;
     StopReason stop_reason_{StopReason::none};
     bool listed_since_stop_{false};
     bool list_now_{false};
-    ErrorLog window_errors_;  ///< used by the window thread, and by stop_jobs() after its end
+    ErrorLog window_errors_;  ///< used by the window thread, and by stop_jobs() after that thread
+                              ///< has ended
     ErrorLog job_errors_;     ///< used by the job thread
     std::jthread window_thread_;
     std::jthread job_thread_;

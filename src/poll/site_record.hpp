@@ -9,24 +9,26 @@
 
 namespace curtail::poll {
 
-/// A site's window from poll to poll.
+/// What the poller remembers about one site's window from one poll to the next.
 struct WindowRecord {
     windows::WindowState state;
-    std::optional<Time> evaluated_until;  ///< on the signals' clock; empty before the first poll
-    std::optional<WindowId> open;         ///< set while jobs may run
+    std::optional<Time> evaluated_until;  ///< time on the signals' clock; empty before the first
+                                          ///< poll
+    std::optional<WindowId> open;         ///< the open window; set while jobs may run
     friend bool operator==(WindowRecord const&, WindowRecord const&) = default;
 };
 
-/// What the poller remembers of one site from poll to poll.
+/// What the poller remembers about one site from one poll to the next.
 struct SiteRecord {
     WindowRecord window;
     plan::SiteState jobs;
     friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
 };
 
-/// `{"window","evaluated_until","open_window","jobs"}`.
+/// Writes an object with the members `window`, `evaluated_until`, `open_window` and `jobs`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
-/// Reads the output of to_json. Errors go to `r`; `where` names the file in them.
+/// Reads what to_json() writes. Errors are recorded in `r`. `where` is the file's name in error
+/// messages.
 [[nodiscard]] SiteRecord read_site_record(json::ObjectReader& r, std::string const& where);
 
 }  // namespace curtail::poll

@@ -17,53 +17,62 @@
 
 namespace curtail::poll {
 
-/// One journal entry with the site's jobs and events that follow from it.
+/// A journal entry, with the changes that follow from it.
 struct JournalStep {
     SiteId site;
-    Time time;  ///< real
+    Time time;  ///< real time
     plan::Action action;
-    std::optional<plan::Outcome> outcome;  ///< empty: the intent
-    plan::SiteState jobs;
-    std::vector<runlog::Event> events;
-    bool only_if_written{false};  ///< changes nothing if the entry cannot be written
+    std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
+    plan::SiteState jobs;                  ///< the site's jobs after the entry
+    std::vector<runlog::Event> events;     ///< events to log because of the entry
+    bool only_if_written{false};  ///< if the entry cannot be written, the jobs stay unchanged too
 };
 
-/// The poller's state in `<run folder>/poller/` (mode 0700): lock, state.json, journal.jsonl,
-/// events.jsonl, signals.jsonl. Stores what it is given and decides nothing. Thread-safe.
+/// The poller's state on disk, in the folder `poller/` (mode 0700) of the run's folder. It consists
+/// of a lock, state.json, journal.jsonl, events.jsonl and signals.jsonl. This class stores what it
+/// receives and makes no decisions. Thread-safe.
 ///
-/// A poller that is killed at any time loses nothing: its successor applies the journal entries
-/// that state.json does not include (recover()), and each event reaches events.jsonl once.
+/// A poller that is killed at any time loses nothing. The next poller applies the journal entries
+/// that state.json does not include (recover()), and each event is written to events.jsonl exactly
+/// once.
 class StateStore {
   public:
+    /// Whether the folder may be changed.
     enum class Access {
         write,
         read  ///< changes nothing on disk and takes no lock
     };
+    /// When a change is written to disk.
     enum class Durability {
-        now,
-        lazy  ///< may wait for the next change: for changes that a poller can compute again
+        now,  ///< before the function returns
+        lazy  ///< with the next change; for changes that the next poller can compute again
     };
-    /// Reads the folder and recovers from it. `temporary` if another poller holds the lock, which
-    /// the error names; `permission` if other users may read the folder.
+    /// Reads the folder and recovers the state from it. `now` is real time. Fails with `temporary`
+    /// if another poller holds the lock; the error names that poller. Fails with `permission` if
+    /// other users may read the folder.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(config::Run const& run,
                                                                   Access access, Time now);
 
+    /// Returns what is stored about a site.
     [[nodiscard]] SiteRecord site(SiteId const& site) const;
-    /// All known sites, including those that the run no longer names.
+    /// Returns all known sites, including those that the run no longer names.
     [[nodiscard]] std::map<SiteId, SiteRecord> sites() const;
 
-    /// Stores a site's window and adds its events, atomically. Events never wait. After an error
-    /// the change stays in memory and is written with the next one.
+    /// Stores a site's window together with its events. Events are written at once, whatever
+    /// `durability` says. After an error the change stays in memory and is written with the next
+    /// one.
     [[nodiscard]] Result<void> set_window(SiteId const& site, WindowRecord const& window,
                                           std::vector<runlog::Event> events, Durability durability);
-    /// The same for a site's jobs; nothing waits.
+    /// Stores a site's jobs together with their events, and writes both at once. After an error the
+    /// change stays in memory and is written with the next one.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs,
                                         std::vector<runlog::Event> events);
-    /// Appends an entry to the journal. It is on disk when this succeeds; its jobs and events wait
-    /// in memory for the next change or save().
+    /// Appends an entry to the journal, and returns when it is on disk. The entry's jobs and events
+    /// wait in memory until the next change or save().
     [[nodiscard]] Result<void> append(JournalStep step);
-    /// Appends the samples, in order of time, that are newer than the region's newest. They are on
-    /// disk when this succeeds. Returns whether there were any.
+    /// Appends those of `samples` that are newer than all stored samples of the region, and returns
+    /// when they are on disk. `samples` must be in order of time. The result says whether there
+    /// were any new ones.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Writes all waiting changes.
@@ -82,7 +91,7 @@ class StateStore {
     Journal journal_;
     runlog::EventLog event_log_;
     signals::SampleLog samples_;
-    mutable std::mutex mutex_;  ///< guards what follows, and the files
+    mutable std::mutex mutex_;  ///< guards the files and all members below
     StoredState state_;
     WrittenUntil written_until_;
     bool unsaved_{true};

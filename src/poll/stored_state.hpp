@@ -13,33 +13,35 @@
 
 namespace curtail::poll {
 
+/// An event with its number. The events of a run are numbered 1, 2, 3, ...
 struct NumberedEvent {
     std::int64_t number;
     runlog::Event event;
 };
 
-/// The content of `poller/state.json`.
+/// The content of the file `poller/state.json`.
 struct StoredState {
     std::map<SiteId, SiteRecord> sites;
-    std::int64_t last_entry{0};        ///< newest journal entry that `sites` includes
-    std::int64_t last_event{0};        ///< highest number of an event
-    std::deque<NumberedEvent> outbox;  ///< events that may not be in events.jsonl yet
+    std::int64_t last_entry{0};        ///< number of the newest journal entry that `sites` includes
+    std::int64_t last_event{0};        ///< the highest number of an event
+    std::deque<NumberedEvent> outbox;  ///< events that events.jsonl may not contain yet
 
-    /// Numbers events of a site and puts them into the outbox.
+    /// Numbers the events of a site and appends them to the outbox.
     void add_events(SiteId const& site, std::vector<runlog::Event> events);
 };
 
 [[nodiscard]] json::Value to_json(StoredState const& state);
-/// Reads the file; empty if it does not exist.
+/// Reads the state from the file `path`. Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<StoredState>> read_state(std::filesystem::path const& path);
 
 /// What a poller finds in its folder when it starts.
 struct FolderContents {
-    std::optional<StoredState> state;
-    std::vector<JournalEntry> journal;  ///< entries that `state` does not include, in order
-    std::vector<runlog::Event> events;  ///< of events.jsonl, if recovery needs them
+    std::optional<StoredState> state;   ///< empty if state.json does not exist
+    std::vector<JournalEntry> journal;  ///< the entries that `state` does not include, in order
+    std::vector<runlog::Event> events;  ///< content of events.jsonl; read only if recovery needs it
 };
-/// Reads state.json, journal.jsonl and events.jsonl; without state.json the rotated journal too.
+/// Reads state.json, journal.jsonl and events.jsonl. If state.json is missing, also reads
+/// journal.1.jsonl.
 [[nodiscard]] Result<FolderContents> read_folder(std::filesystem::path const& folder);
 
 }  // namespace curtail::poll

@@ -8,29 +8,35 @@
 
 namespace curtail::poll {
 
-/// The user's requests to a watch, made from another thread.
+/// Carries the user's requests to stop from another thread to watch().
 class StopRequest {
   public:
-    /// The first request stops the watch. The second cancels jobs instead of waiting for them.
+    /// Adds a request. The first one stops watch(). The second one cancels jobs instead of waiting
+    /// for them to end.
     void raise() { ++level_; }
+    /// Returns how many requests were made.
     [[nodiscard]] int level() const { return level_; }
 
   private:
     std::atomic<int> level_{0};
 };
 
+/// The options of watch().
 struct WatchOptions {
-    bool drain_on_exit{false};  ///< a stop request drains all jobs and waits for their end;
-                                ///< otherwise the jobs keep running
+    /// Whether a stop request drains all jobs and waits for them to end. If not, the jobs keep
+    /// running.
+    bool drain_on_exit{false};
     LoopIntervals intervals;
-    Millis patience{60'000};  ///< at the end: how long jobs may take beyond the grace period before
-                              ///< they are cancelled. A cancel may take as long, but at most 15 s
-    std::function<void(double, double)> progress;  ///< (done, total) seconds of a replay
+    /// How long jobs may take to end, beyond the grace period, before they are cancelled. A cancel
+    /// may take as long, but at most 15 s.
+    Millis patience{60'000};
+    std::function<void(double, double)> progress;  ///< receives the seconds of a replay that are
+                                                   ///< done, and their total
 };
 
-/// Polls until a stop request or the end of the trace. At the end of a trace it drains all jobs.
-/// `interrupted` if a replay was stopped before its end. `temporary` if another poller is active,
-/// or if jobs of a site could not be stopped.
+/// Polls until a stop request or the end of the trace. At the end of the trace it drains all jobs.
+/// Fails with `interrupted` if a replay was stopped before its end. Fails with `temporary` if
+/// another poller is active, or if jobs of a site could not be stopped.
 [[nodiscard]] Result<PollResult> watch(PollContext context, WatchOptions const& options,
                                        StopRequest const& stop);
 
