@@ -6,22 +6,24 @@
 
 namespace curtail {
 
-/// How this binary was built. Part of every result file and of `--version`.
+/// A description of how this binary was built. `--version` prints it, and every result file
+/// contains it.
 struct BuildInfo {
     std::string version;
-    std::string commit;  ///< of the source; ends with `+` if the tree had changes; `unknown`
-                         ///< outside git
+    std::string commit;  ///< git commit of the source, with `+` appended if files were changed;
+                         ///< `unknown` without git
     std::string compiler;
     std::string build_type;
-    std::string sanitizers;
-    std::string torch;  ///< LibTorch version
+    std::string sanitizers;  ///< empty if there are none
+    std::string torch;       ///< version of LibTorch; empty if this build lacks it
     std::string hdf5;
     std::string mpi;
 };
 
 [[nodiscard]] BuildInfo const& build_info();
-/// Several lines, for `--version`.
+/// Returns the text, of several lines, that `--version` of `program` prints.
 [[nodiscard]] std::string build_text(std::string const& program);
+/// Returns the same data as JSON.
 [[nodiscard]] json::Object build_json();
 
 }  // namespace curtail

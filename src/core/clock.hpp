@@ -6,30 +6,35 @@
 
 namespace curtail {
 
-/// The source of time for adapters. Decisions never hold a clock: they receive its readings.
+/// A source of the current time. Only adapters hold a clock. Pure decisions receive the time as a
+/// parameter instead.
 class Clock {
   public:
     virtual ~Clock() = default;
     [[nodiscard]] virtual Time now() const = 0;
 };
 
+/// The real time of this machine.
 class SystemClock final : public Clock {
   public:
     [[nodiscard]] Time now() const override;
 };
 
-/// Shifted and scaled real time: shows `origin` at real time `real_origin`, and then runs `factor`
-/// times as fast as real time.
+/// A relation between real time and the time that a clock shows. The clock shows `origin` at real
+/// time `real_origin`. From then on, it runs `factor` times as fast as real time.
 struct TimeScale {
     Time origin;
     Time real_origin;
     double factor{1};
 
+    /// Returns the time that the clock shows at `real`.
     [[nodiscard]] Time from_real(Time real) const;
+    /// Returns the real time at which the clock shows `shown`.
     [[nodiscard]] Time to_real(Time shown) const;
     friend bool operator==(TimeScale const&, TimeScale const&) = default;
 };
 
+/// A clock that follows a TimeScale, such as the clock of a replay.
 class ScaledClock final : public Clock {
   public:
     explicit ScaledClock(TimeScale scale) : scale_(scale) {}
@@ -41,10 +46,11 @@ class ScaledClock final : public Clock {
 
 [[nodiscard]] MonoTime mono_now();
 
-/// The time limit of an operation, in real time from its construction.
+/// The time limit of an operation. It starts in the constructor and counts real time.
 class Deadline {
   public:
     explicit Deadline(Millis total) : end_(mono_now() + total) {}
+    /// Returns the time that is left; zero if the limit has passed.
     [[nodiscard]] Millis left() const { return std::max(Millis{0}, end_ - mono_now()); }
 
   private:

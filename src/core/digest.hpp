@@ -13,13 +13,13 @@ namespace curtail {
 /// A SHA-256 digest (FIPS 180-4).
 struct Digest {
     std::array<unsigned char, 32> bytes{};
-    [[nodiscard]] std::string hex() const;
-    /// From 64 lower-case hex digits; empty for anything else.
+    [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits
+    /// Parses 64 lower-case hex digits. Returns an empty optional for any other text.
     [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);
     friend auto operator<=>(Digest const&, Digest const&) = default;
 };
 
-/// Computes SHA-256 of a sequence of pieces.
+/// A SHA-256 computation over data that arrives in pieces.
 class Sha256 {
   public:
     Sha256();
@@ -28,7 +28,7 @@ class Sha256 {
     Sha256& operator=(Sha256&&) noexcept;
     void update(std::span<std::byte const> bytes);
     void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
-    [[nodiscard]] Digest finish();  ///< call once, last
+    [[nodiscard]] Digest finish();  ///< call once, after the last update()
 
   private:
     struct Context;

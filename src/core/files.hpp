@@ -11,7 +11,7 @@
 
 namespace curtail {
 
-/// Owns an open file descriptor and closes it on destruction.
+/// An open file descriptor, which the destructor closes.
 class Fd {
   public:
     Fd() = default;
@@ -24,12 +24,14 @@ class Fd {
         return *this;
     }
     [[nodiscard]] int get() const { return fd_; }
+    /// Returns the descriptor, which the caller must now close.
     [[nodiscard]] int release()
     {
         int const fd = fd_;
         fd_ = -1;
         return fd;
     }
+    /// Closes the current descriptor and takes ownership of `fd`.
     void reset(int fd = -1);
     explicit operator bool() const { return fd_ >= 0; }
 
@@ -37,35 +39,45 @@ class Fd {
     int fd_{-1};
 };
 
-/// Reads a whole file. Code `no_input` if it cannot be read, `data` if it is longer than `limit`
-/// bytes.
+/// Reads a whole file. Fails with `no_input` if the file cannot be opened, `data` if it is longer
+/// than `limit` bytes, or `io` if a read fails.
 [[nodiscard]] Result<std::string> read_file(std::filesystem::path const& path,
                                             std::int64_t limit = std::int64_t{1} << 30);
-/// The same, but a missing file gives an empty optional instead of an error.
+/// Reads a whole file like read_file(). Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<std::string>> read_file_if_exists(
     std::filesystem::path const& path, std::int64_t limit = std::int64_t{1} << 30);
-/// Replaces `path` atomically and durably: temporary file in the same folder, fsync, rename, fsync
-/// of the folder. Readers never see a partial file. On failure (such as a full disk) the old file
-/// remains and no temporary file is left.
+/// Replaces the content of `path` atomically and durably. Writes a temporary file in the same
+/// folder, syncs the file to disk, renames it to `path`, and syncs the folder. Readers never see a
+/// partial file. If writing fails, as on a full disk, the old file stays and no temporary file
+/// remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
-/// The same for a file that another library writes: `fill` receives the temporary file's path.
+/// Replaces `path` like write_file(), with a file that another library writes. Calls `fill` with
+/// the path of the temporary file to write.
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
-/// Appends one line to a file in a single write. With `durable`, syncs it to disk before returning.
+/// Appends `line` and a newline to a file, in a single write. Creates a missing file. If the file
+/// ends with a partial line, starts a new line first. If `durable`, syncs the file to disk before
+/// returning.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
+/// Creates a folder and its missing parents. An existing folder is not an error. Fails with
+/// `cannot_create` if a folder cannot be created.
 [[nodiscard]] Result<void> make_folder(std::filesystem::path const& path);
-/// Writes all of `content` to a descriptor; handles short writes and EINTR. Returns 0 or errno.
+/// Writes all of `content` to a descriptor, in several writes if necessary. Retries after EINTR.
+/// Returns 0 on success, and errno otherwise.
 [[nodiscard]] int write_all(int fd, std::string_view content);
+/// Syncs a folder to disk, so that new and renamed files in it survive a crash.
 [[nodiscard]] Result<void> sync_folder(std::filesystem::path const& folder);
 
-/// An exclusive lock on a file. Released on destruction, or by the kernel if the process dies.
+/// An exclusive lock on a file. The destructor releases the lock; the kernel does so if the process
+/// dies.
 class FileLock {
   public:
-    /// Does not wait: code `temporary` if another process holds the lock. The error names that
-    /// process if its name is in the file.
+    /// Takes the lock without waiting, and writes the name of this process into the file. Fails
+    /// with `temporary` if another process holds the lock. The message then names the process that
+    /// the file names.
     [[nodiscard]] static Result<FileLock> take(std::filesystem::path const& path);
 
   private:

@@ -10,22 +10,24 @@
 
 namespace curtail {
 
-/// A name whose type tells what it names: a site is not a run.
+/// A name whose type tells what it names, so that no site is passed for a run.
 template <class Tag>
 struct Name {
     std::string value;
     friend auto operator<=>(Name const&, Name const&) = default;
 };
-using SiteId = Name<struct SiteTag>;      ///< `CAISO_NORTH`: [A-Za-z0-9][A-Za-z0-9_-]{0,31}
-using RunId = Name<struct RunTag>;        ///< `demo`: the same alphabet
-using RegionId = Name<struct RegionTag>;  ///< a grid region, by its provider's name
-using MemberId =
-    Name<struct MemberTag>;  ///< `<site>.<8 hex>.<N>`: one instance of a site's process
-using WindowId = Name<struct WindowTag>;  ///< `<opening time>`: one window of one site
+using SiteId = Name<struct SiteTag>;      ///< such as `CAISO_NORTH`; a plain name
+using RunId = Name<struct RunTag>;        ///< such as `demo`; a plain name
+using RegionId = Name<struct RegionTag>;  ///< a grid region, as the signal provider names it
+/// `<site>.<8 hex digits>.<N>`: one instance of a site's trainer.
+using MemberId = Name<struct MemberTag>;
+using WindowId = Name<struct WindowTag>;  ///< time at which the window of a site opened
 
-/// 1 to 32 letters, digits, '_' or '-', the first a letter or digit. Site and run names become part
-/// of file names, job names and shell commands.
+/// Tells whether `text` is a plain name: 1 to 32 characters, each a letter, digit, '_' or '-', and
+/// the first a letter or digit. Names of sites and runs become parts of file names, job names and
+/// shell commands.
 [[nodiscard]] bool is_plain_name(std::string_view text);
+/// Parses the name of a site. Fails with `config` if `text` is not a plain name.
 [[nodiscard]] Result<SiteId> parse_site_id(std::string_view text);
 
 /// A counter whose type tells what it counts.
@@ -35,10 +37,11 @@ struct Ordinal {
     friend constexpr auto operator<=>(Ordinal, Ordinal) = default;
     constexpr Ordinal next() const { return {value + 1}; }
 };
-using CommitNumber = Ordinal<struct CommitTag>;  ///< 1, 2, 3, ... along the chain
-using Round = Ordinal<struct RoundTag>;          ///< increases by one with each merge commit
-using Seq = Ordinal<struct SeqTag>;              ///< contributions of one member: 1, 2, 3, ...
-using BlockIndex = Ordinal<struct BlockTag>;     ///< position in the data stream, in blocks
+using CommitNumber = Ordinal<struct CommitTag>;  ///< number of a commit in the chain: 1, 2, 3, ...
+using Round = Ordinal<struct RoundTag>;          ///< number of a round; each merge commit adds one
+using Seq = Ordinal<struct SeqTag>;  ///< number of a contribution of one member: 1, 2, 3, ...
+/// Number of a block, from 0 on, over all epochs of the data.
+using BlockIndex = Ordinal<struct BlockTag>;
 
 }  // namespace curtail
 

@@ -12,11 +12,11 @@ namespace curtail {
 /// The carbon intensity of a region at one time.
 struct Reading {
     Time time;
-    std::optional<GramsPerKwh> intensity;  ///< nothing: no value for this time
+    std::optional<GramsPerKwh> intensity;  ///< empty if there is no value for this time
     friend bool operator==(Reading const&, Reading const&) = default;
 };
 
-/// The readings of one region, with strictly rising times.
+/// The readings of one region. Each reading is later than the one before.
 struct RegionSeries {
     RegionId region;
     std::vector<Reading> readings;

@@ -14,22 +14,26 @@
 
 #include "core/result.hpp"
 
-/// JSON as plain values. RapidJSON parses and prints them; no other library includes RapidJSON.
+// JSON documents as plain C++ values. Only this library includes RapidJSON, which parses and prints
+// them.
+
 namespace curtail::json {
 
 class Value;
 using Array = std::vector<Value>;
 
-/// Members in the order of insertion.
+/// A JSON object. Its members keep the order in which they were inserted.
 class Object {
   public:
     Object() = default;
     Object(std::initializer_list<std::pair<std::string, Value>> members);
-    /// Takes members with distinct names, without checking that they are distinct.
+    /// Makes an object from members with distinct names. The caller must know that the names are
+    /// distinct; this function does not check them.
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
+    /// Nullptr if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
-    Object& set(std::string key, Value value);  ///< replaces an existing member
-    void erase(std::string_view key);
+    Object& set(std::string key, Value value);  ///< adds a member, or replaces its value
+    void erase(std::string_view key);           ///< does nothing if there is no such member
     [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const;
     [[nodiscard]] bool empty() const;
     friend bool operator==(Object const&, Object const&);
@@ -38,7 +42,9 @@ class Object {
     std::vector<std::pair<std::string, Value>> members_;
 };
 
-/// null, bool, integer, real, text, array or object. Integers outside int64 become reals.
+/// A JSON value: null, bool, integer, real number, text, array or object. parse() turns an integer
+/// outside the range of int64 into a real number. as_bool() to as_object() return a null pointer if
+/// the value has another type.
 class Value {
   public:
     using Variant =
@@ -66,12 +72,14 @@ class Value {
     [[nodiscard]] bool is_null() const { return std::holds_alternative<std::nullptr_t>(v_); }
     [[nodiscard]] bool const* as_bool() const { return std::get_if<bool>(&v_); }
     [[nodiscard]] std::int64_t const* as_integer() const { return std::get_if<std::int64_t>(&v_); }
-    [[nodiscard]] std::optional<double> as_number() const;  ///< of an integer or a real
+    /// An integer or a real number; empty for other types.
+    [[nodiscard]] std::optional<double> as_number() const;
     [[nodiscard]] std::string const* as_text() const { return std::get_if<std::string>(&v_); }
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
     [[nodiscard]] Object const* as_object() const { return std::get_if<Object>(&v_); }
     [[nodiscard]] Variant const& variant() const { return v_; }
-    /// For people: "null", "true or false", "integer", "number", "text", "list" or "object".
+    /// Returns the name of the type for messages: "null", "true or false", "integer", "number",
+    /// "text", "list" or "object".
     [[nodiscard]] char const* type_name() const;
     friend bool operator==(Value const&, Value const&) = default;
 
@@ -85,12 +93,16 @@ inline std::vector<std::pair<std::string, Value>> const& Object::members() const
 }
 inline bool Object::empty() const { return members_.empty(); }
 
+/// The largest document that parse() accepts.
 struct Limits {
     std::size_t bytes{std::size_t{256} * 1024};
-    int depth{32};
+    int depth{32};  ///< levels of nested arrays and objects
 };
+/// Limits for records, and for files and responses as small.
 inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
+/// Limits for other responses of servers.
 inline constexpr Limits response_limits{std::size_t{8} * 1024 * 1024, 32};
+/// Limits for all other documents.
 inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
 enum class Dialect {
@@ -98,67 +110,81 @@ enum class Dialect {
     comments  ///< for files that people write: allows // and /* */ comments and trailing commas
 };
 
-/// Parses one document. Rejects invalid UTF-8, unpaired surrogates, NUL bytes, duplicate keys, NaN,
-/// and more depth or bytes than `limits`. Errors name `source`, line and column; code `data`.
+/// Parses one document. Fails with `data` if `text` is not valid in `dialect`, or exceeds `limits`.
+/// Invalid UTF-8, unpaired surrogates, NUL bytes, duplicate keys and NaN are not valid either. The
+/// message names `source` and, for an invalid document, line and column.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
                                   Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
-/// Parses a file; code `no_input` if it cannot be read.
+/// Parses a file. Fails like parse(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path,
                                        Dialect dialect = Dialect::comments,
                                        Limits limits = document_limits);
 
-/// The same, but a missing file gives an empty optional instead of an error.
+/// Parses a file like parse_file(). Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<Value>> parse_file_if_exists(std::filesystem::path const& path,
                                                                 Dialect dialect = Dialect::strict,
                                                                 Limits limits = document_limits);
 
-[[nodiscard]] std::string to_string(Value const& value);  ///< one line
-[[nodiscard]] std::string to_pretty(Value const& value);  ///< indented, for people
-/// Sorts keys bytewise, adds no spaces and allows only integers: equal content gives equal bytes.
-/// Throws on a real number.
+/// Prints a value on one line. NaN and infinite numbers become null.
+[[nodiscard]] std::string to_string(Value const& value);
+/// Prints a value on several indented lines, for people. The last line ends with a newline.
+[[nodiscard]] std::string to_pretty(Value const& value);
+/// Prints a value so that equal content gives equal bytes: keys are sorted bytewise, and there are
+/// no spaces. Throws std::logic_error if the value contains a real number.
 [[nodiscard]] std::string canonical(Value const& value);
-/// One line that is safe inside <script>: `<`, `>`, `&`, U+2028 and U+2029 appear as \uXXXX.
+/// Prints a value on one line that is safe inside <script>: `<`, `>`, `&`, U+2028 and U+2029 appear
+/// as \uXXXX.
 [[nodiscard]] std::string to_script(Value const& value);
 
-/// Reads one object against a strict schema. Request every allowed key, then call finish(): it
-/// returns the first error (a missing key, a wrong type, a broken rule) or an unknown key with the
-/// nearest known name. After an error, getters return defaults.
+/// A reader of one object with a strict schema. Request every allowed key, then call finish(). The
+/// first error counts: a missing key, a wrong type or a broken rule. An unknown key counts before
+/// all others; its error names the nearest known key. A getter that finds an error returns its
+/// fallback, or zero or an empty value.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};
 ///     if (auto error = r.finish()) return tl::unexpected(*error);
 class ObjectReader {
   public:
-    /// `where` names the file (and place) in errors, which have code `code`.
+    /// Reads `value`, which must outlive the reader. Error messages name `where`, which is a file
+    /// or a place in it. Errors have the code `code`.
     ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
 
+    /// Returns the value of a text key, as the next three functions do for other types. A key
+    /// without `fallback` is required.
     std::string text(std::string const& key, std::optional<std::string> fallback = {});
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
     bool boolean(std::string const& key, std::optional<bool> fallback = {});
-    std::optional<std::string> optional_text(std::string const& key);  ///< empty if absent or null
+    /// Returns the value of a text key, as the next two functions do for other types. Returns an
+    /// empty optional if the key is absent or null.
+    std::optional<std::string> optional_text(std::string const& key);
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
-    /// The index of the value in a fixed set of words.
+    /// Returns the index in `words` of the text at `key`. `fallback` is an index too; without it,
+    /// the key is required.
     std::size_t one_of(std::string const& key, std::vector<std::string> const& words,
                        std::optional<std::size_t> fallback = {});
-    Value const* any(std::string const& key, bool required = false);  ///< nullptr if absent
+    /// Returns the value of a key of any type; a null pointer if the key is absent.
+    Value const* any(std::string const& key, bool required = false);
+    /// Returns the list at `key`; an empty list if the key is absent.
     Array const& list(std::string const& key, bool required = true);
-    /// Calls `read` with a reader for a nested object, then finishes that reader. Does nothing if
-    /// the key is absent and not required.
+    /// Calls `read` with a reader for the nested object at `key`, and then finish() of that reader.
+    /// Does nothing if the key is absent and not required.
     void object(std::string const& key, std::function<void(ObjectReader&)> const& read,
                 bool required = true);
-    /// The same for each element of a list of objects.
+    /// Does the same for each element of the list of objects at `key`.
     void each(std::string const& key, std::function<void(ObjectReader&)> const& read,
               bool required = true);
 
-    void require(bool good, std::string const& key,
-                 std::string const& rule);  ///< e.g. require(c.n > 0, "n", "must be positive")
-    void reject(Error error);               ///< an error of the caller
-    [[nodiscard]] std::string place(
-        std::string const& key) const;  ///< "inputs/runs/demo.json: sites.key"
+    /// Records an error if not `good`, as in require(c.n > 0, "n", "must be positive").
+    void require(bool good, std::string const& key, std::string const& rule);
+    void reject(Error error);  ///< records an error that the caller found
+    /// Returns the name of a key for messages, such as "inputs/runs/demo.json: sites.key".
+    [[nodiscard]] std::string place(std::string const& key) const;
     [[nodiscard]] bool good() const { return !error_; }
+    /// Returns the error that counts. Returns an empty optional if there is none.
     [[nodiscard]] std::optional<Error> finish();
 
   private:
@@ -174,8 +200,8 @@ class ObjectReader {
     std::optional<Error> error_;
 };
 
-/// Reads the record in `path`: a strict JSON file with one object, from which `read` makes the
-/// result. An empty optional if the file does not exist.
+/// Reads the file `path`, which contains one object in strict JSON. Returns what `read` makes from
+/// the object. Returns an empty optional if the file does not exist.
 template <class Read>
 [[nodiscard]] auto read_record(std::filesystem::path const& path, Read const& read,
                                Limits limits = record_limits)

@@ -8,16 +8,18 @@ namespace curtail {
 
 enum class Level { debug, info, warning, error };
 
-/// Log lines for people. A program creates one that writes to stderr and passes it to libraries
-/// that log. Copies share the sink.
+/// A log for people. Each program creates one that writes to stderr, and passes it to its
+/// libraries. Copies write to the same place.
 class Log {
   public:
+    /// The function that receives each text to log.
     using Sink = std::function<void(Level, std::string_view)>;
     Log() = default;  ///< discards everything
     explicit Log(Sink sink, Level minimum = Level::info) : sink_(std::move(sink)), minimum_(minimum)
     {
     }
-    /// To stderr, one write per line: `2026-01-11T17:05:00.120Z curtail-poll warning: ...`.
+    /// Returns a log that writes each text to stderr as one line, in a single write:
+    /// `2026-01-11T17:05:00.120Z curtail-poll warning: ...`. Escapes unprintable characters.
     [[nodiscard]] static Log to_stderr(std::string program, Level minimum = Level::info);
 
     void debug(std::string_view text) const { write(Level::debug, text); }

@@ -5,7 +5,8 @@
 
 namespace curtail {
 
-/// Exit codes of every program, after sysexits.h.
+/// The kinds of failure. "Fails with `data`" in a comment means: returns an Error with the code
+/// ExitCode::data. The numbers follow sysexits.h and are the exit codes of every program.
 enum class ExitCode : int {
     ok = 0,
     usage = 64,          ///< usage error: invalid command line
@@ -13,17 +14,18 @@ enum class ExitCode : int {
     no_input = 66,       ///< input missing or unreadable
     unavailable = 69,    ///< service unavailable, or a required program missing
     software = 70,       ///< internal error: a defect in Curtail
-    os_error = 71,       ///< operating-system error
+    os_error = 71,       ///< operating-system error: a call that does not access files failed
     cannot_create = 73,  ///< cannot create output
     io = 74,             ///< I/O error while reading or writing
     temporary = 75,      ///< temporary failure: retry the same command later
     protocol = 76,       ///< protocol error: broken chain, wrong run, inconsistent store
     permission = 77,     ///< permission denied: a key, credential or file mode
-    config = 78,         ///< configuration error
-    interrupted = 130    ///< stopped by the user
+    config = 78,  ///< configuration error: a configuration file is invalid or does not fit its use
+    interrupted = 130  ///< stopped by the user
 };
 
-/// An ordinary failure. Its message reads "what: why; remedy".
+/// An expected failure, which a function returns. A defect is an exception instead. The message
+/// reads "what: why; remedy".
 struct Error {
     ExitCode code{ExitCode::software};
     std::string what;    ///< what failed: "cannot read shard data/00012.h5"
@@ -31,20 +33,22 @@ struct Error {
     std::string remedy;  ///< what to do: "run `curtail-data verify`"; may be empty
 
     [[nodiscard]] std::string message() const;
-    /// The same failure with more context: `outer` replaces `what`, which moves into `why`.
+    /// Returns the same failure with more context. `outer` becomes `what`; the previous `what` and
+    /// `why` together become `why`.
     [[nodiscard]] Error within(std::string outer) const;
     friend bool operator==(Error const&, Error const&) = default;
 };
 
+/// A value, or the Error that prevented it.
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// An error as a return value:
+/// Makes the error that a function returns:
 /// `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has no time zone",
-///              "write ...Z");`
+///              "end each time with Z");`
 [[nodiscard]] tl::unexpected<Error> fail(ExitCode code, std::string what, std::string why,
                                          std::string remedy = {});
-/// The text of an errno value, such as "No such file or directory".
+/// Returns the text of an errno value, such as "No such file or directory".
 [[nodiscard]] std::string errno_text(int error_number);
 
 }  // namespace curtail

@@ -27,23 +27,25 @@ class Secret {
     Secret& operator=(Secret const&) = delete;
 
     [[nodiscard]] bool empty() const { return text_.size() <= 1; }
-    /// The plain text, NUL-terminated. Pass it only to the function that needs it.
+    /// Returns the plain text, which ends with a NUL and belongs to this object. Pass it only to
+    /// functions that need it.
     [[nodiscard]] char const* reveal() const { return text_.empty() ? "" : text_.data(); }
     friend bool operator==(Secret const& a, Secret const& b);
 
   private:
     void wipe();
-    /// With its NUL. A vector, because moving a short std::string leaves a copy behind.
+    /// The text and its NUL, in a vector: moving a short std::string would leave a copy behind.
     std::vector<char> text_;
 };
 
 std::ostream& operator<<(std::ostream& out, Secret const&);
 
-/// Disables core files and hides this process's memory from the user's other processes. Call it
-/// before reading a secret. Child processes inherit only the disabled core files.
+/// Disables core files, and hides this process's memory from other processes of the same user. Call
+/// this function before reading a secret. Child processes also have core files disabled, but their
+/// memory is not hidden. Fails with `os_error`.
 [[nodiscard]] Result<void> guard_memory();
 
-/// Overwrites and empties a text that held a secret, so that no copy stays in freed memory.
+/// Overwrites a text that held a secret, and then empties it. No copy remains in freed memory.
 void wipe(std::string& text);
 
 }  // namespace curtail

@@ -8,21 +8,26 @@
 
 namespace curtail {
 
-/// Makes untrusted text safe for a log or a terminal: control characters (also ESC), bidirectional
-/// marks and invalid UTF-8 appear as \xNN.
+/// Makes untrusted text safe for a log or a terminal. Writes control characters (also ESC),
+/// bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
-/// The candidate most similar to `wrong` (by prefix, then by edit distance); empty if none is
+/// Returns the candidate most similar to `wrong`. A candidate that starts with `wrong` comes first,
+/// then the one with the smallest edit distance. Returns an empty optional if no candidate is
 /// similar.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view wrong,
                                                       std::span<std::string const> candidates);
-/// A remedy for an unknown name: `did you mean "x"?`, or the list of known names.
+/// Returns a remedy for an unknown name: `did you mean "x"?`, or the list of candidates if none is
+/// similar.
 [[nodiscard]] std::string suggest_name(std::string_view wrong,
                                        std::span<std::string const> candidates);
-/// Position of the first invalid UTF-8 sequence (overlong forms and surrogates are invalid); empty
-/// if there is none.
+/// Returns the byte offset of the first invalid UTF-8 sequence. Overlong forms and surrogates are
+/// invalid. Returns an empty optional if the text is valid.
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+/// Returns two lower-case digits per byte.
 [[nodiscard]] std::string hex(std::span<unsigned char const> bytes);
+/// Splits a text at each separator, and keeps empty parts. The parts point into `text`.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// Returns the text without spaces, tabs and line ends at both ends. The result points into `text`.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 }  // namespace curtail

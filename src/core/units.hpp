@@ -6,8 +6,8 @@
 
 namespace curtail {
 
-/// A number with its unit in its type. No implicit conversions; only operators with a physical
-/// meaning.
+/// A number whose type states its unit. There are no implicit conversions, and only operators with
+/// a physical meaning.
 template <class Unit, class Number = double>
 struct Quantity {
     Number value{};
@@ -30,8 +30,8 @@ struct Quantity {
 
 using Watts = Quantity<struct WattUnit>;
 using WattHours = Quantity<struct WattHourUnit>;
-using Grams = Quantity<struct GramUnit>;               ///< of CO2 equivalent
-using GramsPerKwh = Quantity<struct GramsPerKwhUnit>;  ///< gCO2e per kWh at the plug
+using Grams = Quantity<struct GramUnit>;               ///< of CO2
+using GramsPerKwh = Quantity<struct GramsPerKwhUnit>;  ///< gCO2 per kWh consumed
 using Tokens = Quantity<struct TokenUnit, std::int64_t>;
 using Bytes = Quantity<struct ByteUnit, std::int64_t>;
 
@@ -47,15 +47,16 @@ constexpr Grams operator*(WattHours energy, GramsPerKwh intensity)
 {
     return {energy.value / 1000 * intensity.value};
 }
-/// a / b.
+/// Returns a / b, which has no unit. The result is infinite or NaN if b is zero.
 template <class Unit, class Number>
 constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {
     return static_cast<double>(a.value) / static_cast<double>(b.value);
 }
 
-/// WattTime reports pounds of CO2 per MWh. With 0.453592 kg per pound, the results match the
-/// reference's trace exactly.
+/// g/kWh (which is kg/MWh) in one pound per MWh, the unit of WattTime. The exact factor is
+/// 0.45359237. The logs of arXiv:2602.22760 use this rounded one, so results match their trace
+/// exactly.
 inline constexpr double grams_per_kwh_of_one_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {
