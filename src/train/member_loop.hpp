@@ -21,8 +21,8 @@ class MemberLoop {
     /// Trains until the protocol orders the site to leave. Returns that order. If an error ended
     /// the training, returns an order with that error instead.
     [[nodiscard]] Leave run();
-    /// Saves the snapshot if this process has made a step. `rate` is the measured speed of the site
-    /// in tokens per second. Logs a warning if the snapshot cannot be saved.
+    /// Saves the snapshot if this process has made a step. `rate` is the site's measured speed.
+    /// Logs a warning if the snapshot cannot be saved.
     void save(rounds::Rate rate);
 
   private:

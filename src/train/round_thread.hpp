@@ -44,8 +44,7 @@ class RoundThread {
     {
         return orders_.take_until(deadline);
     }
-    /// Returns the site's speed in tokens per second, as the protocol last measured it. Safe from
-    /// any thread.
+    /// Returns the site's speed as the protocol last measured it. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
     /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
     /// taking the order Leave, because the watchdog may end the process until then.

@@ -15,8 +15,7 @@ namespace curtail::train {
 struct Position {
     Tokens tokens{};       ///< number of tokens trained, over all processes of this site
     std::int64_t steps{};  ///< number of optimizer steps, over all processes of this site
-    rounds::Rate
-        rate{};  ///< measured speed in tokens per second, for the next process of this site
+    rounds::Rate rate{};   ///< measured speed, for the next process of this site
 };
 
 struct Snapshot {
