@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// HDF5 helpers that the writer and the reader of tensor files share. Private to this library.
+
 #include <hdf5.h>
 
 #include <mutex>
@@ -8,10 +11,10 @@
 
 #include "tensors/tensor_info.hpp"
 
-/// HDF5 helpers that writer and reader share. Private to this library.
 namespace curtail::tensors {
 
-/// An HDF5 identifier, closed on destruction. Use only inside a Session.
+/// An HDF5 identifier that is closed on destruction. Create, use and destroy it only while a
+/// Session exists.
 class Handle {
   public:
     using Close = herr_t (*)(hid_t);
@@ -33,7 +36,8 @@ class Handle {
     }
     [[nodiscard]] hid_t get() const { return id_; }
     explicit operator bool() const { return id_ >= 0; }
-    /// Closes now. False if HDF5 failed, for example because the disk is full.
+    /// Closes the identifier now. Returns false if HDF5 fails to close it, for example because the
+    /// disk is full.
     bool reset()
     {
         if (id_ < 0) return true;
@@ -45,8 +49,8 @@ class Handle {
     Close close_{nullptr};
 };
 
-/// Exclusive use of HDF5, which is not thread-safe: holds the process-wide lock and keeps HDF5 from
-/// printing errors and loading plug-ins.
+/// Exclusive use of HDF5, which is not thread-safe. While the object exists, it holds a
+/// process-wide lock, and HDF5 neither prints errors nor loads plug-ins.
 class Session {
   public:
     Session();
@@ -60,18 +64,22 @@ class Session {
     void* print_data_{nullptr};
 };
 
-/// The root cause on HDF5's error stack, as HDF5 words it. Clears the stack.
+/// Returns HDF5's own text for the root cause on its error stack, and clears the stack.
 [[nodiscard]] std::string take_hdf5_error();
-[[nodiscard]] hid_t file_type(Dtype dtype);  ///< predefined: do not close it
+/// Returns the HDF5 type with which files store `dtype`. It is predefined: do not close it.
+[[nodiscard]] hid_t file_type(Dtype dtype);
 
-/// Root attribute: SHA-256 over all tensors in order of name, each as `name dtype [d0,d1,...]\n`
-/// and its bytes.
+/// Attribute of the file's root with a SHA-256 in hexadecimal. It is the digest of all tensors in
+/// order of name, each as its content_line() followed by its bytes.
 inline constexpr char const* content_attribute = "content_sha256";
+/// Returns `name dtype [d0,d1,...]` and a newline.
 [[nodiscard]] std::string content_line(TensorInfo const& info);
 
-/// Makes the core driver of `access` read `bytes` in place, or grow it on writing, without copies.
-/// `bytes` must outlive the file. Returns the unique name to open the file by (HDF5 takes two open
-/// files of one name for the same file), or an empty name on failure.
+/// Sets the file access properties `access` so that HDF5 uses `bytes` as the file, without copying
+/// it. When HDF5 writes, `bytes` grows with the file. `bytes` must outlive the file.
+///
+/// Returns the name under which to open the file, or an empty text on failure. The name is unique,
+/// because HDF5 treats two open files of one name as the same file.
 [[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
 
 }  // namespace curtail::tensors

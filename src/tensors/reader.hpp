@@ -11,24 +11,26 @@
 
 namespace curtail::tensors {
 
-/// What a reader accepts. It always refuses a file with anything other than groups, plain tensors
-/// and hard links: soft, external or user-defined links, external or virtual storage, references,
-/// variable-length or compound types.
+/// What a reader accepts. It accepts only groups, plain tensors and hard links. It always refuses
+/// other links, external or virtual storage, references, and variable-length or compound types.
 struct ReadLimits {
-    std::int64_t objects{10'000};               ///< tensors and groups
-    std::int64_t bytes{std::int64_t{1} << 40};  ///< all tensors together
-    bool compressed{false};  ///< accept chunked storage with the filters deflate and shuffle
+    std::int64_t objects{10'000};               ///< most tensors and groups in a file
+    std::int64_t bytes{std::int64_t{1} << 40};  ///< most bytes in all tensors together
+    /// Whether to accept chunked storage with the filters deflate and shuffle.
+    bool compressed{false};
 };
 
-/// An open tensor file. Failures have code `data`; a missing file has `no_input`.
+/// An open tensor file. Its functions fail with `no_input` if the file is missing and with `data`
+/// in all other cases.
 class TensorReader {
   public:
-    /// Opens and checks a file. If the file carries a content digest (TensorWriter adds one),
-    /// compares that too.
+    /// Opens and checks the file `path`. Also compares the digest of the contents if the file has
+    /// one; TensorWriter always adds one.
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
                                                    ReadLimits const& limits = {});
-    /// The same for bytes in memory. `source` names them in errors. Does not compare the content
-    /// digest: verify received bytes against their own digest before you open them.
+    /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.
+    /// Does not compare the digest of the contents, so compare the digest of received bytes before
+    /// this call.
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
                                                          ReadLimits const& limits = {});
@@ -37,14 +39,18 @@ class TensorReader {
     TensorReader& operator=(TensorReader&&) noexcept;
 
     [[nodiscard]] std::vector<TensorInfo> const& list() const;  ///< sorted by name
+    /// Returns a description of the tensor, or null if the file does not have it.
     [[nodiscard]] TensorInfo const* find(std::string_view name) const;
-    /// The error for a missing tensor names the nearest one.
+    /// Describes the tensor. If the file does not have it, the error message names the tensor with
+    /// the nearest name.
     [[nodiscard]] Result<TensorInfo> info(std::string_view name) const;
+    /// Returns the attributes of the file's root, without the digest.
     [[nodiscard]] json::Object const& attributes() const;
-    /// Reads all elements into `out`. `dtype` and the size of `out` must be the tensor's own:
-    /// nothing is converted.
+    /// Reads all elements of a tensor into `out`. Converts nothing: fails with `data` unless
+    /// `dtype` and the size of `out` are those of the tensor.
     [[nodiscard]] Result<void> read_into(std::string_view name, Dtype dtype,
                                          std::span<std::byte> out) const;
+    /// Reads all elements of a tensor. Fails with `data` unless T is the type of its elements.
     template <class T>
     [[nodiscard]] Result<std::vector<T>> read(std::string_view name) const
     {

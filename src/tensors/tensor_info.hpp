@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Named tensors in HDF5 files, which store weights, deltas, snapshots and token shards
+// (docs/formats-tensors.md). Different threads may call this library at the same time, because it
+// serializes its calls of HDF5.
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -7,15 +12,12 @@
 #include <type_traits>
 #include <vector>
 
-/// Named tensors in HDF5 files: weights, deltas, snapshots, token shards. Format:
-/// docs/formats-tensors.md. Every function of this library may be called from any thread: calls
-/// into HDF5 are serialized.
 namespace curtail::tensors {
 
-/// Element types of a file, little-endian.
+/// Types of the elements in a file. All are little-endian.
 enum class Dtype { float32, float64, int32, int64, uint16, uint8 };
 [[nodiscard]] std::size_t size_of(Dtype dtype);  ///< bytes of one element
-[[nodiscard]] char const* name_of(Dtype dtype);  ///< "float32", ...
+[[nodiscard]] char const* name_of(Dtype dtype);  ///< "float32", "float64", ...
 
 template <class T>
 [[nodiscard]] constexpr Dtype dtype_of()
@@ -31,22 +33,27 @@ template <class T>
     }
 }
 
+/// The greatest number of dimensions of a tensor.
 inline constexpr int max_rank = 4;
-using Shape = std::vector<std::int64_t>;  ///< empty: a scalar
+/// The length of each dimension.
+using Shape = std::vector<std::int64_t>;  ///< empty for a scalar
 
+/// A tensor's name, type and shape.
 struct TensorInfo {
-    std::string name;  ///< `/` separates groups, as in `weights/lm_head.weight`
+    std::string name;  ///< path in the file; `/` separates groups, as in `weights/lm_head.weight`
     Dtype dtype{};
     Shape shape;
-    [[nodiscard]] std::int64_t elements() const;
-    [[nodiscard]] std::int64_t bytes() const;
+    [[nodiscard]] std::int64_t elements() const;  ///< number of elements
+    [[nodiscard]] std::int64_t bytes() const;     ///< size of all elements in bytes
     friend bool operator==(TensorInfo const&, TensorInfo const&) = default;
 };
 
-/// True if `name` is a valid path in a tensor file: components of printable ASCII, none empty, `.`
-/// or `..`; at most 255 bytes in all.
+/// Returns true if `name` may name a tensor. It has at most 255 bytes and consists of components
+/// separated by `/`. Each component is printable ASCII without spaces, not empty, and neither `.`
+/// nor `..`.
 [[nodiscard]] bool is_tensor_name(std::string_view name);
-/// True if `shape` has at most max_rank dimensions, none negative, and its bytes fit an int64.
+/// Returns true if `shape` has at most max_rank dimensions, none of them negative, and if its size
+/// in bytes fits into an int64.
 [[nodiscard]] bool is_valid_shape(Shape const& shape, Dtype dtype);
 
 }  // namespace curtail::tensors
