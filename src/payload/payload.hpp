@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Payloads: weights, deltas and momentum as HDF5 tensor files with one tensor per parameter
+// (docs/formats-store.md).
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,34 +14,36 @@
 #include "core/ids.hpp"
 #include "core/result.hpp"
 
-/// Weights, deltas and momentum as HDF5 tensor files, one tensor per parameter
-/// (docs/formats-store.md).
 namespace curtail::payload {
 
-/// One float per element of the model: weights, a delta or momentum, flat, in parameter order.
-/// Immutable, so that threads may share it.
+/// The weights, a delta or the momentum of a model: one float per element, for all parameters one
+/// after another. Immutable, so that threads may share it.
 using Values = std::shared_ptr<std::vector<float> const>;
 
+/// Name and shape of one parameter of the model.
 struct Parameter {
     std::string name;
     std::vector<std::int64_t> shape;
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// The run that a payload belongs to and its parameters, in the order of the flat values.
+/// The run to which a payload belongs, and the parameters of its model in the order of Values.
 struct Layout {
     RunId run;
     std::vector<Parameter> parameters;
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// The file as bytes. Throws if `values` has another size than the layout.
+/// Returns the tensor file with `values`. `part` is what they are: `w0` for weights, `m0` for
+/// momentum, `d0` for a delta. Throws std::logic_error unless `values` has layout.elements()
+/// elements.
 [[nodiscard]] Result<std::string> encode(Layout const& layout, std::string const& part,
                                          std::span<float const> values);
 
-/// Verify the digest of `bytes` first. `source` names the payload in errors. Fails with `protocol`
-/// if the payload belongs to another run, part or model, and with `data` if it is no tensor file or
-/// lacks a parameter.
+/// Reads the values from the tensor file `bytes`. The caller must compare their digest first.
+/// `source` names the payload in error messages. Fails with `protocol` if the payload belongs to
+/// another run, part or model. Fails with `data` if `bytes` is not a tensor file or lacks a
+/// parameter.
 [[nodiscard]] Result<Values> decode(Layout const& layout, std::string const& part,
                                     std::string_view bytes, std::string const& source);
 
