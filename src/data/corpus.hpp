@@ -12,39 +12,45 @@
 
 namespace curtail::data {
 
-/// Longer texts are cut into documents of about this size.
+/// Default of the greatest size of a document in bytes. A longer text is cut into several
+/// documents.
 inline constexpr std::size_t document_bytes = std::size_t{16} * 1024;
 
-/// Text as documents, in the order of the files.
+/// The text of several files as documents, in the order of the files.
 struct Corpus {
     std::vector<std::string> documents;
-    Digest digest;          ///< of the files' contents, in order
-    std::int64_t bytes{0};  ///< all documents together
+    Digest digest;          ///< of the contents of all files, in order
+    std::int64_t bytes{0};  ///< size of all documents together
 };
 
-/// Cuts one text into documents of at most `limit` bytes, each time after the last blank line that
-/// fits, or after the last line, or between two characters. The documents concatenate to the text.
-/// Empty text has none.
+/// Cuts a text into documents of at most `limit` bytes. Each cut is after the last blank line
+/// within the limit. Failing that, it is after the last line break; failing that, between two UTF-8
+/// characters. The documents joined together are the text; an empty text gives no documents.
 [[nodiscard]] std::vector<std::string> cut_documents(std::string_view text,
                                                      std::size_t limit = document_bytes);
 
-/// Reads the text files of `sources` (data/text_files.hpp), each file once: a duplicate could be
-/// held out while its copy is trained on. Fails with `no_input` if there is no text, and with
-/// `data`, file and byte if a file is not UTF-8.
+/// Reads the text files of `sources` (data/text_files.hpp). A file that is named or linked twice is
+/// read once; otherwise one copy could be held out while the model trains on the other. Fails with
+/// `no_input` if there is no text. Fails with `data` if a file is not UTF-8; the message names the
+/// file and the byte offset.
 [[nodiscard]] Result<Corpus> read_corpus(std::span<std::filesystem::path const> sources);
 
-/// The documents for training, in training order, and the held-out ones, as indices.
+/// Which documents to train on, in this order, and which to hold out. The numbers are indices of
+/// Corpus::documents.
 struct Division {
     std::vector<std::size_t> training;
     std::vector<std::size_t> held_out;
 };
-/// Shuffles `documents` documents by `seed` and holds out the last `share` of them, rounded, and at
-/// least one if share > 0.
+/// Shuffles the indices 0 to documents - 1 with `seed` and holds out the last of them. Their number
+/// is the fraction `share` of all, rounded to the nearest integer, but at least one if `share` is
+/// positive. Fails with `usage` unless 0 <= share < 1. Fails with `data` if no document is left for
+/// training.
 [[nodiscard]] Result<Division> divide(std::size_t documents, double share, std::uint64_t seed);
 
-/// 0 .. n-1 in an order that depends only on `seed`, on every machine: a Fisher-Yates shuffle from
-/// the back with SplitMix64 (Steele, Lea and Flood 2014). A random number below a bound is the
-/// upper half of the 128-bit product of number and bound (bias below 2^-32 for n < 2^32).
+/// Returns 0 to n - 1 in an order that depends only on `n` and `seed`, and is the same on every
+/// machine. It is a Fisher-Yates shuffle from the back with the random numbers of SplitMix64
+/// (Steele, Lea and Flood 2014). To draw below a bound, it multiplies a 64-bit random number by the
+/// bound and takes the upper 64 bits of the product. The bias is below 2^-32 for n < 2^32.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);
 
 }  // namespace curtail::data

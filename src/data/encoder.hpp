@@ -4,13 +4,14 @@
 
 namespace curtail::data {
 
-/// Turns text into tokens and caches the pieces that it meets. One per thread. The tokenizer must
-/// outlive it.
+/// Turns text into tokens. Caches the tokens of each piece of text (data/splitter.hpp). Not
+/// thread-safe: use one Encoder per thread. `tokenizer` must outlive it.
 class Encoder {
   public:
     explicit Encoder(Tokenizer const& tokenizer) : tokenizer_(tokenizer) {}
-    /// Appends the tokens of `text`. Fails with `data` if it is not UTF-8.
+    /// Appends the tokens of `text` to `tokens`. Fails with `data` if `text` is not UTF-8.
     [[nodiscard]] Result<void> append(std::string_view text, std::vector<Token>& tokens);
+    /// Returns the tokens of `text`. Fails with `data` if `text` is not UTF-8.
     [[nodiscard]] Result<std::vector<Token>> encode(std::string_view text);
 
   private:

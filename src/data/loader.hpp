@@ -8,44 +8,48 @@
 
 namespace curtail::data {
 
-/// Rows of a batch: [begin, end).
+/// The rows from `begin` up to, but not including, `end`.
 struct RowRange {
     std::int64_t begin{0};
     std::int64_t end{0};
     [[nodiscard]] std::int64_t size() const { return end - begin; }
     friend bool operator==(RowRange, RowRange) = default;
 };
-/// The consecutive rows out of `rows` that rank `rank` of `ranks` computes. Shares differ by at
-/// most one row.
+/// Returns the rows that rank `rank` of `ranks` ranks computes, out of a batch of `rows` rows. The
+/// ranks' numbers of rows differ by at most one.
 [[nodiscard]] RowRange rows_of_rank(std::int64_t rows, int rank, int ranks);
 
-/// Rows for the model, in row-major order.
+/// Rows of tokens for the model, in row-major order.
 struct Batch {
-    std::int64_t rows{0};               ///< B
-    std::int64_t sequence{0};           ///< T
+    std::int64_t rows{0};               ///< B, the number of rows
+    std::int64_t sequence{0};           ///< T, the tokens of a row
     std::vector<std::int64_t> inputs;   ///< (B, T)
-    std::vector<std::int64_t> targets;  ///< (B, T): the token that follows each input
+    std::vector<std::int64_t> targets;  ///< (B, T): for each input the token that follows it
 };
 
-/// Cuts a stream of n tokens into blocks of K = block_tokens and blocks into rows of T.
+/// Cuts a stream of n tokens into blocks of K = block_tokens tokens, and each block into rows of T
+/// = sequence tokens.
 ///
-/// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks; all epochs are equal. Block p of the
-/// run's stream is block b = p mod blocks_per_epoch of its epoch: the tokens [b K, b K + K), and
-/// the next token as the last target. Its row r has the inputs [b K + r T, b K + r T + T) and the
-/// same shifted by one as targets. The last n - 1 - blocks_per_epoch K tokens of the part are never
-/// inputs. The contents of a block depend on nothing else, in particular not on ranks or sites.
+/// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
+/// the run is therefore block b = p mod blocks_per_epoch of the stream. It contains the tokens from
+/// b K up to b K + K, and the next token as its last target. Row r of the block has T inputs, which
+/// begin at token b K + r T. Its targets are the T tokens that begin one later. The tokens after
+/// the last whole block are never inputs.
+///
+/// The contents of a block depend on nothing else, in particular not on ranks or sites.
 class Loader {
   public:
-    /// Fails with `config` if K is not a multiple of T, and with `data` if the stream is shorter
-    /// than one block and one token.
+    /// Makes a loader. Fails with `config` if K is not a positive multiple of T. Fails with `data`
+    /// if the stream has fewer than K + 1 tokens.
     [[nodiscard]] static Result<Loader> create(TokenStream stream, std::int64_t block_tokens,
                                                std::int64_t sequence);
 
     [[nodiscard]] std::int64_t blocks_per_epoch() const { return blocks_per_epoch_; }
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
     [[nodiscard]] TokenStream& stream() { return stream_; }
-    /// Rows `range` of the global batch, which is the concatenation of `blocks`. Throws if a row or
-    /// block does not exist.
+    /// Reads the rows `range` of a batch that consists of `blocks`, one after another. Throws
+    /// std::out_of_range if a row does not exist or a block is negative. Fails with `data` if a
+    /// shard is damaged.
     [[nodiscard]] Result<Batch> rows(std::span<BlockIndex const> blocks, RowRange range);
 
   private:

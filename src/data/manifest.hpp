@@ -11,35 +11,38 @@
 
 namespace curtail::data {
 
-/// A shard in the manifest.
+/// What the manifest records about one shard.
 struct ShardEntry {
-    std::string file;  ///< `train-00000.h5`, in the manifest's folder
-    Digest sha256;     ///< of the file
+    std::string file;  ///< name in the data folder, for example `train-00000.h5`
+    Digest sha256;     ///< SHA-256 of the file
     std::int64_t tokens{0};
-    std::int64_t documents{0};  ///< that begin in it
+    std::int64_t documents{0};  ///< documents whose first token is in this shard
     friend bool operator==(ShardEntry const&, ShardEntry const&) = default;
 };
 
+/// The two parts of the data: text to train on and text to evaluate on.
 enum class Part { train, held_out };
-/// "train" or "heldout"; the names of the part's shards start with it.
+/// Returns "train" or "heldout", with which the names of the part's shards begin.
 [[nodiscard]] char const* name_of(Part part);
 
-/// A part of the text in the manifest.
+/// What the manifest records about one part of the data.
 struct PartEntry {
     std::int64_t tokens{0};  ///< including one <|bos|> per document
     std::int64_t documents{0};
     std::int64_t text_bytes{0};
-    std::vector<ShardEntry> shards;  ///< in stream order
+    /// In order: the first token of the part is the first token of shards[0].
+    std::vector<ShardEntry> shards;
     friend bool operator==(PartEntry const&, PartEntry const&) = default;
 };
 
-/// The contents of a prepared folder (manifest.json; docs/formats-data.md).
+/// Describes a data folder, that is, a folder written by `curtail-data prepare`
+/// (docs/formats-data.md). Stored as manifest.json.
 struct Manifest {
-    Digest inputs;  ///< of the text and of every option that affects the result
-    Digest tokenizer;
-    std::int64_t vocabulary{0};  ///< including special tokens
-    std::int64_t seed{0};
-    double held_out_share{0};
+    Digest inputs;  ///< digest of the text and of every option of `prepare` that affects the output
+    Digest tokenizer;            ///< SHA-256 of the tokenizer file
+    std::int64_t vocabulary{0};  ///< number of tokens, including special ones
+    std::int64_t seed{0};        ///< determines the order of the documents
+    double held_out_share{0};    ///< fraction of the documents, at least 0 and below 1
     PartEntry train;
     PartEntry held_out;
 
@@ -55,14 +58,15 @@ inline constexpr char const* manifest_file = "manifest.json";
 inline constexpr char const* tokenizer_file = "tokenizer.tiktoken";
 inline constexpr char const* manifest_format = "curtail-data-1";
 
-/// Reads the manifest of a prepared folder. Fails with `no_input` if it is missing and with `data`
-/// if it is damaged.
+/// Reads the manifest of a data folder. Fails with `no_input` if it is missing and with `data` if
+/// it is damaged.
 [[nodiscard]] Result<Manifest> read_manifest(std::filesystem::path const& folder);
+/// Decodes the contents of manifest.json. `source` names the file in error messages.
 [[nodiscard]] Result<Manifest> parse_manifest(json::Value const& value, std::string const& source);
-/// Digest of the manifest file. It identifies the data of a run.
+/// Returns the SHA-256 of the manifest file of a data folder. It identifies the data of a run.
 [[nodiscard]] Result<Digest> manifest_digest(std::filesystem::path const& folder);
 
-/// "digest differs (expected 3f.., found 91..)"
+/// Returns an error text such as "digest differs (expected 3f.., found 91..)".
 [[nodiscard]] std::string digest_mismatch(Digest const& expected, Digest const& found);
 
 }  // namespace curtail::data

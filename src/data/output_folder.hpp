@@ -1,32 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Creates and replaces data folders. Never deletes a file that `curtail-data prepare` did not
+// write.
+
 #include <filesystem>
 #include <string>
 
 #include "core/result.hpp"
 
-/// Creates and replaces folders of prepared text without ever deleting anything else.
 namespace curtail::data {
 
-/// A folder of prepared text and its hidden siblings, for example `data` and `.data.part`.
+/// The paths of a data folder and of its hidden siblings. For the folder `data`, the siblings are
+/// `.data.part`, `.data.old` and `.data.lock`.
 struct OutputPaths {
-    std::filesystem::path out;   ///< absolute
-    std::filesystem::path part;  ///< work in progress
+    std::filesystem::path out;   ///< the data folder, absolute
+    std::filesystem::path part;  ///< the new folder while it is being written
     std::filesystem::path old;   ///< the previous `out` while it is being replaced
-    std::filesystem::path lock;
+    std::filesystem::path lock;  ///< file that the process at work locks
 };
+/// Returns the paths for the data folder `out`.
 [[nodiscard]] OutputPaths output_paths(std::filesystem::path const& out);
 
-/// Why `folder` may hold more than prepare wrote, so that it must not be replaced; empty if prepare
-/// made it, whatever the state of its shards.
+/// Says why `folder` must not be replaced: what it contains that `curtail-data prepare` did not
+/// write. Returns an empty text if `prepare` wrote all of it, even if shards are missing or
+/// damaged.
 [[nodiscard]] std::string foreign_content(std::filesystem::path const& folder);
 
-/// Removes what a killed prepare left at `path`. Fails with `cannot_create` if it holds anything
-/// else.
+/// Removes what an interrupted `curtail-data prepare` left at `path`. Fails with `cannot_create`,
+/// and removes nothing, if `path` contains anything else.
 [[nodiscard]] Result<void> remove_leftovers(std::filesystem::path const& path);
 
-/// Renames the folder `part` to `out`, replacing an existing `out`. On failure `out` stays as it
-/// was; a crash in between leaves it as `old`.
+/// Renames an existing folder `out` to `old`, renames `part` to `out`, then removes `old`. If a
+/// rename fails, restores `out` and fails with `cannot_create`. After a crash between the two
+/// renames, the previous folder is at `old` and nothing is at `out`.
 [[nodiscard]] Result<void> put_in_place(std::filesystem::path const& part,
                                         std::filesystem::path const& out,
                                         std::filesystem::path const& old);

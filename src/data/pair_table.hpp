@@ -5,24 +5,27 @@
 
 namespace curtail::data {
 
-/// Maps two tokens to the token they merge to: a hash table with open addressing, built once and
-/// then only read.
+/// Maps a pair of tokens to the token into which they merge. It is a hash table with open
+/// addressing, filled once and then only read.
 class PairTable {
   public:
+    /// The result of find() for a pair that is not in the table.
     static constexpr std::uint32_t none = UINT32_MAX;
 
+    /// Makes an empty table with room for `pairs` pairs. Do not insert more.
     explicit PairTable(std::size_t pairs = 0)
     {
         std::size_t size = 64;
         while (size < 2 * pairs + 2) size *= 2;
         slots_.assign(size, Slot{});
     }
-    /// For a pair that is already present, keeps the smaller result.
+    /// Adds a pair. If the pair is already present, keeps the smaller `merged`.
     void insert(std::uint16_t left, std::uint16_t right, std::uint16_t merged)
     {
         auto& slot = slots_[place(key_of(left, right))];
         if (slot.merged == none || merged < slot.merged) slot = {key_of(left, right), merged};
     }
+    /// Returns the token into which the pair merges, or `none`.
     [[nodiscard]] std::uint32_t find(std::uint16_t left, std::uint16_t right) const
     {
         return slots_[place(key_of(left, right))].merged;

@@ -11,26 +11,31 @@
 namespace curtail::data {
 
 struct PrepareOptions {
+    /// Files, or folders of `.txt` files (data/text_files.hpp).
     std::vector<std::filesystem::path> text;
-    std::filesystem::path out;
-    std::int64_t vocabulary{2'048};                  ///< of the tokenizer to train
-    std::optional<std::filesystem::path> tokenizer;  ///< rank file to use instead of training
-    double held_out{0.05};                           ///< share of the documents
-    std::int64_t seed{1};                            ///< of the documents' order
+    std::filesystem::path out;       ///< the data folder to create
+    std::int64_t vocabulary{2'048};  ///< number of tokens of the tokenizer to train
+    /// Tokenizer file to use instead of training one.
+    std::optional<std::filesystem::path> tokenizer;
+    double held_out{0.05};  ///< fraction of the documents to hold out
+    std::int64_t seed{1};   ///< determines the order of the documents
+    /// Tokens of a shard. The last shard may have fewer.
     std::int64_t shard_tokens{std::int64_t{1} << 26};
-    /// Replace a damaged folder or one prepared from different text or options. Never replaces a
-    /// folder that holds other files.
+    /// Whether to replace a data folder that is damaged, or was prepared from different text or
+    /// options. A folder that contains other files is never replaced.
     bool replace{false};
 };
 
 struct Prepared {
     Manifest manifest;
-    bool up_to_date{false};  ///< the folder already held exactly this
+    bool up_to_date{false};  ///< the data folder was already as requested and was not changed
 };
 
-/// Turns text into tokenizer, shards and manifest in `options.out`, which appears complete or not
-/// at all: the work happens in its sibling `.<name>.part`. Trains the tokenizer on the training
-/// documents only. Fails with `temporary` if another process prepares the same folder.
+/// Turns text into tokenizer, shards and manifest in the data folder `options.out`. Trains the
+/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.part` first,
+/// so that the data folder appears complete or not at all. Fails with `temporary` if another
+/// process is preparing the same folder. Fails with `cannot_create` if the folder exists and must
+/// not be replaced.
 [[nodiscard]] Result<Prepared> prepare(PrepareOptions const& options,
                                        StageCallback const& progress = {});
 

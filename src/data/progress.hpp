@@ -5,9 +5,11 @@
 
 namespace curtail::data {
 
-/// Progress of a long operation: done and total, in a unit of its own.
+/// Called during a long operation with the work done and in total. The operation chooses the unit,
+/// for example documents or tokens.
 using ProgressCallback = std::function<void(double done, double total)>;
-/// The same for an operation of several stages ("training the tokenizer", ...).
+/// Called during an operation of several stages, with the name of the stage ("training the
+/// tokenizer", ...) and its progress.
 using StageCallback = std::function<void(std::string const& stage, double done, double total)>;
 
 }  // namespace curtail::data

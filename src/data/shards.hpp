@@ -1,46 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Token shards: HDF5 files of consecutive tokens (docs/formats-data.md).
+
 #include <span>
 
 #include "data/manifest.hpp"
 #include "data/tokenizer.hpp"
 
-/// Token shards: HDF5 files of consecutive tokens (docs/formats-data.md).
 namespace curtail::data {
 
-/// The attributes of a shard.
+/// The attributes that a shard file carries.
 struct ShardLabel {
     Part part{};
-    Digest tokenizer;
-    std::int64_t vocabulary{0};
+    Digest tokenizer;            ///< SHA-256 of the tokenizer file
+    std::int64_t vocabulary{0};  ///< number of tokens, including special ones
 };
 
+/// The contents of a shard file.
 struct Shard {
     std::vector<Token> tokens;
-    /// Where each document begins, counted from the shard's first token; strictly increasing.
+    /// Index in `tokens` of the first token of each document; strictly increasing. A document that
+    /// began in an earlier shard is not listed.
     std::vector<std::int64_t> documents;
 };
 
-/// Writes `shard` as `folder/file` and returns its entry for the manifest.
+/// Writes `shard` as the file `folder/file` and returns its entry for the manifest.
 [[nodiscard]] Result<ShardEntry> write_shard(std::filesystem::path const& folder,
                                              std::string const& file, Shard const& shard,
                                              ShardLabel const& label);
-/// Reads a shard and checks it against `entry` and `label`, its digest first. Fails with `data` if
-/// they differ and with `no_input` if the file is missing.
+/// Reads the shard of `entry` in the data folder `folder`. Compares its digest, then its contents,
+/// with `entry` and `label`. Fails with `data` if they differ and with `no_input` if the file is
+/// missing.
 [[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                        ShardLabel const& label);
 
-/// Cuts the tokens of a part into shards and writes each one once it is full.
+/// Distributes the tokens of one part of the data over shards, and writes each shard once it is
+/// full.
 class ShardWriter {
   public:
-    /// Writes into `folder`, `shard_tokens` tokens per shard; the last one may have fewer.
+    /// Writes into `folder`. Each shard has `shard_tokens` tokens; the last one may have fewer.
     ShardWriter(std::filesystem::path folder, ShardLabel label, std::int64_t shard_tokens)
         : folder_(std::move(folder)), label_(label), shard_tokens_(shard_tokens)
     {
     }
-    /// Adds a document of `text_bytes` bytes; `tokens` must start with <|bos|>.
+    /// Adds a document. `tokens` must start with <|bos|>; `text_bytes` is the size of its text.
     [[nodiscard]] Result<void> add(std::span<Token const> tokens, std::int64_t text_bytes);
-    [[nodiscard]] Result<PartEntry> finish();  ///< call once
+    /// Writes the last shard and returns the entry of the part for the manifest. Call this function
+    /// once.
+    [[nodiscard]] Result<PartEntry> finish();
 
   private:
     [[nodiscard]] Result<void> flush();

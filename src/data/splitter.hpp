@@ -5,16 +5,17 @@
 
 namespace curtail::data {
 
-/// nanochat's split pattern: GPT-4's, with digits in groups of at most two. It is part of a
-/// tokenizer's definition, since merges never cross the border of a piece.
+/// Regular expression that matches one piece of text. A tokenizer never merges across the border of
+/// two pieces, so the pattern is part of its definition. It is nanochat's pattern: GPT-4's, but
+/// with at most two digits in a piece.
 inline constexpr std::string_view split_pattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}|)"
     R"( ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
-/// The pattern's name in files.
+/// The name of `split_pattern` in files.
 inline constexpr std::string_view split_pattern_id = "nanochat-gpt4-digits2";
 
-/// Cuts text into pieces, which are tokenized separately and concatenate to the text. One per
-/// thread.
+/// Cuts text into pieces, each of which is tokenized on its own. The pieces joined together are the
+/// text. Not thread-safe: use one Splitter per thread.
 class Splitter {
   public:
     Splitter();
@@ -22,10 +23,11 @@ class Splitter {
     Splitter(Splitter&&) noexcept;
     Splitter& operator=(Splitter&&) noexcept;
 
-    /// The first piece of `text`, which must be valid UTF-8 (check with find_invalid_utf8()) and
-    /// not empty.
+    /// Returns the first piece of `text`, which must not be empty and must be UTF-8 (see
+    /// find_invalid_utf8()).
     [[nodiscard]] std::string_view first_piece(std::string_view text) const;
 
+    /// Calls `visit` with each piece of `text`, in order. `text` must be UTF-8.
     template <class Visit>
     void each(std::string_view text, Visit&& visit) const
     {

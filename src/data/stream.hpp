@@ -10,16 +10,20 @@
 
 namespace curtail::data {
 
-/// One part of a prepared folder as one long sequence of tokens, shard after shard. Reads and
-/// verifies a shard on first use and caches the last few. One per process; not thread-safe.
+/// One part of a data folder as one long sequence of tokens, shard after shard. Reads and verifies
+/// a shard when it is first needed, and caches the last four shards used. Not thread-safe.
 class TokenStream {
   public:
+    /// Reads the manifest of the data folder `folder`. Fails with `no_input` if it is missing and
+    /// with `data` if it is damaged.
     [[nodiscard]] static Result<TokenStream> open(std::filesystem::path const& folder, Part part);
 
+    /// Returns the number of tokens in the stream.
     [[nodiscard]] std::int64_t tokens() const { return manifest_.part(part_).tokens; }
     [[nodiscard]] Manifest const& manifest() const { return manifest_; }
-    /// Reads tokens [offset, offset + out.size()) into `out`. Throws if they lie beyond the stream;
-    /// fails on a bad shard.
+    /// Reads out.size() tokens, from token `offset` of the stream on, into `out`. Throws
+    /// std::out_of_range if the stream does not have them. Fails with `data` if a shard is damaged
+    /// and with `no_input` if it is missing.
     [[nodiscard]] Result<void> read(std::int64_t offset, std::span<Token> out);
 
   private:
@@ -33,12 +37,12 @@ class TokenStream {
     std::filesystem::path folder_;
     Part part_;
     Manifest manifest_;
-    std::vector<std::int64_t> ends_;  ///< of each shard, in tokens of the stream
-    std::list<Loaded> loaded_;        ///< most recently used first
+    std::vector<std::int64_t> ends_;  ///< position in the stream after the last token of each shard
+    std::list<Loaded> loaded_;        ///< cached shards, most recently used first
 };
 
-/// Entropy of the distribution of single tokens in nats: the loss of a model that only knows the
-/// frequency of each token.
+/// Returns the entropy of the stream's distribution of single tokens, in nats. It is the loss of a
+/// model that knows only the frequency of each token. Reads the whole stream.
 [[nodiscard]] Result<double> unigram_entropy(TokenStream& stream);
 
 }  // namespace curtail::data

@@ -7,7 +7,7 @@
 
 namespace curtail::data {
 
-/// Key figures of one part.
+/// Key figures of one part of the data.
 struct PartSummary {
     std::int64_t documents{0};
     std::int64_t text_bytes{0};
@@ -17,20 +17,23 @@ struct PartSummary {
     double unigram_entropy{0};  ///< nats per token
 };
 
+/// Key figures of a data folder.
 struct Summary {
     Manifest manifest;
     PartSummary train;
     PartSummary held_out;
-    std::string sample;  ///< the beginning of the first training document
+    std::string sample;  ///< text of the first 48 training tokens
 };
 
-/// Summarizes a prepared folder. Reads every shard.
+/// Summarizes the data folder `folder`. Reads every shard.
 [[nodiscard]] Result<Summary> summarize(std::filesystem::path const& folder);
 [[nodiscard]] std::string to_text(Summary const& summary);
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
-/// Attributes and tensors of a shard (or any tensor file), after a check of its content digest.
+/// Returns the attributes of a tensor file, for example of a shard, and the names, types and shapes
+/// of its tensors. Compares the digest of its contents first.
 [[nodiscard]] Result<json::Object> describe_file(std::filesystem::path const& file);
+/// Returns a description from describe_file() as lines of text.
 [[nodiscard]] std::string contents_text(json::Object const& description);
 
 }  // namespace curtail::data

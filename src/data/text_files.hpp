@@ -8,10 +8,13 @@
 
 namespace curtail::data {
 
-/// The text files that `sources` name. A source is a file, or a folder with `.txt` files in it or
-/// its subfolders; those are sorted by path. Follows links. Lists a file only once, even if it has
-/// several names or is in several sources. Fails with `no_input` on a missing source, a folder
-/// without text, a broken link or a `.txt` that is not a regular file.
+/// Returns the text files that `sources` name, each only once. A source is a file, or a folder that
+/// is searched for `.txt` files, subfolders included. The order is that of `sources`; the files of
+/// one folder are sorted by path.
+///
+/// Follows links. Recognizes a file that it meets again under another name. Fails with `no_input`
+/// if a source is missing, a folder has no `.txt` file, a link is broken, or a `.txt` in a folder
+/// is not a regular file.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
     std::span<std::filesystem::path const> sources);
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Byte-level byte-pair encoding. Tokenizer files have tiktoken's format: each line has the base64
+// of a token's bytes and the token's rank, which is its id.
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -14,14 +18,15 @@
 #include "data/pair_table.hpp"
 #include "data/splitter.hpp"
 
-/// Byte-level byte-pair encoding with tiktoken's rank files.
 namespace curtail::data {
 
-using Token = std::uint16_t;  ///< index in the vocabulary
+using Token = std::uint16_t;  ///< id, the index in the vocabulary
 inline constexpr std::int64_t max_vocabulary = 65'536;
 inline constexpr std::size_t max_token_bytes = 4'096;
-inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;  ///< of a rank file
-/// The end of the vocabulary, in this order. Text never encodes to them.
+/// The greatest size of a tokenizer file.
+inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;
+/// The special tokens. They have the last ids of the vocabulary, in this order. Text is never
+/// encoded to them.
 inline constexpr std::array<std::string_view, 9> special_tokens{
     "<|bos|>",           "<|user_start|>",   "<|user_end|>",   "<|assistant_start|>",
     "<|assistant_end|>", "<|python_start|>", "<|python_end|>", "<|output_start|>",
@@ -29,8 +34,8 @@ inline constexpr std::array<std::string_view, 9> special_tokens{
 inline constexpr std::int64_t min_vocabulary =
     256 + static_cast<std::int64_t>(special_tokens.size());
 
-/// A trained vocabulary. Immutable, so threads may share it. Movable but not copyable: its tables
-/// point into it.
+/// A trained vocabulary. Immutable, so that threads may share it. Not copyable, because its tables
+/// refer to its own strings.
 class Tokenizer {
   public:
     Tokenizer(Tokenizer&&) noexcept = default;
@@ -39,23 +44,30 @@ class Tokenizer {
     Tokenizer& operator=(Tokenizer const&) = delete;
     ~Tokenizer() = default;
 
-    /// `ranks[i]` are the bytes of token i; empty if that token does not exist. Every single byte
-    /// must be a token, and no two tokens may be equal. `source` names the tokenizer in errors.
+    /// Makes a tokenizer. `ranks[i]` are the bytes of token i; they are empty if the vocabulary
+    /// does not use that id. `source` names the tokenizer in error messages. Fails with `data`
+    /// unless every single byte is a token and no two tokens are equal.
     [[nodiscard]] static Result<Tokenizer> from_ranks(std::vector<std::string> ranks,
                                                       std::string const& source);
-    /// Parses tiktoken's format: lines of base64 bytes, a space, the rank. Fails with `data` on
-    /// anything else.
+    /// Parses the contents of a tokenizer file: lines of base64, a space and the rank. Fails with
+    /// `data` if a line differs from that.
     [[nodiscard]] static Result<Tokenizer> parse(std::string_view text, std::string const& source);
+    /// Reads a tokenizer file.
     [[nodiscard]] static Result<Tokenizer> read(std::filesystem::path const& file);
 
-    [[nodiscard]] std::string to_tiktoken() const;  ///< the rank file, without special tokens
-    [[nodiscard]] Digest const& digest() const { return digest_; }  ///< of the rank file
-    [[nodiscard]] std::int64_t vocabulary() const;                  ///< with special tokens
-    [[nodiscard]] Token special(std::size_t index) const;           ///< id of special_tokens[index]
-    [[nodiscard]] Token bos() const { return special(0); }          ///< precedes every document
+    /// Returns the contents of the tokenizer file, which does not list the special tokens.
+    [[nodiscard]] std::string to_tiktoken() const;
+    /// Returns the SHA-256 of the tokenizer file.
+    [[nodiscard]] Digest const& digest() const { return digest_; }
+    /// Returns the number of ids, including special tokens.
+    [[nodiscard]] std::int64_t vocabulary() const;
+    /// Returns the id of special_tokens[index].
+    [[nodiscard]] Token special(std::size_t index) const;
+    /// Returns the token that precedes every document.
+    [[nodiscard]] Token bos() const { return special(0); }
 
-    /// The bytes of the tokens; special ones as their names. May cut a multi-byte character. Fails
-    /// on an id that does not exist.
+    /// Returns the bytes of `tokens`, with special tokens by name. The result may begin or end
+    /// inside a multi-byte character. Fails with `data` if an id does not exist.
     [[nodiscard]] Result<std::string> decode(std::span<Token const> tokens) const;
 
   private:
@@ -64,8 +76,8 @@ class Tokenizer {
     void index_pairs();
     friend class Encoder;
     std::vector<std::string> ranks_;
-    std::unordered_map<std::string_view, Token> ids_;  ///< of the strings in ranks_
-    PairTable pairs_;  ///< two neighbouring tokens -> the token they merge to
+    std::unordered_map<std::string_view, Token> ids_;  ///< ids of the strings in ranks_
+    PairTable pairs_;  ///< two neighbouring tokens -> the token into which they merge
     Digest digest_;
 };
 

@@ -7,22 +7,23 @@
 
 namespace curtail::data {
 
-/// A file of a prepared folder that differs from the manifest.
+/// A file of a data folder that is missing or differs from the manifest.
 struct BadFile {
     std::string file;
     std::string why;
     friend bool operator==(BadFile const&, BadFile const&) = default;
 };
 
-/// The result of checking a prepared folder.
+/// The result of checking a data folder.
 struct Verification {
     Manifest manifest;
-    std::vector<BadFile> bad;  ///< the tokenizer first, then shards in stream order
+    std::vector<BadFile> bad;  ///< the tokenizer first, then training shards, then held-out shards
     [[nodiscard]] bool good() const { return bad.empty(); }
 };
 
-/// Checks tokenizer and every shard against the manifest and collects all bad files. `progress`
-/// counts shards. Fails if the manifest is missing or unreadable.
+/// Compares the tokenizer and every shard of a data folder with the manifest, and collects all bad
+/// files. `progress` counts shards. Fails with `no_input` if the manifest is missing and with
+/// `data` if it is damaged.
 [[nodiscard]] Result<Verification> verify(std::filesystem::path const& folder,
                                           ProgressCallback const& progress = {});
 
