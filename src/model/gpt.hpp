@@ -9,21 +9,22 @@
 
 namespace curtail::model {
 
-/// Sum of cross entropies over `count` targets. Sums of micro-batches and ranks add up.
+/// Sum of the cross entropies of `count` targets. The sums of micro-batches and ranks can be added.
 struct LossSum {
     double sum{};          ///< nats
-    std::int64_t count{};  ///< targets other than -1
-    /// Nats per token.
+    std::int64_t count{};  ///< number of targets, without those of -1
+    /// Returns the mean loss in nats per token.
     [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
     LossSum& operator+=(LossSum other);
 };
 
-/// nanochat's GPT (docs/model.md): weights, gradients of the same layout, forward and backward
-/// pass.
+/// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
+/// backward pass.
 ///
-/// input, target: (B, T) int64, T at most the model's sequence; targets of -1 are ignored. Throws
-/// on token ids out of range and on another type or shape. Results depend only on weights and rows,
-/// not on earlier calls.
+/// `input` and `target` are contiguous tensors (B, T) of int64 token ids. B is any number of rows,
+/// T is at most the model's sequence, and V below is the size of the vocabulary. Targets of -1 are
+/// ignored. Throws if an id is out of range, or if a tensor has another type or shape. Results
+/// depend only on the weights and the rows, not on earlier calls.
 class Gpt {
   public:
     explicit Gpt(Parameters weights);
@@ -34,22 +35,25 @@ class Gpt {
     [[nodiscard]] Parameters& gradients() { return gradients_; }
     [[nodiscard]] Parameters const& gradients() const { return gradients_; }
 
-    [[nodiscard]] at::Tensor logits(at::Tensor const& input) const;  ///< (B, T, V)
-    /// (B, V): of the last position.
+    /// Returns the logits (B, T, V).
+    [[nodiscard]] at::Tensor logits(at::Tensor const& input) const;
+    /// Returns the logits (B, V) of the last position of each row.
     [[nodiscard]] at::Tensor last_logits(at::Tensor const& input) const;
-    /// (B, T) nats, 0 where ignored.
+    /// Returns the losses (B, T) in nats. The loss of an ignored target is 0.
     [[nodiscard]] at::Tensor token_losses(at::Tensor const& input, at::Tensor const& target) const;
+    /// Returns the sum of the losses.
     [[nodiscard]] LossSum loss(at::Tensor const& input, at::Tensor const& target) const;
 
-    /// Adds the derivative of scale * (sum of losses) to the gradients. With scale = 1 / (targets
-    /// of the whole step on all ranks), summing over micro-batches and ranks gives the gradients of
-    /// the step's mean loss.
+    /// Adds the derivative of `scale` times the sum of the losses to the gradients. Returns the sum
+    /// of the losses, without the factor. Let `scale` be 1 / (number of targets in the whole step,
+    /// on all ranks). Then the gradients, summed over micro-batches and ranks, are those of the
+    /// step's mean loss.
     LossSum accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale);
     void zero_gradients();
 
   private:
-    /// The normalized output of the last block: (N, C) for N = B T tokens. Differentiable if
-    /// `weights` are leaves.
+    /// Returns the normalized output of the last block: (N, C) for N = B T tokens and the width C.
+    /// It is differentiable if `weights` come from Parameters::leaves().
     [[nodiscard]] at::Tensor forward(Parameters const& weights, at::Tensor const& input) const;
     [[nodiscard]] at::Tensor attention(BlockMatrices const& w, at::Tensor const& x,
                                        at::IntArrayRef batch) const;  ///< (N, C)

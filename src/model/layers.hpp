@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// The parts of the GPT other than matrix products, written with LibTorch's operators (formulas:
+// docs/model.md). LibTorch differentiates them. The operators and their order are those of
+// nanochat, so all results are bit-identical to nanochat's on the same type of processor. In the
+// comments, B is the number of rows, T the tokens of a row, C the width, H the number of query
+// heads, K the number of key/value heads, and D the size of a head.
+
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 
-/// The parts of the GPT other than matrix products, written with ATen operators (formulas:
-/// docs/model.md). LibTorch's autograd differentiates them. Operators and their order are the
-/// reference's, so on the same type of processor all results are bitwise equal.
-/// Letters: B batch, T sequence, C width, H query heads, K key/value heads, D head size.
 namespace curtail::model {
 
-/// x / sqrt(mean(x^2) + eps) over the last dimension; eps is the machine epsilon of x's type.
+/// Returns x / sqrt(mean(x^2) + eps), with the mean over the last dimension. eps is the machine
+/// epsilon of the type of x.
 [[nodiscard]] at::Tensor rms_norm(at::Tensor const& x);
 
-/// Rotary position embedding, base 10000, halves: (x1 cos + x2 sin, -x1 sin + x2 cos). The
-/// tables are rounded to bfloat16, as in the reference.
+/// Rotary position embedding with base 10000. Splits each head into halves x1 and x2 and returns
+/// (x1 cos + x2 sin, -x1 sin + x2 cos). The tables of cos and sin are rounded to bfloat16, as in
+/// nanochat.
 class Rotary {
   public:
+    /// Makes tables for positions 0 to sequence - 1.
     Rotary(std::int64_t sequence, std::int64_t head_size, at::ScalarType type);
-    /// (B, T, heads, D) -> a new tensor of that shape.
+    /// Rotates x (B, T, heads, D). Returns a new tensor of the same shape.
     [[nodiscard]] at::Tensor rotate(at::Tensor const& x) const;
 
   private:
     at::Tensor cos_, sin_;  ///< (sequence, 1, D / 2)
 };
 
-/// Causal softmax(q k^T / sqrt(D)) v: q (B, T, H, D), k and v (B, T, K, D) -> (B, T, H, D). Query
-/// head h reads key/value head h K / H.
+/// Returns the causal attention softmax(q k^T / sqrt(D)) v: (B, T, H, D). The shapes are (B, T, H,
+/// D) for q, and (B, T, K, D) for k and v. Query head h uses the key/value head floor(h K / H).
 [[nodiscard]] at::Tensor attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v);
 
 }  // namespace curtail::model

@@ -12,26 +12,27 @@
 
 namespace curtail::model {
 
-/// A tensor and its name in files. The tensor is a handle that shares memory with its origin.
+/// A tensor and its name in files. Shares its memory with the tensor from which it was made.
 struct NamedTensor {
     std::string name;
     at::Tensor tensor;
 };
 
-/// Name, shape and position of one parameter in the flat buffer.
+/// Name, shape and position of one parameter in the buffer of Parameters.
 struct ParameterPlace {
-    std::string name;  ///< as in nanochat's state dict: `transformer.h.3.attn.c_q.weight`
+    std::string name;  ///< name in nanochat's state dict, as in `transformer.h.3.attn.c_q.weight`
     std::vector<std::int64_t> shape;
-    std::int64_t offset{};  ///< of its first element
-    [[nodiscard]] std::int64_t numel() const;
+    std::int64_t offset{};                     ///< index of its first element in the buffer
+    [[nodiscard]] std::int64_t numel() const;  ///< number of elements
 };
 
-/// All parameters in order: embedding, blocks (q, k, v, output, fc, projection), head,
-/// residual and x0 factors.
+/// Returns the places of all parameters in order: embedding, the matrices of each block, head,
+/// resid_lambdas, x0_lambdas.
 [[nodiscard]] std::vector<ParameterPlace> parameter_places(config::Model const& shape);
 
-/// The matrices of one block as views; rows are outputs. C width, D head size, H query heads, K
-/// key/value heads.
+/// The matrices of one block, in the order of the buffer, whose memory they share. Each row of a
+/// matrix gives one output. C is the width, D the size of a head, H the number of query heads, and
+/// K the number of key/value heads.
 struct BlockMatrices {
     at::Tensor q;         ///< (H D, C)
     at::Tensor k, v;      ///< (K D, C)
@@ -40,29 +41,37 @@ struct BlockMatrices {
     at::Tensor mlp_out;   ///< (C, 4C)
 };
 
-/// Weights or gradients of a GPT in one contiguous buffer, with named views into it. Ranks can sum
-/// the buffer, and files store it, as a whole. Movable; clone() copies.
+/// The weights or gradients of a GPT in one contiguous buffer, with named tensors that share its
+/// memory. A single call can sum or store all of them. Movable; clone() makes a copy.
 class Parameters {
   public:
-    /// All zero.
+    /// Sets all values to zero.
     explicit Parameters(config::Model const& shape, at::ScalarType type = at::kFloat);
     Parameters(Parameters&&) noexcept = default;
     Parameters& operator=(Parameters&&) noexcept = default;
+    /// Returns a copy with its own buffer.
     [[nodiscard]] Parameters clone() const;
-    /// Handles to the same weights as leaves of LibTorch's autograd graph. A backward pass adds
-    /// their derivatives in place to `gradients`, which must have the same shape and type.
+    /// Returns tensors that share these weights and are leaves of LibTorch's autograd graph. A
+    /// backward pass adds their derivatives in place to `gradients`, which must have the same shape
+    /// and type.
     [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
-    [[nodiscard]] at::Tensor const& flat() const { return flat_; }  ///< (numel)
+    /// Returns the buffer as a tensor of one dimension.
+    [[nodiscard]] at::Tensor const& flat() const { return flat_; }
+    /// Returns the number of elements.
     [[nodiscard]] std::int64_t numel() const { return flat_.numel(); }
-    /// The buffer itself. Throws unless it is float32 on the CPU.
+    /// Returns the buffer. Throws unless it is float32 on the CPU.
     [[nodiscard]] std::span<float> values();
     [[nodiscard]] std::span<float const> values() const;
 
-    [[nodiscard]] std::vector<NamedTensor> const& named() const { return named_; }  ///< in order
-    [[nodiscard]] at::Tensor const& get(std::string_view name) const;  ///< throws if it is missing
+    /// Returns the parameters in the order of parameter_places().
+    [[nodiscard]] std::vector<NamedTensor> const& named() const { return named_; }
+    /// Returns the parameter `name`. Throws std::out_of_range if there is none.
+    [[nodiscard]] at::Tensor const& get(std::string_view name) const;
 
+    // Padded V is the vocabulary rounded up to a multiple of 64, C the width, L the number of
+    // layers. The formulas in docs/model.md use a and b.
     [[nodiscard]] at::Tensor const& embedding() const { return embedding_; }  ///< (padded V, C)
     [[nodiscard]] at::Tensor const& head() const { return head_; }            ///< (padded V, C)
     [[nodiscard]] at::Tensor const& resid_lambdas() const { return resid_; }  ///< (L): a

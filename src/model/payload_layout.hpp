@@ -5,7 +5,8 @@
 
 namespace curtail::model {
 
-/// The layout of a run's payloads: the model's parameters in the order of model::Parameters.
+/// Returns the layout of the payloads of run `run`: the parameters of its model `shape`, in the
+/// order of parameter_places().
 [[nodiscard]] payload::Layout payload_layout(RunId const& run, config::Model const& shape);
 
 }  // namespace curtail::model
