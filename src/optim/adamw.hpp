@@ -6,21 +6,24 @@
 
 namespace curtail::optim {
 
-/// The reference's constants of AdamW; no weight decay.
+/// nanochat's constants of AdamW, which it uses without weight decay.
 struct AdamWSettings {
     double beta1{0.8};
     double beta2{0.95};
     double eps{1e-10};
 };
 
-/// AdamW (arXiv:1711.05101, without decay) for one tensor: m = lerp(m, g, 1 - beta1), v = lerp(v,
-/// g^2, 1 - beta2), w -= rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps) at the t-th
-/// step.
+/// AdamW (arXiv:1711.05101, without weight decay) for one tensor of weights w with gradient g. Step
+/// number t computes, with the learning rate `rate`:
+///
+///     m = lerp(m, g, 1 - beta1)
+///     v = lerp(v, g^2, 1 - beta2)
+///     w = w - rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 class AdamW {
   public:
-    /// Starts with zero moments of the shape of `weight`.
+    /// Starts with m and v of zero, in the shape of `weight`.
     explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});
-    /// `count` is t, 1 at the first step. Changes `weight` in place.
+    /// Makes one step and changes `weight` in place. `count` is t, which is 1 in the first step.
     void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
               std::int64_t count);
 

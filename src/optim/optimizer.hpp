@@ -12,41 +12,47 @@
 
 namespace curtail::optim {
 
-/// The state that a snapshot keeps, so that training resumes bit-exactly.
+/// What a snapshot stores of the optimizer, so that training resumes bit-exactly.
 struct OptimizerState {
-    std::int64_t steps{};  ///< steps done
-    /// `<parameter>/exp_avg` and `/exp_avg_sq`, or `<parameter>/momentum_buffer` and
-    /// `/second_momentum_buffer`; float32.
+    std::int64_t steps{};  ///< number of steps made
+    /// Float32 tensors. AdamW has `<parameter>/exp_avg` and `<parameter>/exp_avg_sq`. Muon has
+    /// `<parameter>/momentum_buffer` and `<parameter>/second_momentum_buffer`.
     std::vector<model::NamedTensor> tensors;
 };
 
-/// The inner optimizer of a site: Muon for block matrices, AdamW for the rest, with scheduled
-/// rates. Every rank holds the complete state and takes the same steps from the same gradients.
+/// The inner optimizer of a site, with scheduled learning rates: Muon for the matrices of the
+/// blocks, AdamW for all other parameters. Every rank holds the whole state and makes the same
+/// steps from the same gradients.
 class Optimizer {
   public:
+    /// `shape` is that of the model; `batch_tokens` is the number of tokens in one step.
     Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens);
 
-    /// One step. `gradients` are those of the mean loss over the whole batch.
+    /// Makes one step. `gradients` are those of the mean loss over the whole batch.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
+    /// Returns the scheduled values for a step at `at`.
     [[nodiscard]] Rates rates(Progress at) const
     {
         return rates_at(at, shape_, settings_, batch_tokens_);
     }
 
-    /// The tensors share memory with the optimizer: copy or write them before the next step.
+    /// Returns the state. Its tensors share memory with the optimizer: copy or write them before
+    /// the next step.
     [[nodiscard]] OptimizerState state() const;
-    /// Copies a state. If names or shapes differ, fails with `data` and changes nothing.
+    /// Replaces the optimizer's state by a copy of the argument. Fails with `data`, and changes
+    /// nothing, if the argument has other names or shapes or a negative number of steps.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
-    /// Back to the state of a new optimizer. Needed after non-finite gradients, which would stay in
-    /// the state forever.
+    /// Sets the state to that of a new optimizer. This is necessary after gradients that are not
+    /// finite, because they would stay in the state forever.
     void reset();
 
   private:
-    /// Matrices of one shape; `members` are indices into Parameters::named().
+    /// All matrices of one shape. `members` are their indices in Parameters::named().
     struct MuonGroup {
         std::vector<std::size_t> members;
         Muon muon;
     };
+    /// The parameter with index `member` in Parameters::named(), and which of the rates it uses.
     struct AdamWMember {
         std::size_t member;
         double Rates::*rate;

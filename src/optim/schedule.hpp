@@ -1,45 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+// Schedules of the inner optimizer as pure functions of progress (docs/model.md).
+
 #include <cstdint>
 
 #include "config/model.hpp"
 #include "config/run.hpp"
 
-/// Schedules of the inner optimizer as pure functions of progress (docs/model.md).
 namespace curtail::optim {
 
-/// Position s in a schedule of S steps. Both may be fractions: s = tokens / batch_tokens, where a
-/// trainer counts the tokens in the committed model plus its own since. Rates therefore depend on
-/// progress, not on which sites are present. s > S counts as S.
+/// Position s in a schedule of S steps. Both may be fractions: they are numbers of tokens divided
+/// by the tokens of a step. A site counts the tokens in the committed model and those that it has
+/// trained since. Rates therefore depend on progress and not on which sites are present. A position
+/// after the end counts as S.
 struct Progress {
-    double step{};   ///< s: steps done so far, 0 at the first
-    double steps{};  ///< S
+    double step{};   ///< s, the steps made so far; 0 in the first step
+    double steps{};  ///< S, the length of the schedule
 };
+/// Returns the position after `tokens` trained tokens. `batch_tokens` is the number of tokens in
+/// one step.
 [[nodiscard]] Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
                                    std::int64_t batch_tokens);
 
-/// 1 until the last round(warmdown S) steps (half to even), then linear to `final_lr` at S. No
-/// warm-up.
+/// Returns the factor of all learning rates. It is 1 until the last round(warmdown S) steps, then
+/// falls linearly to `final_lr` at S. Halves are rounded to even. There is no warm-up.
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
-/// 0.85 to 0.95 over the first 300 steps, linear.
+/// Returns the momentum of Muon, which rises linearly from 0.85 to 0.95 over the first 300 steps.
 [[nodiscard]] double muon_momentum(Progress at);
-/// base (12 / layers)^2 (1 - s / S).
+/// Returns the weight decay of Muon, base (12 / layers)^2 (1 - s / S).
 [[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
 
-/// All scheduled values for one step. Learning rates include factor and scale.
+/// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
+/// `x0` include the factor and `lr_scale`.
 struct Rates {
-    double factor{};     ///< lr_factor
-    double muon{};       ///< block matrices
-    double head{};       ///< AdamW
-    double embedding{};  ///< AdamW
-    double resid{};      ///< AdamW, resid_lambdas
-    double x0{};         ///< AdamW, x0_lambdas
-    double momentum{};   ///< Muon
-    double decay{};      ///< Muon
+    double factor{};     ///< result of lr_factor()
+    double muon{};       ///< for the matrices of the blocks (Muon)
+    double head{};       ///< for the head (AdamW)
+    double embedding{};  ///< for the embedding (AdamW)
+    double resid{};      ///< for resid_lambdas (AdamW)
+    double x0{};         ///< for x0_lambdas (AdamW)
+    double momentum{};   ///< momentum of Muon
+    double decay{};      ///< weight decay of Muon
 };
-/// sqrt(batch_tokens / 2^19), the value of `lr_scale` if the run file omits it.
+/// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
+/// it.
 [[nodiscard]] double default_lr_scale(std::int64_t batch_tokens);
-/// The reference's learning rates x lr_scale x factor.
+/// Returns the values for a step at `at`. A learning rate is nanochat's, times `lr_scale`, times
+/// the factor.
 [[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
                              config::Optimizer const& settings, std::int64_t batch_tokens);
 
