@@ -9,24 +9,26 @@
 
 namespace curtail::evaluate {
 
-/// A commit of a run and its model.
+/// A commit of a run, and the model of that commit.
 struct CommittedModel {
     rounds::Commit commit;
     model::Parameters weights;
-    Digest manifest;  ///< identifies the data that the run is trained on
+    Digest manifest;  ///< SHA-256 of the manifest of the data that the run is trained on
 };
 
-/// Reads a run's chain and the weights of commit `wanted`, by default the newest.
+/// Reads and checks the chain of a run, and reads the weights of commit `wanted`, or of the newest
+/// commit if `wanted` is empty.
 ///
-/// Fails with `no_input` (the run has no such commit), `unavailable` (the store no longer keeps its
-/// weights), `protocol` (the chain is broken, or a payload differs from its digest) or `config`
-/// (the run's file describes another model than the run in the store).
+/// Fails with `no_input` if the run has no such commit. Fails with `unavailable` if the store has
+/// deleted the weights of the commit. Fails with `protocol` if the chain is broken or a payload
+/// differs from its digest. Fails with `config` if the run file describes another model than the
+/// store.
 [[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run,
                                                     store::ObjectStore& store,
                                                     std::optional<CommitNumber> wanted);
 
-/// Fails with `config` unless the run's data folder holds the data that the model is trained on.
-/// Other data may have another tokenizer, and may hold out text that this model was trained on.
+/// Fails with `config` unless the run's data folder has the data that the model is trained on.
+/// Other data may have another tokenizer, or may hold out text that this model was trained on.
 [[nodiscard]] Result<void> check_data(config::Run const& run, CommittedModel const& model);
 
 }  // namespace curtail::evaluate

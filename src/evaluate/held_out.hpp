@@ -11,19 +11,21 @@ namespace curtail::evaluate {
 
 /// How well a model predicts text on which it was not trained.
 struct HeldOutLoss {
-    std::int64_t tokens{};  ///< number of predicted tokens: all but the first
-    double loss{};          ///< mean, nats per token
-    /// Of `loss`, computed from the means of whole rows, which are nearly independent. Empty with
-    /// fewer than two rows.
+    std::int64_t tokens{};  ///< number of predicted tokens, that is, all but the first
+    double loss{};          ///< mean, in nats per token
+    /// Standard error of `loss`, in nats per token. It is computed from the means of whole rows,
+    /// which are nearly independent. Empty if there are fewer than two whole rows.
     std::optional<double> standard_error;
-    /// Of the same tokens, nats per token: the loss of a model that knows only their frequencies.
+    /// Loss, in nats per token, of a model that knows only the frequencies of the same tokens.
     double unigram_entropy{};
-    /// Loss in bits per byte of the text. Comparable between models of different vocabularies.
+    /// Loss in bits per byte of the text. It can be compared between models with different
+    /// vocabularies.
     double bits_per_byte{};
 };
 
-/// Predicts every token of a stream once, in rows of the model's T tokens (the last row may be
-/// shorter). A prediction sees only the tokens before it in its row. Fails with `data` if the
+/// Predicts every token of `stream`, except the first, once. `stream` must be the held-out part.
+/// Cuts it into rows of the model's sequence length; the last row may be shorter. Each prediction
+/// sees only the tokens before it in its row. `progress` counts tokens. Fails with `data` if the
 /// stream has fewer than two tokens or a larger vocabulary than the model.
 [[nodiscard]] Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stream,
                                                 data::ProgressCallback const& progress = {});

@@ -10,23 +10,27 @@
 
 namespace curtail::evaluate {
 
+/// How to continue a prompt.
 struct SampleSettings {
-    std::int64_t tokens{200};  ///< limit; the text is shorter if the model ends the document
-    double temperature{0.8};   ///< divides the logits; 0 always takes the most likely token
-    std::uint64_t seed{1};
+    /// The greatest number of tokens to add. The model may end the document earlier.
+    std::int64_t tokens{200};
+    double temperature{0.8};  ///< divisor of the logits; at 0, always the most likely token
+    std::uint64_t seed{1};    ///< of the random numbers
 };
 
-/// Continues `prompt` as one document. Returns prompt and continuation. Bytes that are not text (a
-/// truncated character, control characters other than newline and tab) appear as \xNN. Fails with
-/// `data` if the tokenizer has a larger vocabulary than the model.
+/// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
+/// continuation. Bytes that are not printable text appear as \xNN: truncated characters, and
+/// control characters other than newline and tab. `progress` counts tokens. Fails with `data` if
+/// the prompt is not UTF-8 or the tokenizer has a larger vocabulary than the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
                                               data::Tokenizer const& tokenizer,
                                               std::string const& prompt,
                                               SampleSettings const& settings,
                                               data::ProgressCallback const& progress = {});
 
-/// The index drawn from softmax(logits / temperature) by `uniform` in [0, 1). At temperature 0, the
-/// index of the first greatest logit.
+/// Returns the index that `uniform`, a number in [0, 1), selects from the distribution
+/// softmax(logits / temperature). At temperature 0, returns the index of the greatest logit, the
+/// first of equal ones.
 [[nodiscard]] std::size_t draw(std::vector<float> const& logits, double temperature,
                                double uniform);
 
