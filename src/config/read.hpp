@@ -5,31 +5,41 @@
 #include "core/json.hpp"
 #include "core/units.hpp"
 
-/// Helpers of the readers in this folder.
+// Helpers for the functions of src/config that read run, site and model files.
+
 namespace curtail::config {
 
+/// The message for a name that is_plain_name() rejects.
 inline constexpr char const* plain_name_rule =
     "must have 1 to 32 letters, digits, '_' or '-', the first a letter or digit";
 
-/// Parses a configuration file. Code `config` if it is damaged, `no_input` if it is missing.
+/// Parses a configuration file. Fails with `config` if the file is damaged, or with `no_input` if
+/// it is missing.
 [[nodiscard]] Result<json::Value> read_file(std::filesystem::path const& file);
-/// `path` from `file`: absolute, or relative to the folder of `file`.
+/// Returns the absolute form of `path`, which `file` contains. A relative path is relative to the
+/// folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,
                                             std::string const& path);
-/// The resolved path of `key`. An empty path is an error, because it would resolve to the folder of
-/// `file`.
+// The functions below read one key with `r`. They record an error in `r` and then return a usable
+// value, so that reading can go on. Without `fallback`, the key is required.
+
+/// Reads the path at `key` and resolves it. An empty path is an error, because it would resolve to
+/// the folder of `file`.
 [[nodiscard]] std::filesystem::path read_path(json::ObjectReader& r,
                                               std::filesystem::path const& file,
                                               std::string const& key,
                                               std::optional<std::string> fallback = {});
-/// The value of `key`, from `min` to `max`; without `fallback`, the key is required. A value out of
-/// range is an error and is clamped.
+/// Reads an integer from `min` to `max`. If the value is outside, records an error and returns the
+/// nearest bound.
 [[nodiscard]] std::int64_t read_integer(json::ObjectReader& r, std::string const& key,
                                         std::optional<std::int64_t> fallback, std::int64_t min,
                                         std::int64_t max = std::int64_t{1} << 53);
+/// Reads a number from `min` to `max`. If the value is outside, records an error and returns the
+/// nearest bound.
 [[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key, double fallback,
                                  double min, double max);
-/// A duration in seconds (fractions allowed), from 0.001 to 1e9.
+/// Reads a duration that the file gives in seconds, from 0.001 to 1e9, and rounds it to
+/// milliseconds. Returns `fallback` after an error.
 [[nodiscard]] Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallback);
 
 }  // namespace curtail::config

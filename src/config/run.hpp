@@ -13,39 +13,44 @@
 
 namespace curtail::config {
 
-/// The text that a run trains on.
+/// The data that a run trains on.
 struct Data {
     std::filesystem::path folder;  ///< written by `curtail-data prepare`
-    std::int64_t epochs{1};
+    std::int64_t epochs{1};        ///< passes over the data
 };
 
-/// The parts of an optimizer step, which consumes whole blocks of the data stream.
+/// The sizes of an optimizer step, and when to save and to stop. A step consumes whole blocks.
 struct Training {
-    /// Tokens of an optimizer step, over all ranks of a site. A multiple of block_tokens.
+    /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
     std::int64_t batch_tokens{524'288};
-    /// Rows of T tokens in a forward pass of a rank. Gradient accumulation covers the rest.
+    /// Rows per forward pass of a rank; a row has `model.sequence` tokens. Gradient accumulation
+    /// covers the rest of the batch.
     std::int64_t device_batch_rows{8};
-    std::int64_t snapshot_every_steps{0};  ///< 0: write a snapshot only when leaving
-    std::int64_t steps{0};  ///< without a store: stop after this many; 0: at the end of the stream
+    std::int64_t snapshot_every_steps{0};  ///< 0: only when the trainer exits
+    /// Steps after which a trainer without a store stops; 0: at the end of the data.
+    std::int64_t steps{0};
 };
 
-/// Inner optimizer (docs/model.md). Learning rates are the reference's times `lr_scale`.
+/// Settings of the inner optimizer. docs/model.md gives its learning rates, which `lr_scale`
+/// multiplies.
 struct Optimizer {
-    Tokens schedule{12'270'000'000};  ///< length of the schedules (S steps of the reference)
-    std::optional<double> lr_scale;   ///< absent: sqrt(batch_tokens / 2^19)
-    double weight_decay{0.2};         ///< of Muon at depth 12; scaled by (12 / depth)^2
-    double warmdown{0.4};       ///< last share of the schedule, in which rates decay to `final_lr`
-    double final_lr{0};         ///< share of the rate that remains at the end
+    Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
+    std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
+    /// Weight decay of Muon at the start, for 12 layers; multiplied by (12 / layers)^2.
+    double weight_decay{0.2};
+    /// Fraction of the schedule, at its end, in which rates fall to `final_lr`.
+    double warmdown{0.4};
+    double final_lr{0};         ///< fraction of the learning rate that remains at the end
     bool muon_bfloat16{false};  ///< precision of Muon's matrix products; false: float32
 };
 
-/// One training run: model, text, sites, and the protocol between them. Read from a run file, such
-/// as inputs/runs/demo.json.
+/// A training run: its model, its data, its sites and the protocol between them. Read from a run
+/// file, such as inputs/runs/demo.json.
 struct Run {
-    std::filesystem::path file;  ///< the run file, absolute
+    std::filesystem::path file;  ///< absolute path of the run file
     RunId run;
-    std::filesystem::path folder;  ///< for everything that the run writes, absolute
-    std::string store;             ///< `file:///absolute/folder`
+    std::filesystem::path folder;  ///< absolute path of the folder where sites and poller write
+    std::string store;             ///< URL of the store: `file:///absolute/folder`
     std::int64_t seed{1};
     Model model;
     Data data;
@@ -55,8 +60,9 @@ struct Run {
     rounds::Params rounds;
     std::vector<Site> sites;
 
+    /// Returns a null pointer if the run has no such site.
     [[nodiscard]] Site const* find_site(SiteId const& site) const;
-    /// Where a site writes its snapshot, metrics, events and job logs.
+    /// Returns the folder where a site writes its snapshot, metrics, events and job logs.
     [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const
     {
         return folder / "sites" / site.value;
@@ -64,9 +70,9 @@ struct Run {
     [[nodiscard]] std::filesystem::path poller_folder() const { return folder / "poller"; }
 };
 
-/// Reads a run file and the model and site files that it names. Relative paths are relative to the
-/// file that contains them. Unknown keys are errors that name the nearest key. Code `config`, or
-/// `no_input` for a missing file.
+/// Reads a run file, and the model and site files that it names. A relative path is relative to the
+/// file that contains the path. Fails with `config` if a file is invalid; for an unknown key, the
+/// message suggests the nearest known key. Fails with `no_input` if a file is missing.
 [[nodiscard]] Result<Run> read_run(std::filesystem::path const& file);
 
 }  // namespace curtail::config

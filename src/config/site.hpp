@@ -12,34 +12,37 @@
 
 namespace curtail::config {
 
-/// How to start and stop the jobs of a site.
+/// Settings for starting and stopping the jobs of a site.
 struct Launcher {
-    enum class Type { slurm, local };  ///< the key is `kind`
+    enum class Type { slurm, local };  ///< called `kind` in the site file
     Type type{Type::slurm};
-    std::filesystem::path slurm_conf;  ///< SLURM_CONF for Slurm commands; empty: the environment's
-    std::string partition;             ///< empty: the cluster's default
-    std::string time_limit{"24:00:00"};       ///< of a job, in sbatch's format
-    std::filesystem::path script;             ///< slurm/site_train.sh
-    std::vector<std::string> sbatch_options;  ///< additional options: `--account=x`
-    std::filesystem::path prologue;  ///< sourced first by the script, to load modules; may be empty
-    Millis command_deadline{10'000};  ///< of each Slurm command
-    Millis grace{120'000};            ///< from the first delivered drain signal to a plain cancel
+    std::filesystem::path slurm_conf;         ///< `SLURM_CONF`; empty: as in the environment
+    std::string partition;                    ///< empty: the cluster's default
+    std::string time_limit{"24:00:00"};       ///< time limit of a job, in sbatch's format
+    std::filesystem::path script;             ///< job script, by default slurm/site_train.sh
+    std::vector<std::string> sbatch_options;  ///< further options for sbatch, such as `--account=x`
+    /// File that the script sources first, such as to load modules; may be empty.
+    std::filesystem::path prologue;
+    Millis command_deadline{10'000};  ///< time limit of each Slurm command
+    Millis grace{120'000};  ///< time from the first delivered drain signal to the first cancel
 };
 
 /// One Slurm cluster or partition in one grid region. Read from inputs/sites/*.json.
 struct Site {
     SiteId site;
-    RegionId region;                 ///< by the signal provider's name
-    std::string label;               ///< for people
-    std::string devices;             ///< for people, such as "2 CPU ranks"
-    int ranks{1};                    ///< processes of a job
-    Millis signal_max_age{600'000};  ///< an older sample counts as no signal
+    RegionId region;      ///< as the signal provider names it
+    std::string label;    ///< name of the site, for people
+    std::string devices;  ///< description for people, such as "2 CPU ranks"
+    int ranks{1};         ///< processes per job
+    /// How long a sample is valid; an older one counts as no signal.
+    Millis signal_max_age{600'000};
     windows::Thresholds window;
     energy::Power power;
     Launcher launcher;
 };
 
-/// Reads a site file. Codes `config` and `no_input`.
+/// Reads a site file. Fails with `config` if the file is invalid, or with `no_input` if it is
+/// missing.
 [[nodiscard]] Result<Site> read_site(std::filesystem::path const& file);
 
 }  // namespace curtail::config
