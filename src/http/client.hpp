@@ -9,41 +9,46 @@
 #include "core/result.hpp"
 #include "core/secret.hpp"
 
-/// HTTP requests by libcurl (7.61 or newer).
+// HTTP requests with libcurl (7.61 or newer).
+
 namespace curtail::http {
 
+/// An HTTP GET request. Does not own its secrets.
 struct Request {
-    std::string url;  ///< https, or http to the loopback interface; no user name or password
-    std::string username;
-    Secret const* password{nullptr};  ///< if set: HTTP Basic authentication
-    Secret const* bearer{nullptr};    ///< if set: `Authorization: Bearer`
-    Millis deadline{10'000};          ///< for the whole request, from name resolution to last byte
-    std::size_t body_limit{std::size_t{8} << 20};  ///< bytes
+    std::string url;  ///< https, or http to the loopback interface; without user name and password
+    std::string username;             ///< for HTTP Basic authentication
+    Secret const* password{nullptr};  ///< not null: use HTTP Basic authentication
+    Secret const* bearer{nullptr};    ///< not null: send `Authorization: Bearer`
+    Millis deadline{10'000};  ///< for the whole request, from name resolution to the last byte
+    std::size_t body_limit{std::size_t{8} << 20};  ///< largest accepted body, in bytes
 };
 
-/// A server's response, whatever its status.
+/// A server's response, with any status.
 struct Response {
     long status{};
     std::string content_type;
     std::string body;
-    std::optional<Seconds> retry_after;  ///< from the Retry-After header
+    std::optional<Seconds> retry_after;  ///< wait that the Retry-After header asks for
 };
 
-inline constexpr std::size_t header_limit = std::size_t{32} << 10;  ///< bytes of all headers
+/// Limit on all headers together, in bytes.
+inline constexpr std::size_t header_limit = std::size_t{32} << 10;
 
-/// Sends GET requests. Always verifies certificates, never follows redirects (they would forward
-/// credentials) and never decompresses. Not thread-safe.
+/// A sender of GET requests. Always verifies certificates. Never follows redirects, which would
+/// forward credentials, and never decompresses. Not thread-safe.
 class Client {
   public:
-    /// `ca_file`: certificates to trust instead of the system's; empty: the system's.
+    /// `ca_file` contains the certificates to trust; if it is empty, those of the system are
+    /// trusted.
     explicit Client(std::filesystem::path ca_file = {});
     ~Client();
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
 
-    /// Errors: `temporary` for no connection or no response in time, `permission` for an untrusted
-    /// certificate, `data` for a response over the limits, `config` for a URL or ca_file that is
-    /// not allowed. They show the URL without its query.
+    /// Sends a request and returns the response. Fails with `temporary` if there is no connection,
+    /// or no complete response in time. Fails with `permission` if the certificate is not trusted.
+    /// Fails with `data` if the response exceeds a limit. Fails with `config` if the URL is not
+    /// allowed, or the ca_file is unusable. Messages show the URL without its query.
     [[nodiscard]] Result<Response> get(Request const& request);
 
   private:

@@ -4,12 +4,13 @@
 
 namespace curtail::http {
 
-/// Whether the libcurl in use has CURLOPT_PROTOCOLS_STR (7.85): both the one this file was compiled
-/// with and the one loaded at run time.
+/// Tells whether libcurl has CURLOPT_PROTOCOLS_STR (7.85). Both the libcurl of the compilation and
+/// the one loaded at run time must have the option.
 [[nodiscard]] bool has_protocol_names();
 
-/// Restricts a handle to https or http. Without `by_name`, uses CURLOPT_PROTOCOLS, which newer
-/// versions deprecate. Returns libcurl's error code.
+/// Restricts a handle to https, or to http if not `https`. If `by_name`, uses
+/// CURLOPT_PROTOCOLS_STR; otherwise CURLOPT_PROTOCOLS, which newer versions deprecate. Returns
+/// libcurl's error code.
 [[nodiscard]] CURLcode restrict_protocols(CURL* handle, bool https, bool by_name);
 
 }  // namespace curtail::http

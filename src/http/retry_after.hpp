@@ -7,9 +7,10 @@
 
 namespace curtail::http {
 
-/// The wait that a header line `Retry-After: SECONDS` or `Retry-After: DATE` asks for (RFC 9110,
-/// section 10.2.3), at most one day. Empty for other headers, for unreadable values and for times
-/// not after `now`. (libcurl can report it only from 7.66.)
+/// Parses a header line `Retry-After: SECONDS` or `Retry-After: DATE` (RFC 9110, section 10.2.3).
+/// Returns the wait from `now`, at most one day. Returns an empty optional for any other header, an
+/// unreadable value, or a time that is not after `now`. (libcurl itself reports this header only
+/// from 7.66.)
 [[nodiscard]] std::optional<Seconds> parse_retry_after(std::string_view header_line, Time now);
 
 }  // namespace curtail::http

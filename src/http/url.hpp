@@ -15,20 +15,23 @@ struct Url {
     bool has_credentials{false};  ///< `user@` or `user:password@` before the host
 };
 
-/// Splits `SCHEME://[CREDENTIALS@]HOST[:PORT][/PATH][?QUERY]`. Empty for anything else, and for
-/// hosts with characters other than letters, digits, '.' and '-' (or those of an IPv6 address):
-/// libcurl must not read a URL differently than this function. (libcurl's own parser, `curl_url`,
-/// needs 7.62.)
+/// Splits a URL of the form `SCHEME://[CREDENTIALS@]HOST[:PORT][/PATH][?QUERY]`. Returns an empty
+/// optional for any other text.
+///
+/// The host must consist of letters, digits, '.' and '-', or be an IPv6 address in brackets. With
+/// other characters, libcurl could read a URL differently than this function. (libcurl's own
+/// parser, `curl_url`, needs 7.62.)
 [[nodiscard]] std::optional<Url> parse_url(std::string_view text);
 
-/// 127.0.0.0/8, [::1] and `localhost`.
+/// Tells whether `host` is an address in 127.0.0.0/8, [::1] or `localhost`.
 [[nodiscard]] bool is_loopback(std::string const& host);
 
-/// The URL without its query, printable: a query may hold secrets.
+/// Returns the URL without its query, which may hold secrets. Escapes unprintable characters.
 [[nodiscard]] std::string without_query(std::string_view url);
 
-/// Accepts https to any host and http to the loopback interface, without credentials. Other URLs
-/// give an error with code `config`; `what` says which operation failed.
+/// Accepts an https URL to any host, or an http URL to the loopback interface. Fails with `config`
+/// for any other URL, or if the URL contains credentials. The message begins with `what`, the
+/// operation that failed.
 [[nodiscard]] Result<Url> check_url(std::string_view url, std::string const& what);
 
 }  // namespace curtail::http
