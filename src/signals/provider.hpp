@@ -12,17 +12,18 @@ namespace curtail::signals {
 /// What a provider knows about a region.
 struct Answer {
     std::vector<Sample> samples;  ///< sorted by time, one per time
-    /// Why samples may be missing: `temporary`, `permission`, `config` or `data`.
+    /// Why samples may be missing. The code is `temporary`, `permission`, `config` or `data`.
     std::optional<Error> problem;
 };
 
-/// A source of samples. A failed request discards no known samples: the answer then has both
-/// samples and a problem, and the samples expire on their own. Not thread-safe.
+/// A source of samples. Not thread-safe. A failed request discards no known samples: the answer
+/// then has both samples and a problem. Known samples become stale at their usual time.
 class Provider {
   public:
     virtual ~Provider() = default;
-    /// Known samples of `region` in [from, to]. To evaluate a window up to time u, pass
-    /// u - max_age as `from`: the sample valid at u is then included.
+    /// Returns the known samples of `region` in [from, to]. To evaluate a window up to time u, pass
+    /// u minus the site's signal_max_age as `from`. The result then includes the sample that is
+    /// valid at u.
     [[nodiscard]] virtual Answer samples(RegionId const& region, Time from, Time to) = 0;
 };
 

@@ -7,26 +7,27 @@
 
 namespace curtail::signals {
 
-/// Marginal intensity: emissions caused by one more kWh. Average intensity: all emissions divided
-/// by all kWh. The two must never be compared.
+/// A kind of carbon intensity. Marginal: emissions caused by one more kWh. Average: all emissions
+/// divided by all kWh. A marginal and an average intensity must never be compared.
 enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
-/// A region's carbon intensity from `time` on.
+/// A region's carbon intensity from `time` on, with its provenance.
 struct Sample : Reading {
-    std::string provider;  ///< `watttime`, `trace`
+    std::string provider;  ///< `watttime` or `trace`
     SignalType type{SignalType::marginal};
-    std::optional<bool> estimated;     ///< whether the provider imputed the value, if known
-    std::optional<Time> generated_at;  ///< when the provider computed it, if known
+    std::optional<bool> estimated;     ///< whether the provider imputed the value; empty if unknown
+    std::optional<Time> generated_at;  ///< when the provider computed the value; empty if unknown
     friend bool operator==(Sample const&, Sample const&) = default;
 };
 
-/// Bounds of a plausible intensity. Outside, the unit or the decimal point is wrong.
+/// Bounds of a plausible intensity. A value outside has a wrong unit or a misplaced decimal point.
 inline constexpr GramsPerKwh min_intensity{-2000};
 inline constexpr GramsPerKwh max_intensity{5000};
 [[nodiscard]] bool is_plausible(GramsPerKwh intensity);
 
-/// The sample's intensity if it has the type `accepts`. Ignores the sample's age.
+/// Returns the sample's intensity, whatever its age. Returns an empty optional if the type is not
+/// `accepts`, or if the sample has no value.
 [[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts);
 
 }  // namespace curtail::signals

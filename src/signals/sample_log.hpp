@@ -12,39 +12,46 @@
 #include "core/result.hpp"
 #include "signals/sample.hpp"
 
-/// `poller/signals.jsonl` keeps every sample that a window was decided by, one JSON object a line:
-/// `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`. A
-/// report computes the carbon of a live run from it. Times are on the signal's clock; an intensity
-/// of null is a sample without a value. Each sample is written once, as it was first used, and the
-/// samples of a region are in order of time.
+// The poller keeps in poller/signals.jsonl every sample that it used to evaluate a window, as one
+// JSON object per line:
+// `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`.
+// curtail-report computes the carbon of a live run from this file.
+//
+// Times are those of the samples; in a replay, they are on the trace's clock. The intensity null
+// means a sample without a value. Each sample is written once, with the value that was first used.
+// The samples of a region are in order of time.
+
 namespace curtail::signals {
 
-/// Appends samples to the file. A line cut short by a crash is written again.
+/// A writer that appends samples to the file. If a crash cuts a line short, its sample is written
+/// again.
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}
-    /// Finds the newest sample of each region in the file. Call it once, before the first add().
+    /// Finds the newest sample of each region in the file. Call load() once, before the first
+    /// add().
     [[nodiscard]] Result<void> load();
-    /// Queues those of the samples that are newer than the region's newest. `samples` are in order
-    /// of time. Returns whether there were any.
+    /// Queues each sample that is newer than all earlier ones of the region. `samples` must be in
+    /// order of time. Returns whether any sample was queued.
     bool add(RegionId const& region, std::span<Sample const> samples);
-    /// Appends the queued samples. They are on disk when this succeeds, and stay queued otherwise.
+    /// Appends the queued samples and syncs the file to disk. After a failure, the samples are
+    /// still queued.
     [[nodiscard]] Result<void> write();
 
   private:
     std::filesystem::path path_;
     std::map<RegionId, Time> newest_;
-    std::string lines_;  ///< queued
+    std::string lines_;  ///< queued lines
 };
 
-/// The samples of a file.
+/// The samples in a file.
 struct SampleFile {
-    std::vector<RegionSeries> regions;  ///< in order of first appearance
+    std::vector<RegionSeries> regions;  ///< in the order in which the regions first appear
     std::set<std::string> providers;
-    int broken_lines{0};  ///< cut short when their writer crashed, or damaged
+    int broken_lines{0};  ///< skipped lines: damaged, or cut short by a crash of their writer
 };
-/// Reads a whole file. Of samples of one region at one time the last counts. A missing file has no
-/// samples.
+/// Reads a whole file. If a region has several samples at one time, the last one counts. A missing
+/// file has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

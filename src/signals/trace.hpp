@@ -10,10 +10,11 @@
 
 namespace curtail::signals {
 
-/// Intensities of several regions at common times, recorded in a CSV file (docs/signals.md).
+/// Intensities of one or more regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
   public:
-    /// All of `series` have readings at the same times, at least one.
+    /// All `series` must have readings at the same times, and at least one reading. `source` names
+    /// the trace in messages.
     Trace(std::string source, std::vector<RegionSeries> series)
         : source_(std::move(source)), series_(std::move(series))
     {
@@ -24,7 +25,8 @@ class Trace {
     [[nodiscard]] std::vector<RegionId> regions() const;
     [[nodiscard]] Time first_time() const { return series_.front().readings.front().time; }
     [[nodiscard]] Time last_time() const { return series_.front().readings.back().time; }
-    /// Samples of one region in [from, to]. Code `config` for an unknown region; names the nearest.
+    /// Returns the samples of one region in [from, to]. Fails with `config` if the trace has no
+    /// such region; the message suggests the nearest name.
     [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region,
                                                       Time from = Time::min(),
                                                       Time to = Time::max()) const;
@@ -34,19 +36,21 @@ class Trace {
     std::vector<RegionSeries> series_;
 };
 
-/// Limits on input. Longer lines (bytes) and more rows are errors.
+/// Limits on the bytes of a line and on the number of rows. parse_trace() rejects a trace that
+/// exceeds them.
 inline constexpr std::size_t trace_line_limit = 1 << 20;
 inline constexpr std::size_t trace_row_limit = 10'000'000;
 
-/// Parses CSV with header `point_time,REGION,...`, ISO 8601 times with zone in increasing order,
-/// and intensities in g/kWh. An empty cell means no signal. Errors have code `data` and name
-/// `source` and line.
+/// Parses CSV with the header `point_time,REGION,...`. Times are ISO 8601 with a time zone, in
+/// increasing order. Intensities are in gCO2/kWh; an empty cell means no signal. Fails with `data`
+/// if the text is invalid; the message names `source` and the line.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,
                                         std::size_t row_limit = trace_row_limit);
-/// Parses a file; code `no_input` if it cannot be read.
+/// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 
-/// Replays a trace: each sample is known from its own time on, never before.
+/// A provider that returns the samples of a trace. The poller asks for samples up to the present of
+/// the replay, so it never sees a sample before its time.
 class TraceProvider final : public Provider {
   public:
     explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}

@@ -11,45 +11,49 @@
 #include "http/client.hpp"
 #include "signals/watttime_responses.hpp"
 
-/// WattTime's API, v3 (https://docs.watttime.org): marginal emissions of grid regions.
+// A client of WattTime's API, v3 (https://docs.watttime.org), for marginal emissions of grid
+// regions.
+
 namespace curtail::signals::watttime {
 
+/// A WattTime account.
 struct Credentials {
     std::string username;
     Secret password;
 };
-/// Reads `{"username": ..., "password": ...}` from a file with mode 0600. Codes: `no_input` if it
-/// does not exist, `permission` (with the chmod command) if others can read it, `config` for other
-/// content.
+/// Reads `{"username": ..., "password": ...}` from a file with mode 0600. Fails with `no_input` if
+/// the file does not exist. Fails with `permission` if others may access the file; the message
+/// gives the chmod command. Fails with `config` if the content is invalid.
 [[nodiscard]] Result<Credentials> read_credentials(std::filesystem::path const& file);
 
 struct Options {
     std::string base_url{"https://api.watttime.org"};
-    std::filesystem::path ca_file;  ///< certificates to trust instead of the system's
-    /// Keeps the token between runs, so that not every run logs in. Mode 0700.
+    std::filesystem::path ca_file;  ///< certificates to trust instead of the system's; may be empty
+    /// Folder with mode 0700 that keeps the token between processes, so that not each of them logs
+    /// in.
     std::filesystem::path state_folder;
-    /// Where the account was read. A change of this file clears an earlier rejection.
+    /// File that the account was read from. A change of this file clears an earlier rejection.
     std::filesystem::path credentials_file;
     bool writes{true};                  ///< false (dry run): read state_folder, but write nothing
-    Millis deadline{10'000};            ///< of a whole query: login, waiting and retries included
-    std::function<void(Millis)> pause;  ///< how to wait before a retry; empty: sleep
-    Log log;                            ///< for harmless failures
+    Millis deadline{10'000};            ///< for a whole query: login, waits and retries included
+    std::function<void(Millis)> pause;  ///< waits before a retry; empty: sleep
+    Log log;                            ///< for failures that do no harm
 };
 
-inline constexpr Seconds token_life{30 * 60};
+inline constexpr Seconds token_life{30 * 60};  ///< how long WattTime accepts a token
 
-/// A client for one account. Logs in when necessary, once more when a response looks like an
-/// expired token, and retries once, after a wait, when the server is busy. Not thread-safe.
+/// A client for one account. Logs in when necessary, and once more if a response suggests that the
+/// token has expired. Retries once, after a wait, if the server is busy. Not thread-safe.
 class Client {
   public:
     /// `clock` must outlive the client.
     Client(Credentials credentials, Options options, Clock const& clock);
 
-    /// The current value: the first point of the forecast, which covers the current five minutes.
-    /// Code `data` if the forecast is empty.
+    /// Returns the current value: the first point of the forecast, which covers the current five
+    /// minutes. Fails with `data` if the forecast is empty.
     [[nodiscard]] Result<Points> live(RegionId const& region);
 
-    /// The Retry-After of the last response; 0 if it had none.
+    /// Returns the wait that the last response asked for with Retry-After; zero if it did not ask.
     [[nodiscard]] Seconds retry_after() const { return retry_after_; }
     [[nodiscard]] Options const& options() const { return options_; }
 

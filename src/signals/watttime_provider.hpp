@@ -9,21 +9,25 @@
 
 namespace curtail::signals {
 
-/// WattTime's live values, current and earlier.
+/// A provider of WattTime's live values, current and earlier.
 ///
-/// Queries each value once per five minutes and keeps it in the state folder: runs from cron share
-/// the values, and a failed query loses none. A time without a query stays a gap. WattTime corrects
-/// values later, but a later correction was not known at that time.
+/// The provider queries each value once per five minutes and keeps the values in the state folder.
+/// Processes that cron starts share the values, and a failed query loses none. A time without a
+/// query remains a gap. The provider does not fetch WattTime's later corrections, because they were
+/// not known at the time.
 class WattTimeProvider final : public Provider {
   public:
-    /// Uses the client's state folder and log.
+    /// Uses the state folder and the log of `client`.
     explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
-    /// Queries WattTime unless a known value covers `to`, the present.
+    /// Returns known samples in [from, to], where `to` is the present. Queries WattTime first if no
+    /// known value covers the present.
     ///
-    /// After a failure, this and other processes do not query for 30 s, doubled with each failure
-    /// up to 5 min, or for the server's Retry-After (at most an hour); answers contain the same
-    /// problem meanwhile. A change of the credentials file ends the wait after a rejected account.
-    /// A newest value older than two periods is a problem too.
+    /// After a failed query, this and other processes wait before the next one. The wait is 30 s
+    /// and doubles with each failure, up to 5 min. If the server's Retry-After asks for more, the
+    /// wait is that, up to an hour. Meanwhile each answer contains the same problem. If WattTime
+    /// rejected the account, a change of the credentials file ends the wait for processes that
+    /// start later. An answer also has a problem if the newest value is older than two periods of
+    /// five minutes.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:

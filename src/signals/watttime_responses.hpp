@@ -9,43 +9,47 @@
 #include "http/client.hpp"
 #include "signals/sample.hpp"
 
-/// Interprets responses of WattTime's API v3. No I/O.
+// Interprets responses of WattTime's API, v3. No I/O.
+
 namespace curtail::signals::watttime {
 
 inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
 inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only accepted unit
-inline constexpr Seconds data_period{300};               ///< validity of a value
+inline constexpr Seconds data_period{300};               ///< how long a value is valid
 
-/// The points of a response of /v3/forecast.
+/// The points in a response of /v3/forecast.
 struct Points {
     std::vector<Sample> samples;        ///< sorted by time, one per time, in g/kWh
-    std::vector<std::string> warnings;  ///< texts of the provider, printable
+    std::vector<std::string> warnings;  ///< texts from WattTime, made printable
 };
 
-/// Reads points. Code `data` if anything differs from the API's documentation: other units (a
-/// signal-index is a percentile, not an intensity), another region or signal, a time without zone,
-/// or an implausible value.
+/// Reads the points of a response. Fails with `data` if the response differs from the API's
+/// documentation. Examples are other units, another region or signal, a time without a time zone,
+/// and an implausible value. (The signal `signal-index` is a percentile, not an intensity.)
+/// `source` names the response in messages.
 [[nodiscard]] Result<Points> read_points(json::Value const& response, RegionId const& region,
                                          std::string const& source);
 
-/// The token in a response of /login. Code `data` if it has none.
+/// Returns the token in a response of /login. Fails with `data` if the response has no token.
 [[nodiscard]] Result<Secret> read_token(std::string const& body, std::string const& source);
 
-/// What to do after a response of a data endpoint.
+/// What to do after a response of /v3/forecast.
 enum class Verdict {
     good,       ///< status 200 and JSON: use it
-    log_in,     ///< not JSON, 401 or 403: the token may have expired
-    try_later,  ///< 429 or 5xx
-    no_access,  ///< 403 with a scope error: the account may not access this
+    log_in,     ///< the response is not JSON, or has status 401 or 403: the token may have expired
+    try_later,  ///< status 429 or 5xx
+    no_access,  ///< status 403 with a scope error: the account may not access this region or signal
     unexpected  ///< anything else
 };
+/// A verdict, with the content or the error that belongs to it.
 struct Judged {
     Verdict verdict;
-    json::Value content;  ///< if good
-    Error error;          ///< unless good: the error to report if no retry helps
+    json::Value content;  ///< set if the verdict is `good`
+    Error error;          ///< set otherwise: the error to report if no retry helps
 };
+/// Decides what to do after a response. `source` names the response in messages.
 [[nodiscard]] Judged judge(http::Response const& response, std::string const& source);
-/// The error for a response of /login whose status is not 200.
+/// Returns the error for a response of /login with a status other than 200.
 [[nodiscard]] Error login_error(http::Response const& response, std::string const& source);
 
 }  // namespace curtail::signals::watttime

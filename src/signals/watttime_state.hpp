@@ -10,23 +10,24 @@
 
 namespace curtail::signals::watttime {
 
-/// What WattTimeProvider knows about a region. Stored as JSON, shared by all runs from cron.
+/// What WattTimeProvider knows about a region. Stored as JSON and shared by all processes that cron
+/// starts.
 struct RegionState {
     std::vector<Sample> samples;     ///< sorted by time, one per time
-    std::optional<Error> problem;    ///< of the last query
-    int failures{0};                 ///< in a row, at most max_failures
-    std::optional<Time> not_before;  ///< no query before this time
-    bool server_asked{false};        ///< not_before comes from the server's Retry-After
+    std::optional<Error> problem;    ///< of the last query; empty if there was none
+    int failures{0};                 ///< failed queries in a row, counted up to max_failures
+    std::optional<Time> not_before;  ///< earliest time of the next query
+    bool server_asked{false};        ///< whether `not_before` comes from the server's Retry-After
 };
 
 inline constexpr int max_failures = 4;
 
-/// Inserts a sample at its place. Replaces an older one for the same time; drops the oldest beyond
-/// a day of samples.
+/// Inserts a sample in order of time, and replaces a sample with the same time. Drops the oldest
+/// sample if there are more than 288 (one day of values).
 void insert(std::vector<Sample>& samples, Sample sample);
 
-/// Reads a state file. A missing file, or one that other users could have written, gives an empty
-/// state. Damaged parts are logged and dropped.
+/// Reads a state file. Returns an empty state if the file is missing, or if other users could have
+/// written it. Logs and drops damaged parts.
 [[nodiscard]] RegionState read_state(std::filesystem::path const& file, Log const& log);
 [[nodiscard]] Result<void> write_state(std::filesystem::path const& file, RegionState const& state);
 
