@@ -8,14 +8,16 @@ namespace curtail::apps {
 
 /// What a command line asks for.
 struct Invocation {
-    Command const* command{nullptr};  ///< of the program; null: only print `page`
-    std::string page;                 ///< of --help or --version
-    std::string config;               ///< file of --config; empty: none
-    Values values;                    ///< given on the command line
+    /// Command to run, owned by the Program; null: only print `page`.
+    Command const* command{nullptr};
+    std::string page;    ///< output of --help or --version
+    std::string config;  ///< argument of --config; empty if not given
+    Values values;       ///< options and positionals that the command line contains
 };
 
-/// Parses and validates a command line by CLI11. Error `usage`; unknown options and commands name
-/// the nearest known one. `program` must outlive the result.
+/// Parses and validates a command line with CLI11. Fails with `usage` if the command line is
+/// invalid. For an unknown option or command, the message suggests the nearest known one. `program`
+/// must outlive the result.
 [[nodiscard]] Result<Invocation> parse_command_line(Program const& program, int argc,
                                                     char const* const* argv);
 

@@ -9,19 +9,20 @@
 
 namespace curtail::apps {
 
-/// Where a command writes: results to stdout, log lines to stderr.
+/// The output of a command: results go to stdout, log lines to stderr.
 struct Console {
-    Log log;           ///< to stderr
-    bool json{false};  ///< with `--json`: the result is one JSON document
-    /// Writes a part of the result to stdout. The first error is kept for finish_output.
+    Log log;           ///< writes to stderr
+    bool json{false};  ///< true with `--json`: the result is one JSON document
+    /// Writes a part of the result to stdout. After an error, writes nothing more; finish_output()
+    /// returns the error.
     void print(std::string_view text) const;
     void print_json(json::Value const& document) const;
-    /// errno of the first failed write; copies share it.
+    /// errno of the first failed write, or 0. Copies of the Console share this number.
     std::shared_ptr<int> output_error = std::make_shared<int>(0);
 };
 
-/// Error `io` unless the whole result has reached stdout. A reader that closed its pipe (`| head`)
-/// is not an error.
+/// Fails with `io` if a part of the result did not reach stdout. A reader that closed its pipe (`|
+/// head`) is not an error.
 [[nodiscard]] Result<void> finish_output(Console const& console);
 
 }  // namespace curtail::apps

@@ -10,40 +10,42 @@ namespace curtail::apps {
 
 enum class OptionType { flag, text, integer, number };
 
-/// Smallest and largest allowed value of a number.
+/// The smallest and the largest allowed value of a number.
 struct Range {
     double min{std::numeric_limits<double>::lowest()};
     double max{std::numeric_limits<double>::max()};
 };
 
-/// One `--option`. Its value comes from the command line, else from the environment
-/// (`CURTAIL_<NAME>`), else from the `--config` file, else from `fallback`.
+/// A command-line option `--NAME`. Its value comes from the first of these that has one: the
+/// command line, the environment variable `CURTAIL_<NAME>`, the `--config` file, `fallback`.
 struct Option {
-    std::string name;  ///< without dashes: `close-delay`
+    std::string name;  ///< without the leading dashes: `close-delay`
     OptionType type{OptionType::text};
-    /// Shown in help: `SECONDS`, `FILE`. A `FILE`, `FOLDER`, `PATH` or `RUN` must not be empty.
+    /// Name of the value in the help page, such as `SECONDS`. Text named `FILE`, `FOLDER`, `PATH`
+    /// or `RUN` must not be empty.
     std::string unit{};
-    std::string fallback{};  ///< default as text; empty: none
+    std::string fallback{};  ///< default value as text; empty if there is none
     std::string help{};
     bool required{false};
     bool repeated{false};  ///< may be given several times
-    Range range{};         ///< of integers and numbers
+    Range range{};         ///< for integers and numbers
 };
 
-/// An argument without a name. Must not be empty.
+/// An argument without an option name. Its text must not be empty.
 struct Positional {
-    std::string name;  ///< `RUN`
+    std::string name;  ///< name in the help page, such as `RUN`
     std::string help;
     bool required{true};
     bool repeated{false};
 };
 
-/// Texts of options and positionals by name. A name that is absent has no value so far.
+/// Texts of options and positionals, by name. A name without an entry has no value yet.
 using Values = std::map<std::string, std::vector<std::string>>;
 
-/// Why `text` cannot be a value of `option`; empty if it can.
+/// Returns why `text` is not a valid value of `option`; an empty string if it is valid.
 [[nodiscard]] std::string problem_with(Option const& option, std::string const& text);
-/// true, yes, on, 1; or false, no, off, 0. Empty for other words.
+/// Returns true for the words true, yes, on and 1, and false for false, no, off and 0. Returns an
+/// empty optional for any other word.
 [[nodiscard]] std::optional<bool> parse_flag(std::string const& word);
 
 }  // namespace curtail::apps

@@ -9,47 +9,55 @@
 #include "apps/option.hpp"
 #include "core/result.hpp"
 
-/// What all programs share: one table of options gives parsing, help, environment variables and
-/// configuration file.
+// What all programs share. Each program declares its options once, in a table. Command-line
+// parsing, help pages, environment variables and the configuration file all follow from this table.
+
 namespace curtail::apps {
 
-/// Validated values of options and positionals. A name that was not declared throws.
+/// The validated values of options and positionals. All functions throw std::out_of_range if the
+/// command does not declare `name`. integer() and number() also throw if there is no value.
 class Arguments {
   public:
-    [[nodiscard]] bool flag(std::string const& name) const;
-    [[nodiscard]] bool has(std::string const& name) const;          ///< has a value or a default
-    [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if absent
+    [[nodiscard]] bool flag(std::string const& name) const;  ///< false if there is no value
+    /// Has a value, which may be the default.
+    [[nodiscard]] bool has(std::string const& name) const;
+    [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if there is no value
     [[nodiscard]] std::int64_t integer(std::string const& name) const;
     [[nodiscard]] double number(std::string const& name) const;
+    /// The values of a repeatable option.
     [[nodiscard]] std::vector<std::string> all(std::string const& name) const;
 
     Values values;
 };
 
+/// A command of a program, with its options.
 struct Command {
-    std::string name;  ///< empty: the program has no subcommands
+    std::string name;  ///< empty if the program has no subcommands
     std::string summary;
     std::vector<Option> options;
     std::vector<Positional> positionals;
     std::function<Result<void>(Arguments const&, Console const&)> run;
-    bool json{false};  ///< offers `--json`
+    bool json{false};  ///< whether the command has the option `--json`
 };
 
+/// A program and its commands.
 struct Program {
     std::string name;
     std::string summary;
     std::vector<Command> commands;
-    std::string notes;  ///< at the end of the help page
+    std::string notes;  ///< text at the end of the help page
 };
 
-[[nodiscard]] Option json_option();                  ///< --json
-[[nodiscard]] std::vector<Option> common_options();  ///< --verbose, --quiet
-/// A command's own options, --json if it offers that, and the common ones.
+/// Returns the option `--json`.
+[[nodiscard]] Option json_option();
+/// Returns `--verbose` and `--quiet`. The parser itself adds --help, --version and --config.
+[[nodiscard]] std::vector<Option> common_options();
+/// Returns the options of a command: its own, `--json` if the command has it, and the common ones.
 [[nodiscard]] std::vector<Option> all_options(Command const& command);
 
-/// Parses the command line, runs one command, prints its error if any, and returns the exit code.
-/// Every program has --help, --version, --config FILE, --verbose and --quiet. An exception becomes
-/// code 70, a failed write to stdout code 74.
+/// Parses the command line, runs one command and returns the exit code. Prints the error if there
+/// is one. Every program has --help, --version, --config FILE, --verbose and --quiet. An exception
+/// exits with `software` (70), and a failed write to stdout with `io` (74).
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
 }  // namespace curtail::apps

@@ -4,23 +4,25 @@
 
 namespace curtail::apps {
 
-/// A progress line on stderr for work that takes more than 2 s. Prints nothing unless stderr is a
+/// A progress line on stderr, for work that takes more than 2 s. Shows nothing if stderr is not a
 /// terminal.
 class Progress {
   public:
+    /// `what` names the work, such as "evaluating". `unit` names what update() counts, such as
+    /// "tokens".
     Progress(std::string what, std::string unit);
     ~Progress();
     Progress(Progress const&) = delete;
     Progress& operator=(Progress const&) = delete;
-    void update(double done, double total);  ///< in units
-    void show(std::string const& figures);   ///< where the total is unknown
+    void update(double done, double total);  ///< shows how much is done, and the time that is left
+    void show(std::string const& figures);   ///< shows a text instead, for work of unknown total
 
   private:
     [[nodiscard]] bool is_due();
     std::string what_;
     std::string unit_;
-    double started_;   ///< seconds on the monotonic clock
-    double shown_{0};  ///< time of the last line
+    double started_;   ///< start, in seconds on the monotonic clock
+    double shown_{0};  ///< when the line was last written, on the same clock; 0: never
     bool terminal_;
 };
 

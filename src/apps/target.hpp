@@ -7,9 +7,9 @@
 
 namespace curtail::apps {
 
-/// Checks that writing `file` overwrites no input: it must not exist, or be an earlier output of
-/// the same type. `type` names that type with its article, such as "a report". `mark` is a text in
-/// the first 4096 bytes of every file of that type. Error `usage`.
+/// Checks that writing `file` overwrites no input. Fails with `usage` if `file` exists and is not
+/// an earlier output of the same type. `type` names the type with its article, such as "a report".
+/// Every output of the type contains the text `mark` in its first 4096 bytes.
 [[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view type,
                                         std::string_view mark);
 

@@ -13,14 +13,14 @@ namespace curtail::apps::data {
 [[nodiscard]] Command inspect_command();
 [[nodiscard]] Command verify_command();
 
-/// Shows the progress of each stage on a terminal.
+/// Returns a callback that shows the progress of each stage on a terminal.
 [[nodiscard]] curtail::data::StageCallback progress_of_stages();
-/// Size of a vocabulary.
+/// Default of `--vocabulary`, in tokens.
 constexpr std::int64_t default_vocabulary = 2048;
-/// `--vocabulary`, for commands that train a tokenizer.
+/// Returns the option `--vocabulary`, for commands that train a tokenizer.
 [[nodiscard]] Option vocabulary_option();
-/// The value of `--vocabulary`. The option itself has no default, so that `has` tells whether the
-/// user gave it.
+/// Returns the value of `--vocabulary`, or the default. The option itself has no default, so that
+/// Arguments::has() tells whether the user gave it.
 [[nodiscard]] std::int64_t vocabulary_size(Arguments const& arguments);
 
 }  // namespace curtail::apps::data

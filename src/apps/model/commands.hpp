@@ -11,13 +11,13 @@ namespace curtail::apps::model {
 [[nodiscard]] Command sample_command();
 [[nodiscard]] Command inspect_command();
 
-/// `--commit N`, for commands that load a model from a run's store.
+/// Returns the option `--commit N`, for commands that load a model from a run's store.
 [[nodiscard]] Option commit_option();
 
-/// `--threads N`, for commands that compute. More than one thread helps only with large models on
-/// an idle machine.
+/// Returns the option `--threads N`, for commands that compute. More than one thread helps only
+/// with large models on an idle machine.
 [[nodiscard]] Option threads_option();
-/// Applies `--threads` to LibTorch.
+/// Sets the number of threads of LibTorch to the value of `--threads`.
 void set_threads(Arguments const& arguments);
 
 /// A run and the model of one of its commits.
@@ -25,9 +25,11 @@ struct Opened {
     config::Run run;
     evaluate::CommittedModel model;
 };
-/// Reads a run file and the commit of `--commit`, by default the newest.
+/// Reads the run file `file`, and loads the model of a commit. `--commit` gives the number of the
+/// commit; the default is the newest.
 [[nodiscard]] Result<Opened> open_model(std::string const& file, Arguments const& arguments);
-/// The same, and checks that the run's data folder contains the data that the model was trained on.
+/// Does the same. Also fails with `config` if the run's data folder does not contain the data that
+/// the model was trained on.
 [[nodiscard]] Result<Opened> open_model_and_data(std::string const& file,
                                                  Arguments const& arguments);
 

@@ -10,42 +10,45 @@
 
 namespace curtail::apps {
 
-/// Signals from a recorded trace.
+/// Signals come from a recorded trace.
 struct TraceSource {
     std::string file;
-    std::optional<double> speed;  ///< trace seconds per real second; empty: that of the run's clock
+    std::optional<double>
+        speed;  ///< trace seconds per real second; empty: as the run's clock, or 1
 };
-/// Signals from WattTime.
+/// Signals come from WattTime.
 struct WattTimeSource {
     std::string credentials_file;
     std::string base_url;
-    std::string ca_file;  ///< empty: the system's certificates
+    std::string ca_file;  ///< certificates to trust; empty: the system's
 };
-/// No signals: windows are shown as of the last evaluation.
+/// There are no signals: windows are shown as of the last evaluation.
 struct NoSource {};
 using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 
-/// The command line of curtail-poll after validation: every value is a meaningful combination.
+/// The options of curtail-poll after validation. Every combination is meaningful.
 struct PollOptions {
     enum class Mode {
         once,
-        dry_run,  ///< poll once and change nothing
+        dry_run,  ///< poll once, without any effect
         watch
     };
     Mode mode{Mode::once};
     SignalSource source;
     std::vector<std::string> sites;  ///< empty: all sites of the run
     bool explain{false};             ///< print a summary at the end
-    Millis job_interval{};           ///< `watch` only
-    bool drain_on_exit{false};       ///< `watch` only; always true for a trace
+    Millis job_interval{};           ///< time between two lists of jobs; for `watch` only
+    /// Drain all jobs when stopped; for `watch` only; always true for a trace.
+    bool drain_on_exit{false};
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }
 };
 
-/// Code `usage` for the first rule that the arguments break.
+/// Validates the arguments. Fails with `usage` if they break a rule; the message describes the
+/// first broken one.
 [[nodiscard]] Result<PollOptions> parse_options(Arguments const& arguments);
 
-/// The options that the command line accepts.
+/// Returns the options that curtail-poll declares.
 [[nodiscard]] std::vector<Option> poll_option_table();
 
 }  // namespace curtail::apps

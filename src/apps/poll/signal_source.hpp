@@ -8,17 +8,19 @@
 
 namespace curtail::apps {
 
-/// A run, the sites to poll and how their jobs are identified.
+/// What to poll: a run, and some or all of its sites. Owns neither.
 struct PollTarget {
     config::Run const& run;
-    std::vector<config::Site const*> sites;
-    std::string folder_id;  ///< of the run's folder
+    std::vector<config::Site const*> sites;  ///< elements of run.sites, never null
+    std::string folder_id;  ///< id of the run's folder, by which its jobs are known
 };
 
-/// Connects every site to the signal source of the options and to its launcher.
+/// Gives each site the signal provider that `options` choose, and the site's own launcher. The run
+/// and its sites must outlive the result.
 ///
-/// `config` if the run has a clock of the other type: a run follows either live signals or one
-/// replay. Unless it is a dry run, a trace fixes the run's clock here.
+/// A run follows either live signals or one replay, never both. Fails with `config` if `options`
+/// contradict what the run has followed so far. The first poll with a trace writes the run's clock
+/// file, which then stays as it is. A dry run does not write the file.
 [[nodiscard]] Result<poll::PollContext> make_context(PollTarget const& target,
                                                      PollOptions const& options, Log const& log);
 

@@ -8,12 +8,14 @@
 
 namespace curtail::apps {
 
-/// The named sites of a run, each once; all sites if `names` is empty. `usage` for an unknown name.
+/// Returns the sites of a run that have the given names, each once. If `names` is empty, returns
+/// all sites. Fails with `usage` if a name is unknown. The pointers refer to elements of run.sites.
 [[nodiscard]] Result<std::vector<config::Site const*>> choose_sites(
     config::Run const& run, std::vector<std::string> const& names);
 
-/// Prints `SITE RANKS` for job scripts. Prefers the exact name and otherwise ignores case, because
-/// Slurm writes cluster names in lower case. `usage` for an unknown name.
+/// Prints `SITE RANKS` of the site called `name`, for job scripts. If no site has exactly this
+/// name, ignores case, because Slurm writes cluster names in lower case. Fails with `usage` if no
+/// site matches.
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, std::string const& name,
                                           Console const& console);
 

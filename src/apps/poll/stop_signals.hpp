@@ -8,8 +8,9 @@
 
 namespace curtail::apps {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into stop requests; not SIGHUP if it is ignored (nohup). Make
-/// it before any other thread: threads inherit the blocked signals.
+/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
+/// SIGHUP (nohup), the listener does so too. Create the listener before any other thread, because
+/// threads inherit the blocked signals.
 class StopSignals {
   public:
     StopSignals();
