@@ -30,7 +30,7 @@ class Object {
     /// Makes an object from members with distinct names. The caller must know that the names are
     /// distinct; this function does not check them.
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
-    /// Nullptr if there is no such member.
+    /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
     Object& set(std::string key, Value value);  ///< adds a member, or replaces its value
     void erase(std::string_view key);           ///< does nothing if there is no such member
@@ -72,7 +72,7 @@ class Value {
     [[nodiscard]] bool is_null() const { return std::holds_alternative<std::nullptr_t>(v_); }
     [[nodiscard]] bool const* as_bool() const { return std::get_if<bool>(&v_); }
     [[nodiscard]] std::int64_t const* as_integer() const { return std::get_if<std::int64_t>(&v_); }
-    /// An integer or a real number; empty for other types.
+    /// Returns an integer or a real number as a double; an empty optional for other types.
     [[nodiscard]] std::optional<double> as_number() const;
     [[nodiscard]] std::string const* as_text() const { return std::get_if<std::string>(&v_); }
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
@@ -111,8 +111,8 @@ enum class Dialect {
 };
 
 /// Parses one document. Fails with `data` if `text` is not valid in `dialect`, or exceeds `limits`.
-/// Invalid UTF-8, unpaired surrogates, NUL bytes, duplicate keys and NaN are not valid either. The
-/// message names `source` and, for an invalid document, line and column.
+/// Duplicate keys, NaN, NUL bytes, invalid UTF-8 and unpaired surrogates make a document invalid.
+/// The message names `source`, and the line and column of the error if it has them.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
                                   Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
