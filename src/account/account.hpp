@@ -10,24 +10,28 @@
 #include "core/units.hpp"
 #include "energy/bill.hpp"
 
-/// The account of a run: every figure that a report shows. It is computed from a run's folder
-/// (account_of.hpp) or from the logs of the reference experiment (reference/account.hpp).
-///
-/// Times (`..._s`, unless stated otherwise) are seconds of the signal's clock after
-/// `Account::time_zero`. Durations of training, rounds, starts and stops are real seconds. The two
-/// are equal at a clock factor of 1. A missing value is an empty optional, never 0.
+// The account of a run: all numbers that a report shows. It is computed from a run's folder
+// (account_of.hpp), or from the logs of the experiment in arXiv:2602.22760
+// (reference/account.hpp).
+//
+// Times (`..._s`, unless stated otherwise) are seconds of the signal's clock after
+// `Account::time_zero`. Durations of training, rounds, starts and stops are in real seconds. The
+// two are equal unless a replay has another clock factor than 1. A missing value is an empty
+// optional, never 0. A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
 using MaybeSeconds = std::optional<double>;
 
+/// An interval of time.
 struct Span {
     double from_s{};
     double to_s{};
     friend bool operator==(Span const&, Span const&) = default;
 };
 
-/// An interval in one state: `provision` (waiting for devices), the name of an energy::State, or a
-/// part of an exchange that the reference logged separately (contribute, merge, adopt).
+/// An interval in which a site was in one state. The state is the name of an energy::State, or
+/// `provision` while the site waits for devices. In the account of arXiv:2602.22760 it may also be
+/// a part of an exchange: `contribute`, `merge` or `adopt`.
 struct StateSpan {
     std::string state;
     Span when;
@@ -38,63 +42,68 @@ struct StateSpan {
 struct Decision {
     std::size_t site{};
     double at_s{};
-    std::string from;  ///< closed, open, closing
-    std::string to;
+    std::string from;  ///< `closed`, `open` or `closing`
+    std::string to;    ///< likewise
     std::string reason;
-    std::optional<double> intensity;  ///< g/kWh; empty: no signal
+    std::optional<double> intensity;  ///< g/kWh; empty if it was unknown
 };
 
 /// How long a start or a stop took.
 struct Latency {
-    double seconds{};       ///< real
-    bool others_trained{};  ///< another site trained at the same time
+    double seconds{};       ///< real seconds
+    bool others_trained{};  ///< whether another site trained at the same time
 };
 
+/// Everything about one window.
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
-    MaybeSeconds close_s;       ///< empty: still open at the end
-    MaybeSeconds released_s;    ///< its last job released its devices
-    std::vector<Span> closing;  ///< intervals of the closing delay
+    MaybeSeconds close_s;       ///< empty if the window is still open at the end of the account
+    MaybeSeconds released_s;    ///< when the window's last job released its devices
+    std::vector<Span> closing;  ///< intervals in which the window was `closing`
     MaybeSeconds first_step_s;
     MaybeSeconds last_step_s;
-    std::optional<Latency> start;  ///< from the opening to the first step
+    std::optional<Latency> start;  ///< from the window's opening to the first step
     std::optional<Latency> stop;   ///< from the stop request to the trainer's exit
     std::int64_t steps{};
     energy::Tally tally;
 };
 
+/// One site's part in a round.
 struct RoundPart {
     std::size_t site{};
     std::int64_t steps{};
     std::int64_t tokens{};
-    double weight{};      ///< share of the round's tokens
+    double weight{};      ///< fraction of the round's tokens, 0 to 1
     MaybeSeconds before;  ///< real seconds from the round's start to the site's first step
-    MaybeSeconds train;   ///< real seconds in steps
+    MaybeSeconds train;   ///< real seconds spent in steps
     MaybeSeconds after;   ///< real seconds from the site's last step to the round's end
 };
 
+/// Everything about one round.
 struct RoundAccount {
     std::int64_t number{};
     double start_s{};
     double end_s{};
-    MaybeSeconds merged_s;
-    double duration{};   ///< real seconds from start to end
-    MaybeSeconds merge;  ///< real seconds from the last contribution to the merge
+    MaybeSeconds merged_s;  ///< when the merge was committed
+    double duration{};      ///< real seconds from start to end
+    MaybeSeconds merge;     ///< real seconds from the last contribution to the merge
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    double last_step{};  ///< position on the loss charts, in steps
+    double last_step{};  ///< x position on the loss charts: steps in the committed model
     std::int64_t tokens{};
-    std::optional<double> delta_norm;
-    std::optional<double> loss;  ///< mean over its last steps, nats per token
+    std::optional<double> delta_norm;  ///< largest norm among its deltas: sqrt(sum of squares /
+                                       ///< tokens)
+    std::optional<double> loss;        ///< mean over the round's last steps, in nats per token
     energy::Tally tally;
-    std::string note;
+    std::string note;  ///< says which contributions were refused, and why; may be empty
+    /// Returns whether two or more sites took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians over joint rounds, real seconds. Empty: no round recorded it.
+/// Medians over the joint rounds, in real seconds. A member is empty if no round recorded the time.
 struct RoundSummary {
-    std::size_t joint{};
+    std::size_t joint{};  ///< number of joint rounds
     double duration{};
     MaybeSeconds before;
     MaybeSeconds train;
@@ -104,59 +113,65 @@ struct RoundSummary {
 
 /// A line on the loss charts.
 struct Curve {
-    std::string id;     ///< `run`, `one`, `two`
-    std::string label;  ///< for people
+    std::string id;     ///< `run`, or `one` and `two` for baselines with one and two sites
+    std::string label;  ///< text for the user
     std::vector<double> step;
-    std::vector<double> t;  ///< s after time zero
+    std::vector<double> t;  ///< seconds after time zero
     std::vector<double> loss;
     std::vector<double> perplexity;
 };
 
+/// The loss of a curve at its end.
 struct FinalLoss {
     std::string id;
     std::string label;
-    double best_perplexity{};
+    double best_perplexity{};          ///< lowest smoothed perplexity
     double tail_loss{};                ///< mean of the last `LossAccount::tail_steps` steps
-    std::optional<double> tail_error;  ///< its standard error; empty for a single step
+    std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
     double wall_s{};
     std::int64_t steps{};
 };
 
-/// Loss of a curve minus that of `LossAccount::difference_to`, in buckets of steps.
+/// Difference between the loss of a curve and that of the curve `LossAccount::difference_to`. Both
+/// are averaged over buckets of steps.
 struct Difference {
     std::string id;
     std::vector<double> step;
-    std::vector<double> difference;
+    std::vector<double> difference;  ///< loss of this curve minus that of the other, in nats per
+                                     ///< token
     std::vector<double> error;
 };
 
+/// Everything about the training loss.
 struct LossAccount {
     std::int64_t tokens_per_step{};
-    std::string smoothing;  ///< description for people
+    std::string smoothing;  ///< description of the smoothing for the user
     std::int64_t tail_steps{};
-    std::vector<Curve> raw;  ///< per site: single steps
+    std::vector<Curve> raw;  ///< one per site: single steps, not smoothed
     std::vector<Curve> curves;
     std::vector<FinalLoss> finals;
-    std::string difference_to;
-    std::int64_t difference_bucket{};
+    std::string difference_to;         ///< id of the curve that others are compared with
+    std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
     std::vector<Difference> differences;
 
-    /// The final loss of a curve; nullptr if it has none.
+    /// Returns the final loss of the curve with the id `curve`, or null if it has none.
     [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
 };
 
-/// Loss on text that no site trained on.
+/// The loss on text that no site trained on.
 struct HeldOut {
-    std::int64_t commit{};
-    std::optional<std::int64_t> newer;  ///< a later commit with another model, if there is one
-    std::optional<std::int64_t> trained_tokens;  ///< in that commit's model
+    std::int64_t commit{};              ///< number of the commit whose model was evaluated
+    std::optional<std::int64_t> newer;  ///< number of the newest commit with another model; empty
+                                        ///< if there is none
+    std::optional<std::int64_t> trained_tokens;  ///< tokens that the evaluated model was trained on
     double loss{};                               ///< nats per token
-    double unigram_entropy{};  ///< nats per token: the loss of a model of token frequencies only
+    /// In nats per token: the loss of a model that knows only how frequent each token is.
+    double unigram_entropy{};
     std::int64_t tokens{};
     std::optional<double> bits_per_byte;
 };
 
-/// Minimum, median and maximum of some durations, real seconds.
+/// Minimum, median and maximum of some durations, in real seconds.
 struct Spread {
     std::size_t count{};
     double least{};
@@ -173,41 +188,46 @@ struct SiteAccount {
     std::vector<StateSpan> states;
     energy::Bill bill;
     std::vector<energy::Tally>
-        cumulative;               ///< running totals at 0, `Account::cumulative_step_s`, ...
-    double closed_s{};            ///< neither holding devices nor waiting for them
-    std::int64_t tokens{};        ///< in the committed model
-    std::int64_t joint_rounds{};  ///< that it contributed to
+        /// Running totals of energy and carbon at 0, `Account::cumulative_step_s`, 2 x
+        /// `cumulative_step_s`, and so on.
+        cumulative;
+    double closed_s{};      ///< time in which the site neither had devices nor waited for them
+    std::int64_t tokens{};  ///< trained into the committed model
+    std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
     std::int64_t lone_rounds{};
-    std::optional<Spread> startup;  ///< window open to first step
-    std::optional<Spread> drain;    ///< stop request to exit
+    std::optional<Spread> startup;  ///< from a window's opening to the first step
+    std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
 };
 
-/// A scenario that the run is compared with.
+/// A scenario in a comparison: the run itself, or what the same work would have caused elsewhere.
 struct Scenario {
-    std::string id;  ///< `run`, `one:DE`, `two`
+    std::string id;  ///< `run`, `one:DE` (always on in region DE), or `two`
     std::string label;
-    std::string region;  ///< empty: several
+    std::string region;  ///< empty if there are several
     std::size_t sites{1};
     MaybeSeconds wall_s;
-    std::optional<double> step;        ///< real seconds a step takes
-    std::vector<energy::Tally> range;  ///< one, or the lowest first where the regions vary
+    std::optional<double> step;  ///< real seconds per step
+    /// One tally. If the regions may be chosen in several ways, one per choice, the lowest carbon
+    /// first.
+    std::vector<energy::Tally> range;
     std::int64_t tokens{};
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
-    double held_s{};  ///< part of `wall_s` after the signal's last sample, at that sample's value
-    WattHours held_wh{};  ///< drawn in that part
+    double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
+                          ///< assumed to continue
+    WattHours held_wh{};  ///< energy drawn in that part
 };
 
-/// Running totals at `from_s` and at regular steps after it.
+/// Running totals at `from_s`, and at regular steps after it.
 struct RunningTotals {
     double from_s{};
     std::vector<energy::Tally> tallies;
 };
 
-/// A baseline that was run, not computed.
+/// A baseline that was actually trained, not computed.
 struct Baseline {
     std::string id;
     std::string label;
@@ -215,41 +235,49 @@ struct Baseline {
     FinalLoss loss;
 };
 
+/// Says for one number of the report where it comes from.
 struct ProvenanceNote {
-    std::string key;  ///< co2, energy, share, wall, ppl, tokens, goodput
+    std::string key;  ///< `co2`, `energy`, `share`, `wall`, `ppl`, `tokens` or `goodput`
     std::string title;
     energy::Provenance provenance;
     std::string text;
 };
 
+/// A titled list of facts about the run.
 struct FactGroup {
     std::string title;
-    bool wide{false};
-    std::vector<std::pair<std::string, std::optional<std::string>>> rows;  ///< empty: not recorded
+    bool wide{false};  ///< whether the page shows it at full width
+    /// Name and value of each fact. The value is empty if it was not recorded.
+    std::vector<std::pair<std::string, std::optional<std::string>>> rows;
 };
 
+/// One event in the report's list of events.
 struct EventLine {
     double at_s{};
     std::string type;
     std::optional<std::int64_t> round;
-    std::string site;  ///< empty: it concerns no single site
+    std::string site;  ///< empty if the event concerns no single site
     std::string details;
 };
 
+/// How many commits of each type a run has.
 struct Commits {
     std::int64_t genesis{};
     std::int64_t roster{};
-    std::int64_t joint{};  ///< merged from two sites or more
-    std::int64_t lone{};
+    std::int64_t joint{};  ///< merges of two or more sites
+    std::int64_t lone{};   ///< merges of one site
+    /// Returns the number of all commits.
     [[nodiscard]] std::int64_t all() const { return genesis + roster + joint + lone; }
 };
 
+/// All numbers that a report shows.
 struct Account {
     std::string name;
     std::string title;
-    std::string status;  ///< `complete`, `finished`, `running`, `resting`, `waiting for devices`,
-                         ///< `waiting for a window`, `stopped`
-    std::string source;  ///< origin for people; empty: a run's own folder
+    /// `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`
+    /// or `stopped`.
+    std::string status;
+    std::string source;  ///< origin, as a text for the user; empty if it is a run's own folder
     std::string model;
     std::int64_t parameters{};
     Time time_zero;
@@ -257,7 +285,7 @@ struct Account {
     double end_s{};
     MaybeSeconds last_step_s;
     double trace_end_s{};
-    std::string signal_provider;  ///< empty: none
+    std::string signal_provider;  ///< empty if there was no signal
     std::vector<RegionSeries> signals;
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
@@ -267,46 +295,56 @@ struct Account {
     Commits commits;
     std::optional<LossAccount> loss;
     std::optional<HeldOut> held_out;
-    std::optional<double> step;       ///< mean duration of a step, real seconds
-    std::optional<double> lone_rate;  ///< tokens per real second while no other site held devices
-    std::int64_t tokens{};            ///< in the committed model
+    std::optional<double> step;       ///< mean duration of a step in real seconds
+    std::optional<double> lone_rate;  ///< tokens per real second while no other site had devices
+    std::int64_t tokens{};            ///< trained into the committed model
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
-    std::vector<Scenario> always_on;  ///< one per region of the trace, in its order
+    std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
     std::map<std::string, RunningTotals>
-        always_on_cumulative;  ///< by region, every `always_on_step_s`
+        /// Maps a region to its running totals, every `always_on_step_s`.
+        always_on_cumulative;
     double always_on_step_s{300};
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
     std::vector<ProvenanceNote> provenance;
-    std::map<std::string, std::string> missing;  ///< figure -> why it is missing, for people
+    std::map<std::string, std::string> missing;  ///< key of a number -> text for the user why it is
+                                                 ///< missing
     std::vector<FactGroup> facts;
     std::vector<std::pair<std::string, std::string>> notes;
-    std::vector<std::string> warnings;  ///< contradictions in the files: figures may be wrong
+    std::vector<std::string> warnings;  ///< contradictions in the files, because of which numbers
+                                        ///< may be wrong
     std::vector<EventLine> events;
 };
 
 // ---- sums over all sites
 
+/// Returns the energy and carbon of all sites.
 [[nodiscard]] energy::Tally total_of(Account const& account);
+/// Returns the energy that all sites drew while their windows were open or closing.
 [[nodiscard]] WattHours inside_windows(Account const& account);
-[[nodiscard]] double training_s(Account const& account);   ///< in state `training`
-[[nodiscard]] double allocated_s(Account const& account);  ///< in any state
+/// Returns the seconds that all sites together spent in the state `training`.
+[[nodiscard]] double training_s(Account const& account);
+/// Returns the seconds that all sites together spent in any state of energy::State.
+[[nodiscard]] double allocated_s(Account const& account);
 
-/// Seconds that a site spent in `state`, or in any state if it is empty.
+/// Returns the seconds that a site spent in `state`, or in any state if `state` is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
-/// CO2 of `part` (the run or a part of it) divided by that of `other` (always-on). Empty if either
-/// is incomplete (energy::Tally::whole) or `other` is 0.
+/// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
+/// Returns an empty optional if either is incomplete (energy::Tally::whole) or `other` is 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
-/// How much of always-on lies after the signal's last sample, where that sample's value is held:
-/// one sentence for all regions with the same figures.
+/// Says how much of always-on lies after the signal's last sample, whose value is assumed to
+/// continue. Returns one sentence for all regions with the same numbers.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
-/// Latencies of all windows' starts or stops, either with other sites training or without.
+/// Returns the spread of how long the starts (`&WindowAccount::start`) or stops
+/// (`&WindowAccount::stop`) of all windows took. `others_trained` chooses those during which other
+/// sites trained, or the rest. Returns an empty optional if there are none.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
                                               std::optional<Latency> WindowAccount::*latency,
                                               bool others_trained);
-/// Minimum, median (mean of the middle two) and maximum; empty if there are no values.
+/// Returns the minimum, median and maximum of `values`, or an empty optional if there are no
+/// values. The median of an even number is the mean of the middle two.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 
 }  // namespace curtail::account

@@ -5,7 +5,7 @@
 
 namespace curtail::account {
 
-/// The account of a run from its files. Pure.
+/// Computes the account of a run from its files. Does no I/O.
 [[nodiscard]] Account account_of(RunFiles const& files);
 
 }  // namespace curtail::account

@@ -13,71 +13,84 @@
 #include "runlog/metrics.hpp"
 #include "signals/sample_log.hpp"
 
-/// The files of a run's folder (docs/report.md lists them), as they are. The run may be in
-/// progress.
+// Reads the files of a run's folder (docs/report.md lists them) and the commits in the run's
+// store. Computes nothing from them. The run may be in progress.
 namespace curtail::account {
 
 using runlog::Event;
 using runlog::StepMetrics;
 
+/// What one site logged.
 struct SiteFiles {
     std::vector<Event> events;
     std::vector<StepMetrics> metrics;
 };
 
-/// A contribution that a commit decided.
+/// A contribution that a commit included or refused.
 struct Contribution {
     SiteId site;
     std::string member;
-    std::int64_t seq{};
+    std::int64_t seq{};  ///< number of the contribution within its member
     bool included{true};
-    std::string refusal;  ///< why it was not included
+    std::string refusal;  ///< why the contribution was refused; empty if it was included
     std::int64_t tokens{};
     std::int64_t steps{};
-    double norm{};
+    double norm{};  ///< of its delta: sqrt(sum of squares / tokens)
 };
 
-/// The part of a commit that an account needs.
+/// The parts of a commit that the report needs.
 struct CommitLine {
     enum class Kind { genesis, roster, merge };
     std::int64_t number{};
     Kind kind{Kind::genesis};
-    bool complete{false};
+    bool complete{false};  ///< the run is complete with this commit: all planned text is done
     std::int64_t round{};
-    std::int64_t tokens{};  ///< in the committed model
+    std::int64_t tokens{};  ///< trained into the committed model since the start of the run
     std::vector<Contribution> contributions;
     Time time;
 };
 
+/// The content of a run's files.
 struct RunFiles {
     config::Run run;
-    std::optional<TimeScale> clock;  ///< of a replay; empty: real time
-    std::vector<Event> poller;
-    std::vector<SiteFiles> sites;  ///< as run.sites
+    std::optional<TimeScale> clock;  ///< the clock of a replay; empty if the run follows real time
+    std::vector<Event> poller;       ///< the events that the poller logged
+    std::vector<SiteFiles> sites;    ///< one per site, in the order of run.sites
     std::vector<CommitLine> commits;
-    std::vector<RegionSeries> trace;  ///< given, or the samples the poller used; may be empty
-    std::string trace_name;           ///< its origin, for people
-    bool whole_trace{false};          ///< `trace` was given; the run may have used only part of it
-    std::optional<Time> evaluated_until;  ///< signal time until which all windows are decided
+    /// Read from the `trace_file` passed to load_run(). If none was passed, the samples that the
+    /// poller used; may be empty.
+    std::vector<RegionSeries> trace;
+    std::string trace_name;  ///< origin of `trace`, as a text for the user
+    /// Whether `trace` was read from a file passed to load_run(). The run may then have used only
+    /// part of it.
+    bool whole_trace{false};
+    std::optional<Time> evaluated_until;  ///< all windows are evaluated up to this time, on the
+                                          ///< signal's clock
     std::optional<HeldOut> held_out;
-    std::vector<std::pair<std::string, std::string>> digests;  ///< input -> SHA-256 and size
-    int broken_lines{0};  ///< of all JSON-lines files: cut short by a crash, or damaged
+    /// Input file -> text with its SHA-256 and its size in bytes.
+    std::vector<std::pair<std::string, std::string>> digests;
+    int broken_lines{0};  ///< number of damaged lines in all JSON-lines files, for example cut
+                          ///< short by a crash
 };
 
-/// Reads all files. A missing file counts as empty. A damaged one is an error, except for lines of
-/// JSON-lines files, which are counted and left out.
+/// Reads all files. `run_file` must exist, and so must `trace_file` if it is given. Any other
+/// missing file counts as empty. Fails if a file is damaged. A damaged line of a JSON-lines file is
+/// not an error: it is skipped and counted.
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// The samples that the poller used. If two samples of a region are further apart than its sites'
-/// longest `max_age`, the time between them is without a signal: an empty reading follows the first
-/// of them.
+/// Reads the samples that the poller used from the file `path`. If the time between two samples of
+/// a region is longer than the region's `max_age`, the signal was unknown in between. A sample
+/// without a value is then inserted 1 ms after the first one. A region's `max_age` is the longest
+/// of its sites.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
-/// The output of `curtail-model evaluate`; empty if the file does not exist.
+/// Reads the file that `curtail-model evaluate` writes. Returns an empty optional if the file does
+/// not exist.
 [[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
-/// The run's commits in order; empty if it has not started. `protocol` if one is damaged, does not
-/// follow from its parent, or is missing while a later one exists.
+/// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
+/// `protocol` if a commit is damaged or does not follow from its parent. Fails with `protocol` if a
+/// commit is missing although a later one exists.
 [[nodiscard]] Result<std::vector<CommitLine>> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account

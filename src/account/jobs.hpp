@@ -7,36 +7,41 @@
 #include "account/files.hpp"
 #include "energy/state.hpp"
 
-/// When a site held devices and what it did with them, from the logs of poller and trainer. Pure.
+// Computes when a site had devices and what it did with them, from the logs of the poller and the
+// trainer. The functions do no I/O.
 namespace curtail::account {
 
-/// One job of a site, in real time.
+/// What happened to one job of a site. All times are real.
 struct JobTimeline {
-    std::string job;          ///< id in the site's scheduler; may be empty
-    Time begin;               ///< devices held from here
-    std::optional<Time> end;  ///< devices released
-    /// The trainer's own exit. Empty: it was killed, or it is still training.
+    std::string job;          ///< the job's id in Slurm; may be empty
+    Time begin;               ///< when the job received its devices
+    std::optional<Time> end;  ///< when the job released its devices; empty if it still has them
+    /// When the trainer logged its exit. Empty if the trainer was killed or is still training.
     std::optional<Time> exit;
     std::optional<Time> stop_requested;
-    std::vector<std::pair<Time, std::string>> states;  ///< as the trainer logged them
+    std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
+                                                       ///< that the trainer logged
     Millis overlap{
-        0};  ///< how long this job and the site's next one seemed to hold devices at once
+        /// How long this job and the site's next one seemed to have devices at the same time.
+        0};
 };
 
-/// A site's jobs from its own events and the poller's, both in order of time.
+/// Computes a site's jobs from `own`, the site's events, and `poller`, the poller's events. Both
+/// must be in order of time.
 ///
-/// A job holds devices from the earliest of: the launcher's `started`, the poller's event, the
-/// trainer's first event. It holds them until the later of the trainer's exit and the launcher's
-/// `ended`. A trainer that was killed wrote no exit: its job then ends with the launcher's time,
-/// else with the poller's event, else when the next job begins. A site runs one job at a time, so
-/// time in which two of them seemed to hold devices counts for the later one.
+/// A job has devices from the earliest of three times: the launcher's start time, the poller's
+/// `started` event, and the trainer's first event. It has them until the trainer's exit or the
+/// launcher's end time, whichever is later. A trainer that was killed logged no exit. Its job then
+/// ends at the launcher's end time; failing that, at the poller's event; failing that, when the
+/// next job begins. A site runs one job at a time. Therefore time in which two jobs seemed to have
+/// devices counts for the later job.
 [[nodiscard]] std::vector<JobTimeline> jobs_of(std::vector<Event> const& own,
                                                std::vector<Event> const& poller,
                                                SiteId const& site);
 
-/// What a job did while it held devices, without gaps. A job that is still running ends at
-/// `run_end`. After the trainer's exit the job is draining. Without an exit, training ends with the
-/// last step in `steps`, and the job is idle from there.
+/// Computes what a job did while it had devices, without gaps. A job that is still running ends at
+/// `run_end`. After the trainer's exit the job is draining. If the trainer logged no exit, training
+/// ends with the last step in `steps`, and the job is idle after it.
 [[nodiscard]] std::vector<energy::StateInterval> states_of(JobTimeline const& job,
                                                            std::vector<StepMetrics> const& steps,
                                                            Time run_end);

@@ -8,7 +8,7 @@
 
 namespace curtail::account {
 
-/// The content of a JSON file; empty if it does not exist (yet).
+/// Reads and parses the JSON file `path`. Returns an empty optional if the file does not exist.
 [[nodiscard]] inline Result<std::optional<json::Value>> parse_if_exists(
     std::filesystem::path const& path)
 {

@@ -2,76 +2,89 @@
 #pragma once
 #include "account/timeline.hpp"
 
-/// The parts of an account. Each function computes one of them from the files and from the parts
-/// that it names. Pure.
+// The parts of an account. Each function computes one of them, from the run's files and from the
+// parts that it takes as parameters. The functions do no I/O.
 namespace curtail::account {
 
-/// What a site contributed to the committed model.
+/// What one site contributed to the committed model.
 struct SiteWork {
     std::int64_t tokens{};
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
 };
+/// What all sites contributed, and the rounds.
 struct Work {
     Commits commits;
-    std::int64_t tokens{};  ///< in the committed model
+    std::int64_t tokens{};  ///< trained into the committed model
     std::vector<SiteWork> sites;
-    std::vector<RoundAccount> rounds;  ///< without tallies
+    std::vector<RoundAccount> rounds;  ///< the rounds, without their tallies
     std::optional<RoundSummary> summary;
 };
+/// Computes what the sites contributed, from the commits and the sites' logs.
 [[nodiscard]] Work work_of(RunFiles const& files, Timeline const& timeline);
 
-/// Without tallies.
+/// Computes the windows, without their tallies.
 [[nodiscard]] std::vector<WindowAccount> windows_of(RunFiles const& files,
                                                     Timeline const& timeline);
 
+/// The energy and carbon of one site.
 struct SiteEnergy {
     energy::Bill bill;
-    std::vector<energy::Tally> cumulative;
+    std::vector<energy::Tally> cumulative;  ///< running totals, every `Energy::cumulative_step_s`
 };
+/// The energy and carbon of the run.
 struct Energy {
     double cumulative_step_s{60};
     std::vector<SiteEnergy> sites;
-    std::vector<energy::Tally> windows;  ///< as the windows that were passed
-    std::vector<energy::Tally> rounds;   ///< as the rounds that were passed
+    std::vector<energy::Tally> windows;  ///< one per window passed to energy_of(), in the same
+                                         ///< order
+    std::vector<energy::Tally> rounds;   ///< one per round passed to energy_of(), in the same order
 };
+/// Computes the energy and carbon of the sites, windows and rounds.
 [[nodiscard]] Energy energy_of(RunFiles const& files, Timeline const& timeline,
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
 
-/// The counterfactual: the committed tokens at one site that never stops, in each region.
+/// The counterfactual of the run: the committed tokens trained at one site that never stops, in
+/// each region.
 struct AlwaysOn {
-    std::optional<double> lone_rate;
+    std::optional<double> lone_rate;  ///< see lone_rate()
     std::vector<Scenario> scenarios;
-    std::map<std::string, RunningTotals> cumulative;  ///< by region
+    std::map<std::string, RunningTotals> cumulative;  ///< region -> running totals
     double step_s{300};
-    std::string missing;  ///< why there are no scenarios; empty: there are
+    std::string missing;  ///< why there are no scenarios; empty if there are some
 };
+/// Computes the counterfactual for `tokens` tokens.
 [[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline,
                                     std::int64_t tokens);
-/// Tokens per real second of all steps that ran while no other site held devices; empty if there
-/// was no such step.
+/// Returns the tokens per real second of all steps that ran while no other site had devices.
+/// Returns an empty optional if there was no such step.
 [[nodiscard]] std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline);
 
+/// The training loss and the speed of training.
 struct Training {
     std::optional<LossAccount> loss;
-    std::optional<double> step;  ///< mean duration of a step, real seconds
+    std::optional<double> step;  ///< mean duration of a step in real seconds
 };
+/// Computes the training loss and the duration of a step.
 [[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
                                    MaybeSeconds last_step_s);
 
-/// The held-out evaluation, if it belongs to this run.
+/// The evaluation on held-out text, if it belongs to this run.
 struct Evaluation {
     std::optional<HeldOut> held_out;
-    std::string rejected;  ///< why an evaluation that was found is not used
+    std::string rejected;  ///< why evaluation.json was not used; empty if it was used or does not
+                           ///< exist
 };
+/// Checks whether the evaluation that was read belongs to this run.
 [[nodiscard]] Evaluation evaluation_of(RunFiles const& files);
 
-/// `complete`, `running`, `finished`, `stopped`, ...: see Account::status.
+/// Returns the run's status (see Account::status).
 [[nodiscard]] std::string status_of(RunFiles const& files, Timeline const& timeline);
+/// Returns the events of the poller and of all sites, in order of time.
 [[nodiscard]] std::vector<EventLine> events_of(RunFiles const& files, Axis const& axis);
 
-/// Text about the figures. `figures` is the account with all figures.
+/// Texts of the report that explain its numbers.
 struct Explanation {
     std::vector<ProvenanceNote> provenance;
     std::map<std::string, std::string> missing;
@@ -79,19 +92,24 @@ struct Explanation {
     std::vector<std::pair<std::string, std::string>> notes;
     std::vector<std::string> warnings;
 };
-/// What an explanation needs to know that is not a figure.
+/// What explain() needs to know apart from the account.
 struct Gaps {
     std::string always_on;  ///< AlwaysOn::missing
     std::string held_out;   ///< Evaluation::rejected
 };
+/// Writes the texts. `figures` is the account with all its numbers.
 [[nodiscard]] Explanation explain(RunFiles const& files, Timeline const& timeline,
                                   Account const& figures, Gaps const& gaps);
 
+/// Says for the main numbers where they come from.
 [[nodiscard]] std::vector<ProvenanceNote> provenance_of(Account const& figures);
+/// Lists facts about the run.
 [[nodiscard]] std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
                                               Account const& figures);
+/// Lists contradictions in the files, because of which numbers may be wrong.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);
 
+/// Says why energy has no carbon: there is no signal.
 inline constexpr char const* no_signal =
     "no trace was given (--trace) and the poller kept no samples";
 

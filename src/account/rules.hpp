@@ -4,9 +4,10 @@
 
 #include "account/parts.hpp"
 
-/// What both the run's energy and its counterfactual are computed with.
+// The settings and helpers that the energy of a run and its counterfactual share.
 namespace curtail::account {
 
+/// Returns the settings for the bill of `site`.
 [[nodiscard]] inline energy::Rules rules_of(RunFiles const& files, config::Site const& site)
 {
     std::string const signal = files.trace.empty() ? "no signal" : files.trace_name;
@@ -16,17 +17,20 @@ namespace curtail::account {
             {energy::Origin::modelled, "power model x " + signal}};
 }
 
-/// A step, in whole minutes, that covers `seconds` with at most `points` points.
+/// Returns the shortest step in seconds, a whole number of minutes, that covers `seconds` with at
+/// most `points` steps.
 [[nodiscard]] inline double chart_step(double seconds, double points)
 {
     return 60 * std::max(1.0, std::ceil(seconds / points / 60));
 }
 
+/// Returns how many points, `step` seconds apart, cover `seconds` including both ends.
 [[nodiscard]] inline std::size_t points_for(double seconds, double step)
 {
     return static_cast<std::size_t>(std::ceil(std::max(0.0, seconds) / step)) + 1;
 }
 
+/// Rounds `seconds` to milliseconds.
 [[nodiscard]] inline Millis millis(double seconds)
 {
     return std::chrono::round<Millis>(FractionalSeconds(seconds));

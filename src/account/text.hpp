@@ -9,10 +9,11 @@
 
 namespace curtail::account {
 
-/// Digits in groups of three: `1,234,567`.
+/// Formats `value` with its digits in groups of three: `1,234,567`.
 [[nodiscard]] std::string grouped(std::int64_t value);
 
-/// A setting of the sites: one value if all have the same, else each value with its site.
+/// Formats a setting of the sites. Writes one value if all sites have the same, or else the value
+/// of each site with the site's label.
 template <class T>
 [[nodiscard]] std::string each_site(Account const& a, T SiteAccount::*setting)
 {

@@ -5,20 +5,28 @@
 #include <span>
 #include <vector>
 
-/// Thins points for a chart. Sums are computed before, from every sample.
+// Reduces the number of points in a chart. Totals in the report do not depend on it: they are
+// computed from every sample.
 namespace curtail::account {
 
+/// Maximum number of points in a line of a chart.
 inline constexpr std::size_t most_points_of_a_line = 4000;
 
-/// Indices of the points of a line to keep: per bucket the first, lowest, highest and last value,
-/// so that every peak and dip remains, and the first and last missing value, so that gaps remain.
-/// At most `most` indices (at least 8), or all of them if there are no more. In order.
+/// Returns the indices of those points of a line that a chart should keep, in ascending order. If
+/// the line has at most `most` points, these are all of them. Otherwise there are at most `most`,
+/// where `most` below 6 counts as 6.
+///
+/// The line is divided into buckets of consecutive points. Each bucket keeps its first and last
+/// point, and its lowest and highest value, so that every peak and dip remains. It also keeps its
+/// first and last missing value, so that gaps remain.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values,
                                                  std::size_t most = most_points_of_a_line);
+/// Does the same for a line without missing values.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
                                                  std::size_t most = most_points_of_a_line);
-/// Indices of single dots to keep: every n-th, at most `most`. Keeping the extremes would make the
-/// cloud of dots look wider than it is.
+/// Returns the indices of those of `count` points of a scatter plot that a chart should keep:
+/// evenly spaced, at most `most`. Extremes get no preference, because they would make the cloud of
+/// points look wider than it is.
 [[nodiscard]] std::vector<std::size_t> thin_dots(std::size_t count, std::size_t most);
 
 template <class T>

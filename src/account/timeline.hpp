@@ -6,20 +6,25 @@
 
 #include "account/jobs.hpp"
 
-/// What happened in a run, from its events: windows, states, latencies. Pure.
+// Computes what happened in a run from its events: windows, states and latencies. The functions do
+// no I/O.
 namespace curtail::account {
 
-/// Converts real times to seconds on the signal's axis.
+/// Converts between real time, the signal's clock, and seconds on the signal's clock after time
+/// zero. Without a clock of a replay, the signal's clock shows real time.
 class Axis {
   public:
     Axis(std::optional<TimeScale> clock, Time zero) : clock_(clock), zero_(zero) {}
+    /// Returns the time on the signal's clock at the real time `real`.
     [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
-    /// Signal seconds after time zero.
+    /// Returns the seconds after time zero at the real time `real`.
     [[nodiscard]] double at(Time real) const { return seconds_between(zero_, signal(real)); }
+    /// Returns the seconds after time zero at a time on the signal's clock.
     [[nodiscard]] double of_signal(Time signal_time) const
     {
         return seconds_between(zero_, signal_time);
     }
+    /// Returns the time on the signal's clock, `seconds` after time zero.
     [[nodiscard]] Time signal_at(double seconds) const
     {
         return zero_ + std::chrono::round<Millis>(FractionalSeconds(seconds));
@@ -32,38 +37,44 @@ class Axis {
     Time zero_;
 };
 
-/// A window of one site.
+/// One window of one site.
 struct WindowTimeline {
     std::size_t site{};
     std::string id;
     double open_s{};
     MaybeSeconds close_s;
-    Time opened_at;                  ///< real: when the poller saw it open
-    Time next_opened_at;             ///< real: the site's next opening; Time::max() if none
-    std::optional<Time> first_step;  ///< real
-    std::vector<Span> closing;       ///< intervals of the closing delay
-    std::optional<Latency> start;    ///< opening to first step
-    std::optional<Latency> stop;     ///< stop request to exit, of its last job
+    Time opened_at;  ///< real time at which the poller saw the window open
+    /// Real time at which the site's next window opened; Time::max() if there is none.
+    Time next_opened_at;
+    std::optional<Time> first_step;  ///< real time
+    std::vector<Span> closing;       ///< intervals in which the window was `closing`
+    std::optional<Latency> start;    ///< from the opening to the first step
+    std::optional<Latency> stop;  ///< from the stop request to the trainer's exit, for the window's
+                                  ///< last job
 };
 
+/// What happened at one site.
 struct SiteTimeline {
-    std::vector<JobTimeline> jobs;                 ///< in order of begin
-    std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's axis
-    std::vector<energy::StateInterval> held_real;  ///< the same in real time
-    std::vector<StateSpan> states;                 ///< the same in seconds, with `provision`
-    std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
+    std::vector<JobTimeline> jobs;                 ///< in the order in which they began
+    std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's clock
+    std::vector<energy::StateInterval> held_real;  ///< the same states in real time
+    std::vector<StateSpan> states;  ///< the same in seconds after time zero, and also the state
+                                    ///< `provision`
+    std::vector<double> drains;     ///< real seconds from a stop request to the trainer's exit
 };
 
+/// What happened in a run.
 struct Timeline {
     Axis axis{std::nullopt, Time{}};
-    Time end;  ///< real: the last recorded time
+    Time end;  ///< the last recorded time, in real time
     double end_s{};
-    bool running{false};  ///< a job has not ended
+    bool running{false};  ///< whether a job has not ended
     std::vector<Decision> decisions;
     std::vector<WindowTimeline> windows;  ///< in order of opening
-    std::vector<SiteTimeline> sites;      ///< as run.sites
+    std::vector<SiteTimeline> sites;      ///< one per site, in the order of run.sites
 };
 
+/// Computes what happened in a run.
 [[nodiscard]] Timeline timeline_of(RunFiles const& files);
 
 }  // namespace curtail::account
