@@ -5,8 +5,9 @@
 
 namespace curtail::reference {
 
-/// The account of the reference experiment, for the same page as the runs of Curtail. Energy and
-/// carbon are summed on the reference's grid (energy/grid.hpp).
+/// Computes the account of the experiment in arXiv:2602.22760 from its logs, for the same page as
+/// Curtail's own runs. Energy and carbon are summed on the grid that the paper used
+/// (energy/grid.hpp).
 [[nodiscard]] account::Account account_of(Logs const& logs, History const& history);
 
 }  // namespace curtail::reference

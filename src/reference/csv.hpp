@@ -8,25 +8,29 @@
 
 namespace curtail::reference {
 
-/// Rows of a comma-separated file (RFC 4180: quoted fields, doubled quotes) without its header.
+/// The rows of a comma-separated file without its header. The format is RFC 4180: fields may be in
+/// quotes, and a quote in them is doubled.
 struct CsvTable {
     std::filesystem::path file;
-    std::vector<std::vector<std::string>> rows;  ///< each as wide as the header
-    std::vector<std::size_t> lines;              ///< line number of each row in the file, from 1
+    std::vector<std::vector<std::string>> rows;  ///< each has as many fields as the header
+    std::vector<std::size_t> lines;  ///< line number of each row in the file, counted from 1
 
+    /// Appends a row that begins in line `line` of the file.
     void add(std::vector<std::string> row, std::size_t line)
     {
         rows.push_back(std::move(row));
         lines.push_back(line);
     }
-    /// The place of a row for errors: "results/x.csv: line 12".
+    /// Returns where a row is, for error messages: "results/x.csv: line 12".
     [[nodiscard]] std::string place(std::size_t row) const;
-    /// A field as a finite number; error code `data` with its place otherwise.
+    /// Returns a field as a finite number; `row` and `column` count from 0. Fails with `data`,
+    /// naming the place, if the field is not such a number.
     [[nodiscard]] Result<double> number(std::size_t row, std::size_t column) const;
 };
 
-/// Reads a file whose first line must be exactly `header`. Error code `data` for a line over 1 MiB,
-/// more than 10 million rows, a row of another width, an open quote or an empty line.
+/// Reads a file. Fails with `data` if its first line is not exactly `header`. Fails with `data` if
+/// a line is empty or longer than 1 MiB, or if there are more than 10 million rows. Fails with
+/// `data` if a row has another number of fields than the header, or if a quote is not closed.
 [[nodiscard]] Result<CsvTable> read_csv(std::filesystem::path const& file,
                                         std::string const& header);
 

@@ -10,25 +10,32 @@
 
 namespace curtail::reference {
 
-/// Energy below it would have been curtailed.
+/// Energy drawn below this intensity would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
-/// What each client and the one-site baseline drew, on the 60 s grid.
+/// The power, energy and carbon of each client, and of the baseline: one site that never stopped.
+/// All are sampled on a grid of 60 s.
 struct Energy {
     energy::Grid grid;
-    std::array<std::vector<Watts>, 3> power;  ///< per client and grid point
-    std::vector<Watts> one_site;              ///< baseline: power from its first to its last step
-    std::array<energy::Tally, 3> clients;     ///< each with its own region
-    energy::Tally run;                        ///< their sum
-    std::map<std::string, energy::Tally> always_on;  ///< the baseline, by region of the trace
+    std::array<std::vector<Watts>, 3> power;  ///< one series per client, with one value per point
+                                              ///< of `grid`
+    std::vector<Watts> one_site;  ///< power of the baseline, from its first to its last step
+    std::array<energy::Tally, 3> clients;  ///< one per client, with the intensity of the client's
+                                           ///< region
+    energy::Tally run;                     ///< sum over the clients
+    std::map<std::string, energy::Tally> always_on;  ///< region of the trace -> the baseline, if it
+                                                     ///< ran in that region
+    /// Returns the run's carbon divided by that of the baseline in `region`.
     [[nodiscard]] double ratio_to(std::string const& region) const
     {
         return ratio(run.carbon, always_on.at(region).carbon);
     }
 };
+/// Computes the energy and carbon of the clients and of the baseline.
 [[nodiscard]] Energy energy_of(Logs const& logs, History const& history);
 
-/// The intensity of a region, held past both ends.
+/// Returns the intensity of a region. Before the first sample it has that sample's value, and after
+/// the last sample the last value.
 [[nodiscard]] energy::IntensitySeries intensity_of(RegionSeries const& series);
 
 }  // namespace curtail::reference

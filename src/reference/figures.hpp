@@ -7,50 +7,56 @@
 #include "core/json.hpp"
 #include "reference/history.hpp"
 
-/// The published figures of arXiv:2602.22760, computed from its logs. docs/energy.md states the
-/// rules.
+// Recomputes the numbers published in arXiv:2602.22760 from the logs of its experiment.
+// docs/energy.md states the rules.
 namespace curtail::reference {
 
-/// Exponential smoothing y0 = x0, yi = a y(i-1) + (1 - a) xi; returns the minimum. Throws on an
-/// empty list.
+/// Smooths `values` exponentially, and returns the lowest smoothed value: y0 = x0, yi = a y(i-1) +
+/// (1 - a) xi. Throws std::out_of_range if `values` is empty.
 [[nodiscard]] double minimum_smoothed(std::vector<double> const& values, double a);
 
-/// Best smoothed training perplexity.
+/// The lowest smoothed training perplexity of the run, and of the baselines with one and with two
+/// sites.
 struct Perplexity {
     double run{};
     double one_site{};
     double two_sites{};
 };
+/// Computes the lowest smoothed perplexities. Steps of several sites at one time are averaged
+/// first.
 [[nodiscard]] Perplexity perplexity_of(Logs const& logs);
 
-/// Medians over rounds with two sites, in seconds. Of an even number, the upper one, as in the
-/// reference.
+/// Durations in rounds with two or more sites: medians, in seconds. The median of an even number of
+/// values is the upper of the middle two, as in the paper.
 struct RoundTimes {
-    std::size_t joint{};  ///< rounds with two sites
-    double duration{};    ///< start of the round to its merge
-    double training{};
-    double before_first_step{};  ///< start of the round to the start of its first step
-    double after_last_step{};
-    double merge{};
+    std::size_t joint{};         ///< number of such rounds
+    double duration{};           ///< from the start of the round to its merge
+    double training{};           ///< of one site in one round: time inside its training segments
+    double before_first_step{};  ///< from the start of the round to the start of its first step
+    double after_last_step{};    ///< from the round's last step to its event ROUND_END
+    double merge{};              ///< from the event ROUND_END to the merge (event AGGREGATION)
 };
+/// Computes the medians. Rounds of twice the median length or more do not count for
+/// `before_first_step` and `after_last_step`.
 [[nodiscard]] RoundTimes round_times(Logs const& logs, History const& history);
 
-/// Mean duration of a step in seconds: last minus first time, divided by the steps between.
+/// Returns the mean duration of a step in seconds: the time from the first to the last logged step,
+/// divided by the difference of their step numbers.
 [[nodiscard]] double seconds_per_step(std::vector<LoggedStep> const& steps);
 
-/// One published figure.
+/// One published number.
 struct Figure {
     std::string key;    ///< `co2_kg`, `baseline_co2_kg.DE`
-    std::string label;  ///< for people
+    std::string label;  ///< text for the user
     double value{};
-    std::string unit;  ///< empty: a plain number
+    std::string unit;  ///< empty if the number has no unit
 };
-/// All of them, in the order of docs/energy.md.
+/// Computes all published numbers, in the order of docs/energy.md.
 [[nodiscard]] std::vector<Figure> figures_of(Logs const& logs, History const& history);
 
-[[nodiscard]] std::string figures_text(
-    std::vector<Figure> const& figures);  ///< a table, 12 significant digits
-[[nodiscard]] json::Object figures_json(
-    std::vector<Figure> const& figures);  ///< key -> {value, unit, label}
+/// Writes the numbers as a table, with 12 significant digits.
+[[nodiscard]] std::string figures_text(std::vector<Figure> const& figures);
+/// Writes the numbers as an object: key -> {value, unit, label}.
+[[nodiscard]] json::Object figures_json(std::vector<Figure> const& figures);
 
 }  // namespace curtail::reference

@@ -7,53 +7,58 @@
 #include "energy/bill.hpp"
 #include "reference/logs.hpp"
 
-/// What happened in the reference experiment, from its logs.
+// Computes what happened in the experiment of arXiv:2602.22760 from its logs.
 namespace curtail::reference {
 
-/// One stay of a client, from the decision to open to the release of its devices.
+/// One window of a client, from the decision to open it to the release of the client's devices.
 struct Window {
     std::size_t client{};
-    Time decision;
-    Time ready;  ///< devices provisioned: power is drawn from here
-    std::optional<Time> connected;
-    std::vector<Time> turned_dirty;  ///< each time the closing delay began
-    std::optional<Time> drain;       ///< the window closed
-    Time released;                   ///< the last event if the experiment ended first
+    Time decision;                   ///< the decision to open the window
+    Time ready;                      ///< the client has its devices, and draws power from here on
+    std::optional<Time> connected;   ///< when the client joined the server
+    std::vector<Time> turned_dirty;  ///< each time at which the closing delay began
+    std::optional<Time> drain;       ///< when the window closed
+    /// When the devices were released. This is the last event if the experiment ended first.
+    Time released;
     Time first_step;
     Time last_step;
 };
 
-/// A site's part in a round.
+/// One client's part in a round.
 struct RoundPart {
     std::size_t client{};
     std::int64_t steps{};
     Time first_step;
     Time last_step;
-    FractionalSeconds training{};  ///< inside training segments
+    FractionalSeconds training{};  ///< time inside segments of training: steps at most 60 s apart
 };
 
+/// One round.
 struct Round {
     std::int64_t number{};
     Time start;
     Time end;
-    std::optional<Time> merged;
+    std::optional<Time> merged;  ///< when the merge ended; empty if it was not logged
     std::vector<RoundPart> parts;
     std::int64_t steps{};
     std::int64_t last_step{};
-    double loss{};  ///< mean of the last 100 rows, nats
+    double loss{};  ///< mean over the round's last 100 logged steps, in nats per token
+    /// Returns whether two or more clients took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
+/// What happened in the experiment.
 struct History {
-    std::vector<Window> windows;  ///< in order of decision
+    std::vector<Window> windows;  ///< in the order of their decisions
+    /// One per client: when it had devices.
     std::array<std::vector<energy::Interval>, 3> provisioned;
-    std::array<std::vector<energy::Interval>, 3> training;
-    std::vector<Round> rounds;  ///< those that ended
-    Time end;                   ///< last event
+    std::array<std::vector<energy::Interval>, 3> training;  ///< one per client: when it trained
+    std::vector<Round> rounds;                              ///< the rounds that ended
+    Time end;                                               ///< time of the last event
 };
 
-/// `data` if the events contradict each other: a window that is ready before it was decided, a
-/// round that ends without a start.
+/// Computes the history from the logs. Fails with `data` if the events contradict each other, such
+/// as a round that ends without a start.
 [[nodiscard]] Result<History> history_of(Logs const& logs);
 
 }  // namespace curtail::reference

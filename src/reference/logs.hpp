@@ -12,8 +12,8 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 
-/// What the Python prototype of arXiv:2602.22760 logged, as published
-/// (results/reference/README.md).
+// The logs of the experiment in arXiv:2602.22760, as its Python prototype wrote them and as they
+// were published (results/reference/README.md). They call a site a client.
 namespace curtail::reference {
 
 /// One logged optimizer step.
@@ -24,35 +24,40 @@ struct LoggedStep {
     double perplexity{};
 };
 
+/// One logged event.
 struct LoggedEvent {
     Time time;
-    std::string wall_time;  ///< of the machine that ran it; zone not recorded
+    std::string wall_time;  ///< clock time of the machine that logged the event; its time zone was
+                            ///< not recorded
     std::string type;
     std::optional<std::int64_t> round;
-    std::string client;  ///< `client_0`; empty if it concerns no single client
+    std::string client;  ///< such as `client_0`; empty if the event concerns no single client
     std::string details;
 };
 
+/// All logs, and the trace of the carbon intensity.
 struct Logs {
     static constexpr std::array<char const*, 3> clients{"client_0", "client_1", "client_2"};
-    static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX",
-                                                        "NEM_SA"};  ///< of the clients, in order
+    /// The regions of the clients, in the same order as `clients`.
+    static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
-    /// Time zero of all logs: the trace's first sample, as in the reference's carbon rules.
+    /// Time zero of all logs: the time of the trace's first sample.
     Time zero;
     std::vector<RegionSeries> trace;
-    std::array<std::vector<LoggedStep>, 3> steps;  ///< per client
-    std::vector<LoggedStep> one_site;              ///< baseline: one site, always on
-    std::vector<LoggedStep> two_sites;             ///< baseline: two sites, always on
+    std::array<std::vector<LoggedStep>, 3> steps;  ///< one list per client
+    std::vector<LoggedStep> one_site;              ///< a run with one site that never stopped
+    std::vector<LoggedStep> two_sites;             ///< a run with two sites that never stopped
     std::vector<LoggedEvent> events;
 
+    /// Returns the trace of `region`, or null if there is none.
     [[nodiscard]] RegionSeries const* find(RegionId const& region) const;
+    /// Returns the seconds from time zero to `time`.
     [[nodiscard]] double seconds(Time time) const { return seconds_between(zero, time); }
 };
 
-/// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv of
-/// `folder`. `trace` holds the intensity; its first sample is time zero. The times of each log must
-/// not fall.
+/// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv in
+/// `folder`. `trace` holds the intensity of each region; its first sample is time zero. Fails with
+/// `data` if a file is empty or damaged, or if the times in a file decrease.
 [[nodiscard]] Result<Logs> read_logs(std::filesystem::path const& folder,
                                      std::vector<RegionSeries> trace);
 

@@ -9,20 +9,22 @@
 #include "reference/energy.hpp"
 #include "reference/figures.hpp"
 
-/// The parts of the reference's account. Each function computes one of them.
+// The parts of the account of arXiv:2602.22760. Each function computes one of them.
 namespace curtail::reference {
 
-inline constexpr std::int64_t step_tokens = 524'288;  ///< per site and optimizer step
+inline constexpr std::int64_t step_tokens = 524'288;  ///< tokens per site and optimizer step
 inline constexpr std::int64_t planned_steps = 23'400;
 
-/// One site's part of the bill.
+/// The energy and carbon of one site.
 struct SiteEnergy {
     energy::Bill bill;
-    std::vector<energy::Tally> cumulative;
-    std::vector<energy::Tally> windows;  ///< as `windows`; 0 for those of other sites
-    std::vector<energy::Tally> rounds;   ///< as `rounds`
+    std::vector<energy::Tally> cumulative;  ///< running totals
+    std::vector<energy::Tally> windows;  ///< one per window passed to site_energy(); 0 for windows
+                                         ///< of other sites
+    std::vector<energy::Tally> rounds;   ///< one per round passed to site_energy()
 };
-/// `site` is the index of the client; `states` are the states in which it held devices.
+/// Computes the energy and carbon of one site. `site` is the client's index, and `states` are the
+/// states in which the client had devices.
 [[nodiscard]] SiteEnergy site_energy(std::size_t site,
                                      std::vector<account::StateSpan> const& states,
                                      std::vector<account::WindowAccount> const& windows,
@@ -30,21 +32,29 @@ struct SiteEnergy {
                                      Logs const& logs, History const& history,
                                      Energy const& energy);
 
+/// Computes the training losses. `last_step_s` is the time of the run's last step, and `tokens` the
+/// run's number of tokens.
 [[nodiscard]] account::LossAccount loss_of(Logs const& logs, double last_step_s,
                                            std::int64_t tokens);
 
+/// What the run is compared with.
 struct Scenarios {
     std::vector<account::Scenario> always_on;
-    std::map<std::string, account::RunningTotals> cumulative;  ///< by region
+    std::map<std::string, account::RunningTotals> cumulative;  ///< region -> running totals
     std::vector<account::Scenario> others;
     std::vector<account::Baseline> baselines;
 };
+/// Computes what the run is compared with.
 [[nodiscard]] Scenarios scenarios_of(Logs const& logs, Energy const& energy,
                                      account::LossAccount const& loss);
 
+/// Says for the main numbers where they come from.
 [[nodiscard]] std::vector<account::ProvenanceNote> provenance();
+/// Lists facts about the run. `source` is the origin of the logs, as a text for the user.
 [[nodiscard]] std::vector<account::FactGroup> facts_of(Logs const& logs, std::string const& source);
+/// Says which numbers are missing, and why.
 [[nodiscard]] std::map<std::string, std::string> missing();
+/// Returns further texts of the report, with their titles.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes();
 
 }  // namespace curtail::reference
