@@ -5,8 +5,9 @@
 
 namespace curtail::report {
 
-/// The document `curtail.report/1` (docs/report.md): every figure of the page. Series are thinned
-/// for charts after all sums. Without `generated_at` the document does not say when it was made.
+/// Makes the document `curtail.report/1` (docs/report.md), which contains every number of the page.
+/// Series are thinned for charts only after all sums are computed. If `generated_at` is empty, the
+/// document does not say when it was made.
 [[nodiscard]] json::Object document(account::Account const& account,
                                     std::optional<Time> generated_at);
 

@@ -4,28 +4,31 @@
 
 #include "report/document.hpp"
 
-/// Parts of the document, one function per top-level key.
+// Makes the parts of the document (document.hpp), with one function per top-level key.
 namespace curtail::report {
 
-/// `value` with `digits` decimals, which is enough for a chart and keeps the page small.
+/// Rounds `value` to `digits` decimals, which is enough for a chart and keeps the page small.
 [[nodiscard]] inline double rounded(double value, int digits)
 {
     double const scale = std::pow(10.0, digits);
     return std::round(value * scale) / scale;
 }
+/// Does the same for a value that may be missing; a missing value becomes null.
 [[nodiscard]] json::Value rounded(account::MaybeSeconds value, int digits);
+/// Does the same for each of `values`.
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
-/// Grams in kg, or Wh in kWh; an empty value stays empty.
+/// Converts grams to kg, or Wh to kWh. An empty value stays empty.
 template <class Unit>
 [[nodiscard]] std::optional<double> in_kilo(std::optional<Quantity<Unit>> value)
 {
     return value ? std::optional(value->value / 1000) : std::nullopt;
 }
+/// Returns the number of grams. An empty value stays empty.
 [[nodiscard]] inline std::optional<double> in_grams(std::optional<Grams> value)
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-/// The carbon of a tally in grams; null if it is unknown.
+/// Returns the carbon of a tally in grams, or null if the carbon is unknown.
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
 [[nodiscard]] json::Value headline_json(account::Account const& account);

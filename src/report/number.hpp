@@ -7,7 +7,7 @@
 
 namespace curtail::report {
 
-/// `value` x `factor` with `digits` decimals, or `missing` if there is no value.
+/// Formats `value` x `factor` with `digits` decimals. Returns `missing` if `value` is empty.
 [[nodiscard]] inline std::string number(std::optional<double> value, int digits, double factor = 1,
                                         char const* missing = "-")
 {

@@ -9,16 +9,17 @@
 
 namespace curtail::report {
 
-/// Text that is safe anywhere in HTML: & < > " ' as entities, control characters as \xNN.
+/// Escapes `text` so that it is safe anywhere in HTML. The characters & < > " ' become entities,
+/// and control characters become \xNN.
 [[nodiscard]] std::string escape_html(std::string_view text);
 
-/// The main figures as plain tables, for readers and programs without JavaScript.
+/// Writes the main numbers as plain HTML tables, for readers and programs without JavaScript.
 [[nodiscard]] std::string static_tables(account::Account const& account);
 
-/// One HTML page that needs no other file and no network: style, scripts, the document, and
-/// plotly.js gzip-compressed. Its content security policy forbids requests, and allows only its own
-/// script and plotly.js, by their digests.
-/// `plotly` is the text of plotly.min.js.
+/// Writes one HTML page that needs no other file and no network. It contains the style, the
+/// scripts, `document`, and plotly.js compressed with gzip. The page's content security policy
+/// forbids all requests. It allows only the page's own script and plotly.js, each identified by its
+/// digest. `plotly` is the content of plotly.min.js.
 [[nodiscard]] std::string page(json::Object const& document, account::Account const& account,
                                std::string plotly);
 

@@ -7,16 +7,18 @@
 
 namespace curtail::report {
 
-/// A table for a terminal: a head, then rows, with two spaces between columns. Text is aligned
-/// left, numbers right.
+/// A table for a terminal: a head and then rows, with two spaces between columns. Text is aligned
+/// to the left, and numbers to the right.
 class TextTable {
   public:
-    /// `left`: how many leading columns are text.
+    /// Starts a table. The first `left` columns contain text, the others numbers.
     explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left)
     {
         rows_.push_back(std::move(head));
     }
+    /// Appends a row.
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    /// Returns the table as text.
     [[nodiscard]] std::string text() const;
 
   private:
@@ -24,8 +26,8 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// The tables at the end of a run: decisions, sites, always-on, commits, loss. Control characters
-/// in names and reasons are escaped.
+/// Writes the tables that are shown at the end of a run: decisions, sites, always-on, commits and
+/// loss. Control characters in names and reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report
