@@ -4,13 +4,14 @@
 
 namespace curtail::rounds {
 
-/// Checks commit `child` against its parent: chain (I1), ledger and holdings (I2), decisions and
-/// member table (I3), grants, scales. Returns nothing if the commit is valid; otherwise the first
-/// broken rule with the commit's number, code `protocol`.
+/// Checks that the commit `child` follows from its parent by the rules of the protocol.
+/// `parent_sha256` is the digest of the parent's bytes. Returns an error with the code `protocol`,
+/// the commit's number and the first broken rule. Returns an empty optional if the commit is valid.
 [[nodiscard]] std::optional<Error> check(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Commit const& child);
 
-/// Checks commit 1, whose parent is run.json. Returns as check() does.
+/// Checks commit 1, whose parent is run.json. `run_sha256` is the digest of run.json's bytes.
+/// Returns an error or an empty optional, like check().
 [[nodiscard]] std::optional<Error> check_genesis(RunSpec const& run, Digest const& run_sha256,
                                                  Commit const& first);
 

@@ -6,30 +6,33 @@
 
 #include "rounds/params.hpp"
 
-/// Arithmetic of a merge. The same inputs give the same bits on every machine: fixed order, fp32,
-/// no contraction, no reassociation.
+// The arithmetic of a merge. The same inputs give the same bits on every machine: all sums are in
+// fp32 and in a fixed order, and the compiler neither fuses nor reorders operations.
 namespace curtail::rounds {
 
-/// The inputs of a contribution's weight.
+/// What determines the weight of a contribution in a merge.
 struct Weighed {
     std::int64_t tokens{};
     std::int64_t staleness{};  ///< rounds
 };
 
-/// `scale_i = tokens_i / (1 + discount * staleness_i) / sum of tokens`, in double, rounded to fp32.
-/// A stale delta counts less; the weights of the others do not change. All zero without tokens.
+/// Returns the weight of each contribution, computed in double and rounded to fp32:
+/// `scale_i = tokens_i / (1 + discount * staleness_i) / sum of tokens`.
+/// `discount` is `discount_permille` / 1000. All weights are 0 if no contribution has tokens.
 [[nodiscard]] std::vector<float> scales(std::span<Weighed const> included,
                                         std::int64_t discount_permille);
 
-/// `g[j] = sum_i scale_i * d_i[j]`, fp32, left to right. Each delta has the length of `g`.
-/// Throws std::logic_error on different lengths, like the two steps below.
+/// Computes `g[j] = sum over i of scale[i] * deltas[i][j]` in fp32, in the order of `deltas`.
+/// Throws std::logic_error if there are not as many scales as deltas, or a delta has another length
+/// than `g`.
 void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale,
                   std::span<float> g);
 
-/// theta := theta - g.
+/// Sets theta := theta - g. Throws std::logic_error if the lengths differ.
 void average_step(std::span<float> theta, std::span<float const> g);
 
-/// Outer Nesterov step: m := mu m + g; theta := theta - eta (g + mu m).
+/// Makes an outer Nesterov step: sets m := mu m + g, then theta := theta - eta (g + mu m). m is
+/// `momentum`. Throws std::logic_error if the lengths differ.
 void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g,
                    float eta, float mu);
 

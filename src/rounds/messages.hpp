@@ -10,126 +10,132 @@
 #include "core/result.hpp"
 #include "rounds/record.hpp"
 
-/// Inputs and outputs of rounds::Site. A driver carries out each output and passes the answer back
-/// as an input.
-///
-/// Questions carry an `op`. Each gets exactly one answer with the same `op`, even after a failure.
-/// At most one question is open at any time (so at most one create of a commit); it stays open
-/// while other inputs arrive. No other output is answered.
-///
-///     question                    answers
-///     Get                         Got, Missing, Unknown
-///     Create                      Created, Exists, Unknown
-///     StoreDelta, StoreModel,     Stored, Unavailable
-///       MakeInitial
-///     Merge                       Merged, Corrupt (the parent's model), Unavailable
-///     LoadModel                   Loaded, Corrupt, Unavailable
-///     Adopt                       Adopted, Corrupt, Unavailable
-///     Cut                         CutReady
-///     Train, Discard, Delete, Note, Exit: none
-///
-/// Questions to the store may take long; the driver runs them concurrently with everything else.
-/// Names are relative to the run's folder `runs/<run>/`.
-///
-/// The trainer keeps fp32 weights x, an anchor a, the blocks `since` consumed since the last cut,
-/// and its undecided deltas d_j with their ranges (docs/rounds.md). It reports every optimizer step
-/// by Stepped, in order, before a CutReady that includes it. It obeys Cut and Adopt at the next
-/// step boundary. After Cut, Adopt, LoadModel or Discard it pauses until the next Train.
+// The inputs and outputs of rounds::Site. The program that owns the Site carries out each output.
+// An output with an `op` is a question: the program passes its answer back as an input.
+//
+// Each question gets exactly one answer with the same `op`, even if carrying it out fails. The Site
+// has at most one open question at any time. Other inputs may arrive while a question is open.
+//
+//     question                    possible answers
+//     Get                         Got, Missing, Unknown
+//     Create                      Created, Exists, Unknown
+//     StoreDelta, StoreModel,     Stored, Unavailable
+//       MakeInitial
+//     Merge                       Merged, Corrupt (the parent's model), Unavailable
+//     LoadModel                   Loaded, Corrupt, Unavailable
+//     Adopt                       Adopted, Corrupt, Unavailable
+//     Cut                         CutReady
+//     Train, Discard, Delete, Note, Exit: no answer
+//
+// A question to the store may take long, so training and other inputs must go on meanwhile. All
+// names are relative to the run's folder `runs/<run>/`.
+//
+// The comments below use these symbols (docs/rounds.md): theta for a committed model, x for the
+// trainer's fp32 weights, a for its anchor. d_j is the delta of the trainer's own contribution j.
+// `since` are the blocks that it trained since the last cut. A prime marks the new value.
+//
+// The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
+// includes the step. It carries out Cut and Adopt after the current step. After Cut, Adopt,
+// LoadModel or Discard it pauses until the next Train.
 namespace curtail::rounds {
 
+/// The number of a question.
 using Op = std::uint64_t;
 
 // ---- inputs
 
-/// Only time has passed. Send one at Site::wake() at the latest.
+/// Says only that time has passed. The caller must send one at Site::wake() or earlier.
 struct Tick {};
 
-/// This create made the object.
+/// Answer to Create: this create made the object.
 struct Created {
     Op op{};
-    std::optional<Time> stored_at;  ///< the object's modification time at the store; required with
-                                    ///< Create::want_time
+    std::optional<Time> stored_at;  ///< the object's time by the store's clock; required if
+                                    ///< Create::want_time is set
 };
-/// An object of that name exists.
+/// Answer to Create: an object of that name exists already.
 struct Exists {
     Op op{};
 };
-/// Content of a small object: all of it, or its first record_bytes_limit + 1 bytes.
+/// Answer to Get: the content of the object.
 struct Got {
     Op op{};
-    std::string bytes;
+    std::string bytes;  ///< at most the first record_bytes_limit + 1 bytes
 };
-/// The store answers that no such object exists.
+/// Answer to Get: the store says that the object does not exist.
 struct Missing {
     Op op{};
 };
-/// No answer, or one that leaves the outcome open: time-out, lost reply, 409, 5xx, full store.
+/// Answer to Get or Create: the outcome is not known, because the store failed or did not reply.
 struct Unknown {
     Op op{};
     std::string why;
-    ExitCode code{ExitCode::temporary};  ///< waiting alone does not cure `permission`, `io` and
-                                         ///< `unavailable`
+    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` and `unavailable` persist until
+                                         ///< somebody repairs the store
 };
 
-/// A payload is durable in the store.
+/// Answer to StoreDelta, StoreModel and MakeInitial: the payload is in the store and survives a
+/// crash.
 struct Stored {
     Op op{};
-    std::vector<PartRef> parts;  ///< one for each requested part, in that order, with its name
+    std::vector<PartRef> parts;  ///< one per requested part, in the order of the question
 };
-/// Answer to LoadModel: x = a = theta, nothing undecided, `since` empty.
+/// Answer to LoadModel: now x = a = theta, and the trainer has no undecided deltas and no work
+/// since the last cut.
 struct Loaded {
     Op op{};
 };
+/// Answer to Adopt: the trainer has the new model.
 struct Adopted {
     Op op{};
 };
-/// Outcome of a merge.
+/// Answer to Merge: the merge is done, or some contributions cannot be merged.
 struct Merged {
-    /// A contribution that cannot be merged. `digest`: 3 reads with pauses did not return the
-    /// bytes that its header names. `nan`: some values are not finite.
+    /// A contribution that cannot be merged. The reason is `digest` if 3 reads did not return the
+    /// bytes that the header describes. It is `nan` if some values are not finite.
     struct Bad {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
-        bool absent{};  ///< the store answers that the object does not exist; this may be stale,
-                        ///< so Site asks again before it refuses the contribution
+        bool absent{};  ///< the store says that a payload does not exist. The answer may be
+                        ///< out of date, so Site asks again before a refusal.
     };
     Op op{};
-    std::vector<Bad> bad;           ///< if not empty, the merge has made and stored nothing
-    std::vector<PartRef> model;     ///< theta', stored, in the order of Merge::weights
-    std::vector<PartRef> momentum;  ///< m', stored, in the order of Merge::momentum; empty unless
-                                    ///< it was an outer step
+    std::vector<Bad> bad;           ///< if not empty, no model was made
+    std::vector<PartRef> model;     ///< the stored theta', in the order of Merge::weights
+    std::vector<PartRef> momentum;  ///< the stored m', in the order of Merge::momentum; empty
+                                    ///< unless Merge::outer_step is set
 };
-/// The store answers, but 3 reads did not return the bytes that the chain names: they are missing,
-/// short or have another digest.
+/// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model. Its object is
+/// missing, too short or has another digest.
 struct Corrupt {
     Op op{};
-    std::string name;
+    std::string name;  ///< of the object
     std::string why;
 };
-/// The store does not answer, or refuses. A later try may succeed; Site decides when.
+/// Answer to a question about payloads: the store failed or did not answer. A later try may
+/// succeed.
 struct Unavailable {
     Op op{};
     std::string why;
     ExitCode code{ExitCode::temporary};  ///< as in Unknown
 };
 
-/// The trainer has made one optimizer step, on these blocks.
+/// Says that the trainer has made one optimizer step on `blocks`.
 struct Stepped {
     Ranges blocks;
     FractionalSeconds seconds{};  ///< duration of the step, without pauses
 };
-/// Answer to Cut: d_seq = a - x; a := x. `ranges` are all blocks consumed since the previous cut;
-/// empty without a step. The trainer keeps d_seq until an Adopt drops it.
+/// Answer to Cut: the trainer has set d_seq := a - x and then a := x. It keeps d_seq until an Adopt
+/// drops it.
 struct CutReady {
     Op op{};
-    Ranges ranges;
-    std::int64_t steps{};
-    std::vector<double> sumsq;            ///< sum of squares of d_seq, one per part of the run,
-                                          ///< summed in a fixed order
-    std::vector<std::int64_t> nonfinite;  ///< number of non-finite values in d_seq, one per part
+    Ranges ranges;              ///< all blocks trained since the previous cut; may be empty
+    std::int64_t steps{};       ///< optimizer steps since the previous cut
+    std::vector<double> sumsq;  ///< sum of squares of d_seq, one per part of the run
+    std::vector<std::int64_t> nonfinite;  ///< number of non-finite values of d_seq, one per part
 };
-/// Leave the run: finish the step, contribute, exit by `deadline`.
+/// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
 struct StopRequested {
     MonoTime deadline;
 };
@@ -139,112 +145,119 @@ using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored,
 
 // ---- questions to the store
 
+/// Asks for the content of a record.
 struct Get {
     Op op{};
     std::string name;
 };
-/// Create a small object unless the name exists.
+/// Asks to create a record unless an object of that name exists.
 struct Create {
     Op op{};
     std::string name;
     std::string bytes;
-    bool want_time{false};
+    bool want_time{false};  ///< the answer Created must have `stored_at`
 };
 
-/// Destination of one payload file.
+/// Where to store one part of a payload.
 struct Target {
-    std::string part;  ///< `w0`, `m0`, `d0`: the run's part 0 of weights, momentum, delta
-    std::string name;  ///< unique to this process; its own retries may write it again
+    std::string part;  ///< `w<p>` weights, `m<p>` momentum, `d<p>` delta of the run's part p: `w0`
+    std::string name;  ///< used by this process only; a retry may write it again
 };
-/// Store the trainer's delta d_seq. The trainer may continue meanwhile.
+/// Asks to store the trainer's delta d_seq.
 struct StoreDelta {
     Op op{};
     Seq seq;
     std::vector<Target> parts;
 };
-/// Store the trainer's anchor a (x at the last cut) as a model.
+/// Asks to store the trainer's anchor as a model. The anchor equals x at the last cut.
 struct StoreModel {
     Op op{};
     std::vector<Target> parts;
 };
-/// Make the model's initial weights from the seed and store them.
+/// Asks to make the initial weights from the seed and to store them.
 struct MakeInitial {
     Op op{};
     std::int64_t seed{};
     std::vector<Target> parts;
 };
-/// Read and verify the parent's model and each delta, merge in the order of `include`, store the
+/// Asks to read and verify the committed model and all deltas, to merge them and to store the
 /// result (rounds/merge.hpp).
 ///
-/// g = weighted_sum(deltas, scales). With outer_step: nesterov_step with eta and mu, where m = 0 if
-/// `outer` is absent, and m' goes to `momentum`. Without: average_step.
+/// g is the weighted_sum() of the deltas, in the order of `include`. If `outer_step` is set, theta'
+/// and m' come from nesterov_step() with eta and mu. Otherwise theta' comes from average_step().
 struct Merge {
+    /// A contribution to merge.
     struct Included {
         MemberId member;
         Seq seq;
-        float scale{};
+        float scale{};  ///< weight of the delta
         std::vector<DeltaPart> parts;
     };
     Op op{};
     ModelRef model;                 ///< theta
-    std::optional<OuterRef> outer;  ///< m
+    std::optional<OuterRef> outer;  ///< the momentum m; empty: m = 0
     std::vector<Included> include;
     bool outer_step{};
     double eta{};
     double mu{};
-    std::vector<Target> weights;
-    std::vector<Target> momentum;  ///< empty without outer_step
+    std::vector<Target> weights;   ///< where to store theta'
+    std::vector<Target> momentum;  ///< where to store m'; empty unless `outer_step` is set
 };
 
 // ---- questions to the trainer
 
-/// Read theta from the store and start from it: x = a = theta, regardless of earlier weights.
+/// Asks the trainer to read theta from the store and to set x := theta and a := theta. The trainer
+/// drops all earlier weights and work.
 struct LoadModel {
     Op op{};
     ModelRef model;
 };
-/// At the next step boundary make the cut `seq` and pause, even without work since the last cut.
+/// Asks the trainer to finish the current step, to make the cut `seq` and to pause. The trainer
+/// does so even if there is no work since the last cut.
 struct Cut {
     Op op{};
     Seq seq;
-    bool leaving{};
+    bool leaving{};  ///< this is the member's last cut
 };
-/// Adopt a newer state. Forget the deltas in `dropped`; then u = a - x (exactly zero without a step
-/// since the last cut), a' = theta - sum of the remaining undecided d_j, x' = a' - u. With nothing
-/// undecided and no work since the cut, x' = theta exactly.
+/// Asks the trainer to adopt a newer model. The trainer first forgets the deltas in `dropped`. It
+/// then computes u = a - x, a' = theta - sum of the remaining d_j, and x' = a' - u. If there was no
+/// step since the last cut, u is exactly zero. If no d_j remains either, x' equals theta exactly.
 struct Adopt {
     Op op{};
-    ModelRef model;        ///< theta; not read if `keeps_weights`
-    bool keeps_weights{};  ///< theta is this trainer's own stored anchor: a and x do not change,
-                           ///< the trainer only forgets `dropped`
-    std::vector<Seq> dropped;  ///< own contributions that commits have decided
-    CommitNumber commit;       ///< for logs
+    ModelRef model;            ///< theta; not read if `keeps_weights`
+    bool keeps_weights{};      ///< theta is this trainer's own anchor. So the trainer only forgets
+                               ///< `dropped`; a and x do not change.
+    std::vector<Seq> dropped;  ///< this member's contributions that commits have decided
+    CommitNumber commit;       ///< number of the commit, for logs
 };
 
 // ---- orders without an answer
 
-/// Train, lowest block first, on held - ranges of undecided deltas - since; pause when nothing is
-/// left. Blocks that do not fill a step form a smaller step. Resumes training after a Cut.
+/// Orders the trainer to train on those blocks of `held` that are neither in an undecided delta nor
+/// in `since`. The trainer takes the lowest block first and pauses when no block is left. If the
+/// last blocks do not fill a step, the last step is smaller.
 struct Train {
     Ranges held;
-    Tokens tokens_before;  ///< progress of schedules: tokens in the committed model and in
-                           ///< undecided deltas; the trainer adds those since the cut
+    Tokens tokens_before;  ///< tokens in the committed model and in undecided deltas. The trainer
+                           ///< adds those since the cut, for the learning rate schedule.
 };
-/// The member was removed: x, deltas and since are void. Pause until a LoadModel.
+/// Orders the trainer to discard x, all deltas and `since`, because the member was removed. The
+/// trainer then pauses until a LoadModel.
 struct Discard {};
-/// Delete a payload object, at any time; it need not exist.
+/// Orders the program to delete a payload object if it exists. The program may do so at any later
+/// time.
 struct Delete {
     std::string name;
 };
-/// An event for events.jsonl: joined, cut, contributed, merged, adopted, left, header-unreadable.
+/// Orders the program to write an event to events.jsonl.
 struct Note {
-    std::string type;
+    std::string type;  ///< joined, cut, contributed, merged, adopted, left or header-unreadable
     json::Object details;
 };
-/// Stop the trainer and exit. The last output of a Site; it takes no further input.
+/// Orders the program to stop the trainer and exit. After this output, the Site ignores all input.
 struct Exit {
     ExitCode code{ExitCode::ok};
-    std::optional<Error> error;  ///< present unless code is ok
+    std::optional<Error> error;  ///< empty if and only if `code` is ok
 };
 
 using Output = std::variant<Get, Create, StoreDelta, StoreModel, MakeInitial, Merge, LoadModel, Cut,

@@ -7,45 +7,51 @@
 
 #include "core/ids.hpp"
 
-/// Names of objects in the store, relative to the run's folder `runs/<run>/`
-/// (docs/formats-store.md).
+// Returns the names of a run's objects in the store, relative to the run's folder `runs/<run>/`
+// (docs/formats-store.md).
 namespace curtail::rounds {
 
-/// One instance of a site's process: `<site>.<8 hex>`. Each start draws the hex digits at random.
+/// Identifies one process of a site, written `<site>.<8 hex>`.
 struct Process {
     SiteId site;
-    std::uint32_t nonce{};
-    [[nodiscard]] std::string text() const;
+    std::uint32_t nonce{};  ///< drawn at random at the process's start; the hex digits
+    [[nodiscard]] std::string text() const;  ///< `<site>.<8 hex>`
     friend auto operator<=>(Process const&, Process const&) = default;
 };
 
-/// The parts of a member id `<site>.<8 hex of the process>.<N>`; commit N admits the member. N = 0
-/// denotes a process that writes without being a member.
+/// The parts of a member id `<site>.<8 hex>.<N>`. Commit N admits the member. A process that is not
+/// a member writes records under an id with N = 0.
 struct MemberParts {
     Process process;
-    CommitNumber admitted;
+    CommitNumber admitted;  ///< N
 };
+/// Returns the member id.
 [[nodiscard]] MemberId member_id(Process const& process, CommitNumber admitted);
-/// Strict: each member has exactly one spelling. Empty if `text` is not a member id.
+/// Splits a member id. Accepts only the spelling that member_id() returns. Returns an empty
+/// optional if `text` is not a member id.
 [[nodiscard]] std::optional<MemberParts> parse_member_id(std::string_view text);
-/// Parts of a valid id; throws std::logic_error on any other text.
+/// Splits a valid member id. Throws std::logic_error if `id` is not valid.
 [[nodiscard]] MemberParts member_parts(MemberId const& id);
 
 inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string probe_name(Process const& process, std::int64_t attempt);
 [[nodiscard]] std::string commit_name(CommitNumber number);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
+/// One part of a contribution's delta. `base` is the round of the contribution's base.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
+/// One part of the model that begins `round`. `attempt` distinguishes the writer's models.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);
+/// The lease number `k` for the merge that ends `round`.
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 
-/// True if model_name returns exactly `name` for this round and part and some writer and attempt.
+/// Returns true if model_name() returns `name` for this round and part and for any writer and
+/// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-/// Names of the files of part `p` of the parameter list: `w<p>` weights, `m<p>` momentum, `d<p>`
-/// delta.
+/// Return the payload part for the part `p` of the run (RunPart::name): `w<p>` for weights, `m<p>`
+/// for momentum, `d<p>` for a delta.
 [[nodiscard]] std::string weights_part(std::string_view part);
 [[nodiscard]] std::string momentum_part(std::string_view part);
 [[nodiscard]] std::string delta_part(std::string_view part);

@@ -8,70 +8,82 @@
 #include "rounds/names.hpp"
 #include "rounds/record.hpp"
 
-/// The rules by which one record follows from another (docs/rounds.md).
+// The rules by which one commit follows from another (docs/rounds.md).
 namespace curtail::rounds {
 
-/// A contribution that a record's writer has found.
+/// A pending contribution that the writer of the next commit has found.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the header's bytes; absent: inlined by a lone member
-    std::optional<Refusal> bad;    ///< fault found in the bytes of header or payload
+    std::optional<Digest> sha256;  ///< of the header's bytes; empty if there is no header
+    std::optional<Refusal> bad;    ///< fault in the bytes of the header or payload; empty: none
 };
-/// Stands for an existing header with invalid bytes. Only its name is known; it will be refused.
+/// Returns a Found for a header that exists but has invalid bytes. next() refuses it. `sha256` is
+/// the digest of those bytes.
 [[nodiscard]] Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha256);
 
+/// A request to admit a process as a member.
 struct Admission {
     Process process;
-    Rate rate{};
+    Rate rate{};  ///< the member's first rate
 };
 
-/// Changes that the writer asks for, in addition to deciding contributions.
+/// Changes that the next commit shall make in addition to deciding contributions.
 struct Intents {
-    std::optional<Admission> admit;
-    std::map<MemberId, Removal> remove;  ///< ignored for members with a decided contribution
-    std::optional<std::pair<MemberId, Rate>> rate;  ///< the writer's own rate
+    std::optional<Admission> admit;      ///< ignored if the process is a member already
+    std::map<MemberId, Removal> remove;  ///< ignored if the commit decides work of the member
+    std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
     friend bool operator==(Intents const&, Intents const&) = default;
 };
 
-/// The record after `parent`, or nothing if it would change nothing. Pure.
+/// Builds the commit that follows `parent`. `by` is its writer, `now` its time. Returns an empty
+/// optional if the run is complete, or if the commit would change nothing.
 ///
-/// A merge commit still carries the parent's model and outer state; the caller replaces them by
-/// the merge's result. All other fields are final.
+/// A merge commit still has the model and the outer state of `parent`. The caller must replace them
+/// by the result of the merge. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Writer const& by, Time now,
                                          std::span<Found const> found, Intents const& intents);
 
-/// Commit 1 with the initial model.
+/// Builds commit 1. `model` are the stored initial weights.
 [[nodiscard]] Commit genesis(RunSpec const& run, Digest const& run_sha256, Writer const& by,
                              Time now, std::vector<PartRef> model);
 
-/// True if `tokens` equals the tokens of `ranges`. Does not overflow for any ranges of a record.
+/// Returns true if the blocks of `ranges` have `tokens` tokens in total. Does not overflow for any
+/// ranges that a record can hold.
 [[nodiscard]] bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
 
-/// Why a commit on `parent` would refuse this contribution of a member holding `held`; nothing: it
-/// would include it. Checks in the order wrong-run, bad-tokens, not-held, stale, nan.
+/// Returns the reason why a commit after `parent` must refuse the contribution that `header`
+/// announces. `held` are the blocks that its member holds. Checks wrong-run, bad-tokens, not-held,
+/// stale and nan, in this order. Returns an empty optional if the commit must include it.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 
-/// sqrt(sum of squares / tokens) of a contribution's delta; 0 without tokens or if not finite.
+/// Returns sqrt(sum of squares of the delta's values / tokens). Returns 0 if the contribution has
+/// no tokens or the value is not finite.
 [[nodiscard]] double norm_of(Header const& header);
 
-/// Target for the number of blocks that a member of this rate holds: its training of two rounds or
-/// its share of the blocks left, whichever is less. Rounded up to grant_quantum, at least one
-/// quantum; exactly one quantum while the rate is unknown.
+/// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
+/// of two numbers: the blocks that it trains in two rounds, and its share of `blocks_left`. The
+/// share is rate / sum_of_rates. The result is rounded up to a multiple of `grant_quantum` and is
+/// at least one `grant_quantum`. While the rate is unknown (0), the result is one `grant_quantum`.
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
-/// Gives free blocks, lowest first, to each member in turn up to its target.
+/// Grants free blocks to `members`, lowest first, until each member holds its grant_target() or no
+/// block is free. Serves the members in their order. `done` are the blocks in the committed model.
 void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members);
 
-/// True if the included contributions make an outer step with momentum: nesterov, two or more sites
-/// of staleness 0, and at least outer_min of the work that the parent's members could have done in
-/// round_time.
+/// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
+/// needs all of the following:
+/// - the outer optimizer is `nesterov`, and no contribution is a lone member's own weights;
+/// - two or more sites have included work of staleness 0;
+/// - the included tokens are at least the share `outer_min_permille` of those that the members of
+///   `parent` can train in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
                                     std::span<Decided const> decided);
 
-/// Sets `scale` of each included contribution with tokens, and 0 elsewhere.
+/// Sets `scale` of each contribution: its weight in the merge, or 0 if it is refused or has no
+/// tokens.
 void set_scales(RunSpec const& run, std::vector<Decided>& decided);
 
 }  // namespace curtail::rounds

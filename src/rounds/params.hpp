@@ -9,34 +9,36 @@ namespace curtail::rounds {
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
 /// Names and defaults: docs/rounds.md.
 struct Params {
-    Millis round_time{600'000};   ///< from adopting a model to the cut, with several members
-    std::int64_t local_steps{0};  ///< cut after this many steps if that is earlier; 0: off
-    Millis checkpoint_interval{600'000};  ///< a lone member commits its weights this often
-    Millis gather_time{30'000};           ///< a merger waits at most this long for headers
-    Millis lease{120'000};                ///< a merge lease is valid this long
-    Millis first_base_wait{180'000};      ///< longest wait of a joiner for a lone member's commit
-    Millis poll_run_lone{5'000};          ///< interval of reads for a new commit when alone,
-    Millis poll_run{30'000};              ///< with several members,
-    Millis poll_run_starved{10'000};      ///< and with nothing left to train
-    Millis poll_wait{2'000};              ///< the same for headers and commits around a merge
-    Millis drop_after{1'800'000};         ///< a member not seen for this long is suspect
-    Millis skew{60'000};                  ///< allowance for the store's clock on top of drop_after
-    std::int64_t max_undecided{2};     ///< contributions in flight per member; one more on leaving
-    std::int64_t max_staleness{2};     ///< rounds; older contributions are refused
-    std::int64_t max_missed{2};        ///< merges in a row without a contribution: suspect
-    std::int64_t keep_models{3};       ///< newest models kept
-    std::int64_t milestone_every{50};  ///< keep every nth round's model for good; 0: none
+    Millis round_time{600'000};   ///< time from adopting a model to the cut, with several members
+    std::int64_t local_steps{0};  ///< most steps before the cut; 0: only `round_time` counts
+    Millis checkpoint_interval{600'000};  ///< time between a lone member's commits of its weights
+    Millis gather_time{30'000};           ///< longest wait for headers before a merge
+    Millis lease{120'000};                ///< validity of a merge lease
+    Millis first_base_wait{180'000};  ///< longest wait of a new member for a lone member's commit
+    Millis poll_run_lone{5'000};      ///< interval between reads of the next commit while alone
+    Millis poll_run{30'000};          ///< the same, with several members
+    Millis poll_run_starved{10'000};  ///< the same, with nothing left to train
+    Millis poll_wait{2'000};          ///< the same, and for headers, while a merge is due
+    Millis drop_after{1'800'000};     ///< a member not seen for this time + `skew` is suspect
+    Millis skew{60'000};              ///< largest expected error of the store's clock
+    std::int64_t max_undecided{2};    ///< undecided contributions per member; one more on leaving
+    std::int64_t max_staleness{2};    ///< in rounds; contributions with an older base are refused
+    std::int64_t max_missed{2};   ///< a member is suspect after this many merges without its work
+    std::int64_t keep_models{3};  ///< number of newest models kept
+    std::int64_t milestone_every{50};      ///< every nth round's model is never deleted; 0: none
     std::int64_t outer_min_permille{250};  ///< least work for an outer step with momentum, in
-                                           ///< 1/1000 of the members' capacity
-    std::int64_t staleness_discount_permille{250};  ///< weight 1 / (1 + discount * staleness)
-    std::int64_t block_tokens{65'536};
-    std::int64_t grant_quantum{16};  ///< blocks; grants are rounded up to it
+                                           ///< 1/1000 of what the members can train in `round_time`
+    std::int64_t staleness_discount_permille{250};  ///< weight is 1 / (1 + staleness * this / 1000)
+    std::int64_t block_tokens{65'536};              ///< tokens in a block
+    std::int64_t grant_quantum{16};  ///< in blocks; a member's target is a multiple of it
     friend bool operator==(Params const&, Params const&) = default;
 };
 
-/// The outer optimizer: turns averaged deltas into the next model.
+/// Settings of the outer optimizer, which turns averaged deltas into the next model.
 struct Outer {
-    enum class Type { average, nesterov };  ///< theta - g, or Nesterov with momentum in the commit
+    /// `average` subtracts the weighted average of the deltas. `nesterov` makes a Nesterov step
+    /// with that average; its momentum is kept in the store.
+    enum class Type { average, nesterov };
     Type type{Type::average};
     double eta{0.7};  ///< outer learning rate, nesterov only
     double mu{0.9};   ///< outer momentum, nesterov only

@@ -9,29 +9,29 @@
 
 namespace curtail::rounds {
 
-/// Blocks `[begin, end)` of the data stream.
+/// The blocks `[begin, end)` of the run's data, numbered from 0.
 struct BlockRange {
     std::int64_t begin{};
     std::int64_t end{};
     friend auto operator<=>(BlockRange const&, BlockRange const&) = default;
 };
 
-/// A set of blocks as sorted, disjoint, maximal, half-open ranges: equal sets are equal values.
-/// JSON form: `[[0,512],[600,640]]`.
+/// A set of blocks, held as the fewest half-open ranges, sorted. So two equal sets compare equal.
+/// The JSON form is `[[0,512],[600,640]]`.
 class Ranges {
   public:
     Ranges() = default;
-    Ranges(std::initializer_list<BlockRange> ranges);  ///< in any order, overlapping or empty
-    /// All blocks of `[begin, end)`; none if end <= begin.
+    Ranges(std::initializer_list<BlockRange> ranges);  ///< may overlap, be empty, or be unsorted
+    /// Returns the set of the blocks in `[begin, end)`, which is empty if end <= begin.
     [[nodiscard]] static Ranges between(std::int64_t begin, std::int64_t end);
 
     [[nodiscard]] bool empty() const { return list_.empty(); }
-    [[nodiscard]] std::int64_t count() const;  ///< blocks
+    [[nodiscard]] std::int64_t count() const;  ///< number of blocks
     [[nodiscard]] std::vector<BlockRange> const& list() const { return list_; }
-    [[nodiscard]] bool contains(Ranges const& other) const;  ///< every block of `other`
+    [[nodiscard]] bool contains(Ranges const& other) const;  ///< contains all blocks of it
     [[nodiscard]] bool contains(std::int64_t block) const;
     [[nodiscard]] bool overlaps(Ranges const& other) const;
-    [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< its n lowest blocks, or all of them
+    [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< the n lowest blocks, or all if fewer
 
     friend Ranges operator+(Ranges const& a, Ranges const& b);  ///< union
     friend Ranges operator-(Ranges const& a, Ranges const& b);  ///< difference
@@ -47,10 +47,11 @@ class Ranges {
     std::vector<BlockRange> list_;
 };
 
-/// Longest list of ranges that a record may hold.
+/// The most ranges that one set in a record may have.
 inline constexpr std::size_t ranges_limit = 4096;
-/// Strict: pairs of integers `0 <= begin < end <= 2^53`, sorted, disjoint, maximal. Errors have
-/// code `protocol` and name the place `where`.
+/// Reads the JSON form of a set. Fails with `protocol` unless `value` is a sorted list of pairs
+/// `0 <= begin < end <= 2^53` with a gap between neighbours. Error messages name the place
+/// `where`.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::rounds

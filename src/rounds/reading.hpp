@@ -3,18 +3,20 @@
 #include "core/ids.hpp"
 #include "rounds/record.hpp"
 
-/// Rules that every reader of a chain shares: sites, status, reports.
+// The rules that all programs share that read a chain: trainers, curtail-status, curtail-report.
 namespace curtail::rounds {
 
-/// The commit to read next in the search for the newest one.
+/// Returns the number of the commit to read next in the search for the newest one. `found` is the
+/// greatest number found so far. `missing` is the smallest number above `found` that was missing.
+/// Both are 0 at the start.
 ///
-/// `found` is the greatest number known to exist (0: none), `missing` the smallest number above it
-/// that was missing (0: none). The chain has no gaps, so the search asks for 1, 2, 4, ... until one
-/// is missing, bisects, and then confirms: it ends when `found` + 1 is missing.
+/// The search asks for 1, 2, 4, ... until a number is missing. It then bisects, because the chain
+/// has no gaps. It ends when `found` + 1 is missing.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
-/// Whether a member may be removed as silent: it missed `max_missed` merges in a row, or the chain
-/// has not shown it for longer than `drop_after` + `skew`. `now` is the store's time.
+/// Returns true if any site may remove the member as silent. This is so after `max_missed` merges
+/// in a row without a contribution of the member. It is also so if Member::seen is more than
+/// `drop_after` + `skew` before `now`. `now` is the time by the store's clock.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
 }  // namespace curtail::rounds

@@ -14,50 +14,52 @@
 #include "rounds/params.hpp"
 #include "rounds/ranges.hpp"
 
-/// The records of a run (docs/formats-store.md). Each is canonical JSON: equal content gives equal
-/// bytes.
+// The records of a run: run.json, commits, headers and leases (docs/formats-store.md). A record is
+// stored as canonical JSON, so equal content gives equal bytes.
 namespace curtail::rounds {
 
-inline constexpr std::int64_t record_format = 1;
+inline constexpr std::int64_t record_format = 1;  ///< version of the format
 inline constexpr std::size_t record_bytes_limit = std::size_t{256} * 1024;
-inline constexpr std::size_t members_limit = 1000;
-inline constexpr std::size_t norms_kept = 64;
-inline constexpr std::size_t header_ranges_limit = 256;  ///< of one contribution
+inline constexpr std::size_t members_limit = 1000;       ///< most members in a commit
+inline constexpr std::size_t norms_kept = 64;            ///< most entries of Commit::norms
+inline constexpr std::size_t header_ranges_limit = 256;  ///< most ranges in a header
 
-/// Training speed of a site without pauses, in 10^-6 blocks per second. 0: not known yet.
+/// A site's training speed in 10^-6 blocks per second, without pauses. 0 means unknown.
 using Rate = std::int64_t;
 
-/// One payload object: a part of weights, momentum or a delta.
+/// A payload object in the store: one part of weights, momentum or a delta.
 struct PartRef {
-    std::string part;  ///< `w0`, `m0`, `d0`
-    std::string name;  ///< of the object, relative to the run
-    std::int64_t bytes{};
+    std::string part;      ///< `w<p>`, `m<p>` or `d<p>` for the part p of the run: `w0`
+    std::string name;      ///< of the object, relative to the run's folder
+    std::int64_t bytes{};  ///< size of the object
     Digest sha256;
     friend bool operator==(PartRef const&, PartRef const&) = default;
 };
 
+/// The weights of a model.
 struct ModelRef {
-    Round round;  ///< the round that this model begins
+    Round round;  ///< the round that begins with this model
     std::vector<PartRef> parts;
     friend bool operator==(ModelRef const&, ModelRef const&) = default;
 };
 
-/// State of the outer optimizer: its momentum.
+/// The momentum of the outer optimizer.
 struct OuterRef {
     Outer::Type type{Outer::Type::nesterov};
     std::vector<PartRef> parts;
     friend bool operator==(OuterRef const&, OuterRef const&) = default;
 };
 
+/// The work in the committed model since the genesis.
 struct Totals {
     std::int64_t tokens{};
-    std::int64_t steps{};
+    std::int64_t steps{};  ///< optimizer steps of all sites
     friend bool operator==(Totals const&, Totals const&) = default;
 };
 
-/// A slice of the parameter list that travels as one payload object.
+/// A group of the model's tensors that is stored as one payload object.
 struct RunPart {
-    std::string name;  ///< letters and digits: `0`
+    std::string name;  ///< letters and digits, such as `0`
     std::vector<std::string> tensors;
     friend bool operator==(RunPart const&, RunPart const&) = default;
 };
@@ -65,30 +67,30 @@ struct RunPart {
 /// `run.json`: the settings that are equal at all sites of a run.
 struct RunSpec {
     RunId run;
-    json::Object model;  ///< shape of the model: integers and text, compared as a whole
-    Digest manifest;     ///< of the data set's manifest.json
-    std::int64_t blocks_per_epoch{};
-    std::int64_t epochs{1};
-    std::int64_t seed{1};
-    json::Object optimizer;  ///< inner optimizer: integers and text (reals by exact()), compared
-                             ///< as a whole
+    json::Object model;               ///< shape of the model, as integers and text
+    Digest manifest;                  ///< of the data set's manifest.json
+    std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
+    std::int64_t epochs{1};           ///< how often the run trains on the data
+    std::int64_t seed{1};             ///< seed of the initial weights
+    json::Object optimizer;  ///< settings of the inner optimizer, reals in the form of exact()
     Outer outer;
     std::vector<RunPart> parts;
-    Params params;  ///< includes block_tokens, which the record keeps under `data`
+    Params params;  ///< the record has block_tokens under `data`, the rest under `params`
     std::vector<SiteId> sites;
 
+    /// Returns the number of blocks that the run trains in all epochs.
     [[nodiscard]] std::int64_t stream_blocks() const { return blocks_per_epoch * epochs; }
     friend bool operator==(RunSpec const&, RunSpec const&) = default;
 };
 
-/// A row of the member table.
+/// A member, as listed in a commit.
 struct Member {
     MemberId id;
     SiteId site;
-    Seq seq;      ///< last decided contribution, 0 at admission
-    Ranges held;  ///< blocks that only this member may train
+    Seq seq;      ///< its last decided contribution; 0 at admission
+    Ranges held;  ///< blocks that only this member may train on
     Rate rate{};
-    Round since_round;      ///< at admission
+    Round since_round;      ///< round in which it was admitted
     std::int64_t missed{};  ///< merges in a row without a contribution of this member
     Time seen;              ///< time of the commit that admitted it or last decided its work
     friend bool operator==(Member const&, Member const&) = default;
@@ -96,42 +98,44 @@ struct Member {
 
 /// Why a contribution was refused.
 enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
-/// Why a member left the table.
+/// Why a commit removed a member. `left`: it asked to leave. `silent`: it was suspect. `succeeded`:
+/// its site has a newer instance. `complete`: the run is complete.
 enum class Removal { left, silent, succeeded, complete };
 
 /// The decision on one contribution.
 struct Decided {
     MemberId member;
     Seq seq;
-    std::optional<Refusal> refused;  ///< absent: included
-    std::optional<Digest> header;    ///< of the header's bytes; absent if inlined
+    std::optional<Refusal> refused;  ///< empty: the contribution is included
+    std::optional<Digest> header;    ///< of the header's bytes; empty if `inlined`
     Ranges ranges;
     std::int64_t tokens{};
     std::int64_t steps{};
-    std::int64_t staleness{};  ///< parent's round - base round
+    std::int64_t staleness{};  ///< rounds between its base and the parent of the commit
     float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
-    double norm{};             ///< sqrt(sumsq / tokens) of its delta, 0 without tokens
-    bool inlined{};            ///< a lone member's: part of the committed weights, without header
-                               ///< and delta
+    double norm{};             ///< sqrt(sum of the delta's squares / tokens); 0 without tokens
+    bool inlined{};            ///< a lone member's work, in its own weights: no header, no delta
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
+/// A member that a commit removed.
 struct Removed {
     MemberId member;
     Removal reason{Removal::silent};
     friend bool operator==(Removed const&, Removed const&) = default;
 };
 
+/// An earlier commit that made a model.
 struct RecentMerge {
-    Round round;
+    Round round;  ///< the round that begins with that model
     CommitNumber number;
     friend bool operator==(RecentMerge const&, RecentMerge const&) = default;
 };
 
-/// Writer of a record: a member, or a process that is no member (N = 0).
+/// The writer of a commit.
 struct Writer {
-    MemberId member;
-    std::int64_t attempt{};  ///< of its process: 1, 2, ...
+    MemberId member;         ///< with N = 0 if the process is not a member (rounds/names.hpp)
+    std::int64_t attempt{};  ///< the latest attempt number that the process has used, from 1
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -140,97 +144,102 @@ struct Commit {
     enum class Kind { genesis, roster, merge };
     RunId run;
     CommitNumber number;
-    Digest parent;  ///< of the bytes of number - 1; of run.json for number 1
+    Digest parent;  ///< digest of the previous commit's bytes, or of run.json for commit 1
     Kind kind{Kind::genesis};
-    bool complete{};  ///< the whole stream is done
+    bool complete{};  ///< the model includes every block of the run
     Round round;
     ModelRef model;
-    std::optional<OuterRef> outer;  ///< absent before the first outer step
+    std::optional<OuterRef> outer;  ///< empty before the first outer step with momentum
     Totals totals;
-    Ranges done;
-    std::vector<Member> members;      ///< sorted by id
-    std::vector<Decided> decided;     ///< sorted by member, seq: the order of the merge
-    std::vector<Removed> removed;     ///< sorted by id
-    bool outer_step{};                ///< the merge was an outer step with momentum, not theta - g
-    std::vector<double> norms;        ///< of the last included contributions
-    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 merges; the genesis counts
+    Ranges done;                   ///< blocks that the model includes
+    std::vector<Member> members;   ///< sorted by id
+    std::vector<Decided> decided;  ///< sorted by member and seq; the order in which merges sum
+    std::vector<Removed> removed;  ///< sorted by member
+    bool outer_step{};             ///< the merge was an outer step with momentum
+    std::vector<double> norms;  ///< Decided::norm of the last included contributions, oldest first
+    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 commits that made a model
     Writer by;
     Time time;  ///< by the store's clock
 
+    /// Returns the member, or null if it is not in this commit.
     [[nodiscard]] Member const* find(MemberId const& id) const;
     friend bool operator==(Commit const&, Commit const&) = default;
 };
 
-/// One part of a contribution's delta.
+/// One part of a contribution's delta, and facts about its values.
 struct DeltaPart {
     PartRef payload;
-    double sumsq{};            ///< sum of squares of its values
-    std::int64_t nonfinite{};  ///< how many are not finite
+    double sumsq{};            ///< sum of the squares of the values
+    std::int64_t nonfinite{};  ///< number of values that are not finite
     friend bool operator==(DeltaPart const&, DeltaPart const&) = default;
 };
 
-/// `contrib/<member>/<seq>.json`: announces a contribution whose payload is stored.
+/// A header, stored as `contrib/<member>/<seq>.json`. It announces a contribution whose payload is
+/// stored already.
 struct Header {
     RunId run;
     MemberId member;
     Seq seq;
-    Round base_round;  ///< round whose model the site had adopted
-    bool leaving{};    ///< its member's last contribution
+    Round base_round;  ///< round of the model that the contribution started from
+    bool leaving{};    ///< this is the member's last contribution
     Ranges ranges;
     std::int64_t tokens{};
     std::int64_t steps{};
     std::string encoding{"fp32"};
-    std::vector<DeltaPart> parts;  ///< empty without ranges and with non-finite values (counted in
-                                   ///< `nonfinite`)
-    std::int64_t nonfinite{};      ///< of all parts
+    std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
+    std::int64_t nonfinite{};      ///< number of values of the delta that are not finite
     Rate rate{};
     Time time;
-    [[nodiscard]] double sumsq() const;
+    [[nodiscard]] double sumsq() const;  ///< sum over all parts
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// `merge/<round>/<k>.json`: a member intends to merge on top of `round`. Saves double work; does
-/// not affect correctness.
+/// A lease, stored as `merge/<round>/<k>.json`: its member intends to make the merge that ends the
+/// round. It saves duplicate work; correctness does not depend on it.
 struct Lease {
     MemberId member;
-    std::int64_t k{};
-    Millis lease{};
-    Time time;
+    std::int64_t k{};  ///< number of the lease within its round, from 1
+    Millis lease{};    ///< how long the lease is valid
+    Time time;         ///< start of the lease, by the store's clock
     friend bool operator==(Lease const&, Lease const&) = default;
 };
 
 /// A record as it is stored.
 struct Encoded {
     std::string bytes;
-    Digest sha256;  ///< of the bytes; `parent` and `header_sha256` refer to it
+    Digest sha256;  ///< of `bytes`; commits refer to records by this digest
 };
+/// Returns the stored form of a record.
 [[nodiscard]] Encoded encode(RunSpec const& run);
 [[nodiscard]] Encoded encode(Commit const& commit);
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
 
-/// Strict: checks size, canonical form, `self` digest, schema, and the rules within one record.
-/// Refuses a record stored under a name other than its own. Errors have code `protocol` and name
-/// object and rule.
+/// Reads the stored form of a record. `name` is the name under which it is stored.
+/// Fails with `protocol` if the record is too long, not in canonical form, or damaged (by its own
+/// digest). Fails with `protocol` if a field is missing, unknown or invalid, or if the record does
+/// not belong under `name`. The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 
-/// A real number as its bits in hex, because canonical records hold no reals. from_exact returns
-/// nothing for any other text.
+/// Returns the bits of a real number as hex digits. Records contain this text, because canonical
+/// JSON has only integers.
 [[nodiscard]] std::string exact(double value);
 [[nodiscard]] std::string exact(float value);
+/// Reads the text that exact() returns. Returns an empty optional for any other text.
 [[nodiscard]] std::optional<double> double_from_exact(std::string_view text);
 [[nodiscard]] std::optional<float> float_from_exact(std::string_view text);
 
-[[nodiscard]] char const* to_text(Refusal reason);  ///< `not-held`
+[[nodiscard]] char const* to_text(Refusal reason);  ///< as in the record: `not-held`
 [[nodiscard]] char const* to_text(Removal reason);
 [[nodiscard]] char const* to_text(Commit::Kind kind);
 [[nodiscard]] char const* to_text(Outer::Type type);
 
-/// The first key in which a site's configuration differs from the stored run, as an error of code
-/// `config`. Does not compare the list of sites.
+/// Compares a site's configuration with the stored run.json, except for the list of sites. Returns
+/// an error with the code `config` that names the first key with different values. Returns an empty
+/// optional if all are equal.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

@@ -8,39 +8,50 @@
 #include "core/json.hpp"
 #include "rounds/record.hpp"
 
-/// Writing and reading of fields that several records share. Private to record_*.cpp.
+// Writes and reads the fields that several records share. Private to record_*.cpp.
+//
+// A function with a json::ObjectReader reads one field. If the field is missing or invalid, the
+// function records an error in the reader and returns a default value.
 namespace curtail::rounds::fields {
 
-/// Not every JSON reader represents greater integers exactly.
+/// Integers in records are less than this limit. Some JSON readers round larger ones.
 inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
+/// Returns the JSON of one or several parts.
 [[nodiscard]] json::Value of(PartRef const& part);
 [[nodiscard]] json::Value of(std::vector<PartRef> const& parts);
 
-/// Canonical bytes; with_self adds the digest of the bytes without `self` and `sig`.
+/// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] Encoded finish(json::Object const& record);
+/// Does the same as finish(), after adding the fields `self` and `sig`. `self` is the digest of the
+/// canonical form without both fields; `sig` is null.
 [[nodiscard]] Encoded finish_with_self(json::Object record);
 
-/// Checks size, JSON and canonical form. Errors name the object `name`.
+/// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object of integers
+/// and text, or is not in canonical form. `name` names the record in error messages.
 [[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name);
-/// Also checks `self` and `sig`, and removes both.
+/// Does the same as open(), then removes the fields `self` and `sig`. Fails with `protocol` if
+/// `self` is not the digest of the rest or `sig` is not null.
 [[nodiscard]] Result<json::Object> open_with_self(std::string_view bytes, std::string const& name);
 
-/// Requires least <= n < integer_limit.
+/// Reads an integer n with least <= n < integer_limit.
 [[nodiscard]] std::int64_t count(json::ObjectReader& r, std::string const& key,
                                  std::int64_t least = 0);
 [[nodiscard]] Digest digest(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] Ranges ranges(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] MemberId member(json::ObjectReader& r, std::string const& key);
+/// Reads a finite number >= 0 in the form of exact().
 [[nodiscard]] double real(json::ObjectReader& r, std::string const& key);
+/// Reads a time in milliseconds since 1970.
 [[nodiscard]] Time time(json::ObjectReader& r, std::string const& key);
 [[nodiscard]] PartRef part(json::ObjectReader& r);
 [[nodiscard]] std::vector<PartRef> parts(json::ObjectReader& r, std::string const& key);
-/// Requires record_format.
+/// Reads the field `format`, which must be record_format.
 void format(json::ObjectReader& r);
-/// A field of the format that this version does not use.
+/// Reads a field that must be null, because this version does not use it.
 void only_null(json::ObjectReader& r, std::string const& key);
-/// Requires that the record is stored under its own name.
+/// Records an error unless `name`, under which the record is stored, equals `right`, the name that
+/// its content demands.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);
 
 }  // namespace curtail::rounds::fields

@@ -11,7 +11,7 @@
 
 namespace curtail::rounds {
 
-/// The states of docs/rounds.md.
+/// The states of a site (docs/rounds.md).
 enum class State {
     probe,
     find,
@@ -33,38 +33,37 @@ enum class State {
 };
 [[nodiscard]] char const* to_text(State state);
 
-/// Identity of a site's process and the run it takes part in.
+/// The process of a site and the run in which it takes part.
 struct SiteConfig {
-    Process process;  ///< each start draws its nonce at random
-    RunSpec run;      ///< from this site's configuration; stored unless the store has a run.json,
-                      ///< which must then be equal
-    Rate rate{};      ///< measured by the site's earlier instance; 0: unknown
+    Process process;
+    /// From this site's configuration. If the store has a run.json, both must be equal; otherwise
+    /// the site stores this one.
+    RunSpec run;
+    Rate rate{};  ///< as measured by the site's previous process; 0: unknown
 };
 
-/// Current state of a site, for logs, status pages and tests.
+/// The current state of a site, for logs, status pages and tests.
 struct Status {
     State state{State::probe};
-    std::string waiting_for;         ///< for people
-    std::optional<MemberId> member;  ///< set while in the member table
-    CommitNumber tip;                ///< newest record read; 0: none yet
-    Round round;
-    Round base;  ///< of the trainer's model; 0: no model yet
-    std::vector<MemberId> members;
-    Ranges held;
-    Ranges since;                   ///< trained since the last cut
-    std::vector<Ranges> undecided;  ///< cut but not decided, by seq
-    bool leaving{};
+    std::string waiting_for;         ///< noun phrase for the user
+    std::optional<MemberId> member;  ///< empty: this process is not a member
+    CommitNumber tip;                ///< newest commit read; 0: none yet
+    Round round;                     ///< of that commit
+    Round base;                      ///< round of the trainer's model; 0: no model yet
+    std::vector<MemberId> members;   ///< all members in that commit
+    Ranges held;                     ///< blocks that this member holds
+    Ranges since;                    ///< blocks trained since the last cut
+    std::vector<Ranges> undecided;   ///< blocks of each undecided contribution, by `seq`
+    bool leaving{};                  ///< the site has ordered its last cut
 };
 
 namespace site {
 struct Parts;
 }
 
-/// State machine of one site's process in the round protocol: takes one input and returns the
-/// outputs to carry out. Owns no thread, clock, file or socket. A value: a copy continues
-/// independently from the same state.
-///
-/// Start with a Tick. `now` must not decrease.
+/// The state machine of one process in the round protocol. Each call of on() takes one input and
+/// returns the outputs that the caller must carry out (rounds/messages.hpp). The class uses no
+/// thread, clock, file or socket. A copy continues independently from the same state.
 class Site {
   public:
     explicit Site(SiteConfig config);
@@ -74,15 +73,17 @@ class Site {
     Site& operator=(Site&& other) noexcept;
     ~Site();
 
-    /// Throws std::logic_error if an answer does not match the open question or a Stepped reports
-    /// blocks that the trainer had no order to train.
+    /// Takes one input and returns the outputs, in order. The first input must be a Tick. `now`
+    /// must not decrease from call to call. Throws std::logic_error if an answer does not match the
+    /// open question, or if Stepped reports blocks that the trainer was not ordered to train.
     [[nodiscard]] std::vector<Output> on(MonoTime now, Input const& input);
-    /// Latest time of the next Tick; empty: only an answer can change the state.
+    /// Returns the time by which the caller must send the next Tick. Returns an empty optional if
+    /// no Tick is needed.
     [[nodiscard]] std::optional<MonoTime> wake() const;
     [[nodiscard]] Status status() const;
-    [[nodiscard]] Rate rate() const;  ///< measured; keep it for the site's next instance
+    [[nodiscard]] Rate rate() const;  ///< pass it to the site's next process
     [[nodiscard]] bool exited() const;
-    [[nodiscard]] std::optional<Commit> const& tip() const;  ///< newest record read
+    [[nodiscard]] std::optional<Commit> const& tip() const;  ///< newest commit read
 
   private:
     std::unique_ptr<site::Parts> parts_;

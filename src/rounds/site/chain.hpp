@@ -7,27 +7,30 @@
 
 namespace curtail::rounds::site {
 
-/// The run and its newest commit, as far as this process has read and checked them.
+/// The run and the newest commit that this process has read and checked, called the tip.
 class Chain {
   public:
     [[nodiscard]] RunSpec const& run() const { return run_; }
     [[nodiscard]] Digest const& run_sha256() const { return run_sha256_; }
     [[nodiscard]] std::optional<Commit> const& tip() const { return tip_; }
     [[nodiscard]] Digest const& tip_sha256() const { return tip_sha256_; }
-    /// Time of the merge commit that began the tip's round; empty: not read yet.
+    /// Returns the time of the commit that began the tip's round. Returns an empty optional if that
+    /// commit has not been read yet.
     [[nodiscard]] std::optional<Time> round_began() const { return round_began_; }
 
     void set_run(RunSpec run, Digest sha256);
     void set_round_began(Time time) { round_began_ = time; }
 
-    /// Makes commit 1 the tip. Returns the broken rule if it is invalid, like the functions below.
+    /// Checks commit 1 and makes it the tip. Like the functions below, returns an error with the
+    /// code `protocol` if the commit is invalid, and an empty optional otherwise.
     [[nodiscard]] std::optional<Error> start(std::string const& bytes);
-    /// Makes commit `number` > 1 the tip, checked against its parent.
+    /// Checks commit `number` > 1 and makes it the tip. `parent` are the bytes of the commit before
+    /// it.
     [[nodiscard]] std::optional<Error> start(CommitNumber number, std::string const& bytes,
                                              std::string const& parent);
-    /// Makes the commit after the tip the tip.
+    /// Checks the commit that follows the tip and makes it the tip.
     [[nodiscard]] std::optional<Error> advance(std::string const& bytes);
-    /// Checks a commit after the tip that is not yet stored.
+    /// Checks a commit that is to follow the tip, before it is sent.
     [[nodiscard]] std::optional<Error> check_next(Encoded const& encoded) const;
 
   private:

@@ -7,41 +7,44 @@
 
 namespace curtail::rounds::site {
 
-/// An undecided contribution of this member.
+/// One of this member's contributions that no commit has decided yet.
 struct Own {
     Header header;
-    bool stored{};
-    std::optional<Encoded> encoded;  ///< set by the first try to create it
-    bool published{};
+    bool stored{};                   ///< the payload is in the store
+    std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try
+    bool published{};                ///< the header is in the store
 };
 
-/// This member's contributions from their cut to their decision.
+/// This member's contributions, each from its cut until a commit decides it.
 class Contributions {
   public:
-    /// Starts after the member's last decided contribution.
+    /// Sets the number of the next contribution to the one after `last_decided`.
     void begin(Seq last_decided) { next_seq_ = last_decided.next(); }
     [[nodiscard]] Seq next_seq() const { return next_seq_; }
-    [[nodiscard]] bool leaving() const { return leaving_; }  ///< the last cut is ordered
+    [[nodiscard]] bool leaving() const { return leaving_; }  ///< true after leave()
+    /// Records that the next cut is the last.
     void leave() { leaving_ = true; }
 
     void add(Own own);
     [[nodiscard]] std::vector<Own> const& undecided() const { return undecided_; }
-    [[nodiscard]] std::int64_t count() const;
-    [[nodiscard]] Ranges ranges() const;
-    [[nodiscard]] Tokens tokens() const;
+    [[nodiscard]] std::int64_t count() const;  ///< number of undecided contributions
+    [[nodiscard]] Ranges ranges() const;       ///< blocks of all undecided contributions
+    [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
+    /// Returns the first contribution that is not published, or null.
     [[nodiscard]] Own const* next_unpublished() const;
     [[nodiscard]] Own* next_unpublished();
     [[nodiscard]] bool has_published() const;
 
-    /// Drops contributions that a commit has decided. `me` is the member's row; null: removed.
+    /// Removes contributions that a commit has decided. `me` is this member in the newest commit,
+    /// or null if the member was removed.
     void decide(Member const* me);
-    /// Decided contributions that the trainer has not yet dropped.
+    /// Returns decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
     void forget_dropped() { dropped_.clear(); }
 
   private:
-    std::vector<Own> undecided_;  ///< by seq
+    std::vector<Own> undecided_;  ///< in order of seq
     std::vector<Seq> dropped_;
     Seq next_seq_{1};
     bool leaving_{};

@@ -4,14 +4,15 @@
 
 namespace curtail::rounds::site {
 
-/// Tries of one action before a site turns to another; a leaving site tries until its deadline.
+/// The number of tries of one action, after which a site does something else. A leaving site
+/// instead tries until its deadline.
 inline constexpr int tries_limit = 5;
 
-/// Reads of one object, over 1.5 s, before a site accepts that it is bad. A network that corrupts
-/// one read in 25 must neither end a site nor cause the refusal of good work.
+/// The number of invalid reads of one object after which a site treats it as damaged. They take
+/// about 1.5 s. A network that damages one read in 25 must neither end a site nor cause a refusal.
 inline constexpr int reads_limit = 6;
 
-/// True for read errors of a reachable store that waiting alone does not cure.
+/// Returns true for error codes of a read that persist until somebody repairs the store.
 [[nodiscard]] inline bool lasting(ExitCode code)
 {
     return code == ExitCode::io || code == ExitCode::permission;

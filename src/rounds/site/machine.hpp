@@ -10,44 +10,47 @@
 
 namespace curtail::rounds::site {
 
-/// Questions by the answers that they allow.
+/// The kinds of questions. Questions of one kind have the same possible answers.
 enum class Question { get, create, store, merge, load, adopt, cut };
 
-/// The state machine without its rules: the phase, the open question, the clock and the outputs of
-/// the current input.
+/// The mechanics of the state machine, without the rules of the protocol: the phase, the open
+/// question, the clock, and the outputs for the current input.
 class Machine {
   public:
     explicit Machine(std::uint64_t seed) : random_(seed) {}
 
     // ---- one input
 
+    /// Starts the processing of an input: sets the clock and clears the outputs.
     void begin(MonoTime now);
     [[nodiscard]] std::vector<Output> take_outputs() { return std::move(outputs_); }
     /// Closes the open question. Throws std::logic_error if `input` does not answer it.
     void accept(Op op, Input const& input);
+    /// Takes a stop request. The earliest deadline counts.
     void stop(StopRequested const& request);
-    /// Forgets earlier times of the next Tick.
+    /// Forgets all times at which a Tick is due, except the deadline.
     void rewind_wake() { wake_ = deadline_; }
 
     // ---- clock
 
     [[nodiscard]] MonoTime now() const { return now_; }
-    [[nodiscard]] std::optional<MonoTime> wake() const;  ///< latest time of the next Tick
+    [[nodiscard]] std::optional<MonoTime> wake() const;  ///< time by which a Tick is due
+    /// Returns true after a stop request.
     [[nodiscard]] bool stopping() const { return deadline_.has_value(); }
     [[nodiscard]] bool out_of_time() const { return deadline_ && now_ >= *deadline_; }
     [[nodiscard]] bool paused() { return !reached(not_before_); }
-    /// False if `t` is in the future; then a Tick is due at `t`.
+    /// Returns true if `t` is not in the future. Otherwise also makes a Tick due at `t`.
     bool reached(MonoTime t);
-    Millis jitter(Millis most);  ///< random, 0 to `most`
+    Millis jitter(Millis most);  ///< a random time from 0 to `most`
 
     // ---- phase
 
     [[nodiscard]] Phase phase() const { return phase_; }
     [[nodiscard]] bool exited() const { return phase_ == Phase::exited; }
     [[nodiscard]] int tries() const { return tries_; }
-    void go(Phase phase);         ///< resets tries and pause
-    void switch_to(Phase phase);  ///< keeps tries and pause
-    void retry(Phase phase);      ///< after a pause that grows with each try
+    void go(Phase phase);         ///< sets tries to 0 and ends the pause
+    void switch_to(Phase phase);  ///< keeps the tries and the pause
+    void retry(Phase phase);      ///< counts a try and starts a pause, longer with each try
     void set_tries(int tries) { tries_ = tries; }
     void pause_until(MonoTime t) { not_before_ = t; }
     [[nodiscard]] MonoTime pause_ends() const { return not_before_; }
@@ -55,11 +58,16 @@ class Machine {
     // ---- outputs
 
     [[nodiscard]] bool asking() const { return open_.has_value(); }
-    Op ask(Question question);  ///< the caller sends the output with this op
+    /// Opens a question and returns its op. The caller must send the output with this op.
+    Op ask(Question question);
+    /// Asks a Get.
     void get(std::string name);
+    /// Asks a Create.
     void create(std::string name, std::string bytes, bool want_time = false);
     void send(Output output) { outputs_.push_back(std::move(output)); }
+    /// Sends a Note.
     void note(std::string type, json::Object details);
+    /// Sends an Exit.
     void exit(ExitCode code, std::optional<Error> error);
 
   private:
@@ -67,6 +75,7 @@ class Machine {
         Op op{};
         Question question{Question::get};
     };
+    /// Returns true if `input` is a possible answer to the open question.
     [[nodiscard]] bool fits(Input const& input) const;
 
     Phase phase_{Phase::probe_create};

@@ -4,21 +4,26 @@
 
 namespace curtail::rounds::site {
 
-/// The merge leases of this round as far as this site has seen them.
+/// What this site knows about the merge leases of the current round.
 class MergeLease {
   public:
-    [[nodiscard]] std::int64_t next() const { return k_ + 1; }  ///< number of the next lease
+    [[nodiscard]] std::int64_t next() const
+    {
+        return k_ + 1;
+    }  ///< number of the first lease not yet seen
+    /// Returns true if the newest lease is valid.
     [[nodiscard]] bool held(MonoTime now) const { return k_ > 0 && now < until_; }
     [[nodiscard]] bool held_by_me(MonoTime now) const { return mine_ && held(now); }
+    /// Returns the time at which the newest lease ends.
     [[nodiscard]] MonoTime until() const { return until_; }
-    /// Lease next() exists.
+    /// Records that the lease next() exists, whether it is this site's, and when it ends.
     void seen(bool mine, MonoTime until) { *this = MergeLease(k_ + 1, mine, until); }
     MergeLease() = default;
 
   private:
     MergeLease(std::int64_t k, bool mine, MonoTime until) : k_(k), mine_(mine), until_(until) {}
 
-    std::int64_t k_{};  ///< highest lease seen; 0: none
+    std::int64_t k_{};  ///< number of the newest lease seen; 0: none
     bool mine_{};
     MonoTime until_;
 };

@@ -17,27 +17,27 @@
 #include "rounds/site/search.hpp"
 #include "rounds/site/training.hpp"
 
-/// The state of a Site. Private to src/rounds.
+// The fields of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
-/// Numbers of failures of one type in a row.
+/// Counts of failures in a row.
 struct Failures {
-    int bad_reads{0};  ///< of a record that must be valid
-    int misses{0};     ///< of a commit that must exist
-    int loads{0};      ///< of the tip's model
-    int at_start{0};   ///< lasting ones of the store, before this process is a member
+    int bad_reads{0};  ///< reads that returned an invalid record
+    int misses{0};     ///< reads that did not find a commit that must exist
+    int loads{0};      ///< loads of the newest model that failed
+    int at_start{0};   ///< lasting errors of the store before this process is a member
 };
 
-/// The wait for a first model.
+/// The wait of a new member for its first model.
 struct Base {
-    MonoTime until;
-    bool merged{};  ///< a merge commit has arrived meanwhile
+    MonoTime until;  ///< end of the wait
+    bool merged{};   ///< a merge commit has arrived during the wait
 };
 
-/// The parts that belong to one membership and end with it.
+/// The parts that are reset when this process's membership ends.
 struct Membership {
-    std::optional<MemberId> member;
-    std::optional<Removal> removal;
+    std::optional<MemberId> member;  ///< empty: not a member
+    std::optional<Removal> removal;  ///< why a commit removed the member; empty: it did not
     Base base;
     Training training;
     Contributions contributions;
@@ -45,7 +45,7 @@ struct Membership {
     Proposal proposal;
 };
 
-/// All parts of a Site. Each owns its fields and none knows another; the steps combine them.
+/// All parts of a Site. No part knows another; the functions in steps.hpp combine them.
 struct Parts : Membership {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -58,8 +58,8 @@ struct Parts : Membership {
     Machine machine;
     Chain chain;
     Failures failures;
-    std::int64_t attempt{0};  ///< makes names of this process's payloads and probes unique
-    Millis store_offset{0};   ///< store's time - monotonic time
+    std::int64_t attempt{0};  ///< used in names of payloads and probes, so that each is new
+    Millis store_offset{0};   ///< time by the store's clock minus monotonic time
 
     History history;
 

@@ -8,50 +8,57 @@
 
 namespace curtail::rounds::site {
 
-/// All inputs of a merge: equal keys give a model with equal bits.
+/// What determines a merge's result. Two merges with equal keys make models with equal bits.
 struct MergeKey {
     ModelRef parent;
-    std::vector<std::tuple<MemberId, Seq, float>> included;
+    std::vector<std::tuple<MemberId, Seq, float>> included;  ///< member, number and scale
     bool outer_step{};
     friend bool operator==(MergeKey const&, MergeKey const&) = default;
 };
 
-/// A stored model that no commit names yet.
+/// A model that this process stored and no commit names yet.
 struct Made {
     MergeKey key;
     std::vector<PartRef> model;
     std::vector<PartRef> momentum;
 };
 
-/// Payload objects of this process, until a record names them or they are deleted.
+/// Keeps the list of payload objects that this process stored for commits. An object stays in the
+/// list until a commit names it or it is deleted.
 class Payloads {
   public:
-    /// Objects about to be stored, without a merge key for the initial model.
+    /// Adds the objects of a model that is about to be stored. The initial model has no merge key.
     void begin(std::vector<std::string> names);
     void begin(std::vector<std::string> names, MergeKey key);
-    /// Throws std::logic_error unless `parts` are the newest objects in their order.
+    /// Throws std::logic_error unless `parts` are the objects added last, in that order.
     void require_newest(std::vector<PartRef> const& parts) const;
+    /// Records that the model added last is stored.
     void made(std::vector<PartRef> model, std::vector<PartRef> momentum);
-    /// The newest merged or lone model, until it is abandoned.
+    /// Returns the model added last with a merge key. Returns an empty optional after abandon().
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
 
-    /// A commit naming the newest objects goes out under this number.
+    /// Records that a commit with this number, which names the objects added last, is about to be
+    /// sent.
     void send_under(CommitNumber number);
-    /// No further commit will name the newest objects.
+    /// Records that no further commit will name the objects added last.
     void release_newest() { list_.back().in_use = false; }
-    /// A number below the tip with an own create of unknown outcome; 0: none.
+    /// Returns the number of a commit below `tip` that this process tried to create with unknown
+    /// outcome. Returns 0 if there is none.
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
-    /// Settles creates under the record's number: keeps the objects it names, deletes others.
+    /// Takes an existing commit, `record`. Of the objects sent under its number, forgets those that
+    /// the commit names. Deletes the others unless a further commit may name them.
     void settle(Commit const& record, Machine& machine);
-    /// No stored object will be sent again: deletes those that no create in flight can name.
+    /// Records that no further commit will name any of the objects. Deletes those that no create of
+    /// unknown outcome names.
     void abandon(Machine& machine);
 
   private:
+    /// The objects of one model.
     struct Payload {
         std::vector<std::string> names;
-        CommitNumber sent;  ///< newest number under which a commit naming them was sent; 0: none
-        bool settled{};     ///< that number has other content, so a late create cannot land
-        bool in_use{true};
+        CommitNumber sent;  ///< number of the last commit sent that names them; 0: none
+        bool settled{};     ///< another commit has that number, so a late create must fail
+        bool in_use{true};  ///< a further commit may name them
     };
     static void remove(Payload& payload, Machine& machine);
 
@@ -59,6 +66,7 @@ class Payloads {
     std::optional<Made> made_;
 };
 
+/// Returns the names of the targets.
 [[nodiscard]] std::vector<std::string> names_of(std::vector<Target> const& targets);
 
 /// Throws std::logic_error unless `parts` have these names in this order.

@@ -8,39 +8,43 @@
 
 namespace curtail::rounds::site {
 
-/// One contribution.
+/// The key of one contribution.
 using Key = std::pair<MemberId, Seq>;
 
-/// The pending contributions found so far.
+/// The pending contributions of all members that this process has found.
 class Pending {
   public:
     void add(Key const& key, Found found) { found_[key] = std::move(found); }
     [[nodiscard]] bool contains(Key const& key) const { return found_.contains(key); }
     [[nodiscard]] Found const& at(Key const& key) const { return found_.at(key); }
     [[nodiscard]] std::vector<Found> all() const;
-    /// The member's next contribution, if found.
+    /// Returns the contribution that a commit must decide next, or null if it was not found.
     [[nodiscard]] Found const* next_of(Member const& member) const;
-    /// The member's last contribution: found, or decided by a commit.
+    /// Returns the number of the member's last known contribution, pending or decided.
     [[nodiscard]] Seq last_of(Member const& member) const;
+    /// Returns true if a pending contribution of the member is its last.
     [[nodiscard]] bool leaves(MemberId const& member) const;
-    /// True if a contribution of the member is based on `round` or its last one.
+    /// Returns true if a pending contribution of the member has the base `round` or is its last.
     [[nodiscard]] bool contributes(MemberId const& member, Round round) const;
 
+    /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
-    /// Treats the contribution with most ranges, the largest part of a record, as unreadable.
-    /// False: no readable contribution is left.
+    /// Treats the header with the most ranges as unreadable, because it makes a commit the longest.
+    /// Returns false if no readable header is left.
     bool refuse_widest(RunSpec const& run);
-    /// Counts answers that the contribution's payload is missing. A refusal is final and such an
-    /// answer may be stale, so true: ask again before a refusal.
+    /// Counts an answer that the contribution's payload is missing. The answer may be out of date,
+    /// and a refusal is final. So absent_again returns true for the first four answers:
+    /// the caller must ask again.
     bool absent_again(Key const& key);
+    /// Forgets contributions that `tip` has decided.
     void forget_decided(Commit const& tip);
 
   private:
     std::map<Key, Found> found_;
-    std::map<Key, int> absent_;  ///< payloads: number of answers that they are missing
+    std::map<Key, int> absent_;  ///< number of answers that a payload is missing
 };
 
-/// True if `tip` has decided the contribution or removed its member.
+/// Returns true if the chain up to `tip` has decided the contribution or removed its member.
 [[nodiscard]] bool is_decided(Commit const& tip, Key const& key);
 
 }  // namespace curtail::rounds::site

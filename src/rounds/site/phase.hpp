@@ -3,7 +3,8 @@
 
 namespace curtail::rounds::site {
 
-/// The phases of a Site, finer than State. phases.cpp has one row for each.
+/// The phases of a Site. Each State (rounds/site.hpp) has one or more phases. The table in
+/// phases.cpp has one row for each phase.
 enum class Phase {
     probe_create,
     probe_again,

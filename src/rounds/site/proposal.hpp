@@ -7,18 +7,20 @@
 
 namespace curtail::rounds::site {
 
-/// Purpose of the next commit.
+/// The purpose of the next commit.
 enum class Mode { fold, roster, merge, lone };
 
+/// A commit that is ready to be sent.
 struct Draft {
     Commit commit;
     Encoded encoded;
 };
 
-/// The next commit of this process, from its intents to the bytes sent.
+/// The commit that this process intends to create next.
 class Proposal {
   public:
     [[nodiscard]] Mode mode() const { return mode_; }
+    /// Returns true if the commit may include contributions of other members.
     [[nodiscard]] bool includes_others() const
     {
         return mode_ == Mode::merge || mode_ == Mode::fold;
@@ -28,27 +30,30 @@ class Proposal {
     void clear_intents();
     void admit(Admission admission) { intents_.admit = std::move(admission); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
-    /// `last_decided` is the member's last decided contribution at the scan for its next header.
+    /// Adds the removal of a member. `last_decided` was its last decided contribution when its next
+    /// header was looked for.
     void remove(MemberId const& member, Removal reason, Seq last_decided);
     [[nodiscard]] bool removes() const { return !intents_.remove.empty(); }
-    /// The intents without removals of members that `tip` has removed or decided since the scan.
+    /// Returns the intents for a commit after `tip`. Leaves out the removal of a member if a commit
+    /// has removed it, or decided a contribution of it, since remove().
     [[nodiscard]] Intents intents_at(Commit const& tip) const;
 
     [[nodiscard]] std::optional<Draft> const& draft() const { return draft_; }
     void set_draft(Draft draft) { draft_ = std::move(draft); }
     void discard_draft() { draft_.reset(); }
-    [[nodiscard]] bool builds_on(Digest const& tip) const;  ///< there is a draft with that parent
+    [[nodiscard]] bool builds_on(Digest const& tip) const;  ///< true if the draft has this parent
     [[nodiscard]] bool is_draft(Digest const& record) const;
 
-    /// The draft commits this member's own weights.
+    /// Records that the draft commits this member's own weights.
     void send_lone() { lone_sent_ = draft_->encoded.sha256; }
+    /// Returns true if `record` is the digest of the last draft for which send_lone() was called.
     [[nodiscard]] bool lone_is(Digest const& record) const { return lone_sent_ == record; }
     [[nodiscard]] bool draft_is_lone() const { return lone_sent_ && is_draft(*lone_sent_); }
 
   private:
     Mode mode_{Mode::roster};
     Intents intents_;
-    std::map<MemberId, Seq> scanned_;  ///< last decided seq of each member to be removed
+    std::map<MemberId, Seq> scanned_;  ///< `last_decided` of each member to be removed
     std::optional<Draft> draft_;
     std::optional<Digest> lone_sent_;  ///< digest of the last lone commit sent
 };

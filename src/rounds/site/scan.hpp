@@ -11,40 +11,46 @@
 
 namespace curtail::rounds::site {
 
-/// A scan for pending contributions: by exact name, after each member's last decided one.
+/// A scan for pending contributions. For each member, it reads the headers that follow the last
+/// decided contribution, by their exact names.
 class Scan {
   public:
+    /// Starts a new scan of these members.
     void begin(std::vector<MemberId> members);
-    /// The next header to read, whose answer goes to answered(); nothing: the scan is complete.
+    /// Returns the header to read next. Pass the answer to answered(). Returns an empty optional if
+    /// the scan is complete.
     [[nodiscard]] std::optional<Key> next(Commit const& tip, Pending const& pending,
                                           Params const& params);
-    /// Adds a header found to `pending`, or asks again. Pauses grow per name only, so that many bad
-    /// names do not delay a site for long.
+    /// Takes the answer about the header that next() returned. Adds an existing header to
+    /// `pending`, or makes `machine` ask again after a pause. The pauses of one header do not
+    /// affect those of the next. `is_member` says whether this process is a member.
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
-    /// True if the last scan got no answer about the member's next header.
+    /// Returns true if the last scan could not find out whether the member's next header exists.
     [[nodiscard]] bool unresolved(MemberId const& member) const
     {
         return unresolved_.contains(member);
     }
-    /// Why every scan failed to read this header; null: one succeeded.
+    /// Returns why the store refuses to read this header. Returns null unless the latest scan, and
+    /// every one since its first refusal, was refused.
     [[nodiscard]] std::string const* unread(Key const& key) const;
+    /// Forgets headers whose contribution `tip` has decided.
     void forget_decided(Commit const& tip);
 
   private:
-    /// A header whose existence is unknown: the store refuses every read.
+    /// A header of which the store refuses every read. So its existence is unknown.
     struct Unread {
-        MonoTime since;
-        std::string why;  ///< reason of the last refusal
+        MonoTime since;   ///< time of the first refusal
+        std::string why;  ///< the store's reason at the last refusal
     };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);
     [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;
     bool take(std::string const& bytes, RunSpec const& run, Pending& pending, Machine& machine);
 
     std::vector<MemberId> members_;
-    std::size_t at_{0};
-    Key asked_;
-    std::map<std::string, int> bad_;  ///< by name: reads with invalid bytes
+    std::size_t at_{0};               ///< index of the current member
+    Key asked_;                       ///< the header that next() returned last
+    std::map<std::string, int> bad_;  ///< number of reads with invalid bytes, by the header's name
     std::map<Key, Unread> unread_;
     std::set<MemberId> unresolved_;
 };

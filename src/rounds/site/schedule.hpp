@@ -5,14 +5,14 @@
 
 namespace curtail::rounds::site {
 
-/// Times of a member's next actions.
+/// The times before which a member does not take certain actions.
 struct Schedule {
-    MonoTime poll;           ///< read the next commit
-    MonoTime publish;        ///< after a failure to publish
-    MonoTime merge;          ///< after a failure to merge
-    MonoTime scan;           ///< read headers with nothing left to train
-    MonoTime gather_until;   ///< merge without the missing headers
-    Phase back{Phase::run};  ///< phase after ADOPT if the round is the same
+    MonoTime poll;           ///< earliest read of the next commit
+    MonoTime publish;        ///< earliest next try to publish, after a failure
+    MonoTime merge;          ///< earliest next try to merge or commit, after a failure
+    MonoTime scan;           ///< earliest read of others' headers in state `run`
+    MonoTime gather_until;   ///< end of the wait for missing headers before a merge
+    Phase back{Phase::run};  ///< phase to return to after `adopt` if the round is the same
 };
 
 }  // namespace curtail::rounds::site

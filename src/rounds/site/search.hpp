@@ -7,19 +7,22 @@
 
 namespace curtail::rounds::site {
 
-/// The search for the newest commit, before this process has a tip.
+/// The search for the newest commit by a process that has read none yet (rounds::next_to_read).
 class Search {
   public:
+    /// Returns the number of the commit to read next.
     [[nodiscard]] CommitNumber next() const { return next_to_read(found_, missing_); }
-    /// Greatest number seen; 0: none.
+    /// Returns the greatest number found so far, or 0.
     [[nodiscard]] CommitNumber newest() const { return found_; }
-    [[nodiscard]] std::string const& bytes() const { return bytes_; }  ///< of newest()
+    [[nodiscard]] std::string const& bytes() const { return bytes_; }  ///< bytes of commit newest()
+    /// Records that the commit `number` exists.
     void exists(CommitNumber number, std::string bytes)
     {
         found_ = number;
         bytes_ = std::move(bytes);
         if (missing_.value != 0 && missing_ <= found_) missing_ = found_.next();
     }
+    /// Records that the store did not find the commit `number`.
     void is_missing(CommitNumber number) { missing_ = number; }
     void restart() { found_ = missing_ = {}; }
 
@@ -29,11 +32,13 @@ class Search {
     std::string bytes_;
 };
 
-/// Members that this process has presumed dead in a fold.
+/// The members that this process has treated as ended in the state `fold` (docs/rounds.md). For
+/// each member, the class keeps the number of its last contribution known at that time.
 class Folded {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }
-    /// True unless the member has contributed since.
+    /// Returns true if the member was added and has not contributed since. `last` is the number of
+    /// the member's last contribution known now.
     [[nodiscard]] bool contains(MemberId const& member, Seq last) const
     {
         auto const it = last_known_.find(member);

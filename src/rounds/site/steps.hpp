@@ -3,42 +3,44 @@
 #include "rounds/site/limits.hpp"
 #include "rounds/site/parts.hpp"
 
-/// The steps of a Site: actions (act_*) and answer handlers (answered_*) of its phases. Each file
-/// holds the steps of some states.
+// The functions that carry out the phases of a Site. `act_...` takes the next action of a phase.
+// `answered_...` handles the answer to the question that the phase asked. docs/rounds.md describes
+// the states.
 namespace curtail::rounds::site {
 
-/// One phase: its texts, its next action and the handler of the answer.
+/// A row of the table in phases.cpp: one phase, its action and its handler of answers.
 struct Row {
     Phase phase;
     State state;
-    bool early;  ///< without a model yet: a stop request ends the process at once
-    char const* waiting_for;
-    bool (*act)(Parts&);                     ///< false: nothing to do until time has passed
-    void (*answered)(Parts&, Input const&);  ///< null: the phase asks no question
+    bool early;  ///< a stop request ends the process at once, because it has no work yet
+    char const* waiting_for;                 ///< noun phrase for the user
+    bool (*act)(Parts&);                     ///< returns false if it can only wait
+    void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
 };
-/// The row of the current phase.
+/// Returns the row of the current phase.
 [[nodiscard]] Row const& row(Parts const& p);
 
-// ---- loop.cpp: the loop, and helpers of all steps
+// ---- loop.cpp: the main loop, and functions for all phases
 
-/// Site::on.
+/// Implements Site::on.
 [[nodiscard]] std::vector<Output> on(Parts& p, MonoTime now, Input const& input);
-/// Site::rate.
+/// Implements Site::rate.
 [[nodiscard]] Rate rate(Parts const& p);
-/// Asks for the commit after the tip.
+/// Asks for the commit that follows the tip. Returns true.
 bool act_next_commit(Parts& p);
-/// Deletes unsent payloads and exits.
+/// Deletes the payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
-/// An invalid record: reads it again, exits at the sixth time.
+/// Handles an invalid record: reads it again, or exits after reads_limit invalid reads in a row.
 void refuse(Parts& p, Error error);
-/// Current time by the store's clock.
+/// Returns the current time by the store's clock.
 [[nodiscard]] Time store_now(Parts const& p);
-/// This process as the writer of a record: its member id, or an id with N = 0.
+/// Returns the id under which this process writes: its member id, or one with N = 0.
 [[nodiscard]] MemberId writer(Parts const& p);
-/// Names of payload files that this process will store for a model of `round`.
+/// Returns where this process will store a model of `round`, one target per part of the run.
+/// `part_name` is weights_part or momentum_part.
 [[nodiscard]] std::vector<Target> targets(Parts const& p, Round round,
                                           std::string (*part_name)(std::string_view));
-/// Site::status.
+/// Implements Site::status.
 [[nodiscard]] Status status(Parts const& p);
 
 // ---- probe.cpp: PROBE
@@ -75,49 +77,52 @@ void answered_join(Parts& p, Input const& input);
 
 // ---- base.cpp: BASE
 
-/// Waits for a first model as a new member.
+/// Starts the wait of a new member for its first model.
 void begin_base(Parts& p);
 bool act_base_wait(Parts& p);
 void answered_base_poll(Parts& p, Input const& input);
 bool act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 void answered_base_forward(Parts& p, Input const& input);
-/// Counts failures to read the tip's model. True if the process exits.
+/// Handles a failure to read the newest model. Returns true if the process exits, because the
+/// object was damaged in eight reads.
 bool load_failed(Parts& p, Input const& input);
-/// No longer in the member table: joins again, unless another process has taken the place.
+/// Handles the removal of this member: joins again, or exits if another process of the site has
+/// taken its place.
 void removed(Parts& p);
 
 // ---- run.cpp: RUN
 
-/// Trains on the blocks held.
+/// Enters the state `run` and orders the trainer to train.
 void enter_run(Parts& p);
 bool act_run(Parts& p);
-/// True if every other member was admitted in this round. If this one was too, the smallest N is
-/// lone.
+/// Returns true if this member is lone: every other member was admitted in this round. If this one
+/// was too, only the one with the smallest N is lone.
 [[nodiscard]] bool lone(Parts const& p);
-/// Blocks held that this site has not trained.
+/// Returns the blocks that this member holds and has not trained.
 [[nodiscard]] Ranges trainable(Parts const& p);
-/// True at the end of round_time or after local_steps. Otherwise schedules a Tick for it.
+/// Returns true after `round_time` or `local_steps`. Otherwise makes a Tick due at the end of
+/// `round_time`.
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
 bool act_run_scan(Parts& p);
 
 // ---- publish.cpp: CUT, PUBLISH, leaving
 
-/// Orders a cut from the trainer.
+/// Orders a cut from the trainer. `leaving` says that it is the last.
 void begin_cut(Parts& p, bool leaving);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
 bool act_publish_read(Parts& p);
 void answered_publish(Parts& p, Input const& input);
-/// Finishes the step and contributes the work done. A member without a model leaves by a header
-/// without work.
+/// Starts to leave the run: orders the last cut. A member without a model publishes an empty last
+/// contribution instead.
 void leave(Parts& p);
 
 // ---- lease.cpp: LEASE, WAIT, GATHER
 
-/// Merges with an own lease, or takes one.
+/// Starts a merge. First creates a lease, unless this site holds a valid one.
 void begin_lease(Parts& p);
 bool act_lease_create(Parts& p);
 void answered_lease_create(Parts& p, Input const& input);
@@ -135,49 +140,50 @@ bool act_merge(Parts& p);
 void answered_merge(Parts& p, Input const& input);
 bool act_lone_store(Parts& p);
 void answered_lone_store(Parts& p, Input const& input);
-/// The key of the merge that makes this commit's model.
+/// Returns the key of the merge that makes this commit's model.
 [[nodiscard]] MergeKey key_of(Parts const& p, Commit const& commit);
-/// True if that model is stored.
+/// Returns true if this process has stored the model with this key.
 [[nodiscard]] bool has_made(Parts const& p, MergeKey const& key);
 
 // ---- scanning.cpp: scans for pending contributions
 
-/// Starts a scan of these members' next headers. Own published ones are already known.
+/// Starts a scan for pending contributions of `members`. Adds this member's own without a read.
 void begin_scan(Parts& p, std::vector<MemberId> members);
-/// All other members.
+/// Returns all other members in the tip.
 [[nodiscard]] std::vector<MemberId> others(Parts const& p);
-/// Members of this site that started before this process.
+/// Returns the members of this site that were admitted before this process.
 [[nodiscard]] std::vector<MemberId> earlier_instances(Parts const& p);
-/// Asks for the next header of the scan. False: the scan is complete.
+/// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
-/// The member's next contribution, if found.
+/// Returns the member's next contribution, or null if it was not found.
 [[nodiscard]] Found const* header_of(Parts const& p, MemberId const& id);
-/// True if the member may be removed as silent.
+/// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
-/// Removes only a member whose next header was asked for and is missing or unreadable: a removal
-/// discards announced work.
+/// Adds the removal of a member to the next commit. Does nothing if the member's next header was
+/// found, or the scan could not tell: a removal would discard the work that the header announces.
 void propose_removal(Parts& p, MemberId const& id, Removal reason);
 
 // ---- commit.cpp: COMMIT
 
-/// Creates the next commit for this purpose.
+/// Starts to create the next commit, for the purpose `mode`.
 void begin_commit(Parts& p, Mode mode);
-/// The next commit on the tip, or nothing to commit.
+/// Builds the commit that follows the tip. Returns an empty optional if it would change nothing.
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
-/// Keeps `commit` as the draft if it is valid. False: it is not; the phase has changed.
+/// Makes `commit` the draft if it is valid. Otherwise returns false and changes the phase.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
-/// Returns to training for a while after failures to commit or merge.
+/// Gives up a commit or merge that failed repeatedly. Reads the chain, then trains for a while.
 void give_up(Parts& p);
 bool act_garbage(Parts& p);
 void answered_garbage(Parts& p, Input const& input);
 
 // ---- adopt.cpp: reading the chain, ADOPT
 
-/// Advances the tip. False: the record is invalid, or the process has exited.
+/// Makes the commit `bytes`, which follows the tip, the new tip. Returns false if the commit is
+/// invalid or the process has exited.
 bool take_next(Parts& p, std::string const& bytes);
 void answered_adopt_forward(Parts& p, Input const& input);
 bool act_adopt_apply(Parts& p);

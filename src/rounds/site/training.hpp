@@ -4,24 +4,29 @@
 
 namespace curtail::rounds::site {
 
-/// The trainer's model and its work since the last cut.
+/// What a Site knows about the trainer's model and its work since the last cut.
 class Training {
   public:
     [[nodiscard]] bool loaded() const { return loaded_; }  ///< the trainer has a model
-    [[nodiscard]] Round base() const { return base_; }     ///< of that model; 0: none
+    [[nodiscard]] Round base() const { return base_; }     ///< round of that model; 0: no model
+    /// Returns the blocks trained since the last cut.
     [[nodiscard]] Ranges const& since() const { return since_; }
 
-    /// The trainer has the order to load or adopt this round's model.
+    /// Records that the trainer was ordered to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
+    /// Records that the trainer has loaded the requested model.
     void loaded(MonoTime round_began, MonoTime now);
-    /// True if the model is that of another round than before.
+    /// Records that the trainer has adopted the requested model. Returns true if the model is that
+    /// of another round than before.
     bool adopted(MonoTime now);
     void step(Ranges const& blocks);
     void cut(MonoTime now);
 
-    /// True if the round's local_steps are done; then the round is over before round_ends().
+    /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
+    /// is over even before round_ends().
     [[nodiscard]] bool steps_done(Params const& params) const;
     [[nodiscard]] MonoTime round_ends(Params const& params) const;
+    /// Returns when a lone member must commit its weights again.
     [[nodiscard]] MonoTime checkpoint_due(Params const& params) const;
 
   private:
@@ -34,21 +39,23 @@ class Training {
     Ranges since_;
 };
 
-/// Facts about this process that outlive a membership.
+/// What a process remembers when it joins again as a new member: its rate and refused work.
 class History {
   public:
     void step(Ranges const& blocks, FractionalSeconds seconds, Params const& params);
+    /// Returns true after the first step.
     [[nodiscard]] bool measured() const { return seconds_ > 0; }
-    [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` before the first step
+    [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` if not measured()
 
-    /// Counts own contributions in a row refused as `nan`.
+    /// Takes the decision on a contribution of this process.
     void decided(Decided const& own);
+    /// Returns true if the last three decisions were refusals with the reason `nan`.
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
 
   private:
-    double blocks_{0};
-    double seconds_{0};
-    int not_finite_{0};
+    double blocks_{0};   ///< recent blocks; older ones count less
+    double seconds_{0};  ///< of training on them
+    int not_finite_{0};  ///< refusals with the reason `nan` in a row
 };
 
 }  // namespace curtail::rounds::site
