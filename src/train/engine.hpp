@@ -20,10 +20,10 @@ struct StepOutcome {
     bool stop_seen{};    ///< at least one rank was asked to stop
 };
 
-/// The training of one site, as one of its ranks carries it out. Each rank has a full copy of the
-/// model and the inner optimizer, and computes its share of the rows of each batch. All ranks hold
-/// the same weights and must call the same functions in the same order. `run`, `loader` and
-/// `collectives` must outlive the engine.
+/// One rank's part in the training of a site. Each rank has a full copy of the model and of the
+/// inner optimizer, and computes its share of the rows of each batch. All ranks hold the same
+/// weights and must call the same functions in the same order. `run`, `loader` and `collectives`
+/// must outlive the engine.
 class Engine {
   public:
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,

@@ -24,14 +24,14 @@ struct CutWork {
                                ///< the contribution only reports this number
 };
 
-/// The work of a site that no commit has decided yet (docs/rounds.md). In the comments below, x is
-/// the weights, theta the committed model, and a the anchor.
+/// The work of a site that no commit has included or refused yet (docs/rounds.md). In the comments
+/// below, x is the weights, theta the committed model, and a the anchor.
 ///
-/// Keeps this equation true: `x = theta - sum of undecided deltas - (a - x)`. The deltas of
-/// previous cuts are undecided until a commit includes or refuses them. The difference `a - x` is
-/// the work since the last cut.
+/// A delta is undecided from its cut until a commit includes or refuses it. The difference `a - x`
+/// is the work since the last cut. This equation always holds: `x = theta - sum of undecided deltas
+/// - (a - x)`.
 ///
-/// Performs arithmetic only; the caller changes the ranks' weights. Used only on the leader.
+/// This class only computes; its caller changes the ranks' weights. Used only on the leader.
 class LocalWork {
   public:
     /// Sets a := theta and forgets all other work. The caller must set x := theta.
@@ -46,17 +46,20 @@ class LocalWork {
     /// since the last cut and counts as non-finite. The caller must set x := a.
     void spoil(rounds::Ranges const& blocks);
     /// Makes a cut: returns the work since the last cut, with the delta a - x, and sets a := x.
-    /// Without work the delta is exactly zero and its ranges are empty. If the loss of a step or a
-    /// value of the delta was not finite, returns a zero delta and leaves a unchanged. The caller
-    /// must then set x := a. `seq` is the number of the cut and must be new.
+    /// Without work, the delta is exactly zero and its ranges are empty. `seq` is the number of the
+    /// cut and must be new.
+    ///
+    /// If the loss of a step or a value of the delta was not finite, returns a zero delta and
+    /// leaves a unchanged. The caller must then set x := a.
     CutWork cut(Seq seq, std::span<float const> x);
-    /// Adopts the committed model `theta`. Removes the cuts `dropped`, which commits have decided,
-    /// from the undecided ones. Sets a := theta - sum of undecided deltas. Returns the new weights
-    /// a - u, where u is the work since the last cut. If no cut is undecided and there was no work
-    /// since the last cut, the new weights equal theta exactly.
+    /// Adopts the committed model `theta`. First forgets the deltas of the cuts `dropped`, which
+    /// commits have included or refused. Sets a := theta - sum of undecided deltas. Returns the new
+    /// weights a - u, where u is the work since the last cut. If no delta is undecided and there
+    /// was no work since the last cut, the new weights equal theta exactly.
     [[nodiscard]] Values adopt(Values theta, std::vector<Seq> const& dropped,
                                std::span<float const> x);
-    /// Adopts a model that equals the anchor: removes the cuts `dropped`; anchor and weights stay.
+    /// Adopts a committed model that equals the anchor. Forgets the deltas of the cuts `dropped`;
+    /// anchor and weights stay the same.
     void adopt_own(std::vector<Seq> const& dropped);
     /// Forgets all work and the anchor. Call begin() before the next use.
     void discard();

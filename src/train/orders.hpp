@@ -2,8 +2,8 @@
 #pragma once
 
 // Messages between the leader's background thread, which runs the round protocol, and its training
-// loop. In the comments, theta is a committed model and x the weights. An `op` numbers a question;
-// its answer carries the same number (rounds/messages.hpp).
+// loop. theta is a committed model. An `op` numbers a question; its answer carries the same number
+// (rounds/messages.hpp).
 
 #include <optional>
 #include <variant>
@@ -27,21 +27,23 @@ struct MakeCut {
     rounds::Op op{};
     Seq seq;
 };
-/// Adopts the model of a new commit and keeps the undecided work. The answer is rounds::Adopted.
+/// Adopts the model of a new commit and keeps the work that no commit has included or refused. The
+/// answer is rounds::Adopted.
 struct AdoptModel {
     rounds::Op op{};
     Values theta;              ///< null if the trainer's own anchor is the new model
-    std::vector<Seq> dropped;  ///< cuts that commits have decided
+    std::vector<Seq> dropped;  ///< cuts that commits have included or refused
     std::int64_t round{};      ///< round of the model theta, for the metrics
 };
 /// Continues training on the blocks that the site holds.
 struct TrainBlocks {
     rounds::Ranges held;
-    /// Tokens in the committed model and in the undecided deltas. With the tokens trained since the
-    /// last cut, they determine the scheduled rates.
+    /// Tokens in the committed model and in the deltas that no commit has included or refused. With
+    /// the tokens trained since the last cut, they determine the scheduled rates.
     Tokens before;
 };
-/// Pauses training and forgets the anchor and all undecided work, because the member was removed.
+/// Pauses training and forgets all work that is not in the committed model, because the member was
+/// removed.
 struct DiscardWork {};
 /// Ends the training loop with this exit code and, after a failure, this error.
 struct Leave {

@@ -8,7 +8,7 @@ namespace curtail::train {
 
 /// Resumes a member of a run from the site's snapshot, if there is one. Restores the optimizer's
 /// state on all ranks, and sets the position and the owner in `context`. The weights come from the
-/// store instead. Ignores, with a warning, a snapshot of an earlier instance of the run
+/// store instead. Ignores, with a warning, a snapshot of an earlier run of the same name
 /// (train/snapshot_owner.hpp).
 ///
 /// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Only the

@@ -73,7 +73,7 @@ class RoundExecutor {
                       rounds::Merged& merged);
 
     Parts parts_;
-    std::map<Seq, Values> deltas_;  ///< deltas of the undecided cuts
+    std::map<Seq, Values> deltas_;  ///< deltas of cuts that no commit has included or refused
     Values anchor_;                 ///< anchor after the last cut
     std::string last_reason_;       ///< reason of the last failure that was logged
     bool finished_{false};

@@ -12,6 +12,7 @@
 
 namespace curtail::train {
 
+/// What to train, and how.
 struct TrainOptions {
     std::filesystem::path run;  ///< the run file
     SiteId site;                ///< the site to train, one of the run's

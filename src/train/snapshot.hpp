@@ -18,6 +18,7 @@ struct Position {
     rounds::Rate rate{};   ///< measured speed, for the next process of this site
 };
 
+/// A site's own copy of weights and optimizer state between its jobs.
 struct Snapshot {
     std::string owner;  ///< see train/snapshot_owner.hpp; an empty text if the file has none
     Position position;
