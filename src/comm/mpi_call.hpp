@@ -20,8 +20,8 @@ void check(int code, char const* operation);
 /// operation is still incomplete after `timeout`; an empty `timeout` means forever. Throws
 /// CommError if the operation fails.
 ///
-/// Checks continuously for 0.2 ms. Then sleeps between checks for a sixteenth of the time waited so
-/// far, but for 0.02 ms to 1 ms.
+/// Checks continuously for 0.2 ms, then sleeps between checks. A sleep lasts a sixteenth of the
+/// time waited so far, but at least 0.02 ms and at most 1 ms.
 [[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> timeout,
                          char const* operation);
 
