@@ -12,7 +12,7 @@
 
 namespace curtail::data {
 
-/// Default of the greatest size of a document in bytes. A longer text is cut into several
+/// The default limit for the size of a document, in bytes. A longer text is cut into several
 /// documents.
 inline constexpr std::size_t document_bytes = std::size_t{16} * 1024;
 
@@ -30,9 +30,9 @@ struct Corpus {
                                                      std::size_t limit = document_bytes);
 
 /// Reads the text files of `sources` (data/text_files.hpp). A file that is named or linked twice is
-/// read once; otherwise one copy could be held out while the model trains on the other. Fails with
-/// `no_input` if there is no text. Fails with `data` if a file is not UTF-8; the message names the
-/// file and the byte offset.
+/// read once; otherwise its text could be both held out and trained on. Fails with `no_input` if
+/// there is no text. Fails with `data` if a file is not UTF-8; the message names the file and the
+/// byte offset.
 [[nodiscard]] Result<Corpus> read_corpus(std::span<std::filesystem::path const> sources);
 
 /// Which documents to train on, in this order, and which to hold out. The numbers are indices of

@@ -27,14 +27,14 @@ struct Batch {
     std::vector<std::int64_t> targets;  ///< (B, T): for each input the token that follows it
 };
 
-/// Cuts a stream of n tokens into blocks of K = block_tokens tokens, and each block into rows of T
-/// = sequence tokens.
+/// Cuts a stream of n tokens into blocks of K tokens (`block_tokens`), and each block into rows of
+/// T tokens (`sequence`).
 ///
 /// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
-/// the run is therefore block b = p mod blocks_per_epoch of the stream. It contains the tokens from
-/// b K up to b K + K, and the next token as its last target. Row r of the block has T inputs, which
-/// begin at token b K + r T. Its targets are the T tokens that begin one later. The tokens after
-/// the last whole block are never inputs.
+/// the run is therefore block b = p mod blocks_per_epoch of the stream. It has K inputs, which
+/// begin at token b K of the stream. Row r of the block has T of them, which begin at token b K + r
+/// T. The targets of a row are the T tokens that begin one later. The tokens after the last whole
+/// block are never inputs.
 ///
 /// The contents of a block depend on nothing else, in particular not on ranks or sites.
 class Loader {

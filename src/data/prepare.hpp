@@ -10,6 +10,7 @@
 
 namespace curtail::data {
 
+/// What to prepare, and how.
 struct PrepareOptions {
     /// Files, or folders of `.txt` files (data/text_files.hpp).
     std::vector<std::filesystem::path> text;
@@ -26,6 +27,7 @@ struct PrepareOptions {
     bool replace{false};
 };
 
+/// The outcome of prepare().
 struct Prepared {
     Manifest manifest;
     bool up_to_date{false};  ///< the data folder was already as requested and was not changed
