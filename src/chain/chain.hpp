@@ -21,8 +21,8 @@ enum class Check {
 /// Returns all commits in order. The vector is empty if the run has no commit.
 ///
 /// Fails with `protocol` if a commit is damaged or fails its check. Fails with `protocol` if a
-/// commit is missing and one of the next 1000 exists. Fails with `temporary` if a commit that
-/// existed at the start of the call is not found later in the call, as can happen on NFS.
+/// commit is missing and one of the next 1000 exists. Fails with `temporary` if the store finds
+/// a commit and later in the same call does not find it, as can happen on NFS.
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
