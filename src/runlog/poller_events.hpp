@@ -17,7 +17,7 @@ struct Decision {
     std::optional<Time> signal_time;       ///< on the signal's clock
     std::string from;                      ///< old phase: `closed`, `open`, `closing`
     std::string to;                        ///< new phase
-    std::string reason;                    ///< name of the cause, from windows::to_string(Reason)
+    std::string reason;                    ///< name of the cause: `turned-dirty`, `delay-over`, ...
     std::optional<GramsPerKwh> intensity;  ///< empty: no value that is recent enough
 };
 [[nodiscard]] Event to_event(Decision const& decision, Time now, std::string site);
