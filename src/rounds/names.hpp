@@ -7,14 +7,14 @@
 
 #include "core/ids.hpp"
 
-// Returns the names of a run's objects in the store, relative to the run's folder `runs/<run>/`
-// (docs/formats-store.md).
+// The names of a run's objects in the store (docs/formats-store.md). All names are relative to the
+// run's folder `runs/<run>/`.
 namespace curtail::rounds {
 
 /// Identifies one process of a site, written `<site>.<8 hex>`.
 struct Process {
     SiteId site;
-    std::uint32_t nonce{};  ///< drawn at random at the process's start; the hex digits
+    std::uint32_t nonce{};  ///< the hex digits, drawn at random when the process starts
     [[nodiscard]] std::string text() const;  ///< `<site>.<8 hex>`
     friend auto operator<=>(Process const&, Process const&) = default;
 };
@@ -25,7 +25,7 @@ struct MemberParts {
     Process process;
     CommitNumber admitted;  ///< N
 };
-/// Returns the member id.
+/// Returns the id of the member that commit `admitted` admits.
 [[nodiscard]] MemberId member_id(Process const& process, CommitNumber admitted);
 /// Splits a member id. Accepts only the spelling that member_id() returns. Returns an empty
 /// optional if `text` is not a member id.
@@ -37,23 +37,27 @@ inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string probe_name(Process const& process, std::int64_t attempt);
 [[nodiscard]] std::string commit_name(CommitNumber number);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
-/// One part of a contribution's delta. `base` is the round of the contribution's base.
+/// Returns the name of one part of a contribution's delta. `base` is the round of the
+/// contribution's base.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
-/// One part of the model that begins `round`. `attempt` distinguishes the writer's models.
+/// Returns the name of one part of the model that begins `round`. `attempt` distinguishes the
+/// models that one writer stores.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);
-/// The lease number `k` for the merge that ends `round`.
+/// Returns the name of the lease number `k` for the merge that ends `round`.
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 
 /// Returns true if model_name() returns `name` for this round and part and for any writer and
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-/// Return the payload part for the part `p` of the run (RunPart::name): `w<p>` for weights, `m<p>`
-/// for momentum, `d<p>` for a delta.
+/// Returns the value of PartRef::part for the weights of the run's part `part` (RunPart::name):
+/// `w<part>`.
 [[nodiscard]] std::string weights_part(std::string_view part);
+/// Returns the same for momentum: `m<part>`.
 [[nodiscard]] std::string momentum_part(std::string_view part);
+/// Returns the same for a delta: `d<part>`.
 [[nodiscard]] std::string delta_part(std::string_view part);
 
 }  // namespace curtail::rounds

@@ -7,7 +7,8 @@
 namespace curtail::rounds {
 
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
-/// Names and defaults: docs/rounds.md.
+/// Times are real time. docs/rounds.md
+/// explains them.
 struct Params {
     Millis round_time{600'000};   ///< time from adopting a model to the cut, with several members
     std::int64_t local_steps{0};  ///< most steps before the cut; 0: only `round_time` counts

@@ -23,8 +23,8 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
 /// Returns the record in canonical form, and the digest of these bytes.
 [[nodiscard]] Encoded finish(json::Object const& record);
-/// Does the same as finish(), after adding the fields `self` and `sig`. `self` is the digest of the
-/// canonical form without both fields; `sig` is null.
+/// Adds the fields `self` and `sig`, then does the same as finish(). `self` is the digest of the
+/// canonical form without these two fields. `sig` is null.
 [[nodiscard]] Encoded finish_with_self(json::Object record);
 
 /// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object of integers

@@ -58,8 +58,9 @@ struct Parts : Membership {
     Machine machine;
     Chain chain;
     Failures failures;
-    std::int64_t attempt{0};  ///< used in names of payloads and probes, so that each is new
-    Millis store_offset{0};   ///< time by the store's clock minus monotonic time
+    std::int64_t attempt{
+        0};  ///< number of the last attempt; names of payloads and probes contain it
+    Millis store_offset{0};  ///< time by the store's clock minus monotonic time
 
     History history;
 
