@@ -32,9 +32,9 @@ struct Batch {
 ///
 /// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
 /// the run is therefore block b = p mod blocks_per_epoch of the stream. It has K inputs, which
-/// begin at token b K of the stream. Row r of the block has T of them, which begin at token b K + r
-/// T. The targets of a row are the T tokens that begin one later. The tokens after the last whole
-/// block are never inputs.
+/// begin at token b K of the stream. Row r of the block has T of them, which begin at token
+/// b K + r T. The targets of a row are the T tokens that begin one later. The tokens after the last
+/// whole block are never inputs.
 ///
 /// The contents of a block depend on nothing else, in particular not on ranks or sites.
 class Loader {

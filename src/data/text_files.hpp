@@ -13,8 +13,8 @@ namespace curtail::data {
 /// one folder are sorted by path.
 ///
 /// Follows links. Recognizes a file that it meets again under another name. Fails with `no_input`
-/// if a source is missing, a folder has no `.txt` file, a link is broken, or a `.txt` in a folder
-/// is not a regular file.
+/// if a source is missing or a folder has no `.txt` file. Also fails with `no_input` if a link is
+/// broken or a `.txt` in a folder is not a regular file.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
     std::span<std::filesystem::path const> sources);
 
