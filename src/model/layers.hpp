@@ -3,9 +3,10 @@
 
 // The parts of the GPT other than matrix products, written with LibTorch's operators (formulas:
 // docs/model.md). LibTorch differentiates them. The operators and their order are those of
-// nanochat, so all results are bit-identical to nanochat's on the same type of processor. In the
-// comments, B is the number of rows, T the tokens of a row, C the width, H the number of query
-// heads, K the number of key/value heads, and D the size of a head.
+// nanochat, so all results are bit-identical to nanochat's on the same type of processor.
+//
+// In the comments, B is the number of rows, T the tokens of a row, C the width, and D the size of a
+// head. H is the number of query heads and K the number of key/value heads.
 
 #include <ATen/core/Tensor.h>
 
@@ -31,8 +32,8 @@ class Rotary {
     at::Tensor cos_, sin_;  ///< (sequence, 1, D / 2)
 };
 
-/// Returns the causal attention softmax(q k^T / sqrt(D)) v: (B, T, H, D). The shapes are (B, T, H,
-/// D) for q, and (B, T, K, D) for k and v. Query head h uses the key/value head floor(h K / H).
+/// Returns the causal attention softmax(q k^T / sqrt(D)) v: (B, T, H, D). q has the shape
+/// (B, T, H, D), k and v have (B, T, K, D). Query head h uses the key/value head floor(h K / H).
 [[nodiscard]] at::Tensor attend(at::Tensor const& q, at::Tensor const& k, at::Tensor const& v);
 
 }  // namespace curtail::model

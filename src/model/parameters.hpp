@@ -31,8 +31,8 @@ struct ParameterPlace {
 [[nodiscard]] std::vector<ParameterPlace> parameter_places(config::Model const& shape);
 
 /// The matrices of one block, in the order of the buffer, whose memory they share. Each row of a
-/// matrix gives one output. C is the width, D the size of a head, H the number of query heads, and
-/// K the number of key/value heads.
+/// matrix gives one output. C is the width and D the size of a head. H is the number of query heads
+/// and K the number of key/value heads.
 struct BlockMatrices {
     at::Tensor q;         ///< (H D, C)
     at::Tensor k, v;      ///< (K D, C)
