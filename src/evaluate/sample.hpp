@@ -15,13 +15,13 @@ struct SampleSettings {
     /// The greatest number of tokens to add. The model may end the document earlier.
     std::int64_t tokens{200};
     double temperature{0.8};  ///< divisor of the logits; at 0, always the most likely token
-    std::uint64_t seed{1};    ///< of the random numbers
+    std::uint64_t seed{1};    ///< seed of the random numbers
 };
 
 /// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
-/// continuation. Bytes that are not printable text appear as \xNN: truncated characters, and
-/// control characters other than newline and tab. `progress` counts tokens. Fails with `data` if
-/// the prompt is not UTF-8 or the tokenizer has a larger vocabulary than the model.
+/// continuation as printable() does, with unprintable bytes as \xNN, but keeps newlines and tabs.
+/// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8 or the tokenizer has a
+/// larger vocabulary than the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
                                               data::Tokenizer const& tokenizer,
                                               std::string const& prompt,
