@@ -43,11 +43,11 @@ struct Replay {
 /// Evaluates a window over the interval from `until` to `now`, both included. `before` is the
 /// window's state at `until`.
 ///
-/// Evaluates, in order, every instant at which something can change: the time of each reading, the
-/// instant at which the newest reading becomes stale, and the end of a running close delay. The
-/// result therefore does not depend on when or how often this function is called. One call for a
-/// day and a thousand calls with arbitrary `now` give the same changes and the same state. If `now`
-/// is before `until`, only the instant `until` is evaluated.
+/// Evaluates, in order, every instant at which something can change. These are the time of each
+/// reading, the instant at which the newest reading becomes stale, and the end of a running close
+/// delay. The result therefore does not depend on when or how often this function is called. One
+/// call for a day and a thousand calls with arbitrary `now` give the same changes and the same
+/// state. If `now` is before `until`, only the instant `until` is evaluated.
 ///
 /// A reading is valid until the time of the next one, but for at most `max_age`; after that it is
 /// stale. A reading without an intensity says that the provider had no value at that time.
