@@ -33,7 +33,8 @@ struct Job {
     IntentId intent;
     State state{State::pending};
     std::string launcher_state;  ///< the launcher's name for the state: `COMPLETED`, `NODE_FAIL`
-    /// Set for an ended job if known. It is 128 + n if signal n ended the job.
+    /// The exit code of an ended job, or 128 + n if signal n ended it. Empty if it is unknown or
+    /// the job has not ended.
     std::optional<int> exit_code;
     std::optional<Time> started;
     std::optional<Time> ended;

@@ -16,8 +16,8 @@ struct JobEvent {
     JobEventType type{JobEventType::submitted};
     JobId job;  ///< empty if the submission was refused
     WindowId window;
-    /// For `ended` and `failed` the launcher's name for the job's state, or the reason of a
-    /// refusal. For `drained` and `cancelled` the reason for the stop.
+    /// For `ended` and `failed`: the launcher's name for the job's state, or why a submission was
+    /// refused. For `drained` and `cancelled`: why the job should stop.
     std::string detail;
     std::optional<int> exit_code;       ///< for `ended` and `failed`, if known
     std::optional<Millis> retry_after;  ///< for `failed`: the pause before the next job
