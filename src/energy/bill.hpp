@@ -44,7 +44,8 @@ struct Rules {
 };
 
 /// Computes the bill of a site that was in `states` and had its window open or closing during
-/// `windows`. Neither may overlap among themselves, and `windows` must be in order of time.
+/// `windows`. The states must not overlap each other. The windows must be in order of time, and
+/// must not overlap each other.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
                            IntensitySeries const& intensity, Rules const& rules);
 
