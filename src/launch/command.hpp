@@ -15,7 +15,7 @@ namespace curtail::launch {
 struct Command {
     std::vector<std::string> arguments;  ///< the first is the program, by name or path
                                          ///< (find_program)
-    /// All variables of the program: it inherits none.
+    /// All environment variables of the program. It inherits none from this process.
     std::vector<std::pair<std::string, std::string>> environment;
     Millis deadline{10'000};  ///< maximum duration; after it the program's process group is killed
     std::size_t output_limit{std::size_t{8} * 1024 * 1024};  ///< maximum size of stdout in bytes

@@ -13,7 +13,7 @@ namespace curtail::launch {
 /// The file `jobs/<intent>.json` in the site's folder records a job. It is written before the job's
 /// script starts, so a poller that was killed at any time finds the job again. A small supervisor
 /// process waits for the script and writes its exit code to `<intent>.exit`. A record written on
-/// another host says nothing about processes of this host. Without an exit code, such a job counts
+/// another host does not describe processes of this host. Without an exit code, such a job counts
 /// as ending.
 class LocalLauncher final : public Launcher {
   public:
@@ -48,7 +48,8 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<std::optional<Record>> read_record(plan::JobId const& job) const;
     [[nodiscard]] Record parse_record(json::ObjectReader& r) const;
     [[nodiscard]] std::string record_head(Comment const& comment) const;
-    /// Describes the job that `record` records. If `sessions` is needed and empty, it is filled.
+    /// Returns what the record, the job's files and its processes say about the job. Fills
+    /// `sessions` if it is needed and empty.
     [[nodiscard]] plan::Job inspect(plan::JobId const& job, Record const& record,
                                     std::optional<Sessions>& sessions) const;
     [[nodiscard]] bool has_leftovers(plan::JobId const& job, Record const& record,
