@@ -36,9 +36,9 @@ struct PollResult {
     [[nodiscard]] std::optional<Error> error() const;
 };
 
-/// Polls every site once and carries out the actions. A dry run changes nothing, neither files nor
-/// jobs. Fails with `temporary` if another poller of the run is active. Also fails if the poller's
-/// state cannot be written; even then jobs were stopped as decided.
+/// Polls every site once and carries out the actions. A dry run changes neither files nor jobs.
+/// Fails with `temporary` if another poller of the run is active. Also fails if the poller's state
+/// cannot be written; even then jobs were stopped as decided.
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;

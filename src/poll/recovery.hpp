@@ -26,8 +26,8 @@ struct Recovered {
 ///
 /// Applies the journal entries that the stored state does not include. Removes from the outbox the
 /// events that have reached events.jsonl. If state.json is missing, rebuilds open intents and the
-/// jobs that have not ended from the journal and the events. Events that this poller would log
-/// again are then found by is_written().
+/// jobs that have not ended from the journal and the events. In that case is_written() finds the
+/// events that this poller would otherwise log twice.
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 

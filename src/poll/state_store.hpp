@@ -32,7 +32,7 @@ struct JournalStep {
 /// of a lock, state.json, journal.jsonl, events.jsonl and signals.jsonl. This class stores what it
 /// receives and makes no decisions. Thread-safe.
 ///
-/// A poller that is killed at any time loses nothing. The next poller applies the journal entries
+/// No change is lost if a poller is killed at any time. The next poller applies the journal entries
 /// that state.json does not include (recover()), and each event is written to events.jsonl exactly
 /// once.
 class StateStore {
