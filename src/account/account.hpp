@@ -43,7 +43,7 @@ struct Decision {
     std::size_t site{};
     double at_s{};
     std::string from;  ///< `closed`, `open` or `closing`
-    std::string to;    ///< likewise
+    std::string to;    ///< `closed`, `open` or `closing`
     std::string reason;
     std::optional<double> intensity;  ///< g/kWh; empty if it was unknown
 };
@@ -113,10 +113,10 @@ struct RoundSummary {
 
 /// A line on the loss charts.
 struct Curve {
-    std::string id;     ///< `run`, or `one` and `two` for baselines with one and two sites
-    std::string label;  ///< text for the user
-    std::vector<double> step;
-    std::vector<double> t;  ///< seconds after time zero
+    std::string id;            ///< `run`, or `one` and `two` for baselines with one and two sites
+    std::string label;         ///< text for the user
+    std::vector<double> step;  ///< x position on the chart, in steps
+    std::vector<double> t;     ///< seconds after time zero
     std::vector<double> loss;
     std::vector<double> perplexity;
 };
@@ -136,10 +136,10 @@ struct FinalLoss {
 /// are averaged over buckets of steps.
 struct Difference {
     std::string id;
-    std::vector<double> step;
+    std::vector<double> step;        ///< x position on the chart, in steps
     std::vector<double> difference;  ///< loss of this curve minus that of the other, in nats per
                                      ///< token
-    std::vector<double> error;
+    std::vector<double> error;       ///< standard error of `difference`
 };
 
 /// Everything about the training loss.
@@ -147,8 +147,8 @@ struct LossAccount {
     std::int64_t tokens_per_step{};
     std::string smoothing;  ///< description of the smoothing for the user
     std::int64_t tail_steps{};
-    std::vector<Curve> raw;  ///< one per site: single steps, not smoothed
-    std::vector<Curve> curves;
+    std::vector<Curve> raw;     ///< one per site: single steps, not smoothed
+    std::vector<Curve> curves;  ///< smoothed curves
     std::vector<FinalLoss> finals;
     std::string difference_to;         ///< id of the curve that others are compared with
     std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
@@ -187,10 +187,9 @@ struct SiteAccount {
     std::string devices;
     std::vector<StateSpan> states;
     energy::Bill bill;
-    std::vector<energy::Tally>
-        /// Running totals of energy and carbon at 0, `Account::cumulative_step_s`, 2 x
-        /// `cumulative_step_s`, and so on.
-        cumulative;
+    /// Running totals of energy and carbon at 0, `Account::cumulative_step_s`, 2 x
+    /// `cumulative_step_s`, and so on.
+    std::vector<energy::Tally> cumulative;
     double closed_s{};      ///< time in which the site neither had devices nor waited for them
     std::int64_t tokens{};  ///< trained into the committed model
     std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
@@ -278,13 +277,13 @@ struct Account {
     /// or `stopped`.
     std::string status;
     std::string source;  ///< origin, as a text for the user; empty if it is a run's own folder
-    std::string model;
+    std::string model;   ///< description of the model for the user
     std::int64_t parameters{};
-    Time time_zero;
+    Time time_zero;  ///< 0 on the time axis, on the signal's clock
     double clock_factor{1};
-    double end_s{};
+    double end_s{};  ///< end of the run, or the last recorded time if the run is in progress
     MaybeSeconds last_step_s;
-    double trace_end_s{};
+    double trace_end_s{};         ///< time of the signal's last sample
     std::string signal_provider;  ///< empty if there was no signal
     std::vector<RegionSeries> signals;
     std::vector<SiteAccount> sites;
@@ -301,9 +300,8 @@ struct Account {
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
-    std::map<std::string, RunningTotals>
-        /// Maps a region to its running totals, every `always_on_step_s`.
-        always_on_cumulative;
+    /// Maps a region to its running totals, every `always_on_step_s`.
+    std::map<std::string, RunningTotals> always_on_cumulative;
     double always_on_step_s{300};
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
@@ -325,17 +323,18 @@ struct Account {
 [[nodiscard]] WattHours inside_windows(Account const& account);
 /// Returns the seconds that all sites together spent in the state `training`.
 [[nodiscard]] double training_s(Account const& account);
-/// Returns the seconds that all sites together spent in any state of energy::State.
+/// Returns the seconds that all sites together had devices or waited for them.
 [[nodiscard]] double allocated_s(Account const& account);
 
-/// Returns the seconds that a site spent in `state`, or in any state if `state` is empty.
+/// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
+/// `state` is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
 /// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
 /// Returns an empty optional if either is incomplete (energy::Tally::whole) or `other` is 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
 /// Says how much of always-on lies after the signal's last sample, whose value is assumed to
-/// continue. Returns one sentence for all regions with the same numbers.
+/// continue. Returns one sentence for each group of regions with the same numbers.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
 /// Returns the spread of how long the starts (`&WindowAccount::start`) or stops
 /// (`&WindowAccount::stop`) of all windows took. `others_trained` chooses those during which other

@@ -22,8 +22,8 @@ struct CurvePoint {
 /// latest of their times.
 ///
 /// The smoothing is exponential, with `constant` in steps, so that curves logged at different
-/// densities are comparable: a = exp(-(step_i - step_(i-1)) / constant), y_i = a y_(i-1) + (1 - a)
-/// x_i.
+/// densities are comparable. In formulas: a = exp(-(step_i - step_(i-1)) / constant), y_i = a
+/// y_(i-1) + (1 - a) x_i.
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label,
                                    std::span<CurvePoint const> points, double constant,
                                    std::size_t most);

@@ -109,7 +109,7 @@ struct Gaps {
 /// Lists contradictions in the files, because of which numbers may be wrong.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);
 
-/// Says why energy has no carbon: there is no signal.
+/// The text that says why the carbon is missing if a run has no signal.
 inline constexpr char const* no_signal =
     "no trace was given (--trace) and the poller kept no samples";
 

@@ -29,6 +29,7 @@ inline constexpr std::size_t most_points_of_a_line = 4000;
 /// points look wider than it is.
 [[nodiscard]] std::vector<std::size_t> thin_dots(std::size_t count, std::size_t most);
 
+/// Returns the elements of `values` at `indices`.
 template <class T>
 [[nodiscard]] std::vector<T> pick(std::vector<T> const& values,
                                   std::vector<std::size_t> const& indices)
