@@ -40,8 +40,8 @@ struct RoundTimes {
 /// `before_first_step` and `after_last_step`.
 [[nodiscard]] RoundTimes round_times(Logs const& logs, History const& history);
 
-/// Returns the mean duration of a step in seconds: the time from the first to the last logged step,
-/// divided by the difference of their step numbers.
+/// Returns the mean duration of a step in seconds. This is the time from the first to the last
+/// logged step, divided by the difference of their step numbers.
 [[nodiscard]] double seconds_per_step(std::vector<LoggedStep> const& steps);
 
 /// One published number.
