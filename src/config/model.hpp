@@ -8,7 +8,7 @@
 
 namespace curtail::config {
 
-/// The shape of the GPT. The letters are those of docs/model.md, where D is the size of a head.
+/// The shape of a GPT model. The letters are those of docs/model.md; D is the size of a head.
 struct Model {
     std::string name;
     std::int64_t layers{};      ///< L
@@ -19,13 +19,13 @@ struct Model {
     std::int64_t vocabulary{};  ///< V, in tokens; the weights are padded to a multiple of 64
     [[nodiscard]] std::int64_t head_size() const { return width / heads; }
     [[nodiscard]] std::int64_t padded_vocabulary() const { return (vocabulary + 63) / 64 * 64; }
-    /// Returns the number of weights, including those of the padding.
+    /// Returns the number of weights, with those of the padded vocabulary.
     [[nodiscard]] std::int64_t parameters() const;
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-/// Returns nanochat's shape for a number of layers: L = depth, C = 64 depth, and D = 128 where 128
-/// divides C.
+/// Returns nanochat's shape for a number of layers: L = depth, C = 64 depth, and H the divisor of C
+/// nearest to C / 128.
 [[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
                                    std::int64_t vocabulary = 65'536);
 /// Reads a model file, such as inputs/models/d20.json. Fails with `config` if the file is invalid,

@@ -38,8 +38,8 @@ inline constexpr char const* plain_name_rule =
 /// nearest bound.
 [[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key, double fallback,
                                  double min, double max);
-/// Reads a duration that the file gives in seconds, from 0.001 to 1e9, and rounds it to
-/// milliseconds. Returns `fallback` after an error.
+/// Reads a duration from 0.001 to 1e9 seconds, and rounds it to milliseconds. Returns `fallback`
+/// after an error.
 [[nodiscard]] Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallback);
 
 }  // namespace curtail::config

@@ -19,33 +19,34 @@ struct Data {
     std::int64_t epochs{1};        ///< passes over the data
 };
 
-/// The sizes of an optimizer step, and when to save and to stop. A step consumes whole blocks.
+/// Sizes of an optimizer step, and when to save and stop. A step consumes whole blocks.
 struct Training {
     /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
     std::int64_t batch_tokens{524'288};
     /// Rows per forward pass of a rank; a row has `model.sequence` tokens. Gradient accumulation
     /// covers the rest of the batch.
     std::int64_t device_batch_rows{8};
-    std::int64_t snapshot_every_steps{0};  ///< 0: only when the trainer exits
+    /// Steps between two snapshots; 0: write a snapshot only when the trainer exits.
+    std::int64_t snapshot_every_steps{0};
     /// Steps after which a trainer without a store stops; 0: at the end of the data.
     std::int64_t steps{0};
 };
 
-/// Settings of the inner optimizer. docs/model.md gives its learning rates, which `lr_scale`
-/// multiplies.
+/// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct Optimizer {
     Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
     std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
     /// Weight decay of Muon at the start, for 12 layers; multiplied by (12 / layers)^2.
     double weight_decay{0.2};
-    /// Fraction of the schedule, at its end, in which rates fall to `final_lr`.
+    /// Fraction of the schedule, at its end, in which the learning rates fall to `final_lr`.
     double warmdown{0.4};
-    double final_lr{0};         ///< fraction of the learning rate that remains at the end
-    bool muon_bfloat16{false};  ///< precision of Muon's matrix products; false: float32
+    double final_lr{0};  ///< fraction of the learning rate that remains at the end
+    /// Precision of Muon's matrix products: bfloat16 or (false) float32.
+    bool muon_bfloat16{false};
 };
 
-/// A training run: its model, its data, its sites and the protocol between them. Read from a run
-/// file, such as inputs/runs/demo.json.
+/// A training run: its model, data and sites, and the protocol between the sites. A run file
+/// contains it, such as inputs/runs/demo.json.
 struct Run {
     std::filesystem::path file;  ///< absolute path of the run file
     RunId run;

@@ -6,9 +6,9 @@
 
 namespace curtail::config {
 
-/// Returns the content of run.json for a run: what all of its sites must agree on. `manifest` is
-/// the digest of the data's manifest.json. `parameters` contains the names of the model's
-/// parameters, in order; they form one part of a payload.
+/// Returns the content of run.json, on which all sites of the run must agree. `manifest` is the
+/// digest of the data's manifest.json. `parameters` contains the names of the model's parameters,
+/// in order; they form one part of a payload.
 [[nodiscard]] rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest,
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);

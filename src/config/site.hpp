@@ -21,20 +21,21 @@ struct Launcher {
     std::string time_limit{"24:00:00"};       ///< time limit of a job, in sbatch's format
     std::filesystem::path script;             ///< job script, by default slurm/site_train.sh
     std::vector<std::string> sbatch_options;  ///< further options for sbatch, such as `--account=x`
-    /// File that the script sources first, such as to load modules; may be empty.
+    /// File that the script sources first, for example to load modules; may be empty.
     std::filesystem::path prologue;
     Millis command_deadline{10'000};  ///< time limit of each Slurm command
     Millis grace{120'000};  ///< time from the first delivered drain signal to the first cancel
 };
 
-/// One Slurm cluster or partition in one grid region. Read from inputs/sites/*.json.
+/// One Slurm cluster or partition in one grid region, as a site file describes it
+/// (inputs/sites/*.json).
 struct Site {
     SiteId site;
     RegionId region;      ///< as the signal provider names it
     std::string label;    ///< name of the site, for people
     std::string devices;  ///< description for people, such as "2 CPU ranks"
     int ranks{1};         ///< processes per job
-    /// How long a sample is valid; an older one counts as no signal.
+    /// How long a sample is valid. An older sample counts as no signal.
     Millis signal_max_age{600'000};
     windows::Thresholds window;
     energy::Power power;
