@@ -13,7 +13,7 @@
 
 namespace curtail::http {
 
-/// An HTTP GET request. Does not own its secrets.
+/// An HTTP GET request. The caller owns the secrets.
 struct Request {
     std::string url;  ///< https, or http to the loopback interface; without user name and password
     std::string username;             ///< for HTTP Basic authentication
@@ -34,21 +34,21 @@ struct Response {
 /// Limit on all headers together, in bytes.
 inline constexpr std::size_t header_limit = std::size_t{32} << 10;
 
-/// A sender of GET requests. Always verifies certificates. Never follows redirects, which would
-/// forward credentials, and never decompresses. Not thread-safe.
+/// A sender of GET requests. The client always verifies certificates. It never decompresses, and
+/// never follows redirects, which would forward credentials. A client is not thread-safe.
 class Client {
   public:
-    /// `ca_file` contains the certificates to trust; if it is empty, those of the system are
-    /// trusted.
+    /// Trusts the certificates in `ca_file`, or those of the system if `ca_file` is empty.
     explicit Client(std::filesystem::path ca_file = {});
     ~Client();
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
 
-    /// Sends a request and returns the response. Fails with `temporary` if there is no connection,
-    /// or no complete response in time. Fails with `permission` if the certificate is not trusted.
-    /// Fails with `data` if the response exceeds a limit. Fails with `config` if the URL is not
-    /// allowed, or the ca_file is unusable. Messages show the URL without its query.
+    /// Sends a request and returns the response. Messages show the URL without its query.
+    ///
+    /// Fails with `temporary` if there is no connection, or no complete response in time. Fails
+    /// with `permission` if the certificate is not trusted. Fails with `data` if the response
+    /// exceeds a limit. Fails with `config` if the URL is not allowed, or if `ca_file` is unusable.
     [[nodiscard]] Result<Response> get(Request const& request);
 
   private:

@@ -4,12 +4,12 @@
 
 namespace curtail::http {
 
-/// Tells whether libcurl has CURLOPT_PROTOCOLS_STR (7.85). Both the libcurl of the compilation and
-/// the one loaded at run time must have the option.
+/// Tells whether libcurl has CURLOPT_PROTOCOLS_STR, which 7.85 introduced. Both the version at
+/// compile time and the version at run time must have this option.
 [[nodiscard]] bool has_protocol_names();
 
-/// Restricts a handle to https, or to http if not `https`. If `by_name`, uses
-/// CURLOPT_PROTOCOLS_STR; otherwise CURLOPT_PROTOCOLS, which newer versions deprecate. Returns
+/// Restricts a handle to https, or to http if `https` is false. If `by_name`, uses
+/// CURLOPT_PROTOCOLS_STR. Otherwise uses CURLOPT_PROTOCOLS, which newer versions deprecate. Returns
 /// libcurl's error code.
 [[nodiscard]] CURLcode restrict_protocols(CURL* handle, bool https, bool by_name);
 

@@ -9,8 +9,8 @@ namespace curtail::http {
 
 /// Parses a header line `Retry-After: SECONDS` or `Retry-After: DATE` (RFC 9110, section 10.2.3).
 /// Returns the wait from `now`, at most one day. Returns an empty optional for any other header, an
-/// unreadable value, or a time that is not after `now`. (libcurl itself reports this header only
-/// from 7.66.)
+/// unreadable value, or a time that is not after `now`. (Before 7.66, libcurl cannot report this
+/// header.)
 [[nodiscard]] std::optional<Seconds> parse_retry_after(std::string_view header_line, Time now);
 
 }  // namespace curtail::http

@@ -23,7 +23,7 @@ struct Url {
 /// parser, `curl_url`, needs 7.62.)
 [[nodiscard]] std::optional<Url> parse_url(std::string_view text);
 
-/// Tells whether `host` is an address in 127.0.0.0/8, [::1] or `localhost`.
+/// Tells whether `host` is the loopback interface: an address in 127.0.0.0/8, [::1] or `localhost`.
 [[nodiscard]] bool is_loopback(std::string const& host);
 
 /// Returns the URL without its query, which may hold secrets. Escapes unprintable characters.
