@@ -11,13 +11,14 @@ namespace curtail::signals {
 
 /// What a provider knows about a region.
 struct Answer {
-    std::vector<Sample> samples;  ///< sorted by time, one per time
+    std::vector<Sample> samples;  ///< sorted by time; no two have the same time
     /// Why samples may be missing. The code is `temporary`, `permission`, `config` or `data`.
     std::optional<Error> problem;
 };
 
-/// A source of samples. Not thread-safe. A failed request discards no known samples: the answer
-/// then has both samples and a problem. Known samples become stale at their usual time.
+/// A source of samples. A failed request discards no known samples: the answer then has both
+/// samples and a problem. Known samples become stale at their usual time. A provider is not
+/// thread-safe.
 class Provider {
   public:
     virtual ~Provider() = default;

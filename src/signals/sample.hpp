@@ -7,8 +7,8 @@
 
 namespace curtail::signals {
 
-/// A kind of carbon intensity. Marginal: emissions caused by one more kWh. Average: all emissions
-/// divided by all kWh. A marginal and an average intensity must never be compared.
+/// A kind of carbon intensity. Marginal intensity is the emissions of one more kWh; average
+/// intensity is all emissions divided by all kWh. Never compare one with the other.
 enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
@@ -26,8 +26,8 @@ inline constexpr GramsPerKwh min_intensity{-2000};
 inline constexpr GramsPerKwh max_intensity{5000};
 [[nodiscard]] bool is_plausible(GramsPerKwh intensity);
 
-/// Returns the sample's intensity, whatever its age. Returns an empty optional if the type is not
-/// `accepts`, or if the sample has no value.
+/// Returns the intensity of a sample of type `accepts`, whatever its age. Returns an empty optional
+/// if the sample has another type or no value.
 [[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts);
 
 }  // namespace curtail::signals

@@ -17,21 +17,21 @@
 // `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`.
 // curtail-report computes the carbon of a live run from this file.
 //
-// Times are those of the samples; in a replay, they are on the trace's clock. The intensity null
-// means a sample without a value. Each sample is written once, with the value that was first used.
-// The samples of a region are in order of time.
+// In a replay, times are on the trace's clock. A sample without a value has the intensity null.
+// Each sample is written once, with the value that was first used. The samples of a region are in
+// order of time.
 
 namespace curtail::signals {
 
-/// A writer that appends samples to the file. If a crash cuts a line short, its sample is written
-/// again.
+/// A writer that appends samples to the file. If a crash cut a line short, the writer writes its
+/// sample again.
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}
     /// Finds the newest sample of each region in the file. Call load() once, before the first
     /// add().
     [[nodiscard]] Result<void> load();
-    /// Queues each sample that is newer than all earlier ones of the region. `samples` must be in
+    /// Queues each sample that is newer than all earlier ones of its region. `samples` must be in
     /// order of time. Returns whether any sample was queued.
     bool add(RegionId const& region, std::span<Sample const> samples);
     /// Appends the queued samples and syncs the file to disk. After a failure, the samples are
@@ -50,8 +50,8 @@ struct SampleFile {
     std::set<std::string> providers;
     int broken_lines{0};  ///< skipped lines: damaged, or cut short by a crash of their writer
 };
-/// Reads a whole file. If a region has several samples at one time, the last one counts. A missing
-/// file has no samples.
+/// Reads a whole file. If a region has several samples at one time, the last one counts. For a
+/// missing file, the result has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

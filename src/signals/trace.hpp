@@ -36,8 +36,8 @@ class Trace {
     std::vector<RegionSeries> series_;
 };
 
-/// Limits on the bytes of a line and on the number of rows. parse_trace() rejects a trace that
-/// exceeds them.
+/// Limits on the bytes of a line and on the number of rows. parse_trace() fails if a trace exceeds
+/// a limit.
 inline constexpr std::size_t trace_line_limit = 1 << 20;
 inline constexpr std::size_t trace_row_limit = 10'000'000;
 

@@ -29,21 +29,22 @@ struct Credentials {
 struct Options {
     std::string base_url{"https://api.watttime.org"};
     std::filesystem::path ca_file;  ///< certificates to trust instead of the system's; may be empty
-    /// Folder with mode 0700 that keeps the token between processes, so that not each of them logs
+    /// Folder with mode 0700. It keeps the token between processes, so that few of them need to log
     /// in.
     std::filesystem::path state_folder;
-    /// File that the account was read from. A change of this file clears an earlier rejection.
+    /// File with the account. A change of this file clears an earlier rejection.
     std::filesystem::path credentials_file;
-    bool writes{true};                  ///< false (dry run): read state_folder, but write nothing
-    Millis deadline{10'000};            ///< for a whole query: login, waits and retries included
+    bool writes{true};        ///< false in a dry run: read state_folder, but write nothing
+    Millis deadline{10'000};  ///< for a whole query: login, waits and retries included
     std::function<void(Millis)> pause;  ///< waits before a retry; empty: sleep
     Log log;                            ///< for failures that do no harm
 };
 
 inline constexpr Seconds token_life{30 * 60};  ///< how long WattTime accepts a token
 
-/// A client for one account. Logs in when necessary, and once more if a response suggests that the
-/// token has expired. Retries once, after a wait, if the server is busy. Not thread-safe.
+/// A client for one account. The client logs in when necessary, and once more if a response
+/// suggests that the token has expired. If the server is busy, the client waits and retries once. A
+/// client is not thread-safe.
 class Client {
   public:
     /// `clock` must outlive the client.

@@ -11,23 +11,24 @@ namespace curtail::signals {
 
 /// A provider of WattTime's live values, current and earlier.
 ///
-/// The provider queries each value once per five minutes and keeps the values in the state folder.
-/// Processes that cron starts share the values, and a failed query loses none. A time without a
-/// query remains a gap. The provider does not fetch WattTime's later corrections, because they were
-/// not known at the time.
+/// The provider queries each value once and keeps it for a day in the state folder. All processes
+/// that cron starts share the values. A failed query loses none. If no process queries for some
+/// time, that time remains a gap: the provider never fetches past values or corrections, because
+/// they were not known at the time.
 class WattTimeProvider final : public Provider {
   public:
     /// Uses the state folder and the log of `client`.
     explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
-    /// Returns known samples in [from, to], where `to` is the present. Queries WattTime first if no
-    /// known value covers the present.
+    /// Returns the known samples in [from, to], where `to` is the present. Queries WattTime first
+    /// if no known value covers the present.
     ///
-    /// After a failed query, this and other processes wait before the next one. The wait is 30 s
-    /// and doubles with each failure, up to 5 min. If the server's Retry-After asks for more, the
-    /// wait is that, up to an hour. Meanwhile each answer contains the same problem. If WattTime
-    /// rejected the account, a change of the credentials file ends the wait for processes that
-    /// start later. An answer also has a problem if the newest value is older than two periods of
-    /// five minutes.
+    /// After a failed query, all processes wait before the next query of this region. The wait is
+    /// 30 s and doubles with each failure, up to 5 min. If the server's Retry-After asks for more,
+    /// that wait counts, up to an hour. Meanwhile each answer contains the same problem. If
+    /// WattTime rejected the account, a change of the credentials file ends the wait for processes
+    /// that start later.
+    ///
+    /// The answer also has a problem if the newest value is at least ten minutes old.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;
 
   private:

@@ -9,7 +9,7 @@
 #include "http/client.hpp"
 #include "signals/sample.hpp"
 
-// Interprets responses of WattTime's API, v3. No I/O.
+// Interprets responses of WattTime's API, v3, without any I/O.
 
 namespace curtail::signals::watttime {
 
@@ -19,14 +19,14 @@ inline constexpr Seconds data_period{300};               ///< how long a value i
 
 /// The points in a response of /v3/forecast.
 struct Points {
-    std::vector<Sample> samples;        ///< sorted by time, one per time, in g/kWh
+    std::vector<Sample> samples;        ///< sorted by time; no two have the same time
     std::vector<std::string> warnings;  ///< texts from WattTime, made printable
 };
 
-/// Reads the points of a response. Fails with `data` if the response differs from the API's
-/// documentation. Examples are other units, another region or signal, a time without a time zone,
-/// and an implausible value. (The signal `signal-index` is a percentile, not an intensity.)
-/// `source` names the response in messages.
+/// Reads the points of a response. Fails with `data` if the response differs from the documentation
+/// of the API. Examples are other units, another region or signal, a time without a time zone, and
+/// an implausible value. (WattTime's signal-index is a percentile, not an intensity.) `source`
+/// names the response in messages.
 [[nodiscard]] Result<Points> read_points(json::Value const& response, RegionId const& region,
                                          std::string const& source);
 

@@ -10,11 +10,11 @@
 
 namespace curtail::signals::watttime {
 
-/// What WattTimeProvider knows about a region. Stored as JSON and shared by all processes that cron
-/// starts.
+/// What WattTimeProvider knows about a region. All processes that cron starts share this state, as
+/// a JSON file.
 struct RegionState {
-    std::vector<Sample> samples;     ///< sorted by time, one per time
-    std::optional<Error> problem;    ///< of the last query; empty if there was none
+    std::vector<Sample> samples;     ///< sorted by time; no two have the same time
+    std::optional<Error> problem;    ///< of the last query, if any
     int failures{0};                 ///< failed queries in a row, counted up to max_failures
     std::optional<Time> not_before;  ///< earliest time of the next query
     bool server_asked{false};        ///< whether `not_before` comes from the server's Retry-After
