@@ -6,7 +6,7 @@
 
 namespace curtail::apps {
 
-/// What a command line asks for.
+/// The result of parsing a command line.
 struct Invocation {
     /// Command to run, owned by the Program; null: only print `page`.
     Command const* command{nullptr};

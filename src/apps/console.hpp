@@ -14,15 +14,15 @@ struct Console {
     Log log;           ///< writes to stderr
     bool json{false};  ///< true with `--json`: the result is one JSON document
     /// Writes a part of the result to stdout. After an error, writes nothing more; finish_output()
-    /// returns the error.
+    /// returns that error.
     void print(std::string_view text) const;
     void print_json(json::Value const& document) const;
     /// errno of the first failed write, or 0. Copies of the Console share this number.
     std::shared_ptr<int> output_error = std::make_shared<int>(0);
 };
 
-/// Fails with `io` if a part of the result did not reach stdout. A reader that closed its pipe (`|
-/// head`) is not an error.
+/// Fails with `io` if a part of the result did not reach stdout. A closed pipe, as in `... | head`,
+/// is not an error.
 [[nodiscard]] Result<void> finish_output(Console const& console);
 
 }  // namespace curtail::apps

@@ -21,14 +21,14 @@ struct Range {
 struct Option {
     std::string name;  ///< without the leading dashes: `close-delay`
     OptionType type{OptionType::text};
-    /// Name of the value in the help page, such as `SECONDS`. Text named `FILE`, `FOLDER`, `PATH`
-    /// or `RUN` must not be empty.
+    /// Name of the value in the help page, such as `SECONDS`. A value called `FILE`, `FOLDER`,
+    /// `PATH` or `RUN` must not be empty.
     std::string unit{};
     std::string fallback{};  ///< default value as text; empty if there is none
     std::string help{};
     bool required{false};
     bool repeated{false};  ///< may be given several times
-    Range range{};         ///< for integers and numbers
+    Range range{};         ///< allowed values of an integer or number
 };
 
 /// An argument without an option name. Its text must not be empty.
@@ -44,8 +44,8 @@ using Values = std::map<std::string, std::vector<std::string>>;
 
 /// Returns why `text` is not a valid value of `option`; an empty string if it is valid.
 [[nodiscard]] std::string problem_with(Option const& option, std::string const& text);
-/// Returns true for the words true, yes, on and 1, and false for false, no, off and 0. Returns an
-/// empty optional for any other word.
+/// Returns true for "true", "yes", "on" and "1". Returns false for "false", "no", "off" and "0".
+/// Returns an empty optional for any other text.
 [[nodiscard]] std::optional<bool> parse_flag(std::string const& word);
 
 }  // namespace curtail::apps

@@ -9,8 +9,8 @@
 #include "apps/option.hpp"
 #include "core/result.hpp"
 
-// What all programs share. Each program declares its options once, in a table. Command-line
-// parsing, help pages, environment variables and the configuration file all follow from this table.
+// Shared by all programs. Each program declares its options once, in a table. Command-line parsing,
+// help pages, environment variables and the configuration file all use this table.
 
 namespace curtail::apps {
 
@@ -19,18 +19,18 @@ namespace curtail::apps {
 class Arguments {
   public:
     [[nodiscard]] bool flag(std::string const& name) const;  ///< false if there is no value
-    /// Has a value, which may be the default.
+    /// Tells whether there is a value, be it the default.
     [[nodiscard]] bool has(std::string const& name) const;
     [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if there is no value
     [[nodiscard]] std::int64_t integer(std::string const& name) const;
     [[nodiscard]] double number(std::string const& name) const;
-    /// The values of a repeatable option.
+    /// Returns every value of a repeatable option, in order.
     [[nodiscard]] std::vector<std::string> all(std::string const& name) const;
 
     Values values;
 };
 
-/// A command of a program, with its options.
+/// A command of a program, with the options of the command.
 struct Command {
     std::string name;  ///< empty if the program has no subcommands
     std::string summary;
@@ -55,9 +55,9 @@ struct Program {
 /// Returns the options of a command: its own, `--json` if the command has it, and the common ones.
 [[nodiscard]] std::vector<Option> all_options(Command const& command);
 
-/// Parses the command line, runs one command and returns the exit code. Prints the error if there
-/// is one. Every program has --help, --version, --config FILE, --verbose and --quiet. An exception
-/// exits with `software` (70), and a failed write to stdout with `io` (74).
+/// Parses the command line, runs one command and returns the exit code. Prints the error if the
+/// command fails. Every program has --help, --version, --config FILE, --verbose and --quiet. An
+/// exception gives the exit code `software` (70); a failed write to stdout gives `io` (74).
 [[nodiscard]] int run(Program const& program, int argc, char const* const* argv);
 
 }  // namespace curtail::apps

@@ -4,8 +4,8 @@
 
 namespace curtail::apps {
 
-/// A progress line on stderr, for work that takes more than 2 s. Shows nothing if stderr is not a
-/// terminal.
+/// A progress line on stderr for work that takes more than 2 s. If stderr is not a terminal, no
+/// line appears.
 class Progress {
   public:
     /// `what` names the work, such as "evaluating". `unit` names what update() counts, such as

@@ -10,19 +10,20 @@
 
 namespace curtail::apps {
 
-/// Signals come from a recorded trace.
+/// Selects the signals of a recorded trace.
 struct TraceSource {
     std::string file;
-    std::optional<double>
-        speed;  ///< trace seconds per real second; empty: as the run's clock, or 1
+    /// Trace seconds per real second. If empty, a new replay uses 1, and a later poll keeps the
+    /// speed of the run's clock.
+    std::optional<double> speed;
 };
-/// Signals come from WattTime.
+/// Selects the signals of WattTime.
 struct WattTimeSource {
     std::string credentials_file;
     std::string base_url;
     std::string ca_file;  ///< certificates to trust; empty: the system's
 };
-/// There are no signals: windows are shown as of the last evaluation.
+/// Selects no signals. Windows are then shown as of the last poll.
 struct NoSource {};
 using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 
@@ -37,15 +38,16 @@ struct PollOptions {
     SignalSource source;
     std::vector<std::string> sites;  ///< empty: all sites of the run
     bool explain{false};             ///< print a summary at the end
-    Millis job_interval{};           ///< time between two lists of jobs; for `watch` only
-    /// Drain all jobs when stopped; for `watch` only; always true for a trace.
+    Millis job_interval{};           ///< time between two queries of the jobs; for `watch` only
+    /// Whether to drain all jobs when stopped. Only `watch` uses this; for a trace it is always
+    /// true.
     bool drain_on_exit{false};
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }
 };
 
-/// Validates the arguments. Fails with `usage` if they break a rule; the message describes the
-/// first broken one.
+/// Validates the arguments. Fails with `usage` if they break a rule; the message states the first
+/// broken rule.
 [[nodiscard]] Result<PollOptions> parse_options(Arguments const& arguments);
 
 /// Returns the options that curtail-poll declares.

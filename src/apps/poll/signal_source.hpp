@@ -8,7 +8,7 @@
 
 namespace curtail::apps {
 
-/// What to poll: a run, and some or all of its sites. Owns neither.
+/// A run to poll, with some or all of its sites. The caller owns the run and its sites.
 struct PollTarget {
     config::Run const& run;
     std::vector<config::Site const*> sites;  ///< elements of run.sites, never null

@@ -8,14 +8,14 @@
 
 namespace curtail::apps {
 
-/// Returns the sites of a run that have the given names, each once. If `names` is empty, returns
-/// all sites. Fails with `usage` if a name is unknown. The pointers refer to elements of run.sites.
+/// Returns the sites of a run with the given names, each once. Returns all sites if `names` is
+/// empty. Fails with `usage` if a name is unknown. The pointers refer to elements of run.sites.
 [[nodiscard]] Result<std::vector<config::Site const*>> choose_sites(
     config::Run const& run, std::vector<std::string> const& names);
 
 /// Prints `SITE RANKS` of the site called `name`, for job scripts. If no site has exactly this
-/// name, ignores case, because Slurm writes cluster names in lower case. Fails with `usage` if no
-/// site matches.
+/// name, ignores case, because Slurm writes cluster names in lower case. Fails with `usage` if
+/// there is no such site.
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, std::string const& name,
                                           Console const& console);
 

@@ -8,9 +8,9 @@
 
 namespace curtail::apps {
 
-/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
-/// SIGHUP (nohup), the listener does so too. Create the listener before any other thread, because
-/// threads inherit the blocked signals.
+/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. A process that ignores
+/// SIGHUP (nohup) still ignores it. Create the listener before any other thread, because threads
+/// inherit the blocked signals.
 class StopSignals {
   public:
     StopSignals();
