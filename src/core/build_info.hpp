@@ -21,9 +21,9 @@ struct BuildInfo {
 };
 
 [[nodiscard]] BuildInfo const& build_info();
-/// Returns the text, of several lines, that `--version` of `program` prints.
+/// Returns the output of `--version` for `program`, in several lines.
 [[nodiscard]] std::string build_text(std::string const& program);
-/// Returns the same data as JSON.
+/// Returns build_info() as JSON.
 [[nodiscard]] json::Object build_json();
 
 }  // namespace curtail

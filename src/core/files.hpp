@@ -71,13 +71,13 @@ class Fd {
 /// Syncs a folder to disk, so that new and renamed files in it survive a crash.
 [[nodiscard]] Result<void> sync_folder(std::filesystem::path const& folder);
 
-/// An exclusive lock on a file. The destructor releases the lock; the kernel does so if the process
-/// dies.
+/// An exclusive lock on a file. The destructor releases the lock. If the process dies, the kernel
+/// does.
 class FileLock {
   public:
     /// Takes the lock without waiting, and writes the name of this process into the file. Fails
-    /// with `temporary` if another process holds the lock. The message then names the process that
-    /// the file names.
+    /// with `temporary` if another process holds the lock; the message names the process in the
+    /// file.
     [[nodiscard]] static Result<FileLock> take(std::filesystem::path const& path);
 
   private:
