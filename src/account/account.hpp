@@ -281,7 +281,7 @@ struct Account {
     std::int64_t parameters{};
     Time time_zero;  ///< 0 on the time axis, on the signal's clock
     double clock_factor{1};
-    double end_s{};  ///< end of the run, or the last recorded time if the run is in progress
+    double end_s{};  ///< the last recorded time of the run
     MaybeSeconds last_step_s;
     double trace_end_s{};         ///< time of the signal's last sample
     std::string signal_provider;  ///< empty if there was no signal

@@ -14,6 +14,7 @@ namespace curtail::account {
 /// zero. Without a clock of a replay, the signal's clock shows real time.
 class Axis {
   public:
+    /// Takes the clock of a replay, if any, and time zero on the signal's clock.
     Axis(std::optional<TimeScale> clock, Time zero) : clock_(clock), zero_(zero) {}
     /// Returns the time on the signal's clock at the real time `real`.
     [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
