@@ -11,12 +11,12 @@
 // Computes the energy and carbon of one site, and of a hypothetical site that never stops.
 namespace curtail::energy {
 
-/// How the value of a figure was obtained.
+/// How a number was obtained.
 enum class Origin { measured, logged, derived, modelled, estimated };
 /// Returns the origin's name, such as `measured`.
 [[nodiscard]] char const* name(Origin origin);
 
-/// Where the value of a figure comes from.
+/// Where a number comes from.
 struct Provenance {
     Origin origin{Origin::modelled};
     std::string source;  ///< a text for the user: "power model x WattTime marginal signal"

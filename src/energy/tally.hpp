@@ -29,7 +29,8 @@ struct Tally {
     {
         return known() && unknown.value <= most_unknown * energy.value;
     }
-    static constexpr double most_unknown = 0.005;
+    static constexpr double most_unknown = 0.005;  ///< largest fraction of unknown energy in a
+                                                   ///< whole tally
 
     /// Returns `carbon`, or an empty optional unless known().
     [[nodiscard]] std::optional<Grams> known_carbon() const
@@ -48,11 +49,11 @@ struct Tally {
     {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;
     }
-    /// Returns clean / known_energy(), or an empty optional if that energy is 0 or the tally is
-    /// blind. Energy of unknown intensity counts in neither.
+    /// Returns clean / known_energy(), a fraction. Returns an empty optional if known_energy() is 0
+    /// or the tally is blind. Energy of unknown intensity is neither clean nor in known_energy().
     [[nodiscard]] std::optional<double> clean_share() const;
-    /// Returns carbon / known_energy(), or an empty optional if that energy is 0 or the tally is
-    /// blind.
+    /// Returns carbon / known_energy(). Returns an empty optional if known_energy() is 0 or the
+    /// tally is blind.
     [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;
     friend bool operator==(Tally const&, Tally const&) = default;
 };
