@@ -36,7 +36,7 @@ Result<void> check_targets(fs::path const& html)
 {
     if (html.extension() == ".json")
         return fail(ExitCode::usage, "--out " + html.string(),
-                    "--out names the page; the document gets the same name with .json",
+                    "--out names the page; the JSON document has the same name with .json",
                     "pass a name that ends in .html");
     if (auto good = apps::check_target(html, "a report", "<title>Curtail run report</title>");
         !good)
@@ -127,20 +127,19 @@ int main(int argc, char** argv)
         {{"",
           "",
           {{"reference", apps::OptionType::flag, "", "",
-            "Print the published figures of arXiv:2602.22760, computed from its logs"},
+            "Print the numbers published in arXiv:2602.22760, recomputed from its logs"},
            {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
-            "Logs of the reference experiment"},
+            "Logs of the experiment in arXiv:2602.22760, for --reference"},
            {"trace", apps::OptionType::text, "FILE", "",
             "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
             "poller kept; with --reference, signals/mci_2026-01-11.csv of the checkout"},
            {"out", apps::OptionType::text, "FILE", "",
-            "Page to write (HTML); the document gets the same name with .json. Default: "
-            "report.html "
-            "in the run's folder; no page with --reference"},
+            "HTML page to write; the JSON document has the same name with .json. Default: "
+            "report.html in the run's folder; with --reference, no page"},
            {"plotly", apps::OptionType::text, "FILE",
             shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, embedded in the page"}},
-          {{"RUN", "The run's file, such as inputs/runs/demo.json.", false}},
+          {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
           run,
           true}},
         ""};

@@ -100,8 +100,7 @@ Command evaluate_command()
          {"out", OptionType::text, "FILE", "",
           "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
           "run folder"},
-         {"prompt", OptionType::text, "TEXT", "The ",
-          "Text that the short sample in the result continues"}},
+         {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"}},
         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         evaluate,
         true};

@@ -96,7 +96,7 @@ Program program()
         {{"",
           "",
           poll_option_table(),
-          {{"RUN", "The run's file, such as inputs/runs/demo.json"}},
+          {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_poll,
           true}},
         "\nState, journal and events are in poller/ of the run's folder. A second poller of the "
