@@ -9,8 +9,8 @@
 #include "apps/option.hpp"
 #include "core/result.hpp"
 
-// Shared by all programs. Each program declares its options once, in a table. Command-line parsing,
-// help pages, environment variables and the configuration file all use this table.
+// All programs share this code. Each program declares its options once, in a table. Command-line
+// parsing, help pages, environment variables and the configuration file all use this table.
 
 namespace curtail::apps {
 

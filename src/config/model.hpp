@@ -24,8 +24,8 @@ struct Model {
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-/// Returns nanochat's shape for a number of layers: L = depth, C = 64 depth, and H the divisor of C
-/// nearest to C / 128.
+/// Returns nanochat's shape for a number of layers. L is the depth, C is 64 times the depth, and H
+/// is the divisor of C nearest to C / 128.
 [[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
                                    std::int64_t vocabulary = 65'536);
 /// Reads a model file, such as inputs/models/d20.json. Fails with `config` if the file is invalid,

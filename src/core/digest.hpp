@@ -13,7 +13,7 @@ namespace curtail {
 /// A SHA-256 digest (FIPS 180-4).
 struct Digest {
     std::array<unsigned char, 32> bytes{};
-    [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits
+    [[nodiscard]] std::string hex() const;  ///< 64 lower-case hex digits
     /// Parses 64 lower-case hex digits. Returns an empty optional for any other text.
     [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);
     friend auto operator<=>(Digest const&, Digest const&) = default;

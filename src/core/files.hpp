@@ -39,8 +39,8 @@ class Fd {
     int fd_{-1};
 };
 
-/// Reads a whole file. Fails with `no_input` if the file cannot be opened, `data` if it is longer
-/// than `limit` bytes, or `io` if a read fails.
+/// Reads a whole file. Fails with `no_input` if the file cannot be opened, and with `io` if a read
+/// fails. Fails with `data` if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(std::filesystem::path const& path,
                                             std::int64_t limit = std::int64_t{1} << 30);
 /// Reads a whole file like read_file(). Returns an empty optional if the file does not exist.
@@ -52,8 +52,8 @@ class Fd {
 /// remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
-/// Replaces `path` like write_file(), with a file that another library writes. Calls `fill` with
-/// the path of the temporary file to write.
+/// Replaces `path` like write_file(), with a file that another library writes. `fill` must write
+/// the file whose path it receives.
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);

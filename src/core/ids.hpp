@@ -10,7 +10,7 @@
 
 namespace curtail {
 
-/// A name whose type tells what it names, so that no site is passed for a run.
+/// A name whose type tells what it names, so that a site is never taken for a run.
 template <class Tag>
 struct Name {
     std::string value;
@@ -23,9 +23,9 @@ using RegionId = Name<struct RegionTag>;  ///< a grid region, as the signal prov
 using MemberId = Name<struct MemberTag>;
 using WindowId = Name<struct WindowTag>;  ///< time at which the window of a site opened
 
-/// Tells whether `text` is a plain name: 1 to 32 characters, each a letter, digit, '_' or '-', and
-/// the first a letter or digit. Names of sites and runs become parts of file names, job names and
-/// shell commands.
+/// Tells whether `text` is a plain name. A plain name has 1 to 32 characters: letters, digits, '_'
+/// or '-', with a letter or digit first. Names of sites and runs become parts of file names, job
+/// names and shell commands.
 [[nodiscard]] bool is_plain_name(std::string_view text);
 /// Parses the name of a site. Fails with `config` if `text` is not a plain name.
 [[nodiscard]] Result<SiteId> parse_site_id(std::string_view text);

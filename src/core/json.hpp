@@ -151,14 +151,13 @@ class ObjectReader {
     /// or a place in it. Errors have the code `code`.
     ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
 
-    /// Returns the value of a text key, as the next three functions do for other types. A key
-    /// without `fallback` is required.
+    // Each of these four functions returns the value of `key`, which must have the type in the
+    // function's name. A key without `fallback` is required.
     std::string text(std::string const& key, std::optional<std::string> fallback = {});
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
     bool boolean(std::string const& key, std::optional<bool> fallback = {});
-    /// Returns the value of a text key, as the next two functions do for other types. Returns an
-    /// empty optional if the key is absent or null.
+    // Each of these three functions returns an empty optional if the key is absent or null.
     std::optional<std::string> optional_text(std::string const& key);
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
@@ -171,7 +170,7 @@ class ObjectReader {
     /// Returns the list at `key`; an empty list if the key is absent.
     Array const& list(std::string const& key, bool required = true);
     /// Calls `read` with a reader for the nested object at `key`, and then finish() of that reader.
-    /// Does nothing if the key is absent and not required.
+    /// A key that is absent and not required is skipped.
     void object(std::string const& key, std::function<void(ObjectReader&)> const& read,
                 bool required = true);
     /// Does the same for each element of the list of objects at `key`.

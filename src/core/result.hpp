@@ -43,7 +43,7 @@ struct Error {
 template <class T>
 using Result = tl::expected<T, Error>;
 
-/// Makes the error that a function returns:
+/// Makes an error for a function to return:
 /// `return fail(ExitCode::data, "cannot read trace x.csv", "line 3 has no time zone",
 ///              "end each time with Z");`
 [[nodiscard]] tl::unexpected<Error> fail(ExitCode code, std::string what, std::string why,

@@ -23,7 +23,7 @@ namespace curtail {
 /// Returns the byte offset of the first invalid UTF-8 sequence. Overlong forms and surrogates are
 /// invalid. Returns an empty optional if the text is valid.
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
-/// Returns two lower-case digits per byte.
+/// Returns two lower-case hex digits per byte.
 [[nodiscard]] std::string hex(std::span<unsigned char const> bytes);
 /// Splits a text at each separator, and keeps empty parts. The parts point into `text`.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);

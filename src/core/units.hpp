@@ -54,9 +54,9 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
     return static_cast<double>(a.value) / static_cast<double>(b.value);
 }
 
-/// g/kWh (which is kg/MWh) in one pound per MWh, the unit of WattTime. The exact factor is
-/// 0.45359237. The logs of arXiv:2602.22760 use this rounded one, so results match their trace
-/// exactly.
+/// The number of g/kWh in one pound per MWh, the unit of WattTime (1 g/kWh = 1 kg/MWh). The exact
+/// number is 0.45359237. The logs of arXiv:2602.22760 use this rounded one, so that results match
+/// their trace exactly.
 inline constexpr double grams_per_kwh_of_one_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {

@@ -17,7 +17,7 @@ struct Answer {
 };
 
 /// A source of samples. A failed request discards no known samples: the answer then has both
-/// samples and a problem. Known samples become stale at their usual time. A provider is not
+/// samples and a problem. Known samples stay in use until they are stale. A provider is not
 /// thread-safe.
 class Provider {
   public:

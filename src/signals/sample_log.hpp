@@ -12,8 +12,8 @@
 #include "core/result.hpp"
 #include "signals/sample.hpp"
 
-// The poller keeps in poller/signals.jsonl every sample that it used to evaluate a window, as one
-// JSON object per line:
+// The poller keeps every sample that it used to evaluate a window, in poller/signals.jsonl. Each
+// line is one JSON object:
 // `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`.
 // curtail-report computes the carbon of a live run from this file.
 //

@@ -22,8 +22,8 @@ struct Credentials {
     Secret password;
 };
 /// Reads `{"username": ..., "password": ...}` from a file with mode 0600. Fails with `no_input` if
-/// the file does not exist. Fails with `permission` if others may access the file; the message
-/// gives the chmod command. Fails with `config` if the content is invalid.
+/// the file does not exist. Fails with `permission` if others may access the file; the message says
+/// what to do. Fails with `config` if the content is invalid.
 [[nodiscard]] Result<Credentials> read_credentials(std::filesystem::path const& file);
 
 struct Options {

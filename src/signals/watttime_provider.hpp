@@ -13,7 +13,7 @@ namespace curtail::signals {
 ///
 /// The provider queries each value once and keeps it for a day in the state folder. All processes
 /// that cron starts share the values. A failed query loses none. If no process queries for some
-/// time, that time remains a gap: the provider never fetches past values or corrections, because
+/// time, that time remains a gap. The provider never fetches past values or corrections, because
 /// they were not known at the time.
 class WattTimeProvider final : public Provider {
   public:
