@@ -2,12 +2,20 @@
 # curtail_library, curtail_program and curtail_test: the three kinds of targets.
 
 # Sources share one precompiled header and tests another. Executables are compiled with -fPIC, like
-# libraries, because a precompiled header is valid only for the same code model.
-function(_curtail_precompiled target header)
+# libraries, because a precompiled header is valid only for the same code model. The lists name no
+# file of the checkout, so that ccache serves every clone. A source still includes what it uses:
+# `make compilers` checks that.
+set(CURTAIL_PRECOMPILED <fmt/format.h> <algorithm> <array> <chrono> <cmath> <cstdint> <filesystem>
+    <functional> <map> <memory> <optional> <set> <span> <stdexcept> <string> <string_view>
+    <tl/expected.hpp> <utility> <variant> <vector>)
+
+# _curtail_precompiled(TARGET HEADERS header... LINKS target...)
+function(_curtail_precompiled target)
+    cmake_parse_arguments(ARG "" "" "HEADERS;LINKS" ${ARGN})
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/${target}.cpp CONTENT "")
     add_library(${target} STATIC ${PROJECT_BINARY_DIR}/generated/${target}.cpp)
-    target_link_libraries(${target} PRIVATE curtail_flags fmt::fmt tl::expected ${ARGN})
-    target_precompile_headers(${target} PRIVATE ${header})
+    target_link_libraries(${target} PRIVATE curtail_flags fmt::fmt tl::expected ${ARG_LINKS})
+    target_precompile_headers(${target} PRIVATE ${ARG_HEADERS})
 endfunction()
 
 function(_curtail_use_precompiled target from)
@@ -17,10 +25,11 @@ function(_curtail_use_precompiled target from)
 endfunction()
 
 if(CURTAIL_PRECOMPILED_HEADERS)
-    _curtail_precompiled(curtail_pch ${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp)
+    _curtail_precompiled(curtail_pch HEADERS ${CURTAIL_PRECOMPILED})
     if(CURTAIL_TESTS)
-        _curtail_precompiled(curtail_test_pch ${PROJECT_SOURCE_DIR}/cmake/precompiled_tests.hpp
-            GTest::gtest GTest::gmock curtail_test_flags)
+        _curtail_precompiled(curtail_test_pch
+            HEADERS ${CURTAIL_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>
+            LINKS GTest::gtest GTest::gmock curtail_test_flags)
     endif()
 endif()
 add_custom_target(programs)
