@@ -42,7 +42,10 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 # cache.
 find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
-    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_SLOPPINESS=pch_defines,time_macros
+    # Without the last two, ccache caches nothing that includes a header younger than a second, such
+    # as the precompiled one right after configuration.
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+        CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
         ${CURTAIL_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
     set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
