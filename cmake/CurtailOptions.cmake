@@ -44,9 +44,9 @@ find_program(CURTAIL_CCACHE ccache)
 if(CURTAIL_CCACHE)
     # Without the last two, ccache caches nothing that includes a header younger than a second, such
     # as the precompiled one right after configuration.
-    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    set(_launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_PCH_EXTSUM=true
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-        ${CURTAIL_CCACHE})
+        ${PROJECT_SOURCE_DIR}/cmake/ccache_launcher.sh ${CURTAIL_CCACHE})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${_launcher})
     set(CMAKE_C_COMPILER_LAUNCHER ${_launcher})
 endif()
