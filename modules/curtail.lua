@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Environment module for Lmod. Copy or link it as <modulepath>/curtail/<version>.lua, and set
--- CURTAIL_ROOT to the checkout or edit `root`.
+-- CURTAIL_ROOT to the checkout or to the prefix of an installation, or edit `root`.
 help([[Curtail pre-trains a language model only while renewable power is being curtailed.
 Programs: curtail-poll, curtail-train, curtail-data, curtail-model, curtail-status and
 curtail-report.]])
@@ -8,6 +8,8 @@ whatis("Name: curtail")
 whatis("Description: carbon-aware pre-training across Slurm sites")
 
 local root = os.getenv("CURTAIL_ROOT") or "/opt/curtail"
-prepend_path("PATH", pathJoin(root, "build/release/bin"))
+local build = pathJoin(root, "build/release")
+if not isDir(build) then build = root end
+prepend_path("PATH", pathJoin(build, "bin"))
 setenv("CURTAIL_ROOT", root)
-setenv("CURTAIL_BUILD", pathJoin(root, "build/release"))
+setenv("CURTAIL_BUILD", build)

@@ -1,7 +1,7 @@
 #%Module1.0
 # SPDX-License-Identifier: Apache-2.0
 # Environment module in Tcl. Copy or link it as <modulepath>/curtail/<version>, and set CURTAIL_ROOT
-# to the checkout or edit `root`.
+# to the checkout or to the prefix of an installation, or edit `root`.
 proc ModulesHelp { } {
     puts stderr "Curtail pre-trains a language model only while renewable power is being curtailed."
     puts stderr "Programs: curtail-poll, curtail-train, curtail-data, curtail-model,"
@@ -14,6 +14,10 @@ if { [info exists ::env(CURTAIL_ROOT)] } {
 } else {
     set root /opt/curtail
 }
-prepend-path PATH $root/build/release/bin
+set build $root/build/release
+if { ![file isdirectory $build] } {
+    set build $root
+}
+prepend-path PATH $build/bin
 setenv CURTAIL_ROOT $root
-setenv CURTAIL_BUILD $root/build/release
+setenv CURTAIL_BUILD $build

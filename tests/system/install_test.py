@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the programs into a prefix, moves it and runs them; configures the poller-only build."""
+import json
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness import BUILD, SOURCE, SmallRun, execute, expect, main, mpirun
+
+# Libraries that a login node need not have.
+TRAINING_LIBRARIES = ("libmpi", "libtorch", "libc10", "libhdf5", "libcuda")
+
+
+@contextmanager
+def temporary_folder():
+    folder = Path(tempfile.mkdtemp(prefix="curtail-install-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def moved_prefix():
+    """A prefix that was installed in one place and then moved to another."""
+    with temporary_folder() as folder:
+        execute("cmake", "--install", BUILD, "--prefix", folder / "installed")
+        (folder / "moved").mkdir()
+        yield (folder / "installed").rename(folder / "moved/here")
+
+
+def moved_programs_find_their_files():
+    with moved_prefix() as prefix:
+        page = prefix.parent / "report.html"
+        execute(prefix / "bin/curtail-report", "--reference", "--out", page, cwd=prefix.parent)
+        expect("<title>Curtail run report</title>" in page.read_text(), "no page")
+        help_text = execute(prefix / "bin/curtail-report", "--help", cwd=prefix.parent).stdout
+        for file in ("results/reference", ".deps/site/plotly/package_data/plotly.min.js"):
+            path = prefix / "share/curtail" / file
+            expect(f"[{path}]" in help_text and path.exists(), f"{file}: {help_text}")
+        expect(str(SOURCE) not in help_text, help_text)
+
+
+def installed_trainer_runs_under_mpirun():
+    with moved_prefix() as prefix, SmallRun(training={"steps": 2}) as run:
+        execute(*mpirun(2, prefix / "bin/curtail-train", run.run_file, "--site", "A", "--alone"))
+        expect(len(run.metrics("A")) == 2, run.metrics("A"))
+
+
+def poller_needs_no_training_library():
+    with temporary_folder() as folder:
+        execute("cmake", "-S", SOURCE, "-B", folder, "-G", "Ninja", "-DCURTAIL_COMPONENTS=poller",
+                "-DCURTAIL_TORCH_ROOT=/nonexistent", "-DCMAKE_DISABLE_FIND_PACKAGE_MPI=TRUE",
+                "-DCMAKE_DISABLE_FIND_PACKAGE_HDF5=TRUE")
+        commands = json.loads((folder / "compile_commands.json").read_text())
+        named = [c["file"] for c in commands if "openmpi" in c["command"] or "hdf5" in c["command"]]
+        expect(commands and not named, f"MPI or HDF5 on the command line of {named}")
+    for name in ("curtail-poll", "curtail-status"):
+        loaded = execute("ldd", BUILD / "bin" / name).stdout
+        found = [library for library in TRAINING_LIBRARIES if library in loaded]
+        expect(not found, f"{name} loads {found}")
+
+
+main([moved_programs_find_their_files, installed_trainer_runs_under_mpirun,
+      poller_needs_no_training_library])
