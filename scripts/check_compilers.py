@@ -18,6 +18,7 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 COMPILERS = ["g++-11", "g++-12", "clang++-14"]
+MOST_LINES = 30  # of a source's errors
 DEBIAN_PACKAGES = {"clang++-14": "clang-14"}
 
 
@@ -69,7 +70,7 @@ def check(entry: dict) -> str:
     done = subprocess.run(
         syntax_only(entry), cwd=entry["directory"], capture_output=True, text=True
     )
-    return "" if done.returncode == 0 else done.stderr
+    return "" if done.returncode == 0 else "".join(done.stderr.splitlines(True)[:MOST_LINES])
 
 
 def check_all(compiler: str, jobs: int) -> int:

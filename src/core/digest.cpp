@@ -27,7 +27,7 @@ std::optional<Digest> Digest::from_hex(std::string_view text)
         auto const value = digits.find(text[i]);
         if (value == std::string_view::npos) return std::nullopt;
         auto& byte = digest.bytes[i / 2];
-        byte = static_cast<unsigned char>(byte << 4 | value);
+        byte = static_cast<unsigned char>(std::size_t{byte} << 4 | value);
     }
     return digest;
 }

@@ -32,7 +32,6 @@ struct Intents {
     std::optional<Admission> admit;      ///< ignored if the process is a member already
     std::map<MemberId, Removal> remove;  ///< ignored if the commit decides work of the member
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
-    friend bool operator==(Intents const&, Intents const&) = default;
 };
 
 /// Builds the commit that follows `parent`. `by` is its writer, `now` its time. Returns an empty

@@ -143,8 +143,7 @@ class Poll : public testing::Test {
     {
         std::vector<signals::Sample> samples;
         for (std::size_t i = 0; i < intensities.size(); ++i)
-            samples.push_back({at(static_cast<int>(300 * i)),
-                               GramsPerKwh{intensities[i]},
+            samples.push_back({{at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}},
                                "fake",
                                signals::SignalType::marginal,
                                {},

@@ -75,8 +75,7 @@ class StateStoreTest : public testing::Test {
     {
         std::vector<signals::Sample> made;
         for (int i = first; i < first + count; ++i)
-            made.push_back({at(300 * i),
-                            GramsPerKwh{100.0 + i},
+            made.push_back({{at(300 * i), GramsPerKwh{100.0 + i}},
                             "trace",
                             signals::SignalType::marginal,
                             {},
@@ -247,7 +246,7 @@ TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
     auto store = open();
     ASSERT_TRUE(
         store->record({"R"}, std::vector{signals::Sample{
-                                 at(0), {}, "watttime", signals::SignalType::marginal, {}, {}}}));
+                                 {at(0), {}}, "watttime", signals::SignalType::marginal, {}, {}}}));
     EXPECT_THAT(content("signals.jsonl"),
                 HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
     ASSERT_TRUE(store->record({"R"}, samples(1, 5000)));

@@ -166,7 +166,7 @@ class Poller : public testing::Test {
         }
         return ran;
     }
-    /// Expects the eight decisions of the recorded day at these seconds.
+    /// Expects the eight decisions of the recorded trace at these seconds.
     void expect_the_days_decisions(std::string const& name)
     {
         std::vector<long> openings;
@@ -260,7 +260,7 @@ TEST_F(Poller, PollOfThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
     RecordProperty("median_ms", static_cast<int>(1000 * took[2]));
 }
 
-/// The recorded day at 2500 times real speed, once undisturbed and once with a poller that is
+/// The recorded trace at 2500 times real speed, once undisturbed and once with a poller that is
 /// killed repeatedly, and a run whose jobs fail at once. All at the same time on the same clusters.
 TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobPerWindowDespiteKills)
 {

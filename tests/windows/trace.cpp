@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the technical report's recorded day with the default thresholds.
+// Evaluates the technical report's recorded hours with the default thresholds.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -17,7 +17,7 @@ void own_decisions(Parts& p)
     finish(p, ExitCode::data,
            Error{ExitCode::data, "cannot continue training",
                  "three rounds in a row were refused for values that are not finite",
-                 "lower the learning rate, or check this site's hardware"});
+                 "check this site's hardware, or start a new run with a lower learning rate"});
 }
 
 /// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
