@@ -38,5 +38,5 @@ check_inputs() {
     [ -x "$bin/curtail-poll" ] || die 69 "$bin/curtail-poll is missing; run \`make build\` first"
     [ -z "$text" ] || [ -e "$text" ] ||
         die 66 "no text at $text; name a file or folder of UTF-8 text (TEXT=path)"
-    [ -e "$trace" ] || die 66 "no trace at $trace; name a recorded day (--trace FILE)"
+    [ -e "$trace" ] || die 66 "no trace at $trace; name a recorded trace (--trace FILE)"
 }
