@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures whole commands and prints ratios of two measurements of the same run: absolute times
-mean little on a shared machine. Writes results/bench/<time>-<commit>.json with the build and the
-system. Uses the demo's data (results/demo/data) and prepares it if it is missing."""
+"""Measures whole commands and prints ratios. One call of bench.py measures both sides of a ratio,
+because absolute times mean little on a shared machine. Writes results/bench/<time>-<commit>.json
+with the build and the system. Uses the demo's data (results/demo/data) and prepares it if it is
+missing."""
 import argparse
 import hashlib
 import json

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks every source with several compilers (-fsyntax-only), without precompiled headers.
 
-Configures one build folder per compiler in build/compilers/ for its flags; builds nothing.
+Configures a build folder in build/compilers/ for each compiler, to get the flags of every source.
+Builds only generated sources.
 Exit codes: 0 every source compiles; 1 a source does not; 64 usage error; 69 a compiler is missing.
 """
 

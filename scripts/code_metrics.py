@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the sources of src/: sizes of files, functions and libraries, complexity of functions,
 width of lines, and the fields and methods of each class. With --check it exits with 1 if a limit is
-broken. Needs lizard (pip install lizard) and Universal Ctags (apt-get install universal-ctags)."""
+exceeded. Needs lizard (pip install lizard) and Universal Ctags (apt-get install
+universal-ctags)."""
 import argparse
 import json
 import math
@@ -214,7 +215,7 @@ def missing_tool():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is broken")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a limit is exceeded")
     parser.add_argument("--classes", type=int, default=10, metavar="N",
                         help="list the N largest classes [10]")
     options = parser.parse_args()
@@ -227,7 +228,7 @@ def main():
     print_classes(found["classes"], options.classes)
     broken = list(broken_limits(found)) if options.check else []
     for line in broken:
-        print(f"broken limit: {line}", file=sys.stderr)
+        print(f"limit exceeded: {line}", file=sys.stderr)
     return 1 if broken else 0
 
 

@@ -4,7 +4,8 @@
 # Installs what Curtail needs to build and run on Debian 12: the missing packages of
 # scripts/setup-packages.txt, and the pinned wheels of scripts/wheels.txt into .deps/site. Safe to
 # run again at any time. Without root or sudo it installs no packages: it prints what each missing
-# package is for and the command to install them, unpacks the wheels, and exits with 69 or 77.
+# package is for and the command to install them, and unpacks the wheels. It then exits with 69 if
+# sudo is missing, or with 77 if sudo refuses or cannot ask for a password.
 # With CURTAIL_TORCH_ROOT (another LibTorch) it fetches only plotly.js, for the report.
 set -euo pipefail
 
@@ -14,7 +15,7 @@ dry_run=no
 for argument in "$@"; do
     case $argument in
         --dry-run) dry_run=yes ;;
-        -h | --help) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        -h | --help) sed -n '3,9s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
         *) echo "setup.sh: unknown option $argument; did you mean --dry-run?" >&2; exit 64 ;;
     esac
 done

@@ -3,7 +3,8 @@
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the kill test with twenty seeds, the simulator of the round
 # protocol with many seeds, and the unit tests under sanitizers. Started again on the same commit,
-# it skips what has passed. Results: results/soak/<commit>/, with one log and one line per item.
+# it skips what has passed. Results in results/soak/<commit>/: one log per item, and summary.jsonl
+# with one line per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -42,7 +43,7 @@ case ${1:-} in
     --status)
         [ -e "$out/summary.jsonl" ] || { echo "soak: no results yet for commit $commit"; exit 0; }
         cat "$out/summary.jsonl"; exit 0 ;;
-    -h | --help) sed -n '3,6s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
