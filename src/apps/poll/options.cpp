@@ -101,7 +101,7 @@ std::vector<Option> poll_option_table()
         {"once", OptionType::flag, "", "", "Poll once and exit (default; for cron)"},
         {"watch", OptionType::flag, "", "", "Poll until stopped, or until the end of the trace"},
         {"dry-run", OptionType::flag, "", "",
-         "Print what a poll would do, in the form of --explain, and change nothing"},
+         "Print what a poll would do, in the format of --explain, and change nothing"},
         {"explain", OptionType::flag, "", "",
          "Print signal, window, jobs and next actions of each site, with reasons (with --watch: at "
          "the end). Without a signal source, signal and window are those of the last poll"},
@@ -115,7 +115,7 @@ std::vector<Option> poll_option_table()
         {"trace", OptionType::text, "FILE", "",
          "Replay signals from a recorded trace, from its start"},
         {"speed", OptionType::number, "FACTOR", "",
-         "Trace seconds per real second [1 for a new replay, else the speed of its first poll]"},
+         "Trace seconds per real second [new replay: 1; a continued replay keeps its speed]"},
         {"look-every", OptionType::number, "SECONDS", "",
          "With --watch: seconds between two queries of the jobs [1 in a replay, else 10]"},
         {"drain-on-exit", OptionType::flag, "", "",
