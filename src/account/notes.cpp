@@ -28,9 +28,9 @@ void add_clock(Notes& notes, Account const& a)
     notes.emplace_back(
         "Clock",
         fmt::format("The signal was replayed at {0:g} times real speed. Windows, power and CO₂ "
-                    "are on the signal's clock. Training, starts and stops took real seconds, "
-                    "which are stretched {0:g} times on that axis: a start of 2 s draws power for "
-                    "{1:g} s of signal.",
+                    "are on the signal's clock. Training, starts and stops took real time. Each "
+                    "real second counts as {0:g} s of the signal: a start of 2 s draws power for "
+                    "{1:g} s.",
                     a.clock_factor, 2 * a.clock_factor));
 }
 

@@ -175,10 +175,10 @@ std::string closing_text(account::Account const& a)
             unknown.value / 1000);
     if (a.clock_factor != 1)
         text += fmt::format(
-            "signal at {:g} times real speed: energy and windows on its clock, starts, stops and "
-            "training in real seconds, stretched {:g} "
-            "times\n",
-            a.clock_factor, a.clock_factor);
+            "the signal was replayed at {0:g} times real speed: windows and energy are on its "
+            "clock. "
+            "Starts, stops and training took real time, so each real second counts as {0:g} s\n",
+            a.clock_factor);
     for (auto const& warning : a.warnings) text += "warning: " + printable(warning) + "\n";
     return text;
 }

@@ -99,7 +99,7 @@ Command evaluate_command()
          threads_option(),
          {"out", OptionType::text, "FILE", "",
           "Also write the result to this file as JSON; curtail-report reads evaluation.json in the "
-          "run folder"},
+          "run's folder"},
          {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"}},
         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         evaluate,
