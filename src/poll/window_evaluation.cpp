@@ -53,13 +53,13 @@ std::string log_line(SiteId const& site, windows::Change const& change)
            change.explanation;
 }
 
-SignalStatus signal_status(WindowInput const& input, windows::Replay const& replay)
+SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval const& evaluated)
 {
     SignalStatus status;
-    status.time = replay.until;
-    status.intensity = replay.intensity;
-    status.phase = replay.state.phase;
-    status.why = replay.explanation;
+    status.time = evaluated.until;
+    status.intensity = evaluated.intensity;
+    status.phase = evaluated.state.phase;
+    status.why = evaluated.explanation;
     auto const later = std::find_if(input.samples.begin(), input.samples.end(),
                                     [&](auto const& s) { return s.time > input.signal_now; });
     if (later == input.samples.begin()) return status;
@@ -90,15 +90,15 @@ ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay)
 
 WindowEvaluation evaluate_window(WindowInput const& input)
 {
-    auto const replay = windows::replay(input.before.state, input.from, readings_of(input.samples),
-                                        input.rule, input.signal_now);
+    auto const evaluated = windows::evaluate_interval(
+        input.before.state, input.from, readings_of(input.samples), input.rule, input.signal_now);
     WindowEvaluation result;
-    result.after = {replay.state, replay.until, input.before.open};
-    for (auto const& change : replay.changes) {
+    result.after = {evaluated.state, evaluated.until, input.before.open};
+    for (auto const& change : evaluated.changes) {
         apply_change(result, input, change);
         result.log.push_back(log_line(input.site, change));
     }
-    result.status = signal_status(input, replay);
+    result.status = signal_status(input, evaluated);
     return result;
 }
 

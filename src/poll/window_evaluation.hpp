@@ -8,7 +8,7 @@
 #include "poll/status.hpp"
 #include "runlog/event.hpp"
 #include "signals/sample.hpp"
-#include "windows/replay.hpp"
+#include "windows/evaluate_interval.hpp"
 
 // The part of a poll that concerns the window: computes the new window from samples. The functions
 // read no clock and do no I/O.

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "reference/energy.hpp"
-#include "windows/replay.hpp"
+#include "windows/evaluate_interval.hpp"
 
 namespace curtail::reference {
 namespace {
@@ -124,9 +124,9 @@ Turns turns_of(Logs const& logs)
     Turns out;
     for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
         auto const& readings = logs.find({Logs::regions[c]})->readings;
-        auto const replay =
-            windows::replay({}, readings.front().time, readings, {}, readings.back().time);
-        for (auto const& change : replay.changes) {
+        auto const evaluated = windows::evaluate_interval({}, readings.front().time, readings, {},
+                                                          readings.back().time);
+        for (auto const& change : evaluated.changes) {
             Turn const turn{logs.seconds(change.time), c};
             if (change.from == windows::Phase::closed) out.opens.push_back(turn);
             if (change.to == windows::Phase::closed) out.closes.push_back(turn);

@@ -6,7 +6,7 @@
 
 #include "signals/trace.hpp"
 #include "support/paths.hpp"
-#include "windows/replay.hpp"
+#include "windows/evaluate_interval.hpp"
 
 namespace curtail::windows {
 namespace {
@@ -25,8 +25,8 @@ std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& re
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.first_time();
-    auto const result =
-        replay({}, start, readings_of(trace, region), {}, trace.last_time() + Seconds{86'400});
+    auto const result = evaluate_interval({}, start, readings_of(trace, region), {},
+                                          trace.last_time() + Seconds{86'400});
     std::vector<std::string> lines;
     for (auto const& change : result.changes) {
         if (change.from == Phase::closed || change.to == Phase::closed)

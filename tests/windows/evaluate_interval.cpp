@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "windows/replay.hpp"
+#include "windows/evaluate_interval.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,11 +30,11 @@ std::vector<std::string> brief(std::vector<Change> const& changes)
 }
 using Lines = std::vector<std::string>;
 
-TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
+TEST(EvaluateInterval, AppliesEachMissedReadingAtItsOwnTime)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(300, 50), reading(600, 400),
                                         reading(900, 60), reading(1200, 70)};
-    auto const result = replay({}, at(0), readings, defaults, at(1250));
+    auto const result = evaluate_interval({}, at(0), readings, defaults, at(1250));
     EXPECT_EQ(brief(result.changes),
               (Lines{"300 closed-open clean", "600 open-closing turned-dirty",
                      "900 closing-open recovered"}));
@@ -45,101 +45,105 @@ TEST(Replay, AppliesEachMissedReadingAtItsOwnTime)
     EXPECT_EQ(result.changes.front().explanation, "50 g/kWh is below 100: window opens");
 }
 
-TEST(Replay, MissingReadingsTurnStaleAndCloseTheWindow)
+TEST(EvaluateInterval, MissingReadingsTurnStaleAndCloseTheWindow)
 {
     std::vector<Reading> const readings{reading(0, 50)};
-    auto const result =
-        replay({}, at(0), readings, {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
+    auto const result = evaluate_interval({}, at(0), readings,
+                                          {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
     EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "700 open-closing no-signal",
                                             "1300 closing-closed delay-over"}));
 }
 
-TEST(Replay, EmptyReadingMeansNoSignalAtOnce)
+TEST(EvaluateInterval, EmptyReadingMeansNoSignalAtOnce)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, {}), reading(600, 50)};
-    auto const result = replay({}, at(0), readings, defaults, at(600));
+    auto const result = evaluate_interval({}, at(0), readings, defaults, at(600));
     EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "300 open-closing no-signal",
                                             "600 closing-open recovered"}));
 }
 
-TEST(Replay, CloseDelayEndsBetweenReadings)
+TEST(EvaluateInterval, CloseDelayEndsBetweenReadings)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400),
                                         reading(900, 400)};
     Rule const rule{
         .max_age = Seconds{600},
         .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{450}}};
-    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(749)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(749)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty"}));
-    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(750)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(750)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
                      "750 closing-closed delay-over"}));
 }
 
-TEST(Replay, CleanReadingAtTheEndOfTheDelayRecovers)
+TEST(EvaluateInterval, CleanReadingAtTheEndOfTheDelayRecovers)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(900, 50)};
-    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(900)).changes).back(),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, defaults, at(900)).changes).back(),
               "900 closing-open recovered");
 }
 
-TEST(Replay, ZeroDelayClosesTheWindowWhenTheSignalTurnsDirty)
+TEST(EvaluateInterval, ZeroDelayClosesTheWindowWhenTheSignalTurnsDirty)
 {
     std::vector<Reading> const readings{reading(0, 50), reading(300, 400)};
     Rule const rule{
         .max_age = Seconds{600},
         .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{0}}};
-    EXPECT_EQ(brief(replay({}, at(0), readings, rule, at(300)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(300)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
                      "300 closing-closed delay-over"}));
 }
 
-TEST(Replay, IgnoresFutureReadings)
+TEST(EvaluateInterval, IgnoresFutureReadings)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
-    EXPECT_TRUE(replay({}, at(0), readings, defaults, at(299)).changes.empty());
+    EXPECT_TRUE(evaluate_interval({}, at(0), readings, defaults, at(299)).changes.empty());
 }
 
-TEST(Replay, LateReadingCountsFromTheLastEvaluationOn)
+TEST(EvaluateInterval, LateReadingCountsFromTheLastEvaluationOn)
 {
-    auto const first = replay({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
-    auto const second = replay(first.state, first.until,
-                               std::vector{reading(0, 400), reading(300, 50)}, defaults, at(370));
+    auto const first =
+        evaluate_interval({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
+    auto const second =
+        evaluate_interval(first.state, first.until, std::vector{reading(0, 400), reading(300, 50)},
+                          defaults, at(370));
     EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
 }
 
-TEST(Replay, ClockRunningBackwardsChangesNothing)
+TEST(EvaluateInterval, ClockRunningBackwardsChangesNothing)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
-    auto const result = replay({Phase::open, {}}, at(400), readings, defaults, at(100));
+    auto const result = evaluate_interval({Phase::open, {}}, at(400), readings, defaults, at(100));
     EXPECT_TRUE(result.changes.empty());
     EXPECT_EQ(result.until, at(400));
     EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
 }
 
-TEST(Replay, LastOfTwoReadingsAtOneTimeCounts)
+TEST(EvaluateInterval, LastOfTwoReadingsAtOneTimeCounts)
 {
     std::vector<Reading> const readings{reading(0, 400), reading(0, 50)};
-    EXPECT_EQ(brief(replay({}, at(0), readings, defaults, at(0)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, defaults, at(0)).changes),
               (Lines{"0 closed-open clean"}));
 }
 
-TEST(Replay, NoReadingsMeanNoSignal)
+TEST(EvaluateInterval, NoReadingsMeanNoSignal)
 {
-    auto const result = replay({}, at(0), {}, defaults, at(100));
+    auto const result = evaluate_interval({}, at(0), {}, defaults, at(100));
     EXPECT_TRUE(result.changes.empty());
     EXPECT_EQ(result.explanation, "no fresh signal, which counts as dirty: window stays closed");
 }
 
-TEST(Replay, BrokenContractsThrow)
+TEST(EvaluateInterval, BrokenContractsThrow)
 {
     std::vector<Reading> const disordered{reading(300, 1), reading(0, 1)};
-    EXPECT_THROW((void)replay({}, at(0), disordered, defaults, at(0)), std::invalid_argument);
+    EXPECT_THROW((void)evaluate_interval({}, at(0), disordered, defaults, at(0)),
+                 std::invalid_argument);
     Rule reversed;
     reversed.thresholds.open_below = {200};
-    EXPECT_THROW((void)replay({}, at(0), {}, reversed, at(0)), std::invalid_argument);
-    EXPECT_THROW((void)replay({}, at(0), {}, {.max_age = Seconds{0}, .thresholds = {}}, at(0)),
-                 std::invalid_argument);
+    EXPECT_THROW((void)evaluate_interval({}, at(0), {}, reversed, at(0)), std::invalid_argument);
+    EXPECT_THROW(
+        (void)evaluate_interval({}, at(0), {}, {.max_age = Seconds{0}, .thresholds = {}}, at(0)),
+        std::invalid_argument);
 }
 
 /// A random day: gaps, empty readings, values around the thresholds, and a rule.
@@ -189,15 +193,15 @@ std::vector<std::string> second_by_second(Day const& day)
     return brief(changes);
 }
 
-class ReplayOfRandomDays : public testing::TestWithParam<std::uint64_t> {};
+class EvaluateRandomDays : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(ReplayOfRandomDays, ResultDoesNotDependOnTheCalls)
+TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
 {
     SCOPED_TRACE("seed " + std::to_string(GetParam()));
     std::mt19937_64 random(GetParam());
     for (int day_number = 0; day_number < 40; ++day_number) {
         auto const day = random_day(random);
-        auto const whole = replay({}, at(0), day.readings, day.rule, at(day.length_s));
+        auto const whole = evaluate_interval({}, at(0), day.readings, day.rule, at(day.length_s));
         ASSERT_EQ(brief(whole.changes), second_by_second(day)) << "day " << day_number;
 
         WindowState state;
@@ -216,7 +220,8 @@ TEST_P(ReplayOfRandomDays, ResultDoesNotDependOnTheCalls)
             auto const first = std::lower_bound(
                 day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
                 [](auto const& a, auto const& b) { return a.time < b.time; });
-            auto const part = replay(state, until, {first, day.readings.end()}, day.rule, at(now));
+            auto const part =
+                evaluate_interval(state, until, {first, day.readings.end()}, day.rule, at(now));
             state = part.state;
             until = part.until;
             changes.insert(changes.end(), part.changes.begin(), part.changes.end());
@@ -227,7 +232,7 @@ TEST_P(ReplayOfRandomDays, ResultDoesNotDependOnTheCalls)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ReplayOfRandomDays, testing::Range<std::uint64_t>(1, 11));
+INSTANTIATE_TEST_SUITE_P(Seeds, EvaluateRandomDays, testing::Range<std::uint64_t>(1, 11));
 
 }  // namespace
 }  // namespace curtail::windows

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "windows/replay.hpp"
+#include "windows/evaluate_interval.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -69,7 +69,8 @@ std::optional<Time> next_change(Signal const& signal, WindowState const& state,
 }
 
 /// Applies one step at `time`; notes a change of phase.
-void step(Replay& result, std::optional<GramsPerKwh> intensity, Time time, Thresholds const& rule)
+void step(EvaluatedInterval& result, std::optional<GramsPerKwh> intensity, Time time,
+          Thresholds const& rule)
 {
     auto const decision = advance(result.state, intensity, time, rule);
     if (decision.state.phase != result.state.phase)
@@ -81,14 +82,14 @@ void step(Replay& result, std::optional<GramsPerKwh> intensity, Time time, Thres
 
 }  // namespace
 
-Replay replay(WindowState const& before, Time until, std::span<Reading const> readings,
-              Rule const& rule, Time now)
+EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
+                                    std::span<Reading const> readings, Rule const& rule, Time now)
 {
     check(readings, rule);
-    now = std::max(now, until);
+    now = std::max(now, from);
     Signal const signal(readings, rule.max_age);
-    Replay result{before, now, signal.at(now), {}, {}};
-    for (std::optional<Time> time = until; time && *time <= now;
+    EvaluatedInterval result{before, now, signal.at(now), {}, {}};
+    for (std::optional<Time> time = from; time && *time <= now;
          time = next_change(signal, result.state, rule.thresholds, *time))
         step(result, signal.at(*time), *time, rule.thresholds);
     result.explanation =

@@ -31,37 +31,38 @@ struct Change {
 };
 
 /// The result of evaluating a window over an interval.
-struct Replay {
+struct EvaluatedInterval {
     WindowState state;  ///< at `until`
-    Time until;         ///< end of the evaluated interval; the parameter `until` of the next call
+    Time until;         ///< end of the evaluated interval; the parameter `from` of the next call
     std::optional<GramsPerKwh> intensity;  ///< the intensity valid at `until`; empty if it is
                                            ///< unknown
     std::string explanation;               ///< why the window has its phase at `until`
     std::vector<Change> changes;           ///< in order of time
 };
 
-/// Evaluates a window over the interval from `until` to `now`, both included. `before` is the
-/// window's state at `until`.
+/// Evaluates a window over the interval from `from` to `now`, both included. `before` is the
+/// window's state at `from`.
 ///
 /// Evaluates, in order, every instant at which something can change. These are the time of each
 /// reading, the instant at which the newest reading becomes stale, and the end of a running close
 /// delay. The result therefore does not depend on when or how often this function is called. One
 /// call for a day and a thousand calls with arbitrary `now` give the same changes and the same
-/// state. If `now` is before `until`, only the instant `until` is evaluated.
+/// state. If `now` is before `from`, only the instant `from` is evaluated.
 ///
 /// A reading is valid until the time of the next one, but for at most `max_age`; after that it is
 /// stale. A reading without an intensity says that the provider had no value at that time.
-/// `readings` must be in order of time, and must contain all known readings in (until - max_age,
+/// `readings` must be in order of time, and must contain all known readings in (from - max_age,
 /// now]. If several readings have the same time, the last of them counts. Readings later than `now`
-/// are ignored. A reading that arrives late, with a time at or before `until`, takes effect at
-/// `until`.
+/// are ignored. A reading that arrives late, with a time at or before `from`, takes effect at
+/// `from`.
 ///
-/// In each further call, pass the last result's `state` and `until` as `before` and `until`. In the
-/// first call, pass a default-constructed state, and as `until` the time from which to evaluate.
+/// In each further call, pass the last result's `state` and `until` as `before` and `from`. In the
+/// first call, pass a default-constructed state, and as `from` the time from which to evaluate.
 ///
 /// Throws std::invalid_argument if readings are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
-[[nodiscard]] Replay replay(WindowState const& before, Time until,
-                            std::span<Reading const> readings, Rule const& rule, Time now);
+[[nodiscard]] EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
+                                                  std::span<Reading const> readings,
+                                                  Rule const& rule, Time now);
 
 }  // namespace curtail::windows
