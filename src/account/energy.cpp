@@ -61,7 +61,7 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
 {
     auto const& axis = timeline.axis;
     Energy energy;
-    energy.cumulative_step_s = chart_step(timeline.end_s, most_points_of_a_line);
+    energy.cumulative_step_s = chart_step(timeline.end_s, max_points_per_line);
     energy.windows.resize(windows.size());
     energy.rounds.resize(rounds.size());
     auto const points = points_for(timeline.end_s, energy.cumulative_step_s);

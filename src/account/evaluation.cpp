@@ -50,8 +50,9 @@ Evaluation evaluation_of(RunFiles const& files)
 {
     if (!files.held_out) return {};
     auto held = *files.held_out;
-    auto const commit = std::find_if(files.commits.begin(), files.commits.end(),
-                                     [&](CommitLine const& c) { return c.number == held.commit; });
+    auto const commit =
+        std::find_if(files.commits.begin(), files.commits.end(),
+                     [&](CommitSummary const& c) { return c.number == held.commit; });
     auto const rejected = [](std::string const& why) {
         return Evaluation{{}, "evaluation.json belongs to another run: " + why};
     };
@@ -63,7 +64,7 @@ Evaluation evaluation_of(RunFiles const& files)
                         "on {}",
                         *held.trained_tokens, held.commit, commit->tokens));
     for (auto const& c : files.commits)
-        if (c.kind == CommitLine::Kind::merge && c.number > held.commit) held.newer = c.number;
+        if (c.kind == CommitSummary::Kind::merge && c.number > held.commit) held.newer = c.number;
     return {held, {}};
 }
 

@@ -41,7 +41,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
         if (!trace) return tl::unexpected(trace.error());
         files.trace = trace->series();
         files.trace_name = name_of(*path);
-        files.whole_trace = true;
+        files.trace_from_file = true;
         return {};
     }
     auto samples = read_samples(samples_file(files.run), files.run.sites);
@@ -92,7 +92,7 @@ Result<void> read_logs(RunFiles& files)
     files.clock = *clock;
     auto poller = runlog::read_events(files.run.poller_folder() / "events.jsonl");
     if (!poller) return tl::unexpected(poller.error());
-    files.poller = std::move(poller->events);
+    files.poller_events = std::move(poller->events);
     files.broken_lines = poller->broken_lines;
     auto const until = read_evaluated_until(files.run.poller_folder() / "state.json");
     if (!until) return tl::unexpected(until.error());

@@ -39,11 +39,11 @@ struct Contribution {
 };
 
 /// The parts of a commit that the report needs.
-struct CommitLine {
+struct CommitSummary {
     enum class Kind { genesis, roster, merge };
     std::int64_t number{};
     Kind kind{Kind::genesis};
-    bool complete{false};  ///< the run is complete with this commit: all planned text is done
+    bool run_complete{false};  ///< the run is complete with this commit: all planned text is done
     std::int64_t round{};
     std::int64_t tokens{};  ///< trained into the committed model since the start of the run
     std::vector<Contribution> contributions;
@@ -54,16 +54,16 @@ struct CommitLine {
 struct RunFiles {
     config::Run run;
     std::optional<TimeScale> clock;  ///< the clock of a replay; empty if the run follows real time
-    std::vector<Event> poller;       ///< the events that the poller logged
-    std::vector<SiteFiles> sites;    ///< one per site, in the order of run.sites
-    std::vector<CommitLine> commits;
+    std::vector<Event> poller_events;  ///< the events that the poller logged
+    std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
+    std::vector<CommitSummary> commits;
     /// Read from the `trace_file` passed to load_run(). If none was passed, the samples that the
     /// poller used; may be empty.
     std::vector<RegionSeries> trace;
     std::string trace_name;  ///< origin of `trace`, as a text for the user
     /// Whether `trace` was read from a file passed to load_run(). The run may then have used only
     /// part of it.
-    bool whole_trace{false};
+    bool trace_from_file{false};
     std::optional<Time> evaluated_until;  ///< all windows are evaluated up to this time, on the
                                           ///< signal's clock
     std::optional<HeldOut> held_out;
@@ -91,6 +91,6 @@ struct RunFiles {
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not follow from its parent. Fails with `protocol` if a
 /// commit is missing although a later one exists.
-[[nodiscard]] Result<std::vector<CommitLine>> read_commits(chain::RunObjects const& objects);
+[[nodiscard]] Result<std::vector<CommitSummary>> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account

@@ -56,7 +56,7 @@ Training training_of(RunFiles const& files, Timeline const& timeline, MaybeSecon
     loss.smoothing = fmt::format("exponential, constant {:.0f} optimizer steps ({:.3g} M tokens)",
                                  constant, constant * per_step * 1e-6);
     loss.tail_steps = static_cast<std::int64_t>(std::clamp(std::round(count / 10), 20.0, 1000.0));
-    auto curve = smoothed_curve("run", "this run", all, constant, most_points_of_a_line);
+    auto curve = smoothed_curve("run", "this run", all, constant, max_points_per_line);
     auto const tail = tail_of(all, static_cast<double>(loss.tail_steps));
     double const best = *std::min_element(curve.perplexity.begin(), curve.perplexity.end());
     loss.finals.push_back({"run", "this run", best, tail.mean, tail.error, last_step_s.value_or(0),

@@ -53,7 +53,7 @@ Time start_of(Time previous, std::optional<Time> first_step,
     return previous;
 }
 
-bool is_included(CommitLine const& commit, SiteId const& site, runlog::Contributed const& logged)
+bool is_included(CommitSummary const& commit, SiteId const& site, runlog::Contributed const& logged)
 {
     return std::any_of(
         commit.contributions.begin(), commit.contributions.end(), [&](Contribution const& c) {
@@ -62,7 +62,7 @@ bool is_included(CommitLine const& commit, SiteId const& site, runlog::Contribut
 }
 
 /// The last time at which a site logged one of the commit's included contributions.
-std::optional<Time> last_contributed(CommitLine const& commit, RunFiles const& files)
+std::optional<Time> last_contributed(CommitSummary const& commit, RunFiles const& files)
 {
     std::optional<Time> last;
     for (std::size_t s = 0; s < files.sites.size(); ++s)
@@ -103,7 +103,7 @@ std::optional<double> tail_loss(StepsBySite const& by_site)
 }
 
 /// Which contributions the merge refused, and why.
-std::string note_of(CommitLine const& commit)
+std::string note_of(CommitSummary const& commit)
 {
     std::string note;
     for (auto const& c : commit.contributions) {
@@ -133,7 +133,7 @@ class RoundBuilder {
     }
 
     /// The round that ended with a merge commit. `previous`: time of the last commit with a model.
-    [[nodiscard]] RoundAccount build(CommitLine const& commit, Time previous) const
+    [[nodiscard]] RoundAccount build(CommitSummary const& commit, Time previous) const
     {
         RoundAccount round;
         round.number = commit.round - 1;
@@ -175,7 +175,7 @@ class RoundBuilder {
         return index_of(c.site) && c.included && c.tokens != 0;
     }
 
-    [[nodiscard]] std::map<std::size_t, RoundPart> parts_of(CommitLine const& commit) const
+    [[nodiscard]] std::map<std::size_t, RoundPart> parts_of(CommitSummary const& commit) const
     {
         std::map<std::size_t, RoundPart> parts;
         for (auto const& c : commit.contributions) {
@@ -189,7 +189,7 @@ class RoundBuilder {
         return parts;
     }
 
-    [[nodiscard]] std::optional<double> delta_norm_of(CommitLine const& commit) const
+    [[nodiscard]] std::optional<double> delta_norm_of(CommitSummary const& commit) const
     {
         std::optional<double> norm;
         for (auto const& c : commit.contributions)
@@ -261,11 +261,11 @@ Work work_of(RunFiles const& files, Timeline const& timeline)
     std::optional<Time> previous;
     for (auto const& commit : files.commits) {
         work.tokens = commit.tokens;
-        if (commit.kind == CommitLine::Kind::genesis) ++work.commits.genesis;
-        if (commit.kind == CommitLine::Kind::roster) ++work.commits.roster;
-        if (commit.kind == CommitLine::Kind::merge)
+        if (commit.kind == CommitSummary::Kind::genesis) ++work.commits.genesis;
+        if (commit.kind == CommitSummary::Kind::roster) ++work.commits.roster;
+        if (commit.kind == CommitSummary::Kind::merge)
             add_round(work, builder.build(commit, previous.value_or(commit.time)));
-        if (commit.kind != CommitLine::Kind::roster) previous = commit.time;
+        if (commit.kind != CommitSummary::Kind::roster) previous = commit.time;
     }
     work.summary = summary_of(work.rounds);
     return work;

@@ -31,7 +31,7 @@ EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
 /// A replay has reached the end of its trace.
 bool is_over(RunFiles const& files, Timeline const& timeline)
 {
-    if (!files.clock || !files.whole_trace) return false;
+    if (!files.clock || !files.trace_from_file) return false;
     auto const until = files.evaluated_until.value_or(timeline.axis.signal(timeline.end));
     return std::all_of(files.trace.begin(), files.trace.end(), [&](RegionSeries const& s) {
         return s.readings.empty() || s.readings.back().time <= until;
@@ -47,7 +47,7 @@ bool is_stop(JobChange::Type type)
 bool was_stopped(WindowTimeline const& window, RunFiles const& files)
 {
     bool stopped = false;
-    for (auto const& event : files.poller) {
+    for (auto const& event : files.poller_events) {
         if (event.site != files.run.sites[window.site].site.value) continue;
         auto const change = runlog::job_change_in(event);
         if (!change || change->window != window.id) continue;
@@ -73,7 +73,7 @@ std::string open_status(RunFiles const& files, std::vector<WindowTimeline> const
 
 std::string status_of(RunFiles const& files, Timeline const& timeline)
 {
-    if (!files.commits.empty() && files.commits.back().complete) return "complete";
+    if (!files.commits.empty() && files.commits.back().run_complete) return "complete";
     if (timeline.running) return "running";
     if (is_over(files, timeline)) return "finished";
     if (auto const status = open_status(files, timeline.windows); !status.empty()) return status;
@@ -84,7 +84,7 @@ std::string status_of(RunFiles const& files, Timeline const& timeline)
 std::vector<EventLine> events_of(RunFiles const& files, Axis const& axis)
 {
     std::vector<EventLine> out;
-    for (auto const& event : files.poller) out.push_back(line_of(event, event.site, axis));
+    for (auto const& event : files.poller_events) out.push_back(line_of(event, event.site, axis));
     for (std::size_t s = 0; s < files.sites.size(); ++s)
         for (auto const& event : files.sites[s].events)
             out.push_back(line_of(event, files.run.sites[s].site.value, axis));

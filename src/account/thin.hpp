@@ -10,7 +10,7 @@
 namespace curtail::account {
 
 /// Maximum number of points in a line of a chart.
-inline constexpr std::size_t most_points_of_a_line = 4000;
+inline constexpr std::size_t max_points_per_line = 4000;
 
 /// Returns the indices of those points of a line that a chart should keep, in ascending order. If
 /// the line has at most `most` points, these are all of them. Otherwise there are at most `most`,
@@ -20,10 +20,10 @@ inline constexpr std::size_t most_points_of_a_line = 4000;
 /// point, and its lowest and highest value, so that every peak and dip remains. It also keeps its
 /// first and last missing value, so that gaps remain.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values,
-                                                 std::size_t most = most_points_of_a_line);
+                                                 std::size_t most = max_points_per_line);
 /// Does the same for a line without missing values.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
-                                                 std::size_t most = most_points_of_a_line);
+                                                 std::size_t most = max_points_per_line);
 /// Returns the indices of those of `count` points of a scatter plot that a chart should keep:
 /// evenly spaced, at most `most`. Extremes get no preference, because they would make the cloud of
 /// points look wider than it is.

@@ -234,7 +234,7 @@ SiteTimeline site_timeline(std::vector<JobTimeline> jobs, SiteFiles const& files
 Time last_time(RunFiles const& files)
 {
     Time last = files.clock ? files.clock->real_origin : Time{};
-    for (auto const& event : files.poller) last = std::max(last, event.time);
+    for (auto const& event : files.poller_events) last = std::max(last, event.time);
     for (auto const& site : files.sites) {
         for (auto const& event : site.events) last = std::max(last, event.time);
         for (auto const& step : site.metrics) last = std::max(last, step.time);
@@ -246,7 +246,7 @@ Time last_time(RunFiles const& files)
 Time first_time(RunFiles const& files)
 {
     Time first = Time::max();
-    for (auto const& event : files.poller) first = std::min(first, event.time);
+    for (auto const& event : files.poller_events) first = std::min(first, event.time);
     for (auto const& site : files.sites)
         for (auto const& event : site.events) first = std::min(first, event.time);
     if (first != Time::max()) return first;
@@ -288,7 +288,7 @@ Timeline timeline_of(RunFiles const& files)
     timeline.end =
         std::max(last_time(files), files.clock ? files.clock->real_origin : timeline.axis.zero());
     timeline.end_s = timeline.axis.at(timeline.end);
-    auto const poller = in_order(files.poller);
+    auto const poller = in_order(files.poller_events);
     timeline.decisions = decisions_of(files, poller, timeline.axis);
     timeline.windows = windows_of(files, poller, timeline.axis);
     timeline.sites = sites_of(files, poller, timeline.axis, timeline.end);

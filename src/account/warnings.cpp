@@ -38,7 +38,7 @@ void check_clock(std::vector<std::string>& warnings, std::string const& name, Mi
 std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
 {
     std::vector<std::string> warnings;
-    check_clock(warnings, "the poller", largest_step_back(files.poller));
+    check_clock(warnings, "the poller", largest_step_back(files.poller_events));
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         auto const& name = files.run.sites[s].site.value;
         check_clock(warnings, name,

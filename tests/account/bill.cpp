@@ -264,7 +264,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
                               p.intensity->value);
     auto files = small_run();
     files.trace = read(lines).regions;
-    files.whole_trace = false;
+    files.trace_from_file = false;
     auto const account = account_of(files);
     EXPECT_NEAR(total_of(account).known_carbon()->value, 492, 1e-9);
     EXPECT_EQ(account.always_on.size(), 2U);

@@ -134,8 +134,8 @@ class Windows : public testing::Test {
     }
     void forget_the_closing()
     {
-        files.poller.erase(files.poller.begin() + 2);
-        for (auto const& e : files.poller)
+        files.poller_events.erase(files.poller_events.begin() + 2);
+        for (auto const& e : files.poller_events)
             ASSERT_FALSE(e.type == "window-close" && e.site == "EAST");
     }
     std::vector<Span> of_east() const
@@ -151,7 +151,7 @@ class Windows : public testing::Test {
 
 TEST_F(Windows, WithDuplicateOpeningsAreMerged)
 {
-    files.poller.push_back(open(0.5, "e"));
+    files.poller_events.push_back(open(0.5, "e"));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 2}));
     EXPECT_NEAR(share(), 3.2 / 3.4, 1e-12);
 }
@@ -159,7 +159,7 @@ TEST_F(Windows, WithDuplicateOpeningsAreMerged)
 TEST_F(Windows, WithoutAClosingEndWithTheNextOpening)
 {
     forget_the_closing();
-    files.poller.push_back(open(1, "later"));
+    files.poller_events.push_back(open(1, "later"));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 1}, Span{1, -1.0 / 3600}));
     EXPECT_NEAR(share(), 1, 1e-12) << "never more than all";
 }
@@ -167,7 +167,7 @@ TEST_F(Windows, WithoutAClosingEndWithTheNextOpening)
 TEST_F(Windows, WithoutAClosingEndWithTheDecision)
 {
     forget_the_closing();
-    files.poller.push_back(
+    files.poller_events.push_back(
         event(1.5, "decision", "EAST",
               {{"from", "closing"}, {"to", "closed"}, {"reason", "delay_over"}}));
     EXPECT_THAT(of_east(), ElementsAre(Span{0, 1.5}));
@@ -191,7 +191,8 @@ TEST_F(Warnings, AreNoneInConsistentFiles) { EXPECT_THAT(texts(), testing::IsEmp
 TEST_F(Warnings, NameAClockThatWasSetBack)
 {
     files.sites[0].metrics.push_back(step(1.9, 900, 60));
-    files.poller.push_back(event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
+    files.poller_events.push_back(
+        event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
     EXPECT_THAT(texts(),
                 ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
                             testing::HasSubstr("clock of EAST was set back by 360.0 s")));
@@ -213,8 +214,8 @@ class Status : public testing::Test {
     std::string word() const { return account_of(files).status; }
     void leave_west_open()
     {
-        files.poller.erase(files.poller.begin() + 4);
-        ASSERT_EQ(files.poller.back().site, "WEST");
+        files.poller_events.erase(files.poller_events.begin() + 4);
+        ASSERT_EQ(files.poller_events.back().site, "WEST");
     }
     RunFiles files{small_run()};
 };
@@ -230,10 +231,11 @@ TEST_F(Status, IsWaitingForDevicesInAnOpenWindowWithoutAJob)
 TEST_F(Status, IsStoppedIfAJobWasStoppedInAnOpenWindow)
 {
     leave_west_open();
-    files.poller.push_back(event(3.0, "job-drained", "WEST",
-                                 {{"window", "w"}, {"job", "1"}, {"why", "asked to stop"}}));
+    files.poller_events.push_back(event(3.0, "job-drained", "WEST",
+                                        {{"window", "w"}, {"job", "1"}, {"why", "asked to stop"}}));
     EXPECT_EQ(word(), "stopped");
-    files.poller.push_back(event(3.2, "job-submitted", "WEST", {{"window", "w"}, {"job", "2"}}));
+    files.poller_events.push_back(
+        event(3.2, "job-submitted", "WEST", {{"window", "w"}, {"job", "2"}}));
     EXPECT_EQ(word(), "waiting for devices");
 }
 
@@ -244,16 +246,16 @@ TEST_F(Status, IsFinishedAfterTheWholeReplayOrTheLastCommit)
     EXPECT_EQ(word(), "resting");
     files.evaluated_until = at(4);
     EXPECT_EQ(word(), "finished");
-    files.whole_trace = false;
+    files.trace_from_file = false;
     EXPECT_EQ(word(), "resting");
-    files.commits.back().complete = true;
+    files.commits.back().run_complete = true;
     EXPECT_EQ(word(), "complete");
 }
 
 TEST_F(Status, IsRunningWhileAJobHoldsDevices)
 {
     files.sites[1].events.pop_back();
-    files.poller.pop_back();
+    files.poller_events.pop_back();
     EXPECT_EQ(word(), "running");
 }
 

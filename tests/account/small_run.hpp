@@ -58,13 +58,14 @@ inline RunFiles small_run()
     files.run.model = {"small", 2, 32, 2, 2, 16, 320};
     files.run.training.batch_tokens = 900;
     files.run.sites = {site("EAST", "E"), site("WEST", "W")};
-    files.poller = {event(0, "window-open", "EAST", {{"window", "e"}}),
-                    event(1, "window-open", "WEST", {{"window", "w"}}),
-                    event(2, "window-close", "EAST", {{"window", "e"}}),
-                    event(2.6, "job-ended", "EAST",
-                          {{"window", "e"}, {"job", "1"}, {"ended", "2026-03-01T02:30:00Z"}}),
-                    event(3, "window-close", "WEST", {{"window", "w"}}),
-                    event(3.1, "job-ended", "WEST", {{"window", "w"}, {"job", "1"}})};
+    files.poller_events = {
+        event(0, "window-open", "EAST", {{"window", "e"}}),
+        event(1, "window-open", "WEST", {{"window", "w"}}),
+        event(2, "window-close", "EAST", {{"window", "e"}}),
+        event(2.6, "job-ended", "EAST",
+              {{"window", "e"}, {"job", "1"}, {"ended", "2026-03-01T02:30:00Z"}}),
+        event(3, "window-close", "WEST", {{"window", "w"}}),
+        event(3.1, "job-ended", "WEST", {{"window", "w"}, {"job", "1"}})};
     files.sites.resize(2);
     files.sites[0].events = {state(0, "EAST", "starting"), state(0.5, "EAST", "training"),
                              event(1.99, "stop-requested", "EAST"),
@@ -76,12 +77,12 @@ inline RunFiles small_run()
                              event(3, "trainer-exit", "WEST", {{"code", 0}})};
     files.sites[1].metrics = {step(1.5, 900, 1800), step(2, 900, 1800), step(2.75, 900, 900),
                               step(3, 900, 900)};
-    CommitLine genesis;
+    CommitSummary genesis;
     genesis.number = 1;
     genesis.time = at(0);
-    CommitLine merge;
+    CommitSummary merge;
     merge.number = 2;
-    merge.kind = CommitLine::Kind::merge;
+    merge.kind = CommitSummary::Kind::merge;
     merge.round = 2;
     merge.tokens = 7200;
     merge.contributions = {{{"EAST"}, "EAST.1.1", 1, true, "", 3600, 4, 0.1},
@@ -91,7 +92,7 @@ inline RunFiles small_run()
     files.trace = {hourly("E", {50, 50, 150, 350, 50}), hourly("W", {200, 40, 40, 120, 400}),
                    hourly("N", {500, 500, 500, 500, 500})};
     files.trace_name = "hand.csv";
-    files.whole_trace = true;
+    files.trace_from_file = true;
     return files;
 }
 
