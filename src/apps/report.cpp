@@ -6,7 +6,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "reference/account.hpp"
-#include "reference/figures.hpp"
+#include "reference/published_values.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
 #include "report/tables.hpp"
@@ -73,9 +73,9 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     if (!logs) return tl::unexpected(logs.error());
     auto const history = reference::history_of(*logs);
     if (!history) return tl::unexpected(history.error());
-    auto const figures = reference::figures_of(*logs, *history);
-    if (console.json) console.print_json(reference::figures_json(figures));
-    else console.print(reference::figures_text(figures));
+    auto const values = reference::published_values(*logs, *history);
+    if (console.json) console.print_json(reference::published_json(values));
+    else console.print(reference::published_text(values));
     if (!arguments.has("out")) return {};
     auto const account = reference::account_of(*logs, *history);
     auto const document = report::document(account, SystemClock{}.now());

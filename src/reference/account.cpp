@@ -215,8 +215,8 @@ void add_rounds(account::Account& account, Logs const& logs, History const& hist
     }
     auto const times = round_times(logs, history);
     account.round_summary =
-        account::RoundSummary{times.joint,    times.duration,        times.before_first_step,
-                              times.training, times.after_last_step, times.merge};
+        account::RoundSummary{times.joint_rounds, times.duration,        times.before_first_step,
+                              times.training,     times.after_last_step, times.merge};
 }
 
 void add_energy(account::Account& account, Logs const& logs, History const& history,

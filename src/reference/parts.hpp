@@ -7,7 +7,7 @@
 
 #include "account/account.hpp"
 #include "reference/energy.hpp"
-#include "reference/figures.hpp"
+#include "reference/published_values.hpp"
 
 // The parts of the account of arXiv:2602.22760. Each function computes one of them.
 namespace curtail::reference {

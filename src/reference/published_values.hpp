@@ -29,7 +29,7 @@ struct Perplexity {
 /// Durations in rounds with two or more sites: medians, in seconds. The median of an even number of
 /// values is the upper of the middle two, as in the paper.
 struct RoundTimes {
-    std::size_t joint{};         ///< number of such rounds
+    std::size_t joint_rounds{};  ///< number of such rounds
     double duration{};           ///< from the start of the round to its merge
     double training{};           ///< of one site in one round: time inside its training segments
     double before_first_step{};  ///< from the start of the round to the start of its first step
@@ -45,18 +45,19 @@ struct RoundTimes {
 [[nodiscard]] double seconds_per_step(std::vector<LoggedStep> const& steps);
 
 /// One published number.
-struct Figure {
+struct PublishedValue {
     std::string key;    ///< `co2_kg`, `baseline_co2_kg.DE`
     std::string label;  ///< text for the user
     double value{};
     std::string unit;  ///< empty if the number has no unit
 };
 /// Computes all published numbers, in the order of docs/energy.md.
-[[nodiscard]] std::vector<Figure> figures_of(Logs const& logs, History const& history);
+[[nodiscard]] std::vector<PublishedValue> published_values(Logs const& logs,
+                                                           History const& history);
 
 /// Writes the numbers as a table, with 12 significant digits.
-[[nodiscard]] std::string figures_text(std::vector<Figure> const& figures);
+[[nodiscard]] std::string published_text(std::vector<PublishedValue> const& values);
 /// Writes the numbers as an object: key -> {value, unit, label}.
-[[nodiscard]] json::Object figures_json(std::vector<Figure> const& figures);
+[[nodiscard]] json::Object published_json(std::vector<PublishedValue> const& values);
 
 }  // namespace curtail::reference

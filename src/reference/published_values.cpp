@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reference/figures.hpp"
+#include "reference/published_values.hpp"
 
 #include <fmt/format.h>
 
@@ -33,12 +33,12 @@ class Table {
   public:
     void add(std::string key, std::string label, double value, std::string unit = {})
     {
-        figures_.push_back({std::move(key), std::move(label), value, std::move(unit)});
+        values_.push_back({std::move(key), std::move(label), value, std::move(unit)});
     }
-    std::vector<Figure> take() { return std::move(figures_); }
+    std::vector<PublishedValue> take() { return std::move(values_); }
 
   private:
-    std::vector<Figure> figures_;
+    std::vector<PublishedValue> values_;
 };
 
 void add_energy(Table& table, Logs const& logs, History const& history)
@@ -270,7 +270,7 @@ RoundTimes round_times(Logs const& logs, History const& history)
             upper_median(merges)};
 }
 
-std::vector<Figure> figures_of(Logs const& logs, History const& history)
+std::vector<PublishedValue> published_values(Logs const& logs, History const& history)
 {
     Table table;
     add_energy(table, logs, history);
@@ -284,22 +284,22 @@ std::vector<Figure> figures_of(Logs const& logs, History const& history)
     return table.take();
 }
 
-std::string figures_text(std::vector<Figure> const& figures)
+std::string published_text(std::vector<PublishedValue> const& values)
 {
     std::size_t width = 0;
-    for (auto const& f : figures) width = std::max(width, f.label.size());
+    for (auto const& v : values) width = std::max(width, v.label.size());
     std::string text;
-    for (auto const& f : figures)
-        text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", f.label, width, f.value,
-                            f.unit.empty() ? "" : " ", f.unit);
+    for (auto const& v : values)
+        text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", v.label, width, v.value,
+                            v.unit.empty() ? "" : " ", v.unit);
     return text;
 }
 
-json::Object figures_json(std::vector<Figure> const& figures)
+json::Object published_json(std::vector<PublishedValue> const& values)
 {
     json::Object out;
-    for (auto const& f : figures)
-        out.set(f.key, json::Object{{"value", f.value}, {"unit", f.unit}, {"label", f.label}});
+    for (auto const& v : values)
+        out.set(v.key, json::Object{{"value", v.value}, {"unit", v.unit}, {"label", v.label}});
     return out;
 }
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "reference/account.hpp"
-#include "reference/figures.hpp"
+#include "reference/published_values.hpp"
 #include "report/document.hpp"
 #include "signals/trace.hpp"
 #include "support/paths.hpp"
@@ -25,20 +25,20 @@ class Reference : public testing::Test {
         ASSERT_TRUE(logs) << logs.error().message();
         auto const history = history_of(*logs);
         ASSERT_TRUE(history) << history.error().message();
-        figures_ = figures_of(*logs, *history);
+        values_ = published_values(*logs, *history);
         account_ = account_of(*logs, *history);
     }
     static double figure(std::string const& key)
     {
-        for (auto const& f : figures_)
+        for (auto const& f : values_)
             if (f.key == key) return f.value;
         ADD_FAILURE() << "no figure " << key;
         return NAN;
     }
-    static std::vector<Figure> figures_;
+    static std::vector<PublishedValue> values_;
     static account::Account account_;
 };
-std::vector<Figure> Reference::figures_;
+std::vector<PublishedValue> Reference::values_;
 account::Account Reference::account_;
 
 struct Published {
@@ -135,7 +135,7 @@ TEST_F(Reference, DetectorDecidesWithinOnePollOfTheExperiment)
 
 TEST_F(Reference, TextShowsAtLeastNineDigits)
 {
-    auto const text = figures_text(figures_);
+    auto const text = published_text(values_);
     for (char const* digits :
          {"1.37949707", "27.0691131", "12.0954268", "37.7219333", "0.96993614", "14.6375054"})
         EXPECT_NE(text.find(digits), std::string::npos) << digits << " is not in\n" << text;
