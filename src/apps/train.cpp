@@ -36,7 +36,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         static_cast<int>(arguments.integer("threads")),
         [&](train::StepMetrics const& step) { progress.show(figures_of(step)); }};
     if (!comm::started_by_launcher())
-        return train::train_site(options, *comm::single(), stop, console.log);
+        return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
     auto done = session->run(

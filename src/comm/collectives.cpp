@@ -6,7 +6,7 @@
 namespace curtail::comm {
 namespace {
 
-class Single final : public Collectives {
+class SingleProcess final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return 0; }
     [[nodiscard]] int size() const override { return 1; }
@@ -23,7 +23,7 @@ class Single final : public Collectives {
 
 }  // namespace
 
-std::unique_ptr<Collectives> single() { return std::make_unique<Single>(); }
+std::unique_ptr<Collectives> single_process() { return std::make_unique<SingleProcess>(); }
 
 std::string broadcast_text(Collectives& ranks, std::string_view text, int root, std::size_t limit)
 {

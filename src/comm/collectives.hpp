@@ -39,7 +39,7 @@ class Collectives {
 };
 
 /// Returns collectives for a single process, without MPI.
-[[nodiscard]] std::unique_ptr<Collectives> single();
+[[nodiscard]] std::unique_ptr<Collectives> single_process();
 
 /// Returns the `text` of rank `root` on every rank; other ranks' `text` is ignored. Throws
 /// CommError on every rank if the text of `root` is longer than `limit` bytes. `root` and `limit`

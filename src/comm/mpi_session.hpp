@@ -10,7 +10,7 @@
 namespace curtail::comm {
 
 /// Returns true if mpirun or srun started this process, even as the only rank. Other processes need
-/// no MPI and use single().
+/// no MPI and use single_process().
 [[nodiscard]] bool started_by_launcher();
 
 /// The use of MPI by this process, from MPI_Init to MPI_Finalize. Create only one session per

@@ -152,7 +152,7 @@ TEST_F(AllRanks, AnInvalidRootThrows)
     std::byte b{};
     EXPECT_THROW(ranks->broadcast({&b, 1}, ranks->size()), std::logic_error);
     EXPECT_THROW(ranks->broadcast({&b, 1}, -1), std::logic_error);
-    EXPECT_THROW(single()->broadcast({&b, 1}, 1), std::logic_error);
+    EXPECT_THROW(single_process()->broadcast({&b, 1}, 1), std::logic_error);
 }
 
 TEST_F(AllRanks, DifferentSizesGiveAReadableError)
@@ -174,7 +174,7 @@ TEST_F(AllRanks, DifferentSizesGiveAReadableError)
 
 TEST(Single, IsTheOnlyRank)
 {
-    auto const alone = single();
+    auto const alone = single_process();
     std::vector<float> f{1, 2};
     alone->all_reduce_sum(f);
     EXPECT_THAT(f, testing::ElementsAre(1, 2));

@@ -51,7 +51,7 @@ class SpoiledTraining : public test::SmallTraining {
         return finite;
     }
 
-    std::unique_ptr<comm::Collectives> ranks_{comm::single()};
+    std::unique_ptr<comm::Collectives> ranks_{comm::single_process()};
     StopSignal stop_;
     std::optional<data::Loader> loader_;
     std::optional<Engine> engine_;
