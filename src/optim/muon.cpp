@@ -107,7 +107,7 @@ void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const>
     double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
     double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
     for (std::size_t k = 0; k < weights.size(); ++k)
-        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.decay);
+        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay);
 }
 
 }  // namespace curtail::optim

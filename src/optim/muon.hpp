@@ -14,9 +14,9 @@ namespace curtail::optim {
 
 /// The scheduled values for one step of Muon.
 struct MuonRates {
-    double rate{};      ///< learning rate, before Muon multiplies it by sqrt(max(1, m / n))
-    double momentum{};  ///< factor of the momentum, 0 to 1
-    double decay{};     ///< weight decay; Muon multiplies it by the learning rate
+    double rate{};          ///< learning rate, before Muon multiplies it by sqrt(max(1, m / n))
+    double momentum{};      ///< factor of the momentum, 0 to 1
+    double weight_decay{};  ///< weight decay; Muon multiplies it by the learning rate
 };
 
 /// Muon for K matrices (m, n) of one shape, which it orthogonalizes together. Uses Nesterov

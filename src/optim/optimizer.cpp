@@ -76,7 +76,7 @@ void Optimizer::step(model::Parameters& weights, model::Parameters const& gradie
             w.push_back(weights.named()[i].tensor);
             g.push_back(gradients.named()[i].tensor);
         }
-        group.muon.step(w, g, {now.muon, now.momentum, now.decay});
+        group.muon.step(w, g, {now.muon, now.momentum, now.weight_decay});
     }
 }
 

@@ -16,23 +16,23 @@ Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
 
 double lr_factor(Progress at, double warmdown, double final_lr)
 {
-    double const tail = std::nearbyint(warmdown * at.steps);
-    double const step = std::min(at.step, at.steps);
-    if (tail <= 0 || step <= at.steps - tail) return 1;
-    double const share = (at.steps - step) / tail;
+    double const tail = std::nearbyint(warmdown * at.length);
+    double const step = std::min(at.position, at.length);
+    if (tail <= 0 || step <= at.length - tail) return 1;
+    double const share = (at.length - step) / tail;
     return share + (1 - share) * final_lr;
 }
 
 double muon_momentum(Progress at)
 {
-    double const share = std::min(at.step / 300, 1.0);
+    double const share = std::min(at.position / 300, 1.0);
     return (1 - share) * 0.85 + share * 0.95;
 }
 
 double muon_weight_decay(Progress at, double base, std::int64_t layers)
 {
     double const depth = 12.0 / static_cast<double>(layers);
-    return base * depth * depth * (1 - std::min(at.step / at.steps, 1.0));
+    return base * depth * depth * (1 - std::min(at.position / at.length, 1.0));
 }
 
 double default_lr_scale(std::int64_t batch_tokens)
@@ -46,14 +46,14 @@ Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const&
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
     double const scale = settings.lr_scale.value_or(default_lr_scale(batch_tokens));
     double const width = 1 / std::sqrt(static_cast<double>(shape.width) / 768);
-    return {.factor = factor,
+    return {.lr_factor = factor,
             .muon = 0.02 * scale * factor,
             .head = 0.004 * width * scale * factor,
             .embedding = 0.3 * width * scale * factor,
             .resid = 0.5 * 0.01 * scale * factor,
             .x0 = 0.5 * scale * factor,
             .momentum = muon_momentum(at),
-            .decay = muon_weight_decay(at, settings.weight_decay, shape.layers)};
+            .weight_decay = muon_weight_decay(at, settings.weight_decay, shape.layers)};
 }
 
 }  // namespace curtail::optim

@@ -15,8 +15,8 @@ namespace curtail::optim {
 /// trained since. Rates therefore depend on progress and not on which sites are present. A position
 /// after the end counts as S.
 struct Progress {
-    double step{};   ///< s, the steps made so far; 0 in the first step
-    double steps{};  ///< S, the length of the schedule
+    double position{};  ///< s, the steps made so far; 0 in the first step
+    double length{};    ///< S, the length of the schedule
 };
 /// Returns the position after `tokens` trained tokens. `batch_tokens` is the number of tokens in
 /// one step.
@@ -34,14 +34,14 @@ struct Progress {
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
 /// `x0` include the factor and `lr_scale`.
 struct Rates {
-    double factor{};     ///< result of lr_factor()
-    double muon{};       ///< for the matrices of the blocks (Muon)
-    double head{};       ///< for the head (AdamW)
-    double embedding{};  ///< for the embedding (AdamW)
-    double resid{};      ///< for resid_lambdas (AdamW)
-    double x0{};         ///< for x0_lambdas (AdamW)
-    double momentum{};   ///< momentum of Muon
-    double decay{};      ///< weight decay of Muon
+    double lr_factor{};     ///< result of lr_factor()
+    double muon{};          ///< for the matrices of the blocks (Muon)
+    double head{};          ///< for the head (AdamW)
+    double embedding{};     ///< for the embedding (AdamW)
+    double resid{};         ///< for resid_lambdas (AdamW)
+    double x0{};            ///< for x0_lambdas (AdamW)
+    double momentum{};      ///< momentum of Muon
+    double weight_decay{};  ///< weight decay of Muon
 };
 /// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
 /// it.

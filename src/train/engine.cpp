@@ -57,7 +57,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     if (std::isfinite(loss)) optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
     else optimizer_.reset();
     return StepOutcome{loss, Tokens{tokens}, std::chrono::steady_clock::now() - started,
-                       optimizer_.rates(at).factor, sums[1] > 0};
+                       optimizer_.rates(at).lr_factor, sums[1] > 0};
 }
 
 Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)

@@ -34,7 +34,7 @@ TEST_P(GoldenMuon, StepsMatchTheReference)
         auto const w = start.clone();
         for (int i = 0; golden.has(shape + "/g" + std::to_string(i)); ++i) {
             auto const g = golden.tensor(shape + "/g" + std::to_string(i));
-            muon.step({&w, 1}, {&g, 1}, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
+            muon.step({&w, 1}, {&g, 1}, {.rate = 0.02, .momentum = 0.9, .weight_decay = 0.1});
             auto const expected = golden.tensor(shape + "/w" + std::to_string(i + 1));
             double const difference = relative_to_update(w, expected, start);
             worst = std::max(worst, difference);
@@ -59,7 +59,7 @@ TEST_P(GoldenMuon, MatricesStepTogetherAsEachAlone)
                                             golden.tensor(shape + "/g0")};
     std::vector<at::Tensor> const weights{w0.clone(), w0.clone()};
     Muon(2, w0.size(0), w0.size(1), products)
-        .step(weights, gradients, {.rate = 0.02, .momentum = 0.9, .decay = 0.1});
+        .step(weights, gradients, {.rate = 0.02, .momentum = 0.9, .weight_decay = 0.1});
     auto const expected = golden.tensor(shape + "/w1");
     EXPECT_LE(relative_to_update(weights[1], expected, w0), tolerance);
 }

@@ -94,12 +94,12 @@ std::vector<std::pair<double, std::string>> differences(Replay const& replay,
 
 void expect_schedules(Replay const& replay, std::int64_t step)
 {
-    EXPECT_NEAR(replay.rates.factor, replay.golden.tensor("lr_multiplier")[step].item<double>(),
+    EXPECT_NEAR(replay.rates.lr_factor, replay.golden.tensor("lr_multiplier")[step].item<double>(),
                 1e-12);
     EXPECT_NEAR(replay.rates.momentum, replay.golden.tensor("muon_momentum")[step].item<double>(),
                 1e-12);
-    EXPECT_NEAR(replay.rates.decay, replay.golden.tensor("muon_weight_decay")[step].item<double>(),
-                1e-12);
+    EXPECT_NEAR(replay.rates.weight_decay,
+                replay.golden.tensor("muon_weight_decay")[step].item<double>(), 1e-12);
 }
 
 TEST(GoldenTrain, Float32TrainingMatchesTheReference)

@@ -100,8 +100,8 @@ TEST_F(Training, EveryParameterMovesAndWithoutGradientMatricesOnlyDecay)
         .step(at_rest, model::Parameters(small_shape()), {0, 20});
     auto const rates = optimizer.rates({0, 20});
     auto const* name = "transformer.h.1.attn.c_q.weight";
-    EXPECT_TRUE(
-        at_rest.get(name).allclose(before.get(name).mul(1 - rates.muon * rates.decay), 1e-5, 1e-8));
+    EXPECT_TRUE(at_rest.get(name).allclose(
+        before.get(name).mul(1 - rates.muon * rates.weight_decay), 1e-5, 1e-8));
     EXPECT_TRUE(at::equal(at_rest.head(), before.head()));
 }
 
@@ -151,8 +151,8 @@ TEST(Schedule, ProgressIsCountedInTokens)
     config::Optimizer settings;
     settings.schedule = {1'000'000};
     auto const at = progress_of(250'000, settings, 2'000);
-    EXPECT_EQ(at.step, 125);
-    EXPECT_EQ(at.steps, 500);
+    EXPECT_EQ(at.position, 125);
+    EXPECT_EQ(at.length, 500);
 }
 
 }  // namespace
