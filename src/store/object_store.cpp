@@ -20,14 +20,14 @@ Result<std::optional<Content>> ObjectStore::get(ObjectName const& name, Bytes li
     return std::optional(std::move(content));
 }
 
-Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url, Missing missing)
+Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url, IfMissing if_missing)
 {
     constexpr std::string_view scheme = "file://";
     if (url.substr(0, scheme.size()) != scheme || url.size() <= scheme.size() + 1 ||
         url[scheme.size()] != '/' || url.find('\0') != url.npos)
         return fail(ExitCode::config, "store " + printable(url),
                     "not the address of a shared folder", "write file:///absolute/folder");
-    auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), missing);
+    auto opened = PosixStore::open(std::filesystem::path(url.substr(scheme.size())), if_missing);
     if (!opened) return tl::unexpected(opened.error());
     return std::unique_ptr<ObjectStore>(std::move(*opened));
 }

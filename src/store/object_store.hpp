@@ -74,16 +74,16 @@ class ObjectStore {
 };
 
 /// What open_store does if the store's folder does not exist.
-enum class Missing {
+enum class IfMissing {
     refuse,  ///< fail: a shared folder that is not mounted must not look like an empty store
     make     ///< create the folder; only for the program that starts a run
 };
 
 /// Opens the store at the address `url`, of the form `file:///absolute/folder`. Fails with `config`
-/// if the address is invalid. Fails with `unavailable` if the folder does not exist and `missing`
-/// is Missing::refuse.
-[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(std::string_view url,
-                                                              Missing missing = Missing::refuse);
+/// if the address is invalid. Fails with `unavailable` if the folder does not exist and
+/// `if_missing` is IfMissing::refuse.
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(
+    std::string_view url, IfMissing if_missing = IfMissing::refuse);
 
 [[nodiscard]] inline std::span<std::byte const> bytes_of(std::string_view text)
 {

@@ -104,9 +104,10 @@ PosixRoot::PosixRoot(std::filesystem::path path, Fd fd, mode_t mode, Lookup look
 {
 }
 
-Result<PosixRoot> PosixRoot::open(std::filesystem::path const& path, Missing missing, Lookup lookup)
+Result<PosixRoot> PosixRoot::open(std::filesystem::path const& path, IfMissing if_missing,
+                                  Lookup lookup)
 {
-    if (missing == Missing::make)
+    if (if_missing == IfMissing::make)
         if (auto made = make_folder(path); !made)
             return tl::unexpected(made.error().within("cannot open store " + path.string()));
     Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -27,9 +27,9 @@ enum class Lookup {
 class PosixRoot {
   public:
     /// Opens the root folder `path`. Uses Lookup::stepwise if the kernel does not support `lookup`.
-    /// Fails with `unavailable` if `path` does not exist and `missing` is Missing::refuse.
-    [[nodiscard]] static Result<PosixRoot> open(std::filesystem::path const& path, Missing missing,
-                                                Lookup lookup);
+    /// Fails with `unavailable` if `path` does not exist and `if_missing` is IfMissing::refuse.
+    [[nodiscard]] static Result<PosixRoot> open(std::filesystem::path const& path,
+                                                IfMissing if_missing, Lookup lookup);
 
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
     [[nodiscard]] Lookup lookup() const { return lookup_; }

@@ -44,9 +44,9 @@ struct PosixStore::OpenFile {
 };
 
 Result<std::unique_ptr<PosixStore>> PosixStore::open(std::filesystem::path const& root,
-                                                     Missing missing, Lookup lookup)
+                                                     IfMissing if_missing, Lookup lookup)
 {
-    auto opened = PosixRoot::open(root, missing, lookup);
+    auto opened = PosixRoot::open(root, if_missing, lookup);
     if (!opened) return tl::unexpected(opened.error());
     return std::unique_ptr<PosixStore>(new PosixStore(std::move(*opened)));
 }

@@ -16,10 +16,10 @@ namespace curtail::store {
 class PosixStore final : public ObjectStore {
   public:
     /// Opens the store in the folder `root`. Uses Lookup::stepwise if the kernel does not support
-    /// `lookup`. Fails with `unavailable` if `root` does not exist and `missing` is
-    /// Missing::refuse.
+    /// `lookup`. Fails with `unavailable` if `root` does not exist and `if_missing` is
+    /// IfMissing::refuse.
     [[nodiscard]] static Result<std::unique_ptr<PosixStore>> open(std::filesystem::path const& root,
-                                                                  Missing missing,
+                                                                  IfMissing if_missing,
                                                                   Lookup lookup = Lookup::kernel);
 
     [[nodiscard]] Result<CreateOutcome> create(ObjectName const& name,

@@ -29,10 +29,10 @@ struct Implementation {
 };
 
 void make_memory(Fixture& f) { f.store = std::make_unique<MemoryStore>(); }
-void make_posix(Fixture& f) { f.store = *PosixStore::open(f.folder.path(), Missing::refuse); }
+void make_posix(Fixture& f) { f.store = *PosixStore::open(f.folder.path(), IfMissing::refuse); }
 void make_stepwise(Fixture& f)
 {
-    f.store = *PosixStore::open(f.folder.path(), Missing::refuse, Lookup::stepwise);
+    f.store = *PosixStore::open(f.folder.path(), IfMissing::refuse, Lookup::stepwise);
 }
 void make_faultless(Fixture& f)
 {

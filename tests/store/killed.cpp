@@ -27,7 +27,7 @@ bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
 {
     pid_t const child = fork();
     if (child == 0) {
-        auto const store = PosixStore::open(root, Missing::refuse);
+        auto const store = PosixStore::open(root, IfMissing::refuse);
         ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
         raise(SIGSTOP);
         act(**store);
@@ -63,7 +63,7 @@ void kill_everywhere(Act act)
     for (int stop = 0;; ++stop) {
         test::TemporaryFolder const folder;
         bool const finished = kill_at_stop(folder.path(), act, stop);
-        auto const store = *PosixStore::open(folder.path(), Missing::refuse);
+        auto const store = *PosixStore::open(folder.path(), IfMissing::refuse);
         auto const seen = state_of(*store);
         ASSERT_NE(seen, State::partial) << "killed at stop " << stop;
         (seen == State::missing ? missing : complete) += 1;
@@ -86,7 +86,7 @@ TEST(KilledWriter, LeavesTheOldObjectOrTheNewOne)
 {
     for (int stop = 0;; ++stop) {
         test::TemporaryFolder const folder;
-        auto const store = *PosixStore::open(folder.path(), Missing::refuse);
+        auto const store = *PosixStore::open(folder.path(), IfMissing::refuse);
         ASSERT_TRUE(store->put(record, bytes_of("old")));
         bool const finished = kill_at_stop(folder.path(), put_it, stop);
         auto const content = store->get(record, {1 << 20}).value();

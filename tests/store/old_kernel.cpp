@@ -60,7 +60,7 @@ TEST(OldKernel, TheStoreWalksPathsByItself)
 {
     test::TemporaryFolder const folder;
     EXPECT_EQ(on_old_kernel([&] {
-                  auto const store = PosixStore::open(folder.path(), Missing::refuse).value();
+                  auto const store = PosixStore::open(folder.path(), IfMissing::refuse).value();
                   if (store->lookup() != Lookup::stepwise) return 1;
                   if (*store->create(record, bytes_of("x")) != CreateOutcome::created) return 2;
                   if (*store->create(record, bytes_of("y")) != CreateOutcome::exists) return 3;
@@ -69,7 +69,7 @@ TEST(OldKernel, TheStoreWalksPathsByItself)
                   return store->stat(record).value() ? 6 : 0;
               }),
               0);
-    auto const store = PosixStore::open(folder.path(), Missing::refuse).value();
+    auto const store = PosixStore::open(folder.path(), IfMissing::refuse).value();
     EXPECT_EQ(*store->create(record, bytes_of("x")), CreateOutcome::created);
 }
 
@@ -81,7 +81,7 @@ TEST(OldKernel, TheStoreStillRefusesSymbolicLinks)
     fs::create_directories(folder / "root/runs");
     fs::create_directory_symlink(folder / "outside", folder / "root/runs/r");
     EXPECT_EQ(on_old_kernel([&] {
-                  auto const store = PosixStore::open(folder / "root", Missing::refuse).value();
+                  auto const store = PosixStore::open(folder / "root", IfMissing::refuse).value();
                   auto const refused = [](auto const& result) {
                       return !result && result.error().code == ExitCode::permission;
                   };

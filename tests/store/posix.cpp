@@ -26,7 +26,7 @@ ObjectName const payload = *ObjectName::parse("runs/r/models/1/A.0123abcd.1-1/w.
 
 std::unique_ptr<PosixStore> open_at(fs::path const& root, Lookup lookup = Lookup::kernel)
 {
-    auto opened = PosixStore::open(root, Missing::refuse, lookup);
+    auto opened = PosixStore::open(root, IfMissing::refuse, lookup);
     if (!opened) throw std::runtime_error(opened.error().message());
     return std::move(*opened);
 }
@@ -111,7 +111,7 @@ TEST(PosixStore, AMissingRootIsAnErrorUnlessARunStarts)
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("mount it"));
     EXPECT_THAT(refused.error().message(), HasSubstr("mkdir -p " + (folder / "gone").string()));
-    EXPECT_TRUE(open_store("file://" + (folder / "gone").string(), Missing::make));
+    EXPECT_TRUE(open_store("file://" + (folder / "gone").string(), IfMissing::make));
     EXPECT_TRUE(open_store("file://" + (folder / "gone").string()));
 }
 

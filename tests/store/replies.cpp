@@ -51,7 +51,7 @@ ObjectName const neighbour = *ObjectName::parse("runs/r/commits/00000002.json");
 
 class LostReplies : public testing::Test {
   protected:
-    LostReplies() : store_(*PosixStore::open(folder_.path(), Missing::refuse))
+    LostReplies() : store_(*PosixStore::open(folder_.path(), IfMissing::refuse))
     {
         EXPECT_TRUE(store_->create(neighbour, bytes_of("n")));
     }

@@ -20,7 +20,7 @@ Result<void> create_store_of_new_run(config::Run const& run)
 {
     std::error_code error;
     if (std::filesystem::exists(run.poller_folder() / "state.json", error)) return {};
-    return store::open_store(run.store, store::Missing::make).map([](auto const&) {});
+    return store::open_store(run.store, store::IfMissing::make).map([](auto const&) {});
 }
 
 Result<poll::PollContext> prepare(config::Run const& run, PollOptions const& options,
