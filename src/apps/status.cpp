@@ -16,7 +16,7 @@ using namespace curtail;
 Result<void> verify(config::Run const& run, store::ObjectStore& objects,
                     apps::Console const& console)
 {
-    auto const summary = chain::verify({objects, run.run});
+    auto const summary = chain::verify_run({objects, run.run});
     if (!summary) return tl::unexpected(summary.error());
     if (console.json) console.print_json(status::verified_json(*summary, run.store));
     else console.print(status::verified_text(*summary, run.store));

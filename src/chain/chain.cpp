@@ -118,7 +118,7 @@ Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check 
     auto const end = end_of_chain(objects);
     if (!end) return tl::unexpected(end.error());
     if (end->value == 0) return std::vector<rounds::Commit>{};
-    auto chain = check == Check::rules ? chain::read_chain(objects.source()) : read_links(objects);
+    auto chain = check == Check::rules ? read_checked_chain(objects.source()) : read_links(objects);
     if (chain && std::ssize(*chain) < end->value)
         return fail(ExitCode::temporary,
                     "cannot read " + rounds::commit_name({std::ssize(*chain) + 1}),
@@ -126,10 +126,10 @@ Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects, Check 
     return chain;
 }
 
-Result<ChainSummary> verify(RunObjects const& objects)
+Result<ChainSummary> verify_run(RunObjects const& objects)
 {
     if (auto const end = end_of_chain(objects); !end) return tl::unexpected(end.error());
-    return chain::verify(objects.source());
+    return verify_objects(objects.source());
 }
 
 }  // namespace curtail::chain

@@ -26,10 +26,10 @@ enum class Check {
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Verifies the whole run in its store. Performs all checks of verify(VerifySource const&)
+/// Verifies the whole run in its store. Performs all checks of verify_objects(VerifySource const&)
 /// (chain/verify.hpp). Before them, searches for commits beyond the end of the chain, because such
 /// a commit shows that the chain has a gap. Fails with `protocol` if a check fails; the message
 /// names the object and the reason.
-[[nodiscard]] Result<ChainSummary> verify(RunObjects const& objects);
+[[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);
 
 }  // namespace curtail::chain

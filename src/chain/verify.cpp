@@ -250,14 +250,14 @@ void count(ChainSummary& s, Commit const& c)
 
 }  // namespace
 
-Result<std::vector<Commit>> read_chain(VerifySource const& source)
+Result<std::vector<Commit>> read_checked_chain(VerifySource const& source)
 {
     auto const run = read_run(source);
     if (!run) return tl::unexpected(run.error());
     return read_commits(source, run->first, run->second);
 }
 
-Result<ChainSummary> verify(VerifySource const& source)
+Result<ChainSummary> verify_objects(VerifySource const& source)
 {
     auto run = read_run(source);
     if (!run) return tl::unexpected(run.error());

@@ -56,11 +56,11 @@ struct ChainSummary {
 ///
 /// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
 /// `source` is returned unchanged.
-[[nodiscard]] Result<ChainSummary> verify(VerifySource const& source);
+[[nodiscard]] Result<ChainSummary> verify_objects(VerifySource const& source);
 
 /// Reads every commit in order and checks each against run.json and its parent. Reads no headers
 /// and no payloads. Fails with `protocol` if run.json or commit 1 is missing, or a commit is
 /// invalid.
-[[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(VerifySource const& source);
+[[nodiscard]] Result<std::vector<rounds::Commit>> read_checked_chain(VerifySource const& source);
 
 }  // namespace curtail::chain

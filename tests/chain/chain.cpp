@@ -160,7 +160,7 @@ TEST_F(Chain, OtherObjectsInTheStoreChangeNothing)
     ASSERT_TRUE(store.put(object("models/99/B.00000002.3-1/w0.h5"), store::bytes_of("x")));
     EXPECT_EQ(read_chain(objects, Check::rules).value(), run.chain());
     EXPECT_EQ(newest_commit(objects).value(), run.tip());
-    EXPECT_TRUE(verify(objects));
+    EXPECT_TRUE(verify_run(objects));
 }
 
 TEST_F(Chain, AStoreThatDoesNotAnswerIsNotADamagedRun)

@@ -35,7 +35,7 @@ class FinishedRun : public testing::Test {
 
 TEST_F(FinishedRun, IsSummarized)
 {
-    auto const v = chain::verify(s->store().source());
+    auto const v = chain::verify_objects(s->store().source());
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->commits, static_cast<std::int64_t>(s->store().chain().size()));
     EXPECT_EQ(v->commits, 1 + v->merges + v->rosters);
@@ -47,7 +47,7 @@ TEST_F(FinishedRun, IsSummarized)
     EXPECT_EQ(v->sites.at({"A"}).tokens + v->sites.at({"B"}).tokens, 120 * 8);
     EXPECT_EQ(v->tip.totals.tokens, 120 * 8);
     EXPECT_GE(v->payloads, 2);
-    auto const chain = read_chain(s->store().source());
+    auto const chain = read_checked_chain(s->store().source());
     ASSERT_TRUE(chain);
     EXPECT_EQ(chain->back(), v->tip);
 }
@@ -74,12 +74,12 @@ TEST_F(FinishedRun, AnyFlippedBitOfARecordFails)
         auto const at = static_cast<std::size_t>(random() % bytes.size());
         auto const bit = static_cast<char>(1 << (random() % 8));
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
-        auto const v = chain::verify(s->store().source());
+        auto const v = chain::verify_objects(s->store().source());
         ASSERT_FALSE(v) << name << " byte " << at;
         EXPECT_EQ(v.error().code, ExitCode::protocol);
         bytes[at] = static_cast<char>(bytes[at] ^ bit);
     }
-    EXPECT_TRUE(chain::verify(s->store().source()));
+    EXPECT_TRUE(chain::verify_objects(s->store().source()));
 }
 
 TEST_F(FinishedRun, AnyChangedPayloadFails)
@@ -89,12 +89,12 @@ TEST_F(FinishedRun, AnyChangedPayloadFails)
     ASSERT_GE(names.size(), 2U);
     for (auto const& name : names) {
         s->store().spoil(name);
-        auto const v = chain::verify(s->store().source());
+        auto const v = chain::verify_objects(s->store().source());
         ASSERT_FALSE(v) << name;
         EXPECT_THAT(v.error().message(), HasSubstr(name));
         s->store().heal();
     }
-    EXPECT_TRUE(chain::verify(s->store().source()));
+    EXPECT_TRUE(chain::verify_objects(s->store().source()));
 }
 
 /// Changes the header of the first included contribution and updates all later digests. Returns the
@@ -142,7 +142,7 @@ TEST_F(FinishedRun, AHeaderThatContradictsItsCommitFails)
     };
     for (auto const& [what, change] : changes) {
         auto const name = forge(small, change);
-        auto const v = chain::verify(s->store().source());
+        auto const v = chain::verify_objects(s->store().source());
         EXPECT_EQ(v.has_value(), what == "nothing") << what;
         if (!v) { EXPECT_THAT(v.error().message(), HasSubstr(name)) << what; }
         small = good;
@@ -158,23 +158,24 @@ TEST_F(FinishedRun, AMissingModelOrHeaderFails)
     ASSERT_NE(header, small.end());
     auto const kept = *header;
     small.erase(header);
-    EXPECT_THAT(chain::verify(s->store().source()).error().message(), HasSubstr(kept.first));
+    EXPECT_THAT(chain::verify_objects(s->store().source()).error().message(),
+                HasSubstr(kept.first));
     small.insert(kept);
     auto source = s->store().source();
     source.payload = [](std::string const&) -> Result<std::optional<chain::PayloadFacts>> {
         return std::nullopt;
     };
-    EXPECT_THAT(chain::verify(source).error().message(), HasSubstr("is missing"));
+    EXPECT_THAT(chain::verify_objects(source).error().message(), HasSubstr("is missing"));
     source.payload = [](std::string const&) -> Result<std::optional<chain::PayloadFacts>> {
         return fail(ExitCode::io, "cannot read", "disk");
     };
-    EXPECT_EQ(chain::verify(source).error().code, ExitCode::io);
+    EXPECT_EQ(chain::verify_objects(source).error().code, ExitCode::io);
 }
 
 TEST(VerifyRecords, AnEmptyStoreFails)
 {
     test::SimStore const store(small_run());
-    auto const v = chain::verify(store.source());
+    auto const v = chain::verify_objects(store.source());
     ASSERT_FALSE(v);
     EXPECT_THAT(v.error().message(), HasSubstr("run.json"));
 }

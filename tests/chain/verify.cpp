@@ -34,7 +34,7 @@ struct Verify : testing::Test {
     /// The error message of verification; empty: the run is sound.
     std::string finding()
     {
-        auto const summary = verify({objects, run.spec().run});
+        auto const summary = verify_run({objects, run.spec().run});
         if (summary) return "";
         EXPECT_EQ(summary.error().code, ExitCode::protocol) << summary.error().message();
         return summary.error().message();
@@ -43,7 +43,7 @@ struct Verify : testing::Test {
 
 TEST_F(Verify, SummarizesASoundRun)
 {
-    auto const summary = verify({objects, run.spec().run});
+    auto const summary = verify_run({objects, run.spec().run});
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->commits, 8);
     EXPECT_EQ(summary->merges, 5);
@@ -187,7 +187,7 @@ TEST_F(Verify, CommitsThatAppearLateAreNoGap)
     for (auto const number : {3, 4, 6})
         late.insert(*object_name(run.spec().run, rounds::commit_name({number})));
     LateStore store(objects, late);
-    auto const summary = verify({store, run.spec().run});
+    auto const summary = verify_run({store, run.spec().run});
     ASSERT_TRUE(summary) << summary.error().message();
     EXPECT_EQ(summary->commits, 8);
 }
@@ -209,13 +209,13 @@ TEST_F(Verify, DetectsRecordsOfAnotherRun)
 TEST_F(Verify, AStoreThatDoesNotAnswerIsNotADamagedRun)
 {
     store::FaultyStore faulty(objects, {.unavailable = 1}, 1);
-    EXPECT_EQ(verify({faulty, run.spec().run}).error().code, ExitCode::temporary);
+    EXPECT_EQ(verify_run({faulty, run.spec().run}).error().code, ExitCode::temporary);
 }
 
 TEST(VerifyNothing, AMissingRunIsAnError)
 {
     store::MemoryStore empty;
-    auto const summary = verify({empty, {"small"}});
+    auto const summary = verify_run({empty, {"small"}});
     ASSERT_FALSE(summary);
     EXPECT_EQ(summary.error().code, ExitCode::protocol);
     EXPECT_THAT(summary.error().message(), HasSubstr("run.json"));

@@ -79,7 +79,7 @@ void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
                       "L1: a site is alive, but no commit was made for too long");
     }
     test::require(s.complete(), "L1: not complete");
-    auto const summary = chain::verify(s.store().source());
+    auto const summary = chain::verify_objects(s.store().source());
     test::require(summary.has_value(),
                   summary ? "" : "the chain is invalid: " + summary.error().message());
     auto const tokens = plan.run.stream_blocks() * plan.run.params.block_tokens;

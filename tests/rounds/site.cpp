@@ -16,7 +16,10 @@ using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-Result<chain::ChainSummary> summary_of(Simulator& s) { return chain::verify(s.store().source()); }
+Result<chain::ChainSummary> summary_of(Simulator& s)
+{
+    return chain::verify_objects(s.store().source());
+}
 
 TEST(Site, ALoneSiteCommitsItsOwnWeightsWithoutLeaseAndHeaders)
 {

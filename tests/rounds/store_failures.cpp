@@ -37,7 +37,7 @@ TEST(StoreFailures, SitesRetryWithPausesWhileTheStoreIsFullAndRecover)
     s.run_until(s.now() + Seconds{60}, [] { return false; });
     EXPECT_GE(s.store().chain().size(), before + 10);
     EXPECT_EQ(s.living_count(), 2U);
-    EXPECT_TRUE(chain::verify(s.store().source()));
+    EXPECT_TRUE(chain::verify_objects(s.store().source()));
 }
 
 TEST(StoreFailures, ALeavingSiteWithAnnouncedWorkExitsWithSuccessWhenTheStoreIsFull)
@@ -226,7 +226,7 @@ TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
     EXPECT_EQ(s.exits().back().code, ExitCode::data);
     EXPECT_THAT(s.exits().back().error->message(), HasSubstr("three rounds in a row"));
     EXPECT_EQ(s.store().chain().back().totals.tokens, 0);
-    auto const v = chain::verify(s.store().source());
+    auto const v = chain::verify_objects(s.store().source());
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->refused, 3);
 }

@@ -315,7 +315,7 @@ TEST(RoundThread, WithAFaultyStoreNothingIsLostOrCountedTwice)
         for (auto const& left : {*left_a, *left_b})
             EXPECT_EQ(left.code, ExitCode::ok)
                 << "seed " << seed << (left.error ? "\n" + left.error->message() : "");
-        auto const sound = chain::verify({objects, run.run});
+        auto const sound = chain::verify_run({objects, run.run});
         ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
         EXPECT_TRUE(sound->tip.complete);
         EXPECT_EQ(sound->tip.totals.tokens, 400 * 8);
