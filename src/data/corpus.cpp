@@ -98,7 +98,7 @@ std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed)
     return order;
 }
 
-Result<Division> divide(std::size_t documents, double share, std::uint64_t seed)
+Result<TrainingSplit> split_documents(std::size_t documents, double share, std::uint64_t seed)
 {
     if (!(share >= 0 && share < 1))
         return fail(ExitCode::usage, "cannot hold out a share of " + std::to_string(share),
@@ -110,11 +110,11 @@ Result<Division> divide(std::size_t documents, double share, std::uint64_t seed)
                     "none of the " + std::to_string(documents) + " would be left for training",
                     "use more text");
     auto order = shuffled(documents, seed);
-    Division division;
-    division.held_out.assign(order.end() - static_cast<std::ptrdiff_t>(held), order.end());
+    TrainingSplit split;
+    split.held_out.assign(order.end() - static_cast<std::ptrdiff_t>(held), order.end());
     order.resize(documents - held);
-    division.training = std::move(order);
-    return division;
+    split.training = std::move(order);
+    return split;
 }
 
 }  // namespace curtail::data

@@ -14,7 +14,7 @@ namespace curtail::data {
 
 /// The default limit for the size of a document, in bytes. A longer text is cut into several
 /// documents.
-inline constexpr std::size_t document_bytes = std::size_t{16} * 1024;
+inline constexpr std::size_t max_document_bytes = std::size_t{16} * 1024;
 
 /// The text of several files as documents, in the order of the files.
 struct Corpus {
@@ -27,7 +27,7 @@ struct Corpus {
 /// within the limit. Failing that, it is after the last line break; failing that, between two UTF-8
 /// characters. The documents joined together are the text; an empty text gives no documents.
 [[nodiscard]] std::vector<std::string> cut_documents(std::string_view text,
-                                                     std::size_t limit = document_bytes);
+                                                     std::size_t limit = max_document_bytes);
 
 /// Reads the text files of `sources` (data/text_files.hpp). A file that is named or linked twice is
 /// read once; otherwise its text could be both held out and trained on. Fails with `no_input` if
@@ -37,7 +37,7 @@ struct Corpus {
 
 /// Which documents to train on, in this order, and which to hold out. The numbers are indices of
 /// Corpus::documents.
-struct Division {
+struct TrainingSplit {
     std::vector<std::size_t> training;
     std::vector<std::size_t> held_out;
 };
@@ -45,7 +45,8 @@ struct Division {
 /// is the fraction `share` of all, rounded to the nearest integer, but at least one if `share` is
 /// positive. Fails with `usage` unless 0 <= share < 1. Fails with `data` if no document is left for
 /// training.
-[[nodiscard]] Result<Division> divide(std::size_t documents, double share, std::uint64_t seed);
+[[nodiscard]] Result<TrainingSplit> split_documents(std::size_t documents, double share,
+                                                    std::uint64_t seed);
 
 /// Returns 0 to n - 1 in an order that depends only on `n` and `seed`, and is the same on every
 /// machine. It is a Fisher-Yates shuffle from the back with the random numbers of SplitMix64

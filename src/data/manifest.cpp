@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::int64_t max_tokens = std::int64_t{1} << 50;
 
-json::Object part_json(PartEntry const& part)
+json::Object split_json(SplitEntry const& split)
 {
     json::Array shards;
-    for (auto const& shard : part.shards)
+    for (auto const& shard : split.shards)
         shards.push_back(json::Object{{"file", shard.file},
                                       {"sha256", shard.sha256.hex()},
                                       {"tokens", shard.tokens},
                                       {"documents", shard.documents}});
-    return {{"tokens", part.tokens},
-            {"documents", part.documents},
-            {"text_bytes", part.text_bytes},
+    return {{"tokens", split.tokens},
+            {"documents", split.documents},
+            {"text_bytes", split.text_bytes},
             {"shards", std::move(shards)}};
 }
 
@@ -40,21 +40,21 @@ std::int64_t read_count(json::ObjectReader& r, std::string const& key)
     return count;
 }
 
-PartEntry read_part(json::ObjectReader& r, Part which)
+SplitEntry read_split(json::ObjectReader& r, Split which)
 {
-    PartEntry part{
+    SplitEntry split{
         read_count(r, "tokens"), read_count(r, "documents"), read_count(r, "text_bytes"), {}};
     std::int64_t tokens = 0;
     r.each("shards", [&](json::ObjectReader& s) {
         ShardEntry shard{s.text("file"), read_digest(s, "sha256"), read_count(s, "tokens"),
                          read_count(s, "documents")};
-        s.require(shard.file == fmt::format("{}-{:05}.h5", name_of(which), part.shards.size()),
+        s.require(shard.file == fmt::format("{}-{:05}.h5", name_of(which), split.shards.size()),
                   "file", "must be the next name in order");
         tokens += shard.tokens;
-        part.shards.push_back(std::move(shard));
+        split.shards.push_back(std::move(shard));
     });
-    r.require(tokens == part.tokens, "tokens", "must be the sum of the shards' tokens");
-    return part;
+    r.require(tokens == split.tokens, "tokens", "must be the sum of the shards' tokens");
+    return split;
 }
 
 }  // namespace
@@ -65,20 +65,20 @@ std::string digest_mismatch(Digest const& expected, Digest const& found)
     return "digest differs (expected " + start_of(expected) + ", found " + start_of(found) + ")";
 }
 
-char const* name_of(Part part) { return part == Part::train ? "train" : "heldout"; }
+char const* name_of(Split split) { return split == Split::train ? "train" : "heldout"; }
 
 json::Object Manifest::to_json() const
 {
     return {{"format", manifest_format},
-            {"inputs", inputs.hex()},
+            {"inputs", inputs_digest.hex()},
             {"tokenizer", json::Object{{"file", tokenizer_file},
-                                       {"sha256", tokenizer.hex()},
+                                       {"sha256", tokenizer_digest.hex()},
                                        {"pattern", split_pattern_id},
-                                       {"vocabulary", vocabulary}}},
+                                       {"vocabulary", vocabulary_size}}},
             {"seed", seed},
             {"held_out_share", held_out_share},
-            {"train", part_json(train)},
-            {"heldout", part_json(held_out)}};
+            {"train", split_json(train)},
+            {"heldout", split_json(held_out)}};
 }
 
 Result<Manifest> parse_manifest(json::Value const& value, std::string const& source)
@@ -87,20 +87,20 @@ Result<Manifest> parse_manifest(json::Value const& value, std::string const& sou
     json::ObjectReader r(value, source);
     r.require(r.text("format") == manifest_format, "format",
               std::string("must be \"") + manifest_format + "\"");
-    manifest.inputs = read_digest(r, "inputs");
+    manifest.inputs_digest = read_digest(r, "inputs");
     r.object("tokenizer", [&](json::ObjectReader& t) {
         t.require(t.text("file") == tokenizer_file, "file",
                   std::string("must be \"") + tokenizer_file + "\"");
         t.require(t.text("pattern") == split_pattern_id, "pattern",
                   "must be \"" + std::string(split_pattern_id) + "\"");
-        manifest.tokenizer = read_digest(t, "sha256");
-        manifest.vocabulary = read_count(t, "vocabulary");
+        manifest.tokenizer_digest = read_digest(t, "sha256");
+        manifest.vocabulary_size = read_count(t, "vocabulary");
     });
     manifest.seed = r.integer("seed");
     manifest.held_out_share = r.number("held_out_share");
-    r.object("train", [&](json::ObjectReader& p) { manifest.train = read_part(p, Part::train); });
+    r.object("train", [&](json::ObjectReader& p) { manifest.train = read_split(p, Split::train); });
     r.object("heldout",
-             [&](json::ObjectReader& p) { manifest.held_out = read_part(p, Part::held_out); });
+             [&](json::ObjectReader& p) { manifest.held_out = read_split(p, Split::held_out); });
     if (auto error = r.finish()) return tl::unexpected(*error);
     return manifest;
 }

@@ -20,35 +20,36 @@ struct ShardEntry {
     friend bool operator==(ShardEntry const&, ShardEntry const&) = default;
 };
 
-/// The two parts of the data: text to train on and text to evaluate on.
-enum class Part { train, held_out };
-/// Returns "train" or "heldout", with which the names of the part's shards begin.
-[[nodiscard]] char const* name_of(Part part);
+/// The two splits of the data: text to train on and text to evaluate on.
+enum class Split { train, held_out };
+/// Returns "train" or "heldout", with which the names of the split's shards begin.
+[[nodiscard]] char const* name_of(Split split);
 
-/// What the manifest records about one part of the data.
-struct PartEntry {
+/// What the manifest records about one split of the data.
+struct SplitEntry {
     std::int64_t tokens{0};  ///< including one <|bos|> per document
     std::int64_t documents{0};
     std::int64_t text_bytes{0};
-    /// In order: the first token of the part is the first token of shards[0].
+    /// In order: the first token of the split is the first token of shards[0].
     std::vector<ShardEntry> shards;
-    friend bool operator==(PartEntry const&, PartEntry const&) = default;
+    friend bool operator==(SplitEntry const&, SplitEntry const&) = default;
 };
 
 /// Describes a data folder, that is, a folder written by `curtail-data prepare`
 /// (docs/formats-data.md). Stored as manifest.json.
 struct Manifest {
-    Digest inputs;  ///< digest of the text and of every option of `prepare` that affects the output
-    Digest tokenizer;            ///< SHA-256 of the tokenizer file
-    std::int64_t vocabulary{0};  ///< number of tokens, including special ones
-    std::int64_t seed{0};        ///< determines the order of the documents
-    double held_out_share{0};    ///< fraction of the documents, at least 0 and below 1
-    PartEntry train;
-    PartEntry held_out;
+    Digest inputs_digest;  ///< digest of the text and of every option of `prepare` that affects the
+                           ///< output
+    Digest tokenizer_digest;          ///< SHA-256 of the tokenizer file
+    std::int64_t vocabulary_size{0};  ///< number of tokens, including special ones
+    std::int64_t seed{0};             ///< determines the order of the documents
+    double held_out_share{0};         ///< fraction of the documents, at least 0 and below 1
+    SplitEntry train;
+    SplitEntry held_out;
 
-    [[nodiscard]] PartEntry const& part(Part which) const
+    [[nodiscard]] SplitEntry const& split(Split which) const
     {
-        return which == Part::train ? train : held_out;
+        return which == Split::train ? train : held_out;
     }
     [[nodiscard]] json::Object to_json() const;
     friend bool operator==(Manifest const&, Manifest const&) = default;

@@ -76,14 +76,14 @@ Result<void> remove_leftovers(fs::path const& path)
     return {};
 }
 
-Result<void> put_in_place(fs::path const& part, fs::path const& out, fs::path const& old)
+Result<void> put_in_place(fs::path const& partial, fs::path const& out, fs::path const& old)
 {
     std::error_code error;
     fs::remove_all(old, error);
     bool const replaces = !error && fs::exists(out, error);
     if (!error && replaces) fs::rename(out, old, error);
     bool const moved = !error && replaces;
-    if (!error) fs::rename(part, out, error);
+    if (!error) fs::rename(partial, out, error);
     if (error) {
         std::error_code ignored;
         if (moved) fs::rename(old, out, ignored);

@@ -14,10 +14,10 @@ namespace curtail::data {
 /// The paths of a data folder and of its hidden siblings. For the folder `data`, the siblings are
 /// `.data.part`, `.data.old` and `.data.lock`.
 struct OutputPaths {
-    std::filesystem::path out;   ///< the data folder, absolute
-    std::filesystem::path part;  ///< the new folder while it is being written
-    std::filesystem::path old;   ///< the previous `out` while it is being replaced
-    std::filesystem::path lock;  ///< file that the running `prepare` locks
+    std::filesystem::path out;      ///< the data folder, absolute
+    std::filesystem::path partial;  ///< the new folder while it is being written
+    std::filesystem::path old;      ///< the previous `out` while it is being replaced
+    std::filesystem::path lock;     ///< file that the running `prepare` locks
 };
 /// Returns the paths for the data folder `out`.
 [[nodiscard]] OutputPaths output_paths(std::filesystem::path const& out);
@@ -31,11 +31,11 @@ struct OutputPaths {
 /// and removes nothing, if `path` contains anything else.
 [[nodiscard]] Result<void> remove_leftovers(std::filesystem::path const& path);
 
-/// Replaces the folder `out` by `part`. First removes `old`. Then renames an existing `out` to
-/// `old`, renames `part` to `out`, and removes `old` again. If a rename fails, restores `out` and
-/// fails with `cannot_create`. After a crash between the two renames, the previous folder is at
+/// Replaces the folder `out` by `partial`. First removes `old`. Then renames an existing `out` to
+/// `old`, renames `partial` to `out`, and removes `old` again. If a rename fails, restores `out`
+/// and fails with `cannot_create`. After a crash between the two renames, the previous folder is at
 /// `old` and nothing is at `out`.
-[[nodiscard]] Result<void> put_in_place(std::filesystem::path const& part,
+[[nodiscard]] Result<void> put_in_place(std::filesystem::path const& partial,
                                         std::filesystem::path const& out,
                                         std::filesystem::path const& old);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 struct Source {
     Corpus corpus;
     std::optional<Tokenizer> tokenizer;  ///< empty: train one
-    Digest inputs;                       ///< of the above and the options
+    Digest inputs_digest;                ///< of the above and the options
 };
 
 Result<void> check_options(PrepareOptions const& options)
@@ -34,13 +34,14 @@ Result<void> check_options(PrepareOptions const& options)
 Digest digest_of(PrepareOptions const& options, Corpus const& corpus,
                  std::optional<Tokenizer> const& given)
 {
-    return sha256(json::canonical(json::Object{
-        {"format", manifest_format},
-        {"text", corpus.digest.hex()},
-        {"tokenizer", given ? json::Value(given->digest().hex()) : json::Value(options.vocabulary)},
-        {"held_out_ppb", std::llround(options.held_out * 1e9)},
-        {"seed", options.seed},
-        {"shard_tokens", options.shard_tokens}}));
+    return sha256(
+        json::canonical(json::Object{{"format", manifest_format},
+                                     {"text", corpus.digest.hex()},
+                                     {"tokenizer", given ? json::Value(given->digest().hex())
+                                                         : json::Value(options.vocabulary_size)},
+                                     {"held_out_ppb", std::llround(options.held_out_share * 1e9)},
+                                     {"seed", options.seed},
+                                     {"shard_tokens", options.shard_tokens}}));
 }
 
 Result<Source> read_source(PrepareOptions const& options)
@@ -53,8 +54,8 @@ Result<Source> read_source(PrepareOptions const& options)
         if (!read) return tl::unexpected(read.error());
         given = std::move(*read);
     }
-    auto const inputs = digest_of(options, *corpus, given);
-    return Source{std::move(*corpus), std::move(given), inputs};
+    auto const inputs_digest = digest_of(options, *corpus, given);
+    return Source{std::move(*corpus), std::move(given), inputs_digest};
 }
 
 bool is_absent_or_empty(fs::path const& folder)
@@ -70,7 +71,8 @@ bool is_intact(fs::path const& folder)
 }
 
 /// The manifest of `options.out` if it is up to date; empty if prepare has to (re)create it.
-Result<std::optional<Manifest>> find_existing(PrepareOptions const& options, Digest const& inputs)
+Result<std::optional<Manifest>> find_existing(PrepareOptions const& options,
+                                              Digest const& inputs_digest)
 {
     if (is_absent_or_empty(options.out)) return std::nullopt;
     auto const refuse = [&](std::string why, std::string remedy) {
@@ -78,7 +80,7 @@ Result<std::optional<Manifest>> find_existing(PrepareOptions const& options, Dig
                     std::move(why), std::move(remedy));
     };
     auto const found = read_manifest(options.out);
-    bool const same = found && found->inputs == inputs;
+    bool const same = found && found->inputs_digest == inputs_digest;
     if (same && is_intact(options.out)) return *found;
     if (auto const why = foreign_content(options.out); !why.empty())
         return refuse("it is not a folder of prepared text (" + why + ")", "name another folder");
@@ -104,9 +106,10 @@ ProgressCallback at_stage(StageCallback const& progress, std::string name)
     };
 }
 
-/// Writes the shards of one part.
-Result<PartEntry> write_part(std::vector<std::string> const& documents, Tokenizer const& tokenizer,
-                             ShardWriter writer, ProgressCallback const& progress)
+/// Writes the shards of one split.
+Result<SplitEntry> write_split(std::vector<std::string> const& documents,
+                               Tokenizer const& tokenizer, ShardWriter writer,
+                               ProgressCallback const& progress)
 {
     Encoder encoder(tokenizer);
     std::vector<Token> tokens;
@@ -126,7 +129,7 @@ Result<Tokenizer> make_tokenizer(PrepareOptions const& options, std::optional<To
                                  StageCallback const& progress)
 {
     auto tokenizer = given ? Result<Tokenizer>(std::move(*given))
-                           : train_tokenizer(training, options.vocabulary,
+                           : train_tokenizer(training, options.vocabulary_size,
                                              at_stage(progress, "training the tokenizer"));
     if (!tokenizer) return tokenizer;
     if (auto written = write_file(folder / tokenizer_file, tokenizer->to_tiktoken()); !written)
@@ -138,26 +141,27 @@ Result<Tokenizer> make_tokenizer(PrepareOptions const& options, std::optional<To
 Result<Manifest> write_files(PrepareOptions const& options, fs::path const& folder, Source source,
                              StageCallback const& progress)
 {
-    auto const division = divide(source.corpus.documents.size(), options.held_out,
-                                 static_cast<std::uint64_t>(options.seed));
-    if (!division) return tl::unexpected(division.error());
-    auto const training = pick(source.corpus, division->training);
-    auto const held_out = pick(source.corpus, division->held_out);
+    auto const training_split =
+        split_documents(source.corpus.documents.size(), options.held_out_share,
+                        static_cast<std::uint64_t>(options.seed));
+    if (!training_split) return tl::unexpected(training_split.error());
+    auto const training = pick(source.corpus, training_split->training);
+    auto const held_out = pick(source.corpus, training_split->held_out);
     auto const tokenizer =
         make_tokenizer(options, std::move(source.tokenizer), training, folder, progress);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
-    auto const write = [&](Part part, std::vector<std::string> const& documents) {
-        ShardLabel const label{part, tokenizer->digest(), tokenizer->vocabulary()};
-        return write_part(documents, *tokenizer, ShardWriter(folder, label, options.shard_tokens),
-                          at_stage(progress, "tokenizing"));
+    auto const write = [&](Split split, std::vector<std::string> const& documents) {
+        ShardLabel const label{split, tokenizer->digest(), tokenizer->vocabulary_size()};
+        return write_split(documents, *tokenizer, ShardWriter(folder, label, options.shard_tokens),
+                           at_stage(progress, "tokenizing"));
     };
-    auto train_part = write(Part::train, training);
-    if (!train_part) return tl::unexpected(train_part.error());
-    auto held_out_part = write(Part::held_out, held_out);
-    if (!held_out_part) return tl::unexpected(held_out_part.error());
+    auto train_split = write(Split::train, training);
+    if (!train_split) return tl::unexpected(train_split.error());
+    auto held_out_split = write(Split::held_out, held_out);
+    if (!held_out_split) return tl::unexpected(held_out_split.error());
     Manifest manifest{
-        source.inputs,    tokenizer->digest(),    tokenizer->vocabulary(),  options.seed,
-        options.held_out, std::move(*train_part), std::move(*held_out_part)};
+        source.inputs_digest,   tokenizer->digest(),     tokenizer->vocabulary_size(), options.seed,
+        options.held_out_share, std::move(*train_split), std::move(*held_out_split)};
     return write_file(folder / manifest_file, json::to_pretty(manifest.to_json())).map([&] {
         return std::move(manifest);
     });
@@ -166,15 +170,15 @@ Result<Manifest> write_files(PrepareOptions const& options, fs::path const& fold
 Result<Manifest> create(PrepareOptions const& options, OutputPaths const& paths, Source source,
                         StageCallback const& progress)
 {
-    for (auto const& path : {paths.part, paths.old})
+    for (auto const& path : {paths.partial, paths.old})
         if (auto removed = remove_leftovers(path); !removed) return tl::unexpected(removed.error());
-    if (auto made = make_folder(paths.part); !made) return tl::unexpected(made.error());
-    auto manifest = write_files(options, paths.part, std::move(source), progress);
+    if (auto made = make_folder(paths.partial); !made) return tl::unexpected(made.error());
+    auto manifest = write_files(options, paths.partial, std::move(source), progress);
     if (manifest)
-        if (auto placed = put_in_place(paths.part, paths.out, paths.old); !placed)
+        if (auto placed = put_in_place(paths.partial, paths.out, paths.old); !placed)
             manifest = tl::unexpected(placed.error());
     std::error_code ignored;
-    if (!manifest) fs::remove_all(paths.part, ignored);
+    if (!manifest) fs::remove_all(paths.partial, ignored);
     return manifest;
 }
 
@@ -190,7 +194,7 @@ Result<Prepared> prepare(PrepareOptions const& options, StageCallback const& pro
     if (!lock) return tl::unexpected(lock.error());
     auto source = read_source(options);
     if (!source) return tl::unexpected(source.error());
-    auto const existing = find_existing(options, source->inputs);
+    auto const existing = find_existing(options, source->inputs_digest);
     if (!existing) return tl::unexpected(existing.error());
     if (*existing) return Prepared{**existing, true};
     return create(options, paths, std::move(*source), progress).map([](Manifest const& manifest) {

@@ -14,12 +14,12 @@ namespace curtail::data {
 struct PrepareOptions {
     /// Files, or folders of `.txt` files (data/text_files.hpp).
     std::vector<std::filesystem::path> text;
-    std::filesystem::path out;       ///< the data folder to create
-    std::int64_t vocabulary{2'048};  ///< number of tokens of the tokenizer to train
+    std::filesystem::path out;            ///< the data folder to create
+    std::int64_t vocabulary_size{2'048};  ///< number of tokens of the tokenizer to train
     /// Tokenizer file to use instead of training one.
     std::optional<std::filesystem::path> tokenizer;
-    double held_out{0.05};  ///< fraction of the documents to hold out
-    std::int64_t seed{1};   ///< determines the order of the documents
+    double held_out_share{0.05};  ///< fraction of the documents to hold out
+    std::int64_t seed{1};         ///< determines the order of the documents
     /// Tokens of a shard. The last shard may have fewer.
     std::int64_t shard_tokens{std::int64_t{1} << 26};
     /// Whether to replace a data folder that is damaged, or was prepared from different text or
@@ -34,7 +34,7 @@ struct Prepared {
 };
 
 /// Turns text into tokenizer, shards and manifest in the data folder `options.out`. Trains the
-/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.part` first,
+/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.split` first,
 /// so that the data folder appears complete or not at all. Fails with `temporary` if another
 /// process is preparing the same folder. Fails with `cannot_create` if the folder exists and must
 /// not be replaced.

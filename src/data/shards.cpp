@@ -30,9 +30,10 @@ std::string attribute_mismatch(json::Object const& attributes, ShardLabel const&
         return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
     };
     if (text("format") != shard_format) return std::string("its format is not ") + shard_format;
-    if (text("part") != name_of(label.part))
-        return std::string("it does not belong to ") + name_of(label.part);
-    if (text("tokenizer") != label.tokenizer.hex()) return "it was made with a different tokenizer";
+    if (text("part") != name_of(label.split))
+        return std::string("it does not belong to ") + name_of(label.split);
+    if (text("tokenizer") != label.tokenizer_digest.hex())
+        return "it was made with a different tokenizer";
     return {};
 }
 
@@ -44,7 +45,7 @@ std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardL
     if (std::ssize(shard.documents) != entry.documents)
         return "it has " + std::to_string(shard.documents.size()) + " documents";
     if (std::any_of(shard.tokens.begin(), shard.tokens.end(),
-                    [&](Token token) { return token >= label.vocabulary; }))
+                    [&](Token token) { return token >= label.vocabulary_size; }))
         return "it has a token outside the vocabulary";
     std::int64_t before = -1;
     for (auto const start : shard.documents) {
@@ -73,9 +74,9 @@ Result<ShardEntry> write_shard(std::filesystem::path const& folder, std::string 
     writer.add<std::int64_t>("documents", {static_cast<std::int64_t>(shard.documents.size())},
                              shard.documents);
     writer.attribute("format", shard_format);
-    writer.attribute("part", name_of(label.part));
-    writer.attribute("tokenizer", label.tokenizer.hex());
-    writer.attribute("vocabulary", label.vocabulary);
+    writer.attribute("part", name_of(label.split));
+    writer.attribute("tokenizer", label.tokenizer_digest.hex());
+    writer.attribute("vocabulary", label.vocabulary_size);
     return writer.encode().and_then([&](std::string const& bytes) {
         return write_file(folder / file, bytes).map([&] {
             return ShardEntry{file, sha256(bytes), static_cast<std::int64_t>(shard.tokens.size()),
@@ -121,7 +122,7 @@ Result<void> ShardWriter::add(std::span<Token const> tokens, std::int64_t text_b
 Result<void> ShardWriter::flush()
 {
     auto entry =
-        write_shard(folder_, fmt::format("{}-{:05}.h5", name_of(label_.part), done_.shards.size()),
+        write_shard(folder_, fmt::format("{}-{:05}.h5", name_of(label_.split), done_.shards.size()),
                     open_, label_);
     if (!entry) return tl::unexpected(entry.error());
     done_.tokens += entry->tokens;
@@ -131,7 +132,7 @@ Result<void> ShardWriter::flush()
     return {};
 }
 
-Result<PartEntry> ShardWriter::finish()
+Result<SplitEntry> ShardWriter::finish()
 {
     if (!open_.tokens.empty())
         if (auto flushed = flush(); !flushed) return tl::unexpected(flushed.error());

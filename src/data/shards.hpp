@@ -12,9 +12,9 @@ namespace curtail::data {
 
 /// The attributes that a shard file carries.
 struct ShardLabel {
-    Part part{};
-    Digest tokenizer;            ///< SHA-256 of the tokenizer file
-    std::int64_t vocabulary{0};  ///< number of tokens, including special ones
+    Split split{};
+    Digest tokenizer_digest;          ///< SHA-256 of the tokenizer file
+    std::int64_t vocabulary_size{0};  ///< number of tokens, including special ones
 };
 
 /// The contents of a shard file.
@@ -35,7 +35,7 @@ struct Shard {
 [[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                        ShardLabel const& label);
 
-/// Distributes the tokens of one part of the data over shards, and writes each shard once it is
+/// Distributes the tokens of one split of the data over shards, and writes each shard once it is
 /// full.
 class ShardWriter {
   public:
@@ -46,9 +46,9 @@ class ShardWriter {
     }
     /// Adds a document. `tokens` must start with <|bos|>; `text_bytes` is the size of its text.
     [[nodiscard]] Result<void> add(std::span<Token const> tokens, std::int64_t text_bytes);
-    /// Writes the last shard and returns the entry of the part for the manifest. Call this function
-    /// once.
-    [[nodiscard]] Result<PartEntry> finish();
+    /// Writes the last shard and returns the entry of the split for the manifest. Call this
+    /// function once.
+    [[nodiscard]] Result<SplitEntry> finish();
 
   private:
     [[nodiscard]] Result<void> flush();
@@ -56,7 +56,7 @@ class ShardWriter {
     ShardLabel label_;
     std::int64_t shard_tokens_;
     Shard open_;
-    PartEntry done_;
+    SplitEntry done_;
 };
 
 }  // namespace curtail::data

@@ -14,17 +14,17 @@ constexpr std::size_t kept_shards = 4;
 
 }  // namespace
 
-TokenStream::TokenStream(std::filesystem::path folder, Part part, Manifest manifest)
-    : folder_(std::move(folder)), part_(part), manifest_(std::move(manifest))
+TokenStream::TokenStream(std::filesystem::path folder, Split split, Manifest manifest)
+    : folder_(std::move(folder)), split_(split), manifest_(std::move(manifest))
 {
     std::int64_t end = 0;
-    for (auto const& entry : manifest_.part(part_).shards) ends_.push_back(end += entry.tokens);
+    for (auto const& entry : manifest_.split(split_).shards) ends_.push_back(end += entry.tokens);
 }
 
-Result<TokenStream> TokenStream::open(std::filesystem::path const& folder, Part part)
+Result<TokenStream> TokenStream::open(std::filesystem::path const& folder, Split split)
 {
     return read_manifest(folder).map(
-        [&](Manifest manifest) { return TokenStream(folder, part, std::move(manifest)); });
+        [&](Manifest manifest) { return TokenStream(folder, split, std::move(manifest)); });
 }
 
 Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
@@ -35,8 +35,8 @@ Result<std::vector<Token> const*> TokenStream::shard(std::size_t index)
         loaded_.splice(loaded_.begin(), loaded_, known);
         return &loaded_.front().tokens;
     }
-    auto read = read_shard(folder_, manifest_.part(part_).shards[index],
-                           {part_, manifest_.tokenizer, manifest_.vocabulary});
+    auto read = read_shard(folder_, manifest_.split(split_).shards[index],
+                           {split_, manifest_.tokenizer_digest, manifest_.vocabulary_size});
     if (!read) return tl::unexpected(read.error());
     if (loaded_.size() == kept_shards) loaded_.pop_back();
     loaded_.push_front({index, std::move(read->tokens)});
@@ -64,7 +64,7 @@ Result<void> TokenStream::read(std::int64_t offset, std::span<Token> out)
 
 Result<double> unigram_entropy(TokenStream& stream)
 {
-    std::vector<std::int64_t> counts(static_cast<std::size_t>(max_vocabulary));
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(max_vocabulary_size));
     std::vector<Token> some(std::size_t{1} << 16);
     for (std::int64_t at = 0; at < stream.tokens();) {
         auto const now = std::span(some).first(static_cast<std::size_t>(

@@ -10,16 +10,16 @@
 
 namespace curtail::data {
 
-/// One part of a data folder as one long sequence of tokens, shard after shard. Reads and verifies
+/// One split of a data folder as one long sequence of tokens, shard after shard. Reads and verifies
 /// a shard when it is first needed, and caches the last four shards used. Not thread-safe.
 class TokenStream {
   public:
     /// Reads the manifest of the data folder `folder`. Fails with `no_input` if it is missing and
     /// with `data` if it is damaged.
-    [[nodiscard]] static Result<TokenStream> open(std::filesystem::path const& folder, Part part);
+    [[nodiscard]] static Result<TokenStream> open(std::filesystem::path const& folder, Split split);
 
     /// Returns the number of tokens in the stream.
-    [[nodiscard]] std::int64_t tokens() const { return manifest_.part(part_).tokens; }
+    [[nodiscard]] std::int64_t tokens() const { return manifest_.split(split_).tokens; }
     [[nodiscard]] Manifest const& manifest() const { return manifest_; }
     /// Reads out.size() tokens, from token `offset` of the stream on, into `out`. Throws
     /// std::out_of_range if the stream does not have them. Fails with `data` if a shard is damaged
@@ -31,11 +31,11 @@ class TokenStream {
         std::size_t shard;
         std::vector<Token> tokens;
     };
-    TokenStream(std::filesystem::path folder, Part part, Manifest manifest);
+    TokenStream(std::filesystem::path folder, Split split, Manifest manifest);
     [[nodiscard]] Result<std::vector<Token> const*> shard(std::size_t index);
 
     std::filesystem::path folder_;
-    Part part_;
+    Split split_;
     Manifest manifest_;
     std::vector<std::int64_t> ends_;  ///< position in the stream after the last token of each shard
     std::list<Loaded> loaded_;        ///< cached shards, most recently used first

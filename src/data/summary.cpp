@@ -15,16 +15,16 @@ namespace {
 
 constexpr std::int64_t sample_tokens = 48;
 
-Result<PartSummary> summarize_part(TokenStream& stream, PartEntry const& part)
+Result<SplitSummary> summarize_split(TokenStream& stream, SplitEntry const& split)
 {
-    PartSummary summary{
-        part.documents, part.text_bytes, part.tokens, std::ssize(part.shards), 0, 0};
-    if (part.tokens == 0) return summary;
+    SplitSummary summary{
+        split.documents, split.text_bytes, split.tokens, std::ssize(split.shards), 0, 0};
+    if (split.tokens == 0) return summary;
     auto const entropy = unigram_entropy(stream);
     if (!entropy) return tl::unexpected(entropy.error());
     summary.unigram_entropy = *entropy;
     summary.bytes_per_token =
-        static_cast<double>(part.text_bytes) / static_cast<double>(part.tokens);
+        static_cast<double>(split.text_bytes) / static_cast<double>(split.tokens);
     return summary;
 }
 
@@ -37,40 +37,40 @@ Result<std::string> sample_of(std::filesystem::path const& folder, TokenStream& 
     });
 }
 
-std::string part_line(char const* name, PartSummary const& part)
+std::string split_line(char const* name, SplitSummary const& split)
 {
-    return fmt::format("{:<9}{:>10}{:>14}{:>14}{:>8}{:>13.3f}{:>18.4f}\n", name, part.documents,
-                       part.text_bytes, part.tokens, part.shards, part.bytes_per_token,
-                       part.unigram_entropy);
+    return fmt::format("{:<9}{:>10}{:>14}{:>14}{:>8}{:>13.3f}{:>18.4f}\n", name, split.documents,
+                       split.text_bytes, split.tokens, split.shards, split.bytes_per_token,
+                       split.unigram_entropy);
 }
 
-json::Object part_json(PartSummary const& part)
+json::Object split_json(SplitSummary const& split)
 {
-    return {{"documents", part.documents},
-            {"text_bytes", part.text_bytes},
-            {"tokens", part.tokens},
-            {"shards", part.shards},
-            {"bytes_per_token", part.bytes_per_token},
-            {"unigram_entropy_nats", part.unigram_entropy}};
+    return {{"documents", split.documents},
+            {"text_bytes", split.text_bytes},
+            {"tokens", split.tokens},
+            {"shards", split.shards},
+            {"bytes_per_token", split.bytes_per_token},
+            {"unigram_entropy_nats", split.unigram_entropy}};
 }
 
 }  // namespace
 
 Result<Summary> summarize(std::filesystem::path const& folder)
 {
-    auto train = TokenStream::open(folder, Part::train);
+    auto train = TokenStream::open(folder, Split::train);
     if (!train) return tl::unexpected(train.error());
-    auto held_out = TokenStream::open(folder, Part::held_out);
+    auto held_out = TokenStream::open(folder, Split::held_out);
     if (!held_out) return tl::unexpected(held_out.error());
     Summary summary{train->manifest(), {}, {}, {}};
-    auto const train_part = summarize_part(*train, summary.manifest.train);
-    if (!train_part) return tl::unexpected(train_part.error());
-    auto const held_out_part = summarize_part(*held_out, summary.manifest.held_out);
-    if (!held_out_part) return tl::unexpected(held_out_part.error());
+    auto const train_split = summarize_split(*train, summary.manifest.train);
+    if (!train_split) return tl::unexpected(train_split.error());
+    auto const held_out_split = summarize_split(*held_out, summary.manifest.held_out);
+    if (!held_out_split) return tl::unexpected(held_out_split.error());
     auto const sample = sample_of(folder, *train);
     if (!sample) return tl::unexpected(sample.error());
-    summary.train = *train_part;
-    summary.held_out = *held_out_part;
+    summary.train = *train_split;
+    summary.held_out = *held_out_split;
     summary.sample = *sample;
     return summary;
 }
@@ -79,23 +79,23 @@ std::string to_text(Summary const& summary)
 {
     auto const& manifest = summary.manifest;
     return fmt::format("vocabulary {}, tokenizer {}.., seed {}, held out {} of the documents\n",
-                       manifest.vocabulary, manifest.tokenizer.hex().substr(0, 12), manifest.seed,
-                       manifest.held_out_share) +
+                       manifest.vocabulary_size, manifest.tokenizer_digest.hex().substr(0, 12),
+                       manifest.seed, manifest.held_out_share) +
            fmt::format("{:<9}{:>10}{:>14}{:>14}{:>8}{:>13}{:>18}\n", "part", "documents",
                        "text bytes", "tokens", "shards", "bytes/token", "unigram nats") +
-           part_line("train", summary.train) + part_line("heldout", summary.held_out) +
+           split_line("train", summary.train) + split_line("heldout", summary.held_out) +
            "begins    " + printable(summary.sample) + "\n";
 }
 
 json::Object to_json(Summary const& summary)
 {
     auto const& manifest = summary.manifest;
-    return {{"tokenizer", manifest.tokenizer.hex()},
-            {"vocabulary", manifest.vocabulary},
+    return {{"tokenizer", manifest.tokenizer_digest.hex()},
+            {"vocabulary", manifest.vocabulary_size},
             {"seed", manifest.seed},
             {"held_out_share", manifest.held_out_share},
-            {"train", part_json(summary.train)},
-            {"heldout", part_json(summary.held_out)}};
+            {"train", split_json(summary.train)},
+            {"heldout", split_json(summary.held_out)}};
 }
 
 Result<json::Object> describe_file(std::filesystem::path const& file)

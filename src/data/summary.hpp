@@ -7,8 +7,8 @@
 
 namespace curtail::data {
 
-/// Key figures of one part of the data.
-struct PartSummary {
+/// Key figures of one split of the data.
+struct SplitSummary {
     std::int64_t documents{0};
     std::int64_t text_bytes{0};
     std::int64_t tokens{0};
@@ -20,8 +20,8 @@ struct PartSummary {
 /// Key figures of a data folder.
 struct Summary {
     Manifest manifest;
-    PartSummary train;
-    PartSummary held_out;
+    SplitSummary train;
+    SplitSummary held_out;
     std::string sample;  ///< text of the first 48 training tokens
 };
 

@@ -36,8 +36,8 @@ std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 {
     auto line = parse_line(text);
     if (!line) return "is not a token and its rank";
-    if (line->rank < 0 || line->rank >= max_vocabulary)
-        return "has a rank outside 0 to " + std::to_string(max_vocabulary - 1);
+    if (line->rank < 0 || line->rank >= max_vocabulary_size)
+        return "has a rank outside 0 to " + std::to_string(max_vocabulary_size - 1);
     auto const rank = static_cast<std::size_t>(line->rank);
     if (rank >= ranks.size()) ranks.resize(rank + 1);
     if (!ranks[rank].empty()) return "repeats rank " + std::to_string(rank);
@@ -86,7 +86,7 @@ void Tokenizer::index_pairs()
 Result<Tokenizer> Tokenizer::from_ranks(std::vector<std::string> ranks, std::string const& source)
 {
     while (!ranks.empty() && ranks.back().empty()) ranks.pop_back();
-    constexpr auto limit = max_vocabulary - static_cast<std::int64_t>(special_tokens.size());
+    constexpr auto limit = max_vocabulary_size - static_cast<std::int64_t>(special_tokens.size());
     if (std::ssize(ranks) > limit)
         return fail(ExitCode::data, "cannot use tokenizer " + source,
                     "it has " + std::to_string(ranks.size()) + " ranks, the limit is " +
@@ -129,7 +129,7 @@ std::string Tokenizer::to_tiktoken() const
     return out;
 }
 
-std::int64_t Tokenizer::vocabulary() const
+std::int64_t Tokenizer::vocabulary_size() const
 {
     return static_cast<std::int64_t>(ranks_.size() + special_tokens.size());
 }
@@ -152,7 +152,7 @@ Result<std::string> Tokenizer::decode(std::span<Token const> tokens) const
         else
             return fail(
                 ExitCode::data, "cannot decode token " + std::to_string(token),
-                "the vocabulary does not have it (size " + std::to_string(vocabulary()) + ")",
+                "the vocabulary does not have it (size " + std::to_string(vocabulary_size()) + ")",
                 "use the tokenizer that encoded the text");
     }
     return text;

@@ -21,7 +21,7 @@
 namespace curtail::data {
 
 using Token = std::uint16_t;  ///< id, the index in the vocabulary
-inline constexpr std::int64_t max_vocabulary = 65'536;
+inline constexpr std::int64_t max_vocabulary_size = 65'536;
 inline constexpr std::size_t max_token_bytes = 4'096;
 /// The greatest size of a tokenizer file.
 inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;
@@ -31,7 +31,7 @@ inline constexpr std::array<std::string_view, 9> special_tokens{
     "<|bos|>",           "<|user_start|>",   "<|user_end|>",   "<|assistant_start|>",
     "<|assistant_end|>", "<|python_start|>", "<|python_end|>", "<|output_start|>",
     "<|output_end|>"};
-inline constexpr std::int64_t min_vocabulary =
+inline constexpr std::int64_t min_vocabulary_size =
     256 + static_cast<std::int64_t>(special_tokens.size());
 
 /// A trained vocabulary. Immutable, so that threads may share it. Not copyable, because its tables
@@ -60,7 +60,7 @@ class Tokenizer {
     /// Returns the SHA-256 of the tokenizer file.
     [[nodiscard]] Digest const& digest() const { return digest_; }
     /// Returns the number of ids, including special tokens.
-    [[nodiscard]] std::int64_t vocabulary() const;
+    [[nodiscard]] std::int64_t vocabulary_size() const;
     /// Returns the id of special_tokens[index].
     [[nodiscard]] Token special(std::size_t index) const;
     /// Returns the token that precedes every document.

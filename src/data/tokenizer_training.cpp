@@ -200,24 +200,25 @@ std::vector<std::string> bytes_of(std::vector<Pair> const& merges)
 
 }  // namespace
 
-Result<Tokenizer> train_tokenizer(std::span<std::string const> documents, std::int64_t vocabulary,
-                                  ProgressCallback const& progress)
+Result<Tokenizer> train_tokenizer(std::span<std::string const> documents,
+                                  std::int64_t vocabulary_size, ProgressCallback const& progress)
 {
-    if (vocabulary < min_vocabulary || vocabulary > max_vocabulary)
+    if (vocabulary_size < min_vocabulary_size || vocabulary_size > max_vocabulary_size)
         return fail(ExitCode::usage,
-                    "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
-                    "a vocabulary has " + std::to_string(min_vocabulary) + " to " +
-                        std::to_string(max_vocabulary));
+                    "cannot train a tokenizer of " + std::to_string(vocabulary_size) + " tokens",
+                    "a vocabulary has " + std::to_string(min_vocabulary_size) + " to " +
+                        std::to_string(max_vocabulary_size));
     auto words = count_pieces(documents);
     if (!words) return tl::unexpected(words.error());
-    auto const needed = vocabulary - min_vocabulary;
+    auto const needed = vocabulary_size - min_vocabulary_size;
     auto const merges = Trainer(std::move(*words)).run(needed, progress);
     if (static_cast<std::int64_t>(merges.size()) < needed)
-        return fail(ExitCode::data,
-                    "cannot train a tokenizer of " + std::to_string(vocabulary) + " tokens",
-                    "the text yields only " +
-                        std::to_string(min_vocabulary + static_cast<std::int64_t>(merges.size())),
-                    "use more text or a smaller vocabulary");
+        return fail(
+            ExitCode::data,
+            "cannot train a tokenizer of " + std::to_string(vocabulary_size) + " tokens",
+            "the text yields only " +
+                std::to_string(min_vocabulary_size + static_cast<std::int64_t>(merges.size())),
+            "use more text or a smaller vocabulary");
     return Tokenizer::from_ranks(bytes_of(merges), "trained");
 }
 

@@ -13,7 +13,7 @@ namespace curtail::data {
 /// Fails with `usage` if `vocabulary` is out of range. Fails with `data` if the text has too few
 /// pairs or is not UTF-8.
 [[nodiscard]] Result<Tokenizer> train_tokenizer(std::span<std::string const> documents,
-                                                std::int64_t vocabulary,
+                                                std::int64_t vocabulary_size,
                                                 ProgressCallback const& progress = {});
 
 }  // namespace curtail::data

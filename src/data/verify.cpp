@@ -13,12 +13,12 @@ std::string tokenizer_defect(std::filesystem::path const& folder, Manifest const
 {
     auto const bytes = read_file(folder / tokenizer_file, max_tokenizer_bytes);
     if (!bytes) return bytes.error().why;
-    if (auto const found = sha256(*bytes); found != manifest.tokenizer)
-        return digest_mismatch(manifest.tokenizer, found);
+    if (auto const found = sha256(*bytes); found != manifest.tokenizer_digest)
+        return digest_mismatch(manifest.tokenizer_digest, found);
     auto const tokenizer = Tokenizer::parse(*bytes, tokenizer_file);
     if (!tokenizer) return tokenizer.error().why;
-    if (tokenizer->vocabulary() != manifest.vocabulary)
-        return "it has " + std::to_string(tokenizer->vocabulary()) + " tokens";
+    if (tokenizer->vocabulary_size() != manifest.vocabulary_size)
+        return "it has " + std::to_string(tokenizer->vocabulary_size()) + " tokens";
     return {};
 }
 
@@ -35,9 +35,9 @@ Result<Verification> verify(std::filesystem::path const& folder, ProgressCallbac
     double done = 0;
     auto const total =
         static_cast<double>(names.train.shards.size() + names.held_out.shards.size());
-    for (auto const part : {Part::train, Part::held_out})
-        for (auto const& entry : names.part(part).shards) {
-            ShardLabel const label{part, names.tokenizer, names.vocabulary};
+    for (auto const split : {Split::train, Split::held_out})
+        for (auto const& entry : names.split(split).shards) {
+            ShardLabel const label{split, names.tokenizer_digest, names.vocabulary_size};
             if (auto const shard = read_shard(folder, entry, label); !shard)
                 found.bad.push_back({entry.file, shard.error().why});
             if (progress) progress(++done, total);

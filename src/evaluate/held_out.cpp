@@ -53,10 +53,11 @@ Result<void> check_stream(model::Gpt const& gpt, data::TokenStream const& stream
     if (stream.tokens() < 2)
         return fail(ExitCode::data, what, "it has " + std::to_string(stream.tokens()) + " tokens",
                     "prepare data with a larger --held-out");
-    if (stream.manifest().vocabulary > gpt.shape().vocabulary)
+    if (stream.manifest().vocabulary_size > gpt.shape().vocabulary)
         return fail(ExitCode::data, what,
-                    "the data's vocabulary is " + std::to_string(stream.manifest().vocabulary) +
-                        ", the model's " + std::to_string(gpt.shape().vocabulary),
+                    "the data's vocabulary is " +
+                        std::to_string(stream.manifest().vocabulary_size) + ", the model's " +
+                        std::to_string(gpt.shape().vocabulary),
                     "use the data on which the run was trained");
     return {};
 }

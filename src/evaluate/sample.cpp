@@ -51,7 +51,7 @@ Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
 void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSettings const& settings,
             data::ProgressCallback const& progress, std::vector<std::int64_t>& ids)
 {
-    auto const count = static_cast<std::size_t>(tokenizer.vocabulary());
+    auto const count = static_cast<std::size_t>(tokenizer.vocabulary_size());
     std::mt19937_64 random(settings.seed);
     for (std::int64_t n = 0; n < settings.tokens; ++n) {
         auto logits = next_logits(gpt, ids);
@@ -83,9 +83,9 @@ Result<std::string> sample_text(model::Gpt const& gpt, data::Tokenizer const& to
                                 std::string const& prompt, SampleSettings const& settings,
                                 data::ProgressCallback const& progress)
 {
-    if (tokenizer.vocabulary() > gpt.shape().vocabulary)
+    if (tokenizer.vocabulary_size() > gpt.shape().vocabulary)
         return fail(ExitCode::data, "cannot sample from the model",
-                    "the tokenizer has " + std::to_string(tokenizer.vocabulary()) +
+                    "the tokenizer has " + std::to_string(tokenizer.vocabulary_size()) +
                         " tokens, the model " + std::to_string(gpt.shape().vocabulary),
                     "use the data that the run was trained on");
     auto ids = prompt_ids(tokenizer, prompt);

@@ -36,9 +36,9 @@ Result<config::Site> find_site(config::Run const& run, std::filesystem::path con
 
 Result<data::Loader> open_loader(config::Run const& run)
 {
-    auto stream = data::TokenStream::open(run.data.folder, data::Part::train);
+    auto stream = data::TokenStream::open(run.data.folder, data::Split::train);
     if (!stream) return tl::unexpected(stream.error());
-    auto const vocabulary = stream->manifest().vocabulary;
+    auto const vocabulary = stream->manifest().vocabulary_size;
     if (vocabulary > run.model.vocabulary)
         return fail(ExitCode::config,
                     "model of " + std::to_string(run.model.vocabulary) + " tokens",

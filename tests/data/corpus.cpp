@@ -119,16 +119,16 @@ TEST(Shuffle, IsAPermutationThatDependsOnTheSeedOnly)
     EXPECT_TRUE(shuffled(0, 1).empty());
 }
 
-TEST(Division, HoldsOutAShareAndAtLeastOne)
+TEST(SplitDocuments, HoldsOutAShareAndAtLeastOne)
 {
-    auto const twenty = *divide(100, 0.2, 3);
+    auto const twenty = *split_documents(100, 0.2, 3);
     EXPECT_EQ(twenty.held_out.size(), 20U);
     EXPECT_EQ(twenty.training.size(), 80U);
-    EXPECT_EQ(divide(4, 0.05, 3)->held_out.size(), 1U);
-    EXPECT_EQ(divide(4, 0, 3)->held_out.size(), 0U);
-    EXPECT_EQ(divide(1, 0.05, 3).error().code, ExitCode::data);
-    EXPECT_EQ(divide(4, 1, 3).error().code, ExitCode::usage);
-    EXPECT_EQ(divide(4, -0.1, 3).error().code, ExitCode::usage);
+    EXPECT_EQ(split_documents(4, 0.05, 3)->held_out.size(), 1U);
+    EXPECT_EQ(split_documents(4, 0, 3)->held_out.size(), 0U);
+    EXPECT_EQ(split_documents(1, 0.05, 3).error().code, ExitCode::data);
+    EXPECT_EQ(split_documents(4, 1, 3).error().code, ExitCode::usage);
+    EXPECT_EQ(split_documents(4, -0.1, 3).error().code, ExitCode::usage);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 Loader make_loader(std::filesystem::path const& folder, std::int64_t block_tokens,
                    std::int64_t sequence)
 {
-    return Loader::create(TokenStream::open(folder, Part::train).value(), block_tokens, sequence)
+    return Loader::create(TokenStream::open(folder, Split::train).value(), block_tokens, sequence)
         .value();
 }
 
@@ -30,10 +30,10 @@ TEST(Loader, AnEpochHasWholeBlocksAndOneTokenMore)
     EXPECT_EQ(make_loader(shorter.path(), 20, 10).blocks_per_epoch(), 4)
         << "the fifth block would have no last target";
     auto const too_short =
-        Loader::create(TokenStream::open(folder.path(), Part::train).value(), 101, 101);
+        Loader::create(TokenStream::open(folder.path(), Split::train).value(), 101, 101);
     EXPECT_EQ(too_short.error().code, ExitCode::data);
     EXPECT_EQ(
-        Loader::create(TokenStream::open(folder.path(), Part::train).value(), 25, 10).error().code,
+        Loader::create(TokenStream::open(folder.path(), Split::train).value(), 25, 10).error().code,
         ExitCode::config);
 }
 

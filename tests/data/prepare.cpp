@@ -24,8 +24,8 @@ PrepareOptions golden_text(fs::path const& out)
     PrepareOptions options;
     options.text = {test::source_path("tests/golden/corpus")};
     options.out = out;
-    options.vocabulary = 500;
-    options.held_out = 0.25;
+    options.vocabulary_size = 500;
+    options.held_out_share = 0.25;
     options.shard_tokens = 1'000;
     return options;
 }
@@ -39,11 +39,11 @@ std::vector<std::string> names_in(fs::path const& folder)
     return names;
 }
 
-/// All documents of a part, decoded.
-std::vector<std::string> documents_of(fs::path const& folder, Part part)
+/// All documents of a split, decoded.
+std::vector<std::string> documents_of(fs::path const& folder, Split split)
 {
     auto const tokenizer = Tokenizer::read(folder / tokenizer_file).value();
-    auto stream = TokenStream::open(folder, part).value();
+    auto stream = TokenStream::open(folder, split).value();
     std::vector<Token> all(static_cast<std::size_t>(stream.tokens()));
     EXPECT_TRUE(stream.read(0, all));
     std::vector<std::string> documents;
@@ -60,10 +60,10 @@ TEST(Prepare, EveryDocumentIsInTheShardsOnce)
     ASSERT_TRUE(prepared) << prepared.error().message();
     EXPECT_FALSE(prepared->up_to_date);
     EXPECT_GT(prepared->manifest.train.shards.size(), 2U);
-    EXPECT_EQ(prepared->manifest.vocabulary, 500);
-    auto found = documents_of(folder / "data", Part::train);
+    EXPECT_EQ(prepared->manifest.vocabulary_size, 500);
+    auto found = documents_of(folder / "data", Split::train);
     EXPECT_EQ(found.size(), 3U);
-    auto const held_out = documents_of(folder / "data", Part::held_out);
+    auto const held_out = documents_of(folder / "data", Split::held_out);
     EXPECT_EQ(held_out.size(), 1U);
     found.insert(found.end(), held_out.begin(), held_out.end());
     std::vector<std::string> expected;
@@ -120,7 +120,7 @@ TEST(Prepare, FailureAndInterruptionLeaveNothingIncomplete)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
-    options.vocabulary = 60'000;
+    options.vocabulary_size = 60'000;
     EXPECT_THAT(prepare(options).error().message(),
                 HasSubstr("use more text or a smaller vocabulary"));
     EXPECT_THAT(names_in(folder.path()), testing::ElementsAre(".data.lock"));
@@ -244,7 +244,7 @@ TEST(Prepare, TheHeldOutPartMayBeEmpty)
 {
     test::TemporaryFolder const folder;
     auto options = golden_text(folder / "data");
-    options.held_out = 0;
+    options.held_out_share = 0;
     auto const prepared = prepare(options);
     ASSERT_TRUE(prepared) << prepared.error().message();
     EXPECT_EQ(prepared->manifest.train.documents, 4);

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ShardLabel const label{Part::train, {}, 1'000};
+ShardLabel const label{Split::train, {}, 1'000};
 
 TEST(Shards, HaveAFixedSizeAcrossDocuments)
 {
@@ -77,9 +77,9 @@ TEST(Shards, AFileThatContradictsItsManifestIsRefused)
     auto const why = [&](ShardEntry const& e, ShardLabel const& l) {
         return read_shard(folder.path(), e, l).error().message();
     };
-    EXPECT_THAT(why(entry, {Part::held_out, {}, 1'000}), HasSubstr("does not belong to heldout"));
-    EXPECT_THAT(why(entry, {Part::train, sha256("x"), 1'000}), HasSubstr("different tokenizer"));
-    EXPECT_THAT(why(entry, {Part::train, {}, 3}), HasSubstr("outside the vocabulary"));
+    EXPECT_THAT(why(entry, {Split::held_out, {}, 1'000}), HasSubstr("does not belong to heldout"));
+    EXPECT_THAT(why(entry, {Split::train, sha256("x"), 1'000}), HasSubstr("different tokenizer"));
+    EXPECT_THAT(why(entry, {Split::train, {}, 3}), HasSubstr("outside the vocabulary"));
     auto wrong = entry;
     wrong.tokens = 4;
     EXPECT_THAT(why(wrong, label), HasSubstr("it has 3 tokens"));
@@ -110,7 +110,7 @@ TEST(Stream, ReadsAcrossShardBorders)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 2'345, 100);
-    auto stream = TokenStream::open(folder.path(), Part::train).value();
+    auto stream = TokenStream::open(folder.path(), Split::train).value();
     EXPECT_EQ(stream.tokens(), 2'345);
     for (unsigned seed = 1; seed <= 300; ++seed) {
         std::mt19937 random(seed);
@@ -130,7 +130,7 @@ TEST(Stream, ReadsOnlyTheShardsItNeeds)
     test::TemporaryFolder const folder;
     auto const manifest = make_counting_folder(folder.path(), 300, 100);
     std::filesystem::remove(folder / manifest.train.shards[1].file);
-    auto stream = TokenStream::open(folder.path(), Part::train).value();
+    auto stream = TokenStream::open(folder.path(), Split::train).value();
     std::vector<Token> out(100);
     EXPECT_TRUE(stream.read(0, out));
     EXPECT_TRUE(stream.read(200, out));
@@ -141,7 +141,7 @@ TEST(Stream, EntropyOfEquallyFrequentTokensIsTheLogOfTheirCount)
 {
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 5'000, 1'700);
-    auto stream = TokenStream::open(folder.path(), Part::train).value();
+    auto stream = TokenStream::open(folder.path(), Split::train).value();
     EXPECT_NEAR(*unigram_entropy(stream), std::log(1'000.0), 1e-12);
 }
 

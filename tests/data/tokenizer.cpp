@@ -32,7 +32,7 @@ Tokenizer small_tokenizer()
 {
     std::vector<std::string> const text{
         repeat("the cat sat on the mat, the rat sat on the hat. aaaa aaaaaa größer 12345\n", 3)};
-    return train_tokenizer(text, min_vocabulary + 30).value();
+    return train_tokenizer(text, min_vocabulary_size + 30).value();
 }
 
 /// Merging by definition, without any table or heap.
@@ -41,7 +41,8 @@ std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& 
     std::vector<std::string> parts;
     for (char const c : piece) parts.emplace_back(1, c);
     auto const rank = [&](std::string const& bytes) {
-        for (int i = 0; i < tokenizer.vocabulary() - static_cast<int>(special_tokens.size()); ++i) {
+        for (int i = 0; i < tokenizer.vocabulary_size() - static_cast<int>(special_tokens.size());
+             ++i) {
             auto const id = static_cast<Token>(i);
             if (*tokenizer.decode(std::span(&id, 1)) == bytes) return i;
         }
@@ -135,7 +136,7 @@ TEST(Tokenizer, AMegabyteWithoutASpaceIsFast)
 TEST(Tokenizer, TiesGoToTheSmallestPair)
 {
     std::vector<std::string> const text{"zy ba", "zy ba"};
-    auto const tokenizer = train_tokenizer(text, min_vocabulary + 2).value();
+    auto const tokenizer = train_tokenizer(text, min_vocabulary_size + 2).value();
     Token const first = 256;
     Token const second = 257;
     EXPECT_EQ(*tokenizer.decode(std::span(&first, 1)), " b")
@@ -146,14 +147,15 @@ TEST(Tokenizer, TiesGoToTheSmallestPair)
 TEST(Tokenizer, SpecialTokensComeLastAndTextNeverGivesThem)
 {
     auto const tokenizer = small_tokenizer();
-    EXPECT_EQ(tokenizer.vocabulary(), min_vocabulary + 30);
-    EXPECT_EQ(tokenizer.bos(), tokenizer.vocabulary() - 9);
+    EXPECT_EQ(tokenizer.vocabulary_size(), min_vocabulary_size + 30);
+    EXPECT_EQ(tokenizer.bos(), tokenizer.vocabulary_size() - 9);
     EXPECT_EQ(*tokenizer.decode(std::array{tokenizer.bos()}), "<|bos|>");
     auto const tokens = *Encoder(tokenizer).encode("<|bos|>");
     EXPECT_THAT(tokens, testing::Each(testing::Lt(tokenizer.bos())));
-    EXPECT_THAT(
-        tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary())}).error().message(),
-        HasSubstr("the vocabulary does not have it"));
+    EXPECT_THAT(tokenizer.decode(std::array{static_cast<Token>(tokenizer.vocabulary_size())})
+                    .error()
+                    .message(),
+                HasSubstr("the vocabulary does not have it"));
 }
 
 TEST(Tokenizer, RankFilesRoundTrip)
@@ -163,7 +165,7 @@ TEST(Tokenizer, RankFilesRoundTrip)
     ASSERT_TRUE(read) << read.error().message();
     EXPECT_EQ(read->to_tiktoken(), tokenizer.to_tiktoken());
     EXPECT_EQ(read->digest(), tokenizer.digest());
-    EXPECT_EQ(read->vocabulary(), tokenizer.vocabulary());
+    EXPECT_EQ(read->vocabulary_size(), tokenizer.vocabulary_size());
 }
 
 TEST(Tokenizer, TwoChainsOfMergesToTheSameBytesLeaveOneToken)
@@ -172,7 +174,7 @@ TEST(Tokenizer, TwoChainsOfMergesToTheSameBytesLeaveOneToken)
     for (std::size_t length = 3; length < 40; ++length) {
         std::vector<std::string> const text{repeat(repeat("a", length) + " ", 5) +
                                             repeat("a", 2 * length + 1)};
-        auto const tokenizer = train_tokenizer(text, min_vocabulary + 4);
+        auto const tokenizer = train_tokenizer(text, min_vocabulary_size + 4);
         if (!tokenizer) continue;
         auto const again = Tokenizer::parse(tokenizer->to_tiktoken(), "again");
         ASSERT_TRUE(again) << again.error().message();
@@ -184,7 +186,7 @@ TEST(Tokenizer, MergesOfTooManyBytesAreSkipped)
 {
     // A run of one letter doubles its token with each merge: the thirteenth would have 8192 bytes.
     std::vector<std::string> const text(3, repeat("a", 16'384) + " bcdefgh");
-    auto const tokenizer = train_tokenizer(text, min_vocabulary + 16);
+    auto const tokenizer = train_tokenizer(text, min_vocabulary_size + 16);
     ASSERT_TRUE(tokenizer) << tokenizer.error().message();
     EXPECT_EQ(*tokenizer->decode(*Encoder(*tokenizer).encode(text[0])), text[0]);
     std::size_t longest = 0;

@@ -142,14 +142,14 @@ class PreparedText : public testing::Test {
         data::PrepareOptions options;
         options.text = {folder / "text"};
         options.out = folder / "data";
-        options.vocabulary = 300;
-        options.held_out = 0.2;
+        options.vocabulary_size = 300;
+        options.held_out_share = 0.2;
         auto const prepared = data::prepare(options);
         EXPECT_TRUE(prepared) << prepared.error().message();
     }
     data::TokenStream stream()
     {
-        return data::TokenStream::open(folder / "data", data::Part::held_out).value();
+        return data::TokenStream::open(folder / "data", data::Split::held_out).value();
     }
 
     test::TemporaryFolder folder;

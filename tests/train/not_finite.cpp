@@ -24,7 +24,7 @@ class SpoiledTraining : public test::SmallTraining {
     }
     void begin()
     {
-        auto stream = data::TokenStream::open(run_.data.folder, data::Part::train);
+        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
         loader_.emplace(
             data::Loader::create(std::move(*stream), run_.rounds.block_tokens, run_.model.sequence)
                 .value());

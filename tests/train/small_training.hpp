@@ -31,8 +31,8 @@ class SmallTraining : public testing::Test {
         data::PrepareOptions options;
         options.text = {curtail::test::source_path("tests/golden/corpus")};
         options.out = folder_ / "data";
-        options.vocabulary = 300;
-        options.held_out = 0.2;
+        options.vocabulary_size = 300;
+        options.held_out_share = 0.2;
         auto const prepared = data::prepare(options, {});
         ASSERT_TRUE(prepared) << prepared.error().message();
         ASSERT_TRUE(make_folder(folder_ / "store"));

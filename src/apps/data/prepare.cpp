@@ -17,14 +17,14 @@ Result<void> take_run(Arguments const& arguments, PrepareOptions& options)
 {
     auto const run = config::read_run(arguments.text("run"));
     if (!run) return tl::unexpected(run.error());
-    if (arguments.has("vocabulary") && options.vocabulary != run->model.vocabulary)
+    if (arguments.has("vocabulary") && options.vocabulary_size != run->model.vocabulary)
         return fail(ExitCode::usage, "cannot use --vocabulary " + arguments.text("vocabulary"),
                     fmt::format("the model of {} has a vocabulary of {}", arguments.text("run"),
                                 run->model.vocabulary),
                     "omit --vocabulary");
     if (!arguments.has("seed")) options.seed = run->seed;
     options.out = run->data.folder;
-    options.vocabulary = run->model.vocabulary;
+    options.vocabulary_size = run->model.vocabulary;
     return {};
 }
 
@@ -36,7 +36,7 @@ Result<void> take_target(Arguments const& arguments, PrepareOptions& options)
                     arguments.has("out") ? "both name the target folder" : "",
                     "pass either --out FOLDER or --run RUN");
     options.out = arguments.text("out");
-    options.vocabulary = vocabulary_size(arguments);
+    options.vocabulary_size = vocabulary_size(arguments);
     if (arguments.has("seed")) options.seed = arguments.integer("seed");
     return arguments.has("run") ? take_run(arguments, options) : Result<void>{};
 }
@@ -46,7 +46,7 @@ PrepareOptions other_options(Arguments const& arguments)
     PrepareOptions options;
     for (auto const& text : arguments.all("TEXT")) options.text.emplace_back(text);
     if (arguments.has("tokenizer")) options.tokenizer = arguments.text("tokenizer");
-    options.held_out = arguments.number("held-out");
+    options.held_out_share = arguments.number("held-out");
     options.shard_tokens = arguments.integer("shard-tokens");
     options.replace = arguments.flag("replace");
     return options;

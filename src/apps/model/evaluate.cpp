@@ -48,7 +48,7 @@ struct Evaluation {
 Result<Evaluation> compute(Opened& opened, std::string const& prompt)
 {
     auto const& folder = opened.run.data.folder;
-    auto stream = curtail::data::TokenStream::open(folder, curtail::data::Part::held_out);
+    auto stream = curtail::data::TokenStream::open(folder, curtail::data::Split::held_out);
     if (!stream) return tl::unexpected(stream.error());
     auto const tokenizer = curtail::data::Tokenizer::read(folder / curtail::data::tokenizer_file);
     if (!tokenizer) return tl::unexpected(tokenizer.error());
