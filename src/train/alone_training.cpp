@@ -45,7 +45,7 @@ class AloneLoop {
             return tl::unexpected(made.error());
         }
         auto const& outcome = *made;
-        stop_ = outcome.stop_seen;
+        stop_ = outcome.stop_requested;
         ++position_.steps;
         context_.recorder.step({SystemClock{}.now(), position_.steps, 0, outcome.tokens,
                                 position_.tokens, if_finite(outcome.loss), outcome.lr_factor,
@@ -67,8 +67,9 @@ class AloneLoop {
 
     Result<void> save()
     {
-        return save_snapshot(context_.snapshot, context_.run.run, context_.owner.value(), position_,
-                             ranks_.engine().weights(), ranks_.engine().optimizer().state());
+        return save_snapshot(context_.snapshot, context_.run.run, context_.training_id.value(),
+                             position_, ranks_.engine().weights(),
+                             ranks_.engine().optimizer().state());
     }
     void save_or_warn()
     {

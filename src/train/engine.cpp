@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-#include "train/agreement.hpp"
+#include "train/fail_together.hpp"
 
 namespace curtail::train {
 namespace {
@@ -49,8 +49,8 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     std::array<double, 3> sums{mine ? mine->sum : 0, stop_here ? 1.0 : 0.0, mine ? 0.0 : 1.0};
     collectives_.all_reduce_sum(std::span<double>(sums));
     if (sums[2] > 0) {
-        auto agreed = agree(collectives_, mine.map([](auto const&) {}));
-        return tl::unexpected(agreed.error());
+        auto failed = fail_together(collectives_, mine.map([](auto const&) {}));
+        return tl::unexpected(failed.error());
     }
     double const loss = sums[0] / static_cast<double>(tokens);
     auto const at = optim::progress_of(progress.value, run_.optimizer, run_.training.batch_tokens);

@@ -16,8 +16,8 @@ struct StepOutcome {
                     ///< are unchanged
     Tokens tokens{};  ///< consumed by the step
     FractionalSeconds duration{};
-    double lr_factor{};  ///< scheduled factor of all learning rates in this step
-    bool stop_seen{};    ///< at least one rank was asked to stop
+    double lr_factor{};     ///< scheduled factor of all learning rates in this step
+    bool stop_requested{};  ///< at least one rank was asked to stop
 };
 
 /// One rank's part in the training of a site. Each rank has a full copy of the model and of the

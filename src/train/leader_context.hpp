@@ -20,9 +20,9 @@ struct LeaderContext {
     Log log;
     std::filesystem::path snapshot;  ///< the file of this site's snapshot
     Position start;                  ///< position in the snapshot; zero if there is none
-    /// Owner to write into future snapshots (train/snapshot_owner.hpp). Empty while unknown, for
-    /// example before the run's first commit.
-    std::optional<std::string> owner;
+    /// Id of the training to write into future snapshots (train/training_id.hpp). Empty while
+    /// unknown, for example before the run's first commit.
+    std::optional<std::string> training_id;
 };
 
 }  // namespace curtail::train

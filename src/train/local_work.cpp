@@ -16,7 +16,7 @@ std::vector<float> subtract(std::span<float const> a, std::span<float const> x, 
     for (std::size_t i = 0; i < x.size(); ++i) {
         float const d = a[i] - x[i];
         delta[i] = d;
-        work.sumsq += static_cast<double>(d) * static_cast<double>(d);
+        work.sum_of_squares += static_cast<double>(d) * static_cast<double>(d);
         if (!std::isfinite(d)) ++work.nonfinite;
     }
     return delta;
@@ -68,7 +68,7 @@ CutWork LocalWork::cut(Seq seq, std::span<float const> x)
     auto delta = subtract(*anchor_, x, work);
     if (work.nonfinite > 0) {
         std::fill(delta.begin(), delta.end(), 0.0F);
-        work.sumsq = 0;
+        work.sum_of_squares = 0;
     } else {
         anchor_ = std::make_shared<std::vector<float> const>(x.begin(), x.end());
     }

@@ -18,8 +18,8 @@ struct CutWork {
     rounds::Ranges ranges;  ///< blocks that the work used
     std::int64_t steps{};   ///< number of optimizer steps
     Values delta;           ///< anchor - weights
-    double sumsq{};  ///< sum of the squares of `delta`, added in double from the first value to the
-                     ///< last
+    /// Sum of the squares of `delta`, added in double from the first value to the last.
+    double sum_of_squares{};
     std::int64_t nonfinite{};  ///< number of non-finite values; if positive, `delta` is zero and
                                ///< the contribution only reports this number
 };

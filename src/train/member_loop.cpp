@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/clock.hpp"
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -20,7 +20,7 @@ MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThre
       thread_(thread),
       store_(store),
       position_(context.start),
-      owner_(context.owner)
+      training_id_(context.training_id)
 {
 }
 
@@ -45,10 +45,10 @@ void MemberLoop::save(rounds::Rate rate)
     if (steps_here_ == 0) return;
     position_.rate = rate;
     find_owner();
-    if (!owner_)
+    if (!training_id_)
         return context_.log.warning("snapshot not saved: cannot identify this run in the store");
     auto const saved =
-        save_snapshot(context_.snapshot, context_.run.run, *owner_, position_,
+        save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
                       ranks_.engine().weights(), ranks_.engine().optimizer().state());
     if (!saved) context_.log.warning(saved.error().message());
 }
@@ -77,10 +77,10 @@ void MemberLoop::train_step()
     if (blocks.empty()) return set_state(PowerState::idle);
     set_state(PowerState::training);
     Tokens const progress =
-        blocks_->before + Tokens{work_.blocks_since() * context_.run.rounds.block_tokens};
+        blocks_->tokens_before + Tokens{work_.blocks_since() * context_.run.rounds.block_tokens};
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
-    must_stop_ |= made->stop_seen;
+    must_stop_ |= made->stop_requested;
     if (std::isfinite(made->loss)) work_.stepped(blocks);
     else discard_spoiled_work(blocks);
     thread_.post(rounds::Stepped{blocks, made->duration});
@@ -177,7 +177,8 @@ void MemberLoop::set_state(PowerState state)
 
 void MemberLoop::find_owner()
 {
-    if (!owner_) owner_ = owner_in_store(store_, context_.run.run).value_or(std::nullopt);
+    if (!training_id_)
+        training_id_ = training_id_in_store(store_, context_.run.run).value_or(std::nullopt);
 }
 
 }  // namespace curtail::train

@@ -50,7 +50,7 @@ class MemberLoop {
     LocalWork work_;
     std::optional<TrainBlocks> blocks_;
     Position position_;
-    std::optional<std::string> owner_;
+    std::optional<std::string> training_id_;
     std::int64_t steps_here_{0};
     std::int64_t round_{0};
     std::optional<Error> failure_;

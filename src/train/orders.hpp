@@ -40,7 +40,7 @@ struct TrainBlocks {
     rounds::Ranges held;
     /// Tokens in the committed model and in the deltas that no commit has included or refused. With
     /// the tokens trained since the last cut, they determine the scheduled rates.
-    Tokens before;
+    Tokens tokens_before;
 };
 /// Pauses training and forgets all work that is not in the committed model, because the member was
 /// removed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/resume.hpp"
 
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -38,14 +38,16 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::Obje
     auto const snapshot = load(context);
     if (!snapshot) return tl::unexpected(snapshot.error());
     if (!*snapshot) return {};
-    if (is_alone((*snapshot)->owner))
+    if (is_alone((*snapshot)->training_id))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");
-    auto owner = owner_in_store(store, context.run.run);
+    auto training_id = training_id_in_store(store, context.run.run);
     // The protocol handles a damaged record; it may never need this one.
-    if (!owner && owner.error().code != ExitCode::protocol) return tl::unexpected(owner.error());
-    context.owner = owner.value_or(std::nullopt);
-    if ((*snapshot)->owner == context.owner) return take_over(ranks, context, **snapshot);
+    if (!training_id && training_id.error().code != ExitCode::protocol)
+        return tl::unexpected(training_id.error());
+    context.training_id = training_id.value_or(std::nullopt);
+    if ((*snapshot)->training_id == context.training_id)
+        return take_over(ranks, context, **snapshot);
     context.log.warning("ignoring snapshot " + context.snapshot.string() +
                         " of an earlier instance of this run; optimizer reset");
     return {};
@@ -57,9 +59,9 @@ Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
     if (!snapshot) return tl::unexpected(snapshot.error());
     if (!*snapshot) return {};
     auto const& found = **snapshot;
-    if (found.owner != context.owner)
+    if (found.training_id != context.training_id)
         return refuse(context,
-                      is_alone(found.owner)
+                      is_alone(found.training_id)
                           ? "it belongs to a training with different data, seed, model, optimizer "
                             "or batch"
                           : "it does not belong to a training without a store",

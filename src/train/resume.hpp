@@ -7,9 +7,9 @@
 namespace curtail::train {
 
 /// Resumes a member of a run from the site's snapshot, if there is one. Restores the optimizer's
-/// state on all ranks, and sets the position and the owner in `context`. The weights come from the
-/// store instead. Ignores, with a warning, a snapshot of an earlier run of the same name
-/// (train/snapshot_owner.hpp).
+/// state on all ranks, and sets the position and the training id in `context`. The weights come
+/// from the store instead. Ignores, with a warning, a snapshot of an earlier run of the same name
+/// (train/training_id.hpp).
 ///
 /// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Only the
 /// leader calls this function.
@@ -18,7 +18,7 @@ namespace curtail::train {
 
 /// Resumes a training without a store from the site's snapshot, if there is one. Restores the
 /// weights and the optimizer's state on all ranks, and sets the position in `context`. The caller
-/// must set `context.owner` first. Fails with `data` if the snapshot is damaged or belongs to
+/// must set `context.training_id` first. Fails with `data` if the snapshot is damaged or belongs to
 /// another training. Only the leader calls this function.
 [[nodiscard]] Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context);
 

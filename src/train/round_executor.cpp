@@ -56,7 +56,7 @@ rounds::Input RoundExecutor::translate(LoopEvent event)
         return rounds::CutReady{made->op,
                                 made->work.ranges,
                                 made->work.steps,
-                                {made->work.sumsq},
+                                {made->work.sum_of_squares},
                                 {made->work.nonfinite}};
     }
     return std::visit(

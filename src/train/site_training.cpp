@@ -10,12 +10,12 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "model/initialize.hpp"
-#include "train/agreement.hpp"
 #include "train/alone_training.hpp"
+#include "train/fail_together.hpp"
 #include "train/resume.hpp"
 #include "train/run_training.hpp"
 #include "train/site_inputs.hpp"
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -24,7 +24,7 @@ constexpr char const* snapshot_file = "snapshot.h5";
 
 Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
 {
-    context.owner = owner_alone(inputs.run, inputs.manifest);
+    context.training_id = training_id_alone(inputs.run, inputs.manifest);
     if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
     return train_alone(ranks, context, inputs.loader.blocks_per_epoch() * inputs.run.data.epochs);
 }
@@ -110,7 +110,8 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
 {
     at::set_num_threads(options.threads);
     auto inputs = read_inputs(options.run, options.site);
-    if (auto all = agree(collectives, inputs.map([](SiteInputs const&) {})); !all) return all;
+    if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
+        return all;
     auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
     Engine engine(inputs->run, inputs->loader, collectives,
                   model::initial_parameters(inputs->run.model, seed));

@@ -68,7 +68,7 @@ class SnapshotReader {
     }
     [[nodiscard]] Result<void> read_attributes(Snapshot& snapshot) const
     {
-        if (auto const* owner = text("owner")) snapshot.owner = *owner;
+        if (auto const* training_id = text("owner")) snapshot.training_id = *training_id;
         auto& position = snapshot.position;
         return read_integer("tokens", position.tokens.value)
             .and_then([&] { return read_integer("steps", position.steps); })
@@ -122,7 +122,7 @@ Result<std::vector<model::NamedTensor>> finite_tensors(optim::OptimizerState con
 }  // namespace
 
 Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
-                           std::string const& owner, Position const& position,
+                           std::string const& training_id, Position const& position,
                            model::Parameters const& weights, optim::OptimizerState const& optimizer)
 {
     auto const state = check_finite("weights", weights.values()).and_then([&] {
@@ -133,7 +133,7 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
     tensors::TensorWriter writer;
     writer.attribute("format", snapshot_format);
     writer.attribute("run", run.value);
-    writer.attribute("owner", owner);
+    writer.attribute("owner", training_id);
     writer.attribute("tokens", position.tokens.value);
     writer.attribute("steps", position.steps);
     writer.attribute("rate", position.rate);

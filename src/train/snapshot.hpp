@@ -20,7 +20,7 @@ struct Position {
 
 /// A site's own copy of weights and optimizer state between its jobs.
 struct Snapshot {
-    std::string owner;  ///< see train/snapshot_owner.hpp; an empty text if the file has none
+    std::string training_id;  ///< see train/training_id.hpp; an empty text if the file has none
     Position position;
     model::Parameters weights;
     optim::OptimizerState optimizer;
@@ -29,12 +29,12 @@ struct Snapshot {
 /// Replaces the snapshot file `path` atomically (docs/formats-snapshot.md). Fails with `data`, and
 /// keeps the previous file, if a value is not finite.
 [[nodiscard]] Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
-                                         std::string const& owner, Position const& position,
+                                         std::string const& training_id, Position const& position,
                                          model::Parameters const& weights,
                                          optim::OptimizerState const& optimizer);
 /// Reads a snapshot of run `run` and model `shape`. Returns an empty optional if the file does not
 /// exist. Fails with `data` if the file is damaged, belongs to another run or model, or has
-/// non-finite values. Never deletes the file. The caller must compare the snapshot's owner.
+/// non-finite values. Never deletes the file. The caller must compare the snapshot's training id.
 [[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
                                                             RunId const& run,
                                                             config::Model const& shape);

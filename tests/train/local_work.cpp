@@ -37,7 +37,7 @@ TEST(LocalWork, ACutHoldsTheWorkSinceTheLastOne)
     EXPECT_EQ(*first.delta, (std::vector<float>{0.5F, -2}));
     EXPECT_EQ(first.ranges, (Ranges{{0, 1}}));
     EXPECT_EQ(first.steps, 1);
-    EXPECT_DOUBLE_EQ(first.sumsq, 4.25);
+    EXPECT_DOUBLE_EQ(first.sum_of_squares, 4.25);
     auto const second = work.cut({2}, std::vector<float>{0.5F, 4});
     EXPECT_EQ(*second.delta, (std::vector<float>{0, 0}));
     EXPECT_TRUE(second.ranges.empty());

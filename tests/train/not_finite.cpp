@@ -32,9 +32,9 @@ class SpoiledTraining : public test::SmallTraining {
         site_ranks_.emplace(*engine_, *ranks_, stop_);
         recorder_.emplace(site_folder(), "A", "1", log());
     }
-    [[nodiscard]] LeaderContext context(std::optional<std::string> owner)
+    [[nodiscard]] LeaderContext context(std::optional<std::string> training_id)
     {
-        return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(owner)};
+        return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(training_id)};
     }
     /// As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()

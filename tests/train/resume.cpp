@@ -4,7 +4,7 @@
 
 #include "store/faulty_store.hpp"
 #include "train/small_training.hpp"
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train {
 namespace {
@@ -50,13 +50,14 @@ TEST_F(Resume, DamagedReadsOfTheFirstCommitDoNotChangeTheOwner)
     configure(1, 0, 1000);
     ASSERT_TRUE(train_until(4)) << log_text_;
     auto const objects = store::open_store(run_.store).value();
-    auto const owner = owner_in_store(*objects, run_.run).value();
-    ASSERT_TRUE(owner);
+    auto const training_id = training_id_in_store(*objects, run_.run).value();
+    ASSERT_TRUE(training_id);
     store::Faults faults;
     faults.corrupt_read = faults.short_read = 0.2;
     faults.stale_missing = 0.1;
     store::FaultyStore faulty(*objects, faults, 1);
-    for (int i = 0; i < 10; ++i) EXPECT_EQ(owner_in_store(faulty, run_.run).value(), owner);
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(training_id_in_store(faulty, run_.run).value(), training_id);
     EXPECT_GT(faulty.injected(), 2);
 }
 

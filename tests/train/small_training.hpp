@@ -19,7 +19,7 @@
 #include "train/alone_training.hpp"
 #include "train/run_training.hpp"
 #include "train/site_training.hpp"
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 namespace curtail::train::test {
 

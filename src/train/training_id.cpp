@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/snapshot_owner.hpp"
+#include "train/training_id.hpp"
 
 #include <thread>
 
@@ -11,7 +11,7 @@ namespace curtail::train {
 
 namespace {
 
-Result<std::optional<std::string>> owner_now(chain::RunObjects const& objects)
+Result<std::optional<std::string>> training_id_now(chain::RunObjects const& objects)
 {
     auto const name = rounds::commit_name({1});
     auto const first = objects.record(name);
@@ -24,18 +24,18 @@ Result<std::optional<std::string>> owner_now(chain::RunObjects const& objects)
 
 }  // namespace
 
-Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store, RunId const& run)
+Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store, RunId const& run)
 {
     chain::RunObjects const objects(store, run);
     constexpr int reads = 6;
     for (int read = 1;; ++read) {
-        auto owner = owner_now(objects);
-        if (read == reads || (owner && *owner)) return owner;
+        auto training_id = training_id_now(objects);
+        if (read == reads || (training_id && *training_id)) return training_id;
         std::this_thread::sleep_for(Millis{25} * (1 << read));
     }
 }
 
-std::string owner_alone(config::Run const& run, Digest const& manifest)
+std::string training_id_alone(config::Run const& run, Digest const& manifest)
 {
     auto const spec = config::make_run_spec(run, manifest, 0, {});
     return "alone " +
@@ -47,6 +47,6 @@ std::string owner_alone(config::Run const& run, Digest const& manifest)
                .hex();
 }
 
-bool is_alone(std::string const& owner) { return owner.rfind("alone ", 0) == 0; }
+bool is_alone(std::string const& training_id) { return training_id.rfind("alone ", 0) == 0; }
 
 }  // namespace curtail::train

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The owner of a snapshot: a text that identifies one training. The name of a run is not enough,
-// because its store may have been emptied and the run started again. For a training without a
-// store, the text also depends on the configuration, which nothing else fixes.
+// The id of a training: a text that a snapshot stores as its owner. The name of a run is not
+// enough, because its store may have been emptied and the run started again. For a training without
+// a store, the text also depends on the configuration, which nothing else fixes.
 
 #include <optional>
 #include <string>
@@ -18,14 +18,14 @@ namespace curtail::train {
 /// started anew. Returns an empty optional if the run has no commit yet. Fails with `protocol` if
 /// the first commit is damaged. Tries several times before it fails or returns an empty optional,
 /// because a wrong result would cost the optimizer's state.
-[[nodiscard]] Result<std::optional<std::string>> owner_in_store(store::ObjectStore& store,
-                                                                RunId const& run);
+[[nodiscard]] Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store,
+                                                                      RunId const& run);
 
 /// Returns `alone <digest>` for a training without a store. The digest is that of everything that
 /// determines its weights: data, seed, model, optimizer, and the sizes of blocks and batches.
 /// `manifest` is the digest of the data's manifest.json.
-[[nodiscard]] std::string owner_alone(config::Run const& run, Digest const& manifest);
-/// Returns true if owner_alone() made `owner`.
-[[nodiscard]] bool is_alone(std::string const& owner);
+[[nodiscard]] std::string training_id_alone(config::Run const& run, Digest const& manifest);
+/// Returns true if training_id_alone() made `training_id`.
+[[nodiscard]] bool is_alone(std::string const& training_id);
 
 }  // namespace curtail::train

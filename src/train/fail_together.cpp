@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/agreement.hpp"
+#include "train/fail_together.hpp"
 
 namespace curtail::train {
 
-Result<void> agree(comm::Collectives& ranks, Result<void> const& mine)
+Result<void> fail_together(comm::Collectives& ranks, Result<void> const& mine)
 {
     int const failed = ranks.all_reduce_max(mine ? -1 : ranks.rank());
     if (failed < 0) return {};
