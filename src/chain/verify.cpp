@@ -86,7 +86,8 @@ bool leaves(Commit const& c, Decided const& d)
 bool same_work(Commit const& parent, Decided const& d, Header const& header)
 {
     return header.ranges == d.ranges && header.tokens == d.tokens && header.steps == d.steps &&
-           parent.round.value - header.base_round.value == d.staleness && norm_of(header) == d.norm;
+           parent.round.value - header.base_round.value == d.staleness &&
+           delta_norm(header) == d.norm;
 }
 
 class Verifier {

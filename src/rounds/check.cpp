@@ -102,7 +102,7 @@ class Checker {
                 contribution(d) + " must lie inside the blocks that its member holds");
         require(d.staleness <= run_.params.max_staleness,
                 contribution(d) + " must not be staler than max_staleness");
-        require(counts_tokens(run_, d.ranges, d.tokens),
+        require(has_tokens(run_, d.ranges, d.tokens),
                 contribution(d) + " must count its blocks' tokens");
         require(!included_.overlaps(d.ranges), "included ranges must be disjoint");
         included_ += d.ranges;

@@ -93,7 +93,7 @@ struct Adopted {
 struct Merged {
     /// A contribution that cannot be merged. The reason is `digest` if 3 reads did not return the
     /// bytes that the header describes. It is `nan` if some values are not finite.
-    struct Bad {
+    struct Refused {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
@@ -101,7 +101,7 @@ struct Merged {
                         ///< out of date, so Site asks again before a refusal.
     };
     Op op{};
-    std::vector<Bad> bad;           ///< if not empty, no model was made
+    std::vector<Refused> refused;   ///< if not empty, no model was made
     std::vector<PartRef> model;     ///< the stored theta', in the order of Merge::weights
     std::vector<PartRef> momentum;  ///< the stored m', in the order of Merge::momentum; empty
                                     ///< unless Merge::outer_step is set

@@ -53,7 +53,7 @@ class Decisions {
                   header.ranges, header.tokens, header.steps};
         if (header.base_round.value > 0)
             d.staleness = std::max<std::int64_t>(0, parent_.round.value - header.base_round.value);
-        d.norm = norm_of(header);
+        d.norm = delta_norm(header);
         d.inlined = !found.sha256;
         return d;
     }
@@ -72,7 +72,7 @@ class Decisions {
         out_.totals.steps += header.steps;
         if (header.ranges.empty()) return;
         new_model_ = true;
-        out_.norms.push_back(norm_of(header));
+        out_.norms.push_back(delta_norm(header));
         if (out_.norms.size() > norms_kept) out_.norms.erase(out_.norms.begin());
     }
     RunSpec const& run_;
@@ -220,14 +220,14 @@ Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha
     return found;
 }
 
-double norm_of(Header const& header)
+double delta_norm(Header const& header)
 {
     double const norm =
         header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
     return std::isfinite(norm) ? norm : 0;
 }
 
-bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens)
+bool has_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens)
 {
     auto const block = run.params.block_tokens;
     return tokens % block == 0 && tokens / block == ranges.count();
@@ -237,7 +237,7 @@ std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges 
                                Header const& header)
 {
     if (!fits_run(run, parent, header)) return Refusal::wrong_run;
-    if (!counts_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
+    if (!has_tokens(run, header.ranges, header.tokens)) return Refusal::bad_tokens;
     if (!held.contains(header.ranges)) return Refusal::not_held;
     if (parent.round.value - header.base_round.value > run.params.max_staleness)
         return Refusal::stale;

@@ -49,7 +49,7 @@ struct Intents {
 
 /// Returns true if the blocks of `ranges` have `tokens` tokens in total. Does not overflow for any
 /// ranges that a record can hold.
-[[nodiscard]] bool counts_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
+[[nodiscard]] bool has_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that its member holds. Checks wrong-run, bad-tokens, not-held,
@@ -59,7 +59,7 @@ struct Intents {
 
 /// Returns sqrt(sum of squares of the delta's values / tokens). Returns 0 if the contribution has
 /// no tokens or the value is not finite.
-[[nodiscard]] double norm_of(Header const& header);
+[[nodiscard]] double delta_norm(Header const& header);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
 /// of two numbers: the blocks that it trains in two rounds, and its share of `blocks_left`. The

@@ -174,13 +174,13 @@ RoundExecutor::Answer RoundExecutor::gather_deltas(rounds::Merge const& merge,
             return failed<rounds::Unavailable>(merge.op, delta.error().error);
         if (!delta) {
             parts_.log.warning(delta.error().error.message());
-            found.bad.push_back({included.member, included.seq, rounds::Refusal::digest,
-                                 delta.error().cause == Cause::missing});
+            found.refused.push_back({included.member, included.seq, rounds::Refusal::digest,
+                                     delta.error().cause == Cause::missing});
         } else if (!all_finite(**delta))
-            found.bad.push_back({included.member, included.seq, rounds::Refusal::nan});
+            found.refused.push_back({included.member, included.seq, rounds::Refusal::nan});
         else deltas.push_back(*delta);
     }
-    if (!found.bad.empty()) return found;
+    if (!found.refused.empty()) return found;
     return std::nullopt;
 }
 

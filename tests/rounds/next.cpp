@@ -147,9 +147,9 @@ TEST_F(Chain, TheTokensOfTooManyBlocksDoNotOverflowToZero)
     found.header.ranges = Ranges::between(0, std::int64_t{1} << 53);
     found.header.tokens = 0;
     EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), found.header), Refusal::bad_tokens);
-    EXPECT_FALSE(counts_tokens(run, found.header.ranges, 0));
-    EXPECT_TRUE(counts_tokens(run, Ranges::between(0, 3), 3 * 2048));
-    EXPECT_FALSE(counts_tokens(run, Ranges::between(0, 3), 3 * 2048 + 1));
+    EXPECT_FALSE(has_tokens(run, found.header.ranges, 0));
+    EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), 3 * 2048));
+    EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), 3 * 2048 + 1));
 }
 
 TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)

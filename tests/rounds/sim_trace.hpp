@@ -59,7 +59,7 @@ inline void put(std::ostream& out, Adopted const& i) { out << "Adopted " << i.op
 inline void put(std::ostream& out, Merged const& i)
 {
     out << "Merged " << i.op;
-    for (auto const& b : i.bad)
+    for (auto const& b : i.refused)
         out << " bad " << b.member.value << "." << b.seq.value << " " << to_text(b.reason)
             << (b.absent ? " absent" : "");
     put_list(out, i.model);

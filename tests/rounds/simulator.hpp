@@ -252,12 +252,12 @@ class Simulator : public SimTime {
             for (auto const& c : o.include) {
                 auto const* d = store_.payload(c.parts.at(0).payload);
                 if (chance(chaos_.stale_404))
-                    merged.bad.push_back({c.member, c.seq, Refusal::digest, true});
+                    merged.refused.push_back({c.member, c.seq, Refusal::digest, true});
                 else if (d == nullptr || chance(chaos_.refused))
-                    merged.bad.push_back({c.member, c.seq, Refusal::digest});
+                    merged.refused.push_back({c.member, c.seq, Refusal::digest});
                 else result = result - *d;
             }
-            if (merged.bad.empty()) {
+            if (merged.refused.empty()) {
                 merged.model.push_back(
                     store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
                 if (o.outer_step)

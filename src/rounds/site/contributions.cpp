@@ -5,7 +5,7 @@
 
 namespace curtail::rounds::site {
 
-void Contributions::add(Own own)
+void Contributions::add(OwnContribution own)
 {
     undecided_.push_back(std::move(own));
     next_seq_ = next_seq_.next();
@@ -35,27 +35,29 @@ Tokens Contributions::unpublished_tokens() const
     return sum;
 }
 
-Own const* Contributions::next_unpublished() const
+OwnContribution const* Contributions::next_unpublished() const
 {
     auto const it = std::find_if(undecided_.begin(), undecided_.end(),
-                                 [](Own const& own) { return !own.published; });
+                                 [](OwnContribution const& own) { return !own.published; });
     return it == undecided_.end() ? nullptr : &*it;
 }
 
-Own* Contributions::next_unpublished()
+OwnContribution* Contributions::next_unpublished()
 {
-    return const_cast<Own*>(std::as_const(*this).next_unpublished());
+    return const_cast<OwnContribution*>(std::as_const(*this).next_unpublished());
 }
 
 bool Contributions::has_published() const
 {
     return std::any_of(undecided_.begin(), undecided_.end(),
-                       [](Own const& own) { return own.published; });
+                       [](OwnContribution const& own) { return own.published; });
 }
 
 void Contributions::decide(Member const* me)
 {
-    auto const decided = [&](Own const& own) { return me != nullptr && own.header.seq <= me->seq; };
+    auto const decided = [&](OwnContribution const& own) {
+        return me != nullptr && own.header.seq <= me->seq;
+    };
     for (auto const& own : undecided_)
         if (decided(own)) dropped_.push_back(own.header.seq);
     std::erase_if(undecided_, decided);

@@ -8,7 +8,7 @@
 namespace curtail::rounds::site {
 
 /// One of this member's contributions that no commit has decided yet.
-struct Own {
+struct OwnContribution {
     Header header;
     bool stored{};                   ///< the payload is in the store
     std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try
@@ -25,15 +25,15 @@ class Contributions {
     /// Records that the next cut is the last.
     void leave() { leaving_ = true; }
 
-    void add(Own own);
-    [[nodiscard]] std::vector<Own> const& undecided() const { return undecided_; }
+    void add(OwnContribution own);
+    [[nodiscard]] std::vector<OwnContribution> const& undecided() const { return undecided_; }
     [[nodiscard]] std::int64_t count() const;  ///< number of undecided contributions
     [[nodiscard]] Ranges ranges() const;       ///< blocks of all undecided contributions
     [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
     /// Returns the first contribution that is not published, or null.
-    [[nodiscard]] Own const* next_unpublished() const;
-    [[nodiscard]] Own* next_unpublished();
+    [[nodiscard]] OwnContribution const* next_unpublished() const;
+    [[nodiscard]] OwnContribution* next_unpublished();
     [[nodiscard]] bool has_published() const;
 
     /// Removes contributions that a commit has decided. `me` is this member in the newest commit,
@@ -44,7 +44,7 @@ class Contributions {
     void forget_dropped() { dropped_.clear(); }
 
   private:
-    std::vector<Own> undecided_;  ///< in order of seq
+    std::vector<OwnContribution> undecided_;  ///< in order of seq
     std::vector<Seq> dropped_;
     Seq next_seq_{1};
     bool leaving_{};

@@ -13,7 +13,7 @@ inline constexpr int tries_limit = 5;
 inline constexpr int reads_limit = 6;
 
 /// Returns true for error codes of a read that persist until somebody repairs the store.
-[[nodiscard]] inline bool lasting(ExitCode code)
+[[nodiscard]] inline bool is_lasting_error(ExitCode code)
 {
     return code == ExitCode::io || code == ExitCode::permission;
 }

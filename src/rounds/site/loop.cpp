@@ -16,7 +16,7 @@ std::optional<StoreRefusal> lasting_refusal(Input const& input)
 {
     auto const lasts = [](auto const* answer) {
         return answer != nullptr &&
-               (lasting(answer->code) || answer->code == ExitCode::unavailable);
+               (is_lasting_error(answer->code) || answer->code == ExitCode::unavailable);
     };
     if (auto const* unknown = std::get_if<Unknown>(&input); lasts(unknown))
         return StoreRefusal{unknown->code, unknown->why};
@@ -82,7 +82,7 @@ bool refused_at_start(Parts& p, Input const& input)
     if (p.member || !refusal) return false;
     auto const phase = p.machine.phase();
     bool const header = phase == Phase::find_headers || phase == Phase::join_headers;
-    if (header && lasting(refusal->code)) return false;
+    if (header && is_lasting_error(refusal->code)) return false;
     constexpr int limit = 6;
     if (++p.failures.at_start < limit) return false;
     finish(p, refusal->code,

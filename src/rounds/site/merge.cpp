@@ -23,12 +23,12 @@ Merge merge_of(Parts& p, MergeKey const& key)
     return merge;
 }
 
-void merge_refused(Parts& p, std::vector<Merged::Bad> const& bad)
+void merge_refused(Parts& p, std::vector<Merged::Refused> const& refused)
 {
     bool wait = false;
-    for (auto const& b : bad) {
-        if (b.absent && p.pending.absent_again({b.member, b.seq})) wait = true;
-        else p.pending.refuse({b.member, b.seq}, b.reason);
+    for (auto const& r : refused) {
+        if (r.absent && p.pending.count_absent({r.member, r.seq})) wait = true;
+        else p.pending.refuse({r.member, r.seq}, r.reason);
     }
     p.payloads.abandon(p.machine);
     p.machine.go(Phase::merge);
@@ -89,7 +89,7 @@ void answered_merge(Parts& p, Input const& input)
             return p.machine.retry(Phase::merge);
         return give_up(p);
     }
-    if (!merged->bad.empty()) return merge_refused(p, merged->bad);
+    if (!merged->refused.empty()) return merge_refused(p, merged->refused);
     auto stored = merged->model;
     stored.insert(stored.end(), merged->momentum.begin(), merged->momentum.end());
     p.payloads.require_newest(stored);

@@ -4,9 +4,9 @@
 
 #include "rounds/next.hpp"
 #include "rounds/site.hpp"
-#include "rounds/site/chain.hpp"
 #include "rounds/site/contributions.hpp"
 #include "rounds/site/garbage.hpp"
+#include "rounds/site/known_chain.hpp"
 #include "rounds/site/machine.hpp"
 #include "rounds/site/merge_lease.hpp"
 #include "rounds/site/payloads.hpp"
@@ -56,7 +56,7 @@ struct Parts : Membership {
 
     SiteConfig config;
     Machine machine;
-    Chain chain;
+    KnownChain chain;
     Failures failures;
     std::int64_t attempt{
         0};  ///< number of the last attempt; names of payloads and probes contain it

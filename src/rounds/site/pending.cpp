@@ -61,7 +61,7 @@ bool Pending::refuse_widest(RunSpec const& run)
     return true;
 }
 
-bool Pending::absent_again(Key const& key)
+bool Pending::count_absent(Key const& key)
 {
     constexpr int absent_limit = 5;
     return ++absent_[key] < absent_limit;

@@ -33,9 +33,9 @@ class Pending {
     /// Returns false if no readable header is left.
     bool refuse_widest(RunSpec const& run);
     /// Counts an answer that the contribution's payload is missing. The answer may be out of date,
-    /// and a refusal is final. So absent_again returns true for the first four answers:
+    /// and a refusal is final. So count_absent returns true for the first four answers:
     /// the caller must ask again.
-    bool absent_again(Key const& key);
+    bool count_absent(Key const& key);
     /// Forgets contributions that `tip` has decided.
     void forget_decided(Commit const& tip);
 

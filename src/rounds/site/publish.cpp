@@ -43,9 +43,9 @@ void header_exists(Parts& p, std::string const& bytes)
 }
 
 /// A contribution without work.
-Own empty_contribution(Parts const& p, Round base)
+OwnContribution empty_contribution(Parts const& p, Round base)
 {
-    Own own;
+    OwnContribution own;
     own.header.run = p.chain.run().run;
     own.header.member = *p.member;
     own.header.seq = p.contributions.next_seq();
@@ -55,7 +55,7 @@ Own empty_contribution(Parts const& p, Round base)
     return own;
 }
 
-Own contribution_of(Parts const& p, CutReady const& ready)
+OwnContribution contribution_of(Parts const& p, CutReady const& ready)
 {
     auto own = empty_contribution(p, p.training.base());
     auto& h = own.header;

@@ -43,7 +43,7 @@ void Scan::answered(Input const& input, RunSpec const& run, bool is_member, Pend
 /// again without limit, unless the error lasts. True if it asks again.
 bool Scan::retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine)
 {
-    bool const persists = lasting(unknown.code);
+    bool const persists = is_lasting_error(unknown.code);
     bool const enough = machine.stopping() || machine.tries() >= tries_limit;
     if (!enough || (!is_member && !persists)) {
         machine.retry(machine.phase());

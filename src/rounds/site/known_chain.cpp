@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "rounds/site/chain.hpp"
+#include "rounds/site/known_chain.hpp"
 
 #include "rounds/check.hpp"
 #include "rounds/names.hpp"
 
 namespace curtail::rounds::site {
 
-void Chain::set_run(RunSpec run, Digest sha256)
+void KnownChain::set_run(RunSpec run, Digest sha256)
 {
     run_ = std::move(run);
     run_sha256_ = sha256;
 }
 
-std::optional<Error> Chain::start(std::string const& bytes)
+std::optional<Error> KnownChain::start(std::string const& bytes)
 {
     auto first = decode_commit(bytes, commit_name({1}));
     if (!first) return first.error();
@@ -21,8 +21,8 @@ std::optional<Error> Chain::start(std::string const& bytes)
     return std::nullopt;
 }
 
-std::optional<Error> Chain::start(CommitNumber number, std::string const& bytes,
-                                  std::string const& parent)
+std::optional<Error> KnownChain::start(CommitNumber number, std::string const& bytes,
+                                       std::string const& parent)
 {
     auto const before = decode_commit(parent, commit_name({number.value - 1}));
     if (!before) return before.error();
@@ -33,7 +33,7 @@ std::optional<Error> Chain::start(CommitNumber number, std::string const& bytes,
     return std::nullopt;
 }
 
-std::optional<Error> Chain::advance(std::string const& bytes)
+std::optional<Error> KnownChain::advance(std::string const& bytes)
 {
     auto commit = read_next(bytes);
     if (!commit) return commit.error();
@@ -42,13 +42,13 @@ std::optional<Error> Chain::advance(std::string const& bytes)
     return std::nullopt;
 }
 
-std::optional<Error> Chain::check_next(Encoded const& encoded) const
+std::optional<Error> KnownChain::check_next(Encoded const& encoded) const
 {
     auto const commit = read_next(encoded.bytes);
     return commit ? std::nullopt : std::optional(commit.error());
 }
 
-Result<Commit> Chain::read_next(std::string const& bytes) const
+Result<Commit> KnownChain::read_next(std::string const& bytes) const
 {
     auto commit = decode_commit(bytes, commit_name(tip_->number.next()));
     if (!commit) return commit;
@@ -56,7 +56,7 @@ Result<Commit> Chain::read_next(std::string const& bytes) const
     return commit;
 }
 
-void Chain::set_tip(Commit commit, std::string const& bytes)
+void KnownChain::set_tip(Commit commit, std::string const& bytes)
 {
     tip_ = std::move(commit);
     tip_sha256_ = sha256(bytes);

@@ -8,7 +8,7 @@
 namespace curtail::rounds::site {
 
 /// The run and the newest commit that this process has read and checked, called the tip.
-class Chain {
+class KnownChain {
   public:
     [[nodiscard]] RunSpec const& run() const { return run_; }
     [[nodiscard]] Digest const& run_sha256() const { return run_sha256_; }
