@@ -18,13 +18,12 @@ MaybeSeconds last_step_of(RunFiles const& files, Axis const& axis)
     return last;
 }
 
-/// Seconds from time zero to the signal's last reading.
+/// Seconds from time zero to the signal's last sample.
 double trace_end_of(RunFiles const& files, Axis const& axis)
 {
     double end = 0;
     for (auto const& region : files.trace)
-        if (!region.readings.empty())
-            end = std::max(end, axis.of_signal(region.readings.back().time));
+        if (!region.points.empty()) end = std::max(end, axis.of_signal(region.points.back().time));
     return end;
 }
 

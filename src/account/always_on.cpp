@@ -64,8 +64,8 @@ Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& a
                  std::int64_t tokens, double rate)
 {
     auto const rules = rules_of(files, site_for(files, trace.region));
-    energy::IntensitySeries const series{trace.readings, energy::PastEnds::hold};
-    auto const start = trace.readings.empty() ? axis.zero() : trace.readings.front().time;
+    energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
+    auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
     auto const result = energy::always_on({tokens}, rate / axis.factor(), start, series, rules);
     auto const wall = result.when.length().count();
     Scenario scenario;

@@ -10,7 +10,7 @@ namespace {
 energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
 {
     for (auto const& series : files.trace)
-        if (series.region == region) return energy::IntensitySeries{series.readings};
+        if (series.region == region) return energy::IntensitySeries{series.points};
     return energy::IntensitySeries{{}};
 }
 

@@ -84,11 +84,11 @@ FactGroup windows_facts(Account const& a)
         {"close delay", each_site(a, &SiteAccount::close_delay_s) + " s"},
         {"signal", a.signal_provider.empty() ? std::nullopt : std::optional(a.signal_provider)}};
     for (auto const& signal : a.signals) {
-        auto const missing = std::count_if(signal.readings.begin(), signal.readings.end(),
-                                           [](Reading const& r) { return !r.intensity; });
+        auto const missing = std::count_if(signal.points.begin(), signal.points.end(),
+                                           [](SamplePoint const& r) { return !r.intensity; });
         group.rows.emplace_back(
             "samples of " + signal.region.value,
-            fmt::format("{}, {} without a value", signal.readings.size(), missing));
+            fmt::format("{}, {} without a value", signal.points.size(), missing));
     }
     return group;
 }

@@ -15,13 +15,13 @@ Millis max_age_of(RegionId const& region, std::vector<config::Site> const& sites
     return age;
 }
 
-std::vector<Reading> with_gaps(std::vector<Reading> const& readings, Millis max_age)
+std::vector<SamplePoint> with_gaps(std::vector<SamplePoint> const& points, Millis max_age)
 {
-    std::vector<Reading> out;
-    for (auto const& reading : readings) {
-        if (!out.empty() && reading.time - out.back().time > max_age)
+    std::vector<SamplePoint> out;
+    for (auto const& point : points) {
+        if (!out.empty() && point.time - out.back().time > max_age)
             out.push_back({out.back().time + Millis{1}, std::nullopt});
-        out.push_back(reading);
+        out.push_back(point);
     }
     return out;
 }
@@ -34,7 +34,7 @@ Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
     auto file = signals::read_sample_log(path);
     if (!file) return file;
     for (auto& series : file->regions)
-        series.readings = with_gaps(series.readings, max_age_of(series.region, sites));
+        series.points = with_gaps(series.points, max_age_of(series.region, sites));
     return file;
 }
 

@@ -34,7 +34,7 @@ bool is_over(RunFiles const& files, Timeline const& timeline)
     if (!files.clock || !files.trace_from_file) return false;
     auto const until = files.evaluated_until.value_or(timeline.axis.signal(timeline.end));
     return std::all_of(files.trace.begin(), files.trace.end(), [&](RegionSeries const& s) {
-        return s.readings.empty() || s.readings.back().time <= until;
+        return s.points.empty() || s.points.back().time <= until;
     });
 }
 

@@ -250,8 +250,8 @@ Time first_time(RunFiles const& files)
     for (auto const& site : files.sites)
         for (auto const& event : site.events) first = std::min(first, event.time);
     if (first != Time::max()) return first;
-    bool const empty = files.trace.empty() || files.trace[0].readings.empty();
-    return empty ? Time{} : files.trace[0].readings[0].time;
+    bool const empty = files.trace.empty() || files.trace[0].points.empty();
+    return empty ? Time{} : files.trace[0].points[0].time;
 }
 
 std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> const& poller,

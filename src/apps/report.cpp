@@ -54,7 +54,7 @@ Result<void> write_report(account::Account const& account, json::Object const& d
         return written;
     auto plotly = read_file(plotly_file);
     if (!plotly) {
-        auto error = plotly.error().within("cannot draw the report's charts");
+        auto error = plotly.error().with_context("cannot draw the report's charts");
         error.remedy = "run scripts/setup.sh, which unpacks plotly.js, or pass --plotly FILE";
         return tl::unexpected(error);
     }

@@ -49,7 +49,7 @@ Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallba
 {
     double const seconds = r.number(key, FractionalSeconds(fallback).count());
     r.require(seconds >= 0.001 && seconds <= 1e9, key, "must be 0.001 to 1e9 seconds");
-    return r.good() ? Millis{std::llround(seconds * 1000)} : fallback;
+    return r.error_free() ? Millis{std::llround(seconds * 1000)} : fallback;
 }
 
 }  // namespace curtail::config

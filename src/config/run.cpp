@@ -93,7 +93,7 @@ std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
     auto const prefix = text.starts_with("file://") ? std::size_t{7} : std::size_t{5};
     r.require(text.starts_with("file:") && text.size() > prefix, "store",
               "must be file: and the path of a shared folder");
-    return r.good() ? "file://" + resolve(file, text.substr(prefix)).string() : "";
+    return r.error_free() ? "file://" + resolve(file, text.substr(prefix)).string() : "";
 }
 
 Data read_data(json::ObjectReader& r, std::filesystem::path const& file)

@@ -10,16 +10,16 @@
 namespace curtail {
 
 /// The carbon intensity of a region at one time.
-struct Reading {
+struct SamplePoint {
     Time time;
     std::optional<GramsPerKwh> intensity;  ///< empty if there is no value for this time
-    friend bool operator==(Reading const&, Reading const&) = default;
+    friend bool operator==(SamplePoint const&, SamplePoint const&) = default;
 };
 
-/// The readings of one region. Each reading is later than the one before.
+/// The samples of one region. Each sample is later than the one before.
 struct RegionSeries {
     RegionId region;
-    std::vector<Reading> readings;
+    std::vector<SamplePoint> points;
 };
 
 }  // namespace curtail

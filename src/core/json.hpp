@@ -182,7 +182,7 @@ class ObjectReader {
     void reject(Error error);  ///< records an error that the caller found
     /// Returns the name of a key for messages, such as "inputs/runs/demo.json: sites.key".
     [[nodiscard]] std::string place(std::string const& key) const;
-    [[nodiscard]] bool good() const { return !error_; }
+    [[nodiscard]] bool error_free() const { return !error_; }
     /// Returns the error that counts. Returns an empty optional if there is none.
     [[nodiscard]] std::optional<Error> finish();
 

@@ -14,7 +14,7 @@ std::string Error::message() const
     return text;
 }
 
-Error Error::within(std::string outer) const
+Error Error::with_context(std::string outer) const
 {
     std::string inner = what;
     if (!why.empty()) inner += (inner.empty() ? "" : ": ") + why;

@@ -35,7 +35,7 @@ struct Error {
     [[nodiscard]] std::string message() const;
     /// Returns the same failure with more context. `outer` becomes `what`; the previous `what` and
     /// `why` together become `why`.
-    [[nodiscard]] Error within(std::string outer) const;
+    [[nodiscard]] Error with_context(std::string outer) const;
     friend bool operator==(Error const&, Error const&) = default;
 };
 

@@ -35,7 +35,7 @@ bool operator==(Secret const& a, Secret const& b)
 
 std::ostream& operator<<(std::ostream& out, Secret const&) { return out << "***"; }
 
-Result<void> guard_memory()
+Result<void> hide_process_memory()
 {
     rlimit const none{0, 0};
     // The limit is ignored where core_pattern names a program; PR_SET_DUMPABLE also covers that.

@@ -43,7 +43,7 @@ std::ostream& operator<<(std::ostream& out, Secret const&);
 /// Disables core files, and hides this process's memory from other processes of the same user. Call
 /// this function before reading a secret. Child processes also have core files disabled, but their
 /// memory is not hidden. Fails with `os_error`.
-[[nodiscard]] Result<void> guard_memory();
+[[nodiscard]] Result<void> hide_process_memory();
 
 /// Overwrites a text that held a secret, and then empties it. No copy remains in freed memory.
 void wipe(std::string& text);

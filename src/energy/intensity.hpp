@@ -28,7 +28,8 @@ class IntensitySeries {
   public:
     /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than
     /// the one before.
-    explicit IntensitySeries(std::vector<Reading> readings, PastEnds past_ends = PastEnds::unknown);
+    explicit IntensitySeries(std::vector<SamplePoint> points,
+                             PastEnds past_ends = PastEnds::unknown);
 
     /// Returns the intensity at `time`, or an empty optional if it is unknown.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
@@ -44,7 +45,7 @@ class IntensitySeries {
   private:
     [[nodiscard]] IntensityPiece piece(Interval when, std::size_t upper) const;
 
-    std::vector<Reading> readings_;
+    std::vector<SamplePoint> points_;
     PastEnds past_ends_;
     bool blind_;
 };

@@ -62,7 +62,7 @@ Error payload_error(store::ReadFailure const& failure, rounds::Commit const& com
         case store::ReadFailure::Cause::unavailable:
             break;
     }
-    return failure.error.within(what);
+    return failure.error.with_context(what);
 }
 
 Result<model::Parameters> read_weights(config::Run const& run, chain::RunObjects const& objects,

@@ -74,9 +74,10 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
 {
     plan::JobId const job{intent.value};
     auto const what = "cannot start " + job_name(spec_);
-    if (auto made = make_folder(folder()); !made) return tl::unexpected(made.error().within(what));
+    if (auto made = make_folder(folder()); !made)
+        return tl::unexpected(made.error().with_context(what));
     auto const known = read_record(job);
-    if (!known) return tl::unexpected(known.error().within(what));
+    if (!known) return tl::unexpected(known.error().with_context(what));
     if (*known) return job;
     SupervisedScript script;
     script.arguments = {spec_.launcher.script.string(), spec_.run_file.string(), spec_.site.value};
@@ -88,7 +89,7 @@ Result<plan::JobId> LocalLauncher::submit(WindowId const& window, plan::IntentId
     script.record_tail = "}\n";
     script.exit_file = file(job, ".exit").string();
     if (auto started = start_supervised(script, kernel_); !started)
-        return tl::unexpected(started.error().within(what));
+        return tl::unexpected(started.error().with_context(what));
     return job;
 }
 

@@ -131,10 +131,10 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
 {
     auto const what = "cannot submit " + job_name(spec_);
     if (auto made = make_folder(spec_.folder); !made)
-        return tl::unexpected(made.error().within(what));
+        return tl::unexpected(made.error().with_context(what));
     auto const finished = run(sbatch_arguments({window, intent}));
     if (!finished) {
-        auto error = finished.error().within(what);
+        auto error = finished.error().with_context(what);
         // Unless it could not start, sbatch may have submitted the job.
         if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;
         return tl::unexpected(error);
@@ -152,7 +152,7 @@ Result<std::vector<plan::Job>> SlurmLauncher::jobs()
     auto const finished =
         run({"squeue", "--noheader", "--me", "--states=all", "--name=" + job_name(spec_),
              std::string("--Format=") + squeue_format});
-    if (!finished) return tl::unexpected(finished.error().within(what));
+    if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code != 0) return failed(*finished, what);
     return parse_squeue(spec_, finished->output);
 }
@@ -163,7 +163,7 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     options.push_back(job.value);
     auto const what = "cannot signal job " + job.value;
     auto const finished = run(std::move(options));
-    if (!finished) return tl::unexpected(finished.error().within(what));
+    if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code == 0) return {};
     for (auto const* ended : {"Invalid job id", "already completing or completed"})
         if (finished->errors.find(ended) != std::string::npos) return {};

@@ -67,7 +67,7 @@ std::optional<Error> PollResult::error() const
     auto const lasting = std::find_if(all.begin(), all.end(),
                                       [](Error const& e) { return e.code != ExitCode::temporary; });
     auto const& chosen = lasting == all.end() ? all.front() : *lasting;
-    return names.empty() ? chosen : chosen.within("errors at " + names);
+    return names.empty() ? chosen : chosen.with_context("errors at " + names);
 }
 
 SitePollers make_pollers(PollContext& context, StateStore& store)
@@ -108,8 +108,8 @@ Result<PollResult> poll_once(PollContext context, bool dry_run)
     if (auto saved = (*store)->save(); !saved) return tl::unexpected(saved.error());
     for (std::size_t i = 0; i < pollers.size(); ++i)
         if (!stored[i])
-            return tl::unexpected(stored[i].error().within("cannot store the state of site " +
-                                                           pollers[i]->id().value));
+            return tl::unexpected(stored[i].error().with_context("cannot store the state of site " +
+                                                                 pollers[i]->id().value));
     return make_result(pollers, std::move(errors));
 }
 

@@ -11,13 +11,13 @@ namespace {
 /// Clocks of one site may differ this much.
 constexpr Seconds clock_tolerance{5};
 
-std::vector<Reading> readings_of(std::vector<signals::Sample> const& samples)
+std::vector<SamplePoint> points_of(std::vector<signals::Sample> const& samples)
 {
-    std::vector<Reading> readings;
-    readings.reserve(samples.size());
+    std::vector<SamplePoint> points;
+    points.reserve(samples.size());
     for (auto const& sample : samples)
-        readings.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
-    return readings;
+        points.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
+    return points;
 }
 
 runlog::Event decision_event(WindowInput const& input, windows::Change const& change)
@@ -91,7 +91,7 @@ ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay)
 WindowEvaluation evaluate_window(WindowInput const& input)
 {
     auto const evaluated = windows::evaluate_interval(
-        input.before.state, input.from, readings_of(input.samples), input.rule, input.signal_now);
+        input.before.state, input.from, points_of(input.samples), input.rule, input.signal_now);
     WindowEvaluation result;
     result.after = {evaluated.state, evaluated.until, input.before.open};
     for (auto const& change : evaluated.changes) {

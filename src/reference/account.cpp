@@ -200,7 +200,7 @@ account::Account heading_of(Logs const& logs, History const& history)
     account.signals = logs.trace;
     for (auto const& series : logs.trace)
         account.trace_end_s =
-            std::max(account.trace_end_s, logs.seconds(series.readings.back().time));
+            std::max(account.trace_end_s, logs.seconds(series.points.back().time));
     for (auto const& e : logs.events)
         account.events.push_back({logs.seconds(e.time), e.type, e.round, e.client, e.details});
     return account;

@@ -67,11 +67,11 @@ Result<Time> first_sample(Logs const& logs)
     Time first;
     for (char const* region : Logs::regions) {
         auto const* found = logs.find({region});
-        if (found == nullptr || found->readings.empty())
+        if (found == nullptr || found->points.empty())
             return fail(ExitCode::data, "cannot use the trace",
                         std::string("it has no samples of region ") + region,
                         "pass the reference's trace, signals/mci_2026-01-11.csv");
-        first = found->readings.front().time;
+        first = found->points.front().time;
     }
     return first;
 }

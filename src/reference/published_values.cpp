@@ -123,9 +123,9 @@ Turns turns_of(Logs const& logs)
 {
     Turns out;
     for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
-        auto const& readings = logs.find({Logs::regions[c]})->readings;
-        auto const evaluated = windows::evaluate_interval({}, readings.front().time, readings, {},
-                                                          readings.back().time);
+        auto const& points = logs.find({Logs::regions[c]})->points;
+        auto const evaluated =
+            windows::evaluate_interval({}, points.front().time, points, {}, points.back().time);
         for (auto const& change : evaluated.changes) {
             Turn const turn{logs.seconds(change.time), c};
             if (change.from == windows::Phase::closed) out.opens.push_back(turn);

@@ -228,12 +228,12 @@ json::Value signals_json(account::Account const& a)
     Object series;
     for (auto const& signal : a.signals) {
         std::vector<std::optional<double>> values;
-        for (auto const& reading : signal.readings)
-            values.push_back(reading.intensity ? std::optional(reading.intensity->value)
-                                               : std::nullopt);
+        for (auto const& point : signal.points)
+            values.push_back(point.intensity ? std::optional(point.intensity->value)
+                                             : std::nullopt);
         Array t, v;
         for (auto const i : account::thin_line(std::span<std::optional<double> const>(values))) {
-            t.emplace_back(rounded(seconds_between(a.time_zero, signal.readings[i].time), 1));
+            t.emplace_back(rounded(seconds_between(a.time_zero, signal.points[i].time), 1));
             v.push_back(rounded(values[i], 2));
         }
         series.set(signal.region.value, Object{{"t", std::move(t)}, {"v", std::move(v)}});

@@ -108,8 +108,8 @@ void read_data(json::ObjectReader& r, RunSpec& run)
     run.params.block_tokens = fields::count(r, "block_tokens", 1);
     run.blocks_per_epoch = fields::count(r, "blocks_per_epoch", 1);
     run.epochs = fields::count(r, "epochs", 1);
-    bool const fits = !r.good() || run.blocks_per_epoch <
-                                       fields::integer_limit / run.epochs / run.params.block_tokens;
+    bool const fits = !r.error_free() || run.blocks_per_epoch < fields::integer_limit / run.epochs /
+                                                                    run.params.block_tokens;
     r.require(fits, "epochs", "must give a stream of less than 2^53 tokens");
 }
 

@@ -13,7 +13,7 @@ enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
 /// A region's carbon intensity from `time` on, with its provenance.
-struct Sample : Reading {
+struct Sample : SamplePoint {
     std::string provider;  ///< `watttime` or `trace`
     SignalType type{SignalType::marginal};
     std::optional<bool> estimated;     ///< whether the provider imputed the value; empty if unknown

@@ -59,7 +59,7 @@ std::string line_of(RegionId const& region, Sample const& sample)
 /// One line of the file.
 struct Line {
     std::string region;
-    Reading reading;
+    SamplePoint point;
     std::string provider;
 };
 
@@ -82,28 +82,28 @@ std::optional<Line> parse_line(std::string_view text)
                 text_at("provider")};
 }
 
-/// Readings by region, ordered by time.
+/// Samples by region, ordered by time.
 class SeriesBuilder {
   public:
-    void add(std::string const& region, Reading const& reading)
+    void add(std::string const& region, SamplePoint const& point)
     {
-        if (readings_.count(region) == 0) order_.push_back(region);
-        readings_[region][reading.time] = reading.intensity;
+        if (points_.count(region) == 0) order_.push_back(region);
+        points_[region][point.time] = point.intensity;
     }
     [[nodiscard]] std::vector<RegionSeries> take() const
     {
         std::vector<RegionSeries> out;
         for (auto const& region : order_) {
             auto& series = out.emplace_back(RegionSeries{{region}, {}});
-            for (auto const& [time, intensity] : readings_.at(region))
-                series.readings.push_back({time, intensity});
+            for (auto const& [time, intensity] : points_.at(region))
+                series.points.push_back({time, intensity});
         }
         return out;
     }
 
   private:
     std::vector<std::string> order_;
-    std::map<std::string, std::map<Time, std::optional<GramsPerKwh>>> readings_;
+    std::map<std::string, std::map<Time, std::optional<GramsPerKwh>>> points_;
 };
 
 }  // namespace
@@ -119,7 +119,7 @@ Result<void> SampleLog::load()
         json::ObjectReader r(*value, path_.string());
         RegionId const region{r.text("region")};
         auto const time = parse_time(r.text("time"));
-        if (!r.good() || !time) continue;
+        if (!r.error_free() || !time) continue;
         auto const known = newest_.try_emplace(region, *time).first;
         known->second = std::max(known->second, *time);
     }
@@ -167,7 +167,7 @@ Result<SampleFile> read_sample_log(std::filesystem::path const& path)
             ++file.broken_lines;
             continue;
         }
-        series.add(line->region, line->reading);
+        series.add(line->region, line->point);
         if (!line->provider.empty()) file.providers.insert(line->provider);
     }
     file.regions = series.take();

@@ -32,7 +32,7 @@ class TraceParser {
         auto regions = read_header(**header);
         if (!regions) return tl::unexpected(regions.error());
         if (auto read = read_rows(*regions); !read) return tl::unexpected(read.error());
-        if (regions->front().readings.empty())
+        if (regions->front().points.empty())
             return bad("no rows after the header", "a trace has at least one row");
         return Trace(source_, std::move(*regions));
     }
@@ -83,21 +83,21 @@ class TraceParser {
         return regions;
     }
 
-    /// Appends the readings of all rows.
+    /// Appends the samples of all rows.
     Result<void> read_rows(std::vector<RegionSeries>& regions)
     {
         for (;;) {
             auto const line = next_line();
             if (!line) return tl::unexpected(line.error());
             if (!*line) return {};
-            if (regions.front().readings.size() == row_limit_)
+            if (regions.front().points.size() == row_limit_)
                 return bad(fmt::format("more than {} rows", row_limit_),
                            "split the trace into several files");
             if (auto row = read_row(**line, regions); !row) return row;
         }
     }
 
-    /// Appends one reading to each region.
+    /// Appends one sample to each region.
     Result<void> read_row(std::string_view line, std::vector<RegionSeries>& regions) const
     {
         auto const cells = split(line, ',');
@@ -106,7 +106,7 @@ class TraceParser {
                        "write every cell; leave it empty for no signal");
         auto const time = parse_time(trim(cells.front().substr(0, 80)));
         if (!time) return bad(time.error().what + ": " + time.error().why, time.error().remedy);
-        auto const& before = regions.front().readings;
+        auto const& before = regions.front().points;
         if (!before.empty() && *time <= before.back().time)
             return bad(
                 "time " + format_time(*time) + " is not after " + format_time(before.back().time),
@@ -114,7 +114,7 @@ class TraceParser {
         for (std::size_t i = 0; i < regions.size(); ++i) {
             auto const cell = read_cell(trim(cells[i + 1]), regions[i].region);
             if (!cell) return tl::unexpected(cell.error());
-            regions[i].readings.push_back({*time, *cell});
+            regions[i].points.push_back({*time, *cell});
         }
         return {};
     }
@@ -162,11 +162,11 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
                     "no region \"" + printable(region.value) + "\"",
                     suggest_name(region.value, names));
     }
-    auto const& readings = series->readings;
-    auto const first = std::lower_bound(readings.begin(), readings.end(), from,
-                                        [](Reading const& r, Time t) { return r.time < t; });
+    auto const& points = series->points;
+    auto const first = std::lower_bound(points.begin(), points.end(), from,
+                                        [](SamplePoint const& r, Time t) { return r.time < t; });
     std::vector<Sample> found;
-    for (auto at = first; at != readings.end() && at->time <= to; ++at)
+    for (auto at = first; at != points.end() && at->time <= to; ++at)
         found.push_back({*at, "trace", SignalType::marginal, {}, {}});
     return found;
 }

@@ -13,7 +13,7 @@ namespace curtail::signals {
 /// Intensities of one or more regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
   public:
-    /// All `series` must have readings at the same times, and at least one reading. `source` names
+    /// All `series` must have samples at the same times, and at least one sample. `source` names
     /// the trace in messages.
     Trace(std::string source, std::vector<RegionSeries> series)
         : source_(std::move(source)), series_(std::move(series))
@@ -23,8 +23,8 @@ class Trace {
     [[nodiscard]] std::string const& source() const { return source_; }
     [[nodiscard]] std::vector<RegionSeries> const& series() const { return series_; }
     [[nodiscard]] std::vector<RegionId> regions() const;
-    [[nodiscard]] Time first_time() const { return series_.front().readings.front().time; }
-    [[nodiscard]] Time last_time() const { return series_.front().readings.back().time; }
+    [[nodiscard]] Time first_time() const { return series_.front().points.front().time; }
+    [[nodiscard]] Time last_time() const { return series_.front().points.back().time; }
     /// Returns the samples of one region in [from, to]. Fails with `config` if the trace has no
     /// such region; the message suggests the nearest name.
     [[nodiscard]] Result<std::vector<Sample>> samples(RegionId const& region,

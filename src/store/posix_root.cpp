@@ -109,7 +109,7 @@ Result<PosixRoot> PosixRoot::open(std::filesystem::path const& path, IfMissing i
 {
     if (if_missing == IfMissing::make)
         if (auto made = make_folder(path); !made)
-            return tl::unexpected(made.error().within("cannot open store " + path.string()));
+            return tl::unexpected(made.error().with_context("cannot open store " + path.string()));
     Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return open_error(path, errno);
     struct stat status {};

@@ -129,7 +129,7 @@ Result<void> save_snapshot(std::filesystem::path const& path, RunId const& run,
         return finite_tensors(optimizer);
     });
     if (!state)
-        return tl::unexpected(state.error().within("cannot save snapshot " + path.string()));
+        return tl::unexpected(state.error().with_context("cannot save snapshot " + path.string()));
     tensors::TensorWriter writer;
     writer.attribute("format", snapshot_format);
     writer.attribute("run", run.value);
@@ -152,7 +152,7 @@ Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
     if (std::filesystem::status(path, unknown).type() == std::filesystem::file_type::not_found)
         return std::optional<Snapshot>{};
     auto const explain = [&](Error const& error) {
-        auto explained = error.within("cannot use snapshot " + path.string());
+        auto explained = error.with_context("cannot use snapshot " + path.string());
         explained.code = ExitCode::data;
         explained.remedy =
             "remove it to continue without it (the weights and data of a run are in its store; "

@@ -160,7 +160,7 @@ WindowState read_window_state(json::ObjectReader& r)
     state.phase = static_cast<Phase>(r.one_of("phase", {phase_names.begin(), phase_names.end()}));
     if (auto const since = r.optional_text("closing_since")) {
         if (auto const time = parse_time(*since)) state.closing_since = *time;
-        else r.reject(time.error().within(r.place("closing_since")));
+        else r.reject(time.error().with_context(r.place("closing_since")));
     }
     r.require(state.closing_since.has_value() == (state.phase == Phase::closing), "closing_since",
               "must be set if and only if the phase is closing");

@@ -7,23 +7,22 @@
 namespace curtail::windows {
 namespace {
 
-bool is_earlier(Reading const& a, Reading const& b) { return a.time < b.time; }
+bool is_earlier(SamplePoint const& a, SamplePoint const& b) { return a.time < b.time; }
 
-void check(std::span<Reading const> readings, Rule const& rule)
+void check(std::span<SamplePoint const> points, Rule const& rule)
 {
-    if (!std::is_sorted(readings.begin(), readings.end(), is_earlier))
-        throw std::invalid_argument("readings are out of order");
+    if (!std::is_sorted(points.begin(), points.end(), is_earlier))
+        throw std::invalid_argument("samples are out of order");
     if (rule.thresholds.close_above < rule.thresholds.open_below)
         throw std::invalid_argument("close_above is less than open_below");
     if (rule.max_age <= Millis{0} || rule.thresholds.close_delay < Millis{0})
         throw std::invalid_argument("max_age must be positive and close_delay not negative");
 }
 
-/// The readings as a step function of time.
+/// The samples as a step function of time.
 class Signal {
   public:
-    Signal(std::span<Reading const> readings, Millis max_age)
-        : readings_(readings), max_age_(max_age)
+    Signal(std::span<SamplePoint const> points, Millis max_age) : points_(points), max_age_(max_age)
     {
     }
 
@@ -31,8 +30,7 @@ class Signal {
     [[nodiscard]] std::optional<GramsPerKwh> at(Time now) const
     {
         auto const next = first_after(now);
-        if (next == readings_.begin() || now >= std::prev(next)->time + max_age_)
-            return std::nullopt;
+        if (next == points_.begin() || now >= std::prev(next)->time + max_age_) return std::nullopt;
         return std::prev(next)->intensity;
     }
     /// The next time after `now` at which the intensity may change.
@@ -40,19 +38,19 @@ class Signal {
     {
         auto const next = first_after(now);
         std::optional<Time> change;
-        if (next != readings_.end()) change = next->time;
-        if (next == readings_.begin()) return change;
+        if (next != points_.end()) change = next->time;
+        if (next == points_.begin()) return change;
         Time const stale = std::prev(next)->time + max_age_;
         if (stale > now && (!change || stale < *change)) change = stale;
         return change;
     }
 
   private:
-    [[nodiscard]] std::span<Reading const>::iterator first_after(Time now) const
+    [[nodiscard]] std::span<SamplePoint const>::iterator first_after(Time now) const
     {
-        return std::upper_bound(readings_.begin(), readings_.end(), Reading{now, {}}, is_earlier);
+        return std::upper_bound(points_.begin(), points_.end(), SamplePoint{now, {}}, is_earlier);
     }
-    std::span<Reading const> readings_;
+    std::span<SamplePoint const> points_;
     Millis max_age_;
 };
 
@@ -83,11 +81,11 @@ void step(EvaluatedInterval& result, std::optional<GramsPerKwh> intensity, Time 
 }  // namespace
 
 EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
-                                    std::span<Reading const> readings, Rule const& rule, Time now)
+                                    std::span<SamplePoint const> points, Rule const& rule, Time now)
 {
-    check(readings, rule);
+    check(points, rule);
     now = std::max(now, from);
-    Signal const signal(readings, rule.max_age);
+    Signal const signal(points, rule.max_age);
     EvaluatedInterval result{before, now, signal.at(now), {}, {}};
     for (std::optional<Time> time = from; time && *time <= now;
          time = next_change(signal, result.state, rule.thresholds, *time))

@@ -13,7 +13,7 @@ namespace curtail::windows {
 
 /// The rule by which one site's window is evaluated.
 struct Rule {
-    Millis max_age{600'000};  ///< a reading is valid in [time, time + max_age)
+    Millis max_age{600'000};  ///< a sample is valid in [time, time + max_age)
     Thresholds thresholds;
     friend bool operator==(Rule const&, Rule const&) = default;
 };
@@ -44,25 +44,25 @@ struct EvaluatedInterval {
 /// window's state at `from`.
 ///
 /// Evaluates, in order, every instant at which something can change. These are the time of each
-/// reading, the instant at which the newest reading becomes stale, and the end of a running close
+/// sample, the instant at which the newest sample becomes stale, and the end of a running close
 /// delay. The result therefore does not depend on when or how often this function is called. One
 /// call for a day and a thousand calls with arbitrary `now` give the same changes and the same
 /// state. If `now` is before `from`, only the instant `from` is evaluated.
 ///
-/// A reading is valid until the time of the next one, but for at most `max_age`; after that it is
-/// stale. A reading without an intensity says that the provider had no value at that time.
-/// `readings` must be in order of time, and must contain all known readings in (from - max_age,
-/// now]. If several readings have the same time, the last of them counts. Readings later than `now`
-/// are ignored. A reading that arrives late, with a time at or before `from`, takes effect at
+/// A sample is valid until the time of the next one, but for at most `max_age`; after that it is
+/// stale. A sample without an intensity says that the provider had no value at that time.
+/// `points` must be in order of time, and must contain all known samples in (from - max_age,
+/// now]. If several samples have the same time, the last of them counts. Samples later than `now`
+/// are ignored. A sample that arrives late, with a time at or before `from`, takes effect at
 /// `from`.
 ///
 /// In each further call, pass the last result's `state` and `until` as `before` and `from`. In the
 /// first call, pass a default-constructed state, and as `from` the time from which to evaluate.
 ///
-/// Throws std::invalid_argument if readings are out of order, close_above < open_below, max_age <=
+/// Throws std::invalid_argument if samples are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
 [[nodiscard]] EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
-                                                  std::span<Reading const> readings,
+                                                  std::span<SamplePoint const> points,
                                                   Rule const& rule, Time now);
 
 }  // namespace curtail::windows

@@ -176,7 +176,7 @@ TEST(Bill, OfAlwaysOnStartsWithItsTraceAtItsSitesPower)
 {
     auto files = small_run();
     files.run.sites[1].power.training = Watts{1000};
-    files.trace[0].readings.insert(files.trace[0].readings.begin(), {at(-24), GramsPerKwh{50}});
+    files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
     auto const doc = document(account_of(files), std::nullopt);
     auto const of = [&](char const* key, char const* region) {
         return entry(doc, {"energy", "cumulative", "always_on", key, region});
@@ -258,7 +258,7 @@ TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
 {
     std::string lines;
     for (auto const& region : small_run().trace)
-        for (auto const& p : region.readings)
+        for (auto const& p : region.points)
             if (region.region.value != "N")
                 lines += line(region.region.value, seconds_between(at(0), p.time) / 3600,
                               p.intensity->value);
@@ -279,7 +279,7 @@ TEST_F(Samples, LeaveGapsUnknownAndCountBrokenLines)
              std::chrono::minutes(15));
     EXPECT_EQ(file.broken_lines, 1);
     ASSERT_EQ(file.regions.size(), 1U);
-    energy::IntensitySeries const series{file.regions[0].readings};
+    energy::IntensitySeries const series{file.regions[0].points};
     EXPECT_EQ(series.at(at(0)), GramsPerKwh{50});
     EXPECT_FALSE(series.at(at(0.1))) << "next to a sample without a value";
     EXPECT_EQ(series.at(at(0.5)), GramsPerKwh{70}) << "of equal times the last counts";

@@ -34,9 +34,8 @@ inline RegionSeries hourly(std::string region, std::vector<std::optional<double>
 {
     RegionSeries trace{{std::move(region)}, {}};
     for (std::size_t i = 0; i < values.size(); ++i)
-        trace.readings.push_back(
-            {at(static_cast<double>(i)),
-             values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt});
+        trace.points.push_back({at(static_cast<double>(i)),
+                                values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt});
     return trace;
 }
 

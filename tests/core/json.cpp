@@ -116,7 +116,7 @@ TEST(ObjectReader, MissingKeyIsAnErrorUnlessItHasADefault)
     auto const value = *parse("{}", "run.json");
     ObjectReader r(value, "run.json");
     EXPECT_EQ(r.text("kind", "plain"), "plain");
-    EXPECT_TRUE(r.good());
+    EXPECT_TRUE(r.error_free());
     (void)r.integer("seed");
     EXPECT_THAT(r.finish()->message(), HasSubstr("seed: is missing"));
 }

@@ -48,7 +48,7 @@ TEST(GuardMemory, DisablesCoreFilesAndHidesMemory)
 {
     auto const guard = [] {
         rlimit limit{};
-        bool const good = guard_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 &&
+        bool const good = hide_process_memory() && getrlimit(RLIMIT_CORE, &limit) == 0 &&
                           limit.rlim_max == 0 && prctl(PR_GET_DUMPABLE) == 0;
         std::_Exit(good ? 0 : 1);
     };

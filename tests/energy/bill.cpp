@@ -51,7 +51,7 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> values(0, 300);
     std::uniform_real_distribution<double> places(-400, 4000);
-    std::vector<Reading> points;
+    std::vector<SamplePoint> points;
     for (int i = 0; i < 12; ++i)
         points.push_back(
             {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});

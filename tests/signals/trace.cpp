@@ -38,7 +38,7 @@ TEST(Trace, ConvertsOffsetsToUtc)
 TEST(Trace, ReadsThePublishedDayExactly)
 {
     auto const trace = read_trace(test::source_path("signals/mci_2026-01-11.csv")).value();
-    EXPECT_EQ(trace.series().front().readings.size(), 217U);
+    EXPECT_EQ(trace.series().front().points.size(), 217U);
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, GramsPerKwh{68.945984});
     EXPECT_EQ(trace.samples({"CAISO_NORTH"}).value()[1].intensity, from_lbs_per_mwh(152));
 }

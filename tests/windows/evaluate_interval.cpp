@@ -11,7 +11,7 @@ namespace {
 
 Time const start = parse_time("2026-01-11T17:00Z").value();
 Time at(std::int64_t seconds) { return start + Seconds{seconds}; }
-Reading reading(std::int64_t seconds, std::optional<double> g)
+SamplePoint point(std::int64_t seconds, std::optional<double> g)
 {
     return {at(seconds), g ? std::optional(GramsPerKwh{*g}) : std::nullopt};
 }
@@ -30,11 +30,11 @@ std::vector<std::string> brief(std::vector<Change> const& changes)
 }
 using Lines = std::vector<std::string>;
 
-TEST(EvaluateInterval, AppliesEachMissedReadingAtItsOwnTime)
+TEST(EvaluateInterval, AppliesEachMissedSampleAtItsOwnTime)
 {
-    std::vector<Reading> const readings{reading(0, 400), reading(300, 50), reading(600, 400),
-                                        reading(900, 60), reading(1200, 70)};
-    auto const result = evaluate_interval({}, at(0), readings, defaults, at(1250));
+    std::vector<SamplePoint> const points{point(0, 400), point(300, 50), point(600, 400),
+                                          point(900, 60), point(1200, 70)};
+    auto const result = evaluate_interval({}, at(0), points, defaults, at(1250));
     EXPECT_EQ(brief(result.changes),
               (Lines{"300 closed-open clean", "600 open-closing turned-dirty",
                      "900 closing-open recovered"}));
@@ -45,88 +45,87 @@ TEST(EvaluateInterval, AppliesEachMissedReadingAtItsOwnTime)
     EXPECT_EQ(result.changes.front().explanation, "50 g/kWh is below 100: window opens");
 }
 
-TEST(EvaluateInterval, MissingReadingsTurnStaleAndCloseTheWindow)
+TEST(EvaluateInterval, MissingSamplesTurnStaleAndCloseTheWindow)
 {
-    std::vector<Reading> const readings{reading(0, 50)};
-    auto const result = evaluate_interval({}, at(0), readings,
-                                          {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
+    std::vector<SamplePoint> const points{point(0, 50)};
+    auto const result =
+        evaluate_interval({}, at(0), points, {.max_age = Seconds{700}, .thresholds = {}}, at(5000));
     EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "700 open-closing no-signal",
                                             "1300 closing-closed delay-over"}));
 }
 
-TEST(EvaluateInterval, EmptyReadingMeansNoSignalAtOnce)
+TEST(EvaluateInterval, EmptySampleMeansNoSignalAtOnce)
 {
-    std::vector<Reading> const readings{reading(0, 50), reading(300, {}), reading(600, 50)};
-    auto const result = evaluate_interval({}, at(0), readings, defaults, at(600));
+    std::vector<SamplePoint> const points{point(0, 50), point(300, {}), point(600, 50)};
+    auto const result = evaluate_interval({}, at(0), points, defaults, at(600));
     EXPECT_EQ(brief(result.changes), (Lines{"0 closed-open clean", "300 open-closing no-signal",
                                             "600 closing-open recovered"}));
 }
 
-TEST(EvaluateInterval, CloseDelayEndsBetweenReadings)
+TEST(EvaluateInterval, CloseDelayEndsBetweenSamples)
 {
-    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(600, 400),
-                                        reading(900, 400)};
+    std::vector<SamplePoint> const points{point(0, 50), point(300, 400), point(600, 400),
+                                          point(900, 400)};
     Rule const rule{
         .max_age = Seconds{600},
         .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{450}}};
-    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(749)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), points, rule, at(749)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty"}));
-    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(750)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), points, rule, at(750)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
                      "750 closing-closed delay-over"}));
 }
 
-TEST(EvaluateInterval, CleanReadingAtTheEndOfTheDelayRecovers)
+TEST(EvaluateInterval, CleanSampleAtTheEndOfTheDelayRecovers)
 {
-    std::vector<Reading> const readings{reading(0, 50), reading(300, 400), reading(900, 50)};
-    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, defaults, at(900)).changes).back(),
+    std::vector<SamplePoint> const points{point(0, 50), point(300, 400), point(900, 50)};
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), points, defaults, at(900)).changes).back(),
               "900 closing-open recovered");
 }
 
 TEST(EvaluateInterval, ZeroDelayClosesTheWindowWhenTheSignalTurnsDirty)
 {
-    std::vector<Reading> const readings{reading(0, 50), reading(300, 400)};
+    std::vector<SamplePoint> const points{point(0, 50), point(300, 400)};
     Rule const rule{
         .max_age = Seconds{600},
         .thresholds = {.open_below = {100}, .close_above = {100}, .close_delay = Seconds{0}}};
-    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, rule, at(300)).changes),
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), points, rule, at(300)).changes),
               (Lines{"0 closed-open clean", "300 open-closing turned-dirty",
                      "300 closing-closed delay-over"}));
 }
 
-TEST(EvaluateInterval, IgnoresFutureReadings)
+TEST(EvaluateInterval, IgnoresFutureSamples)
 {
-    std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
-    EXPECT_TRUE(evaluate_interval({}, at(0), readings, defaults, at(299)).changes.empty());
+    std::vector<SamplePoint> const points{point(0, 400), point(300, 50)};
+    EXPECT_TRUE(evaluate_interval({}, at(0), points, defaults, at(299)).changes.empty());
 }
 
-TEST(EvaluateInterval, LateReadingCountsFromTheLastEvaluationOn)
+TEST(EvaluateInterval, LateSampleCountsFromTheLastEvaluationOn)
 {
     auto const first =
-        evaluate_interval({}, at(310), std::vector{reading(0, 400)}, defaults, at(310));
-    auto const second =
-        evaluate_interval(first.state, first.until, std::vector{reading(0, 400), reading(300, 50)},
-                          defaults, at(370));
+        evaluate_interval({}, at(310), std::vector{point(0, 400)}, defaults, at(310));
+    auto const second = evaluate_interval(
+        first.state, first.until, std::vector{point(0, 400), point(300, 50)}, defaults, at(370));
     EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
 }
 
 TEST(EvaluateInterval, ClockRunningBackwardsChangesNothing)
 {
-    std::vector<Reading> const readings{reading(0, 400), reading(300, 50)};
-    auto const result = evaluate_interval({Phase::open, {}}, at(400), readings, defaults, at(100));
+    std::vector<SamplePoint> const points{point(0, 400), point(300, 50)};
+    auto const result = evaluate_interval({Phase::open, {}}, at(400), points, defaults, at(100));
     EXPECT_TRUE(result.changes.empty());
     EXPECT_EQ(result.until, at(400));
     EXPECT_EQ(result.state, (WindowState{Phase::open, {}}));
 }
 
-TEST(EvaluateInterval, LastOfTwoReadingsAtOneTimeCounts)
+TEST(EvaluateInterval, LastOfTwoSamplesAtOneTimeCounts)
 {
-    std::vector<Reading> const readings{reading(0, 400), reading(0, 50)};
-    EXPECT_EQ(brief(evaluate_interval({}, at(0), readings, defaults, at(0)).changes),
+    std::vector<SamplePoint> const points{point(0, 400), point(0, 50)};
+    EXPECT_EQ(brief(evaluate_interval({}, at(0), points, defaults, at(0)).changes),
               (Lines{"0 closed-open clean"}));
 }
 
-TEST(EvaluateInterval, NoReadingsMeanNoSignal)
+TEST(EvaluateInterval, NoSamplesMeanNoSignal)
 {
     auto const result = evaluate_interval({}, at(0), {}, defaults, at(100));
     EXPECT_TRUE(result.changes.empty());
@@ -135,7 +134,7 @@ TEST(EvaluateInterval, NoReadingsMeanNoSignal)
 
 TEST(EvaluateInterval, BrokenContractsThrow)
 {
-    std::vector<Reading> const disordered{reading(300, 1), reading(0, 1)};
+    std::vector<SamplePoint> const disordered{point(300, 1), point(0, 1)};
     EXPECT_THROW((void)evaluate_interval({}, at(0), disordered, defaults, at(0)),
                  std::invalid_argument);
     Rule reversed;
@@ -146,9 +145,9 @@ TEST(EvaluateInterval, BrokenContractsThrow)
         std::invalid_argument);
 }
 
-/// A random day: gaps, empty readings, values around the thresholds, and a rule.
+/// A random day: gaps, empty samples, values around the thresholds, and a rule.
 struct Day {
-    std::vector<Reading> readings;
+    std::vector<SamplePoint> points;
     Rule rule;
     std::int64_t length_s;
 };
@@ -166,7 +165,7 @@ Day random_day(std::mt19937_64& random)
                                        static_cast<double>(pick(0, 1) * pick(0, 40))};
     day.rule.thresholds.close_delay = Seconds{pick(0, 400)};
     for (std::int64_t t = pick(-300, 300); t <= day.length_s; t += pick(1, 300))
-        day.readings.push_back(reading(
+        day.points.push_back(point(
             t, pick(0, 9) == 0 ? std::optional<double>{} : static_cast<double>(pick(60, 180))));
     return day;
 }
@@ -178,7 +177,7 @@ std::vector<std::string> second_by_second(Day const& day)
     WindowState state;
     for (std::int64_t t = 0; t <= day.length_s; ++t) {
         std::optional<GramsPerKwh> intensity;
-        for (auto const& r : day.readings)
+        for (auto const& r : day.points)
             if (r.time <= at(t))
                 intensity = at(t) - r.time < day.rule.max_age ? r.intensity : std::nullopt;
         for (int twice = 0; twice < 2;
@@ -201,7 +200,7 @@ TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
     std::mt19937_64 random(GetParam());
     for (int day_number = 0; day_number < 40; ++day_number) {
         auto const day = random_day(random);
-        auto const whole = evaluate_interval({}, at(0), day.readings, day.rule, at(day.length_s));
+        auto const whole = evaluate_interval({}, at(0), day.points, day.rule, at(day.length_s));
         ASSERT_EQ(brief(whole.changes), second_by_second(day)) << "day " << day_number;
 
         WindowState state;
@@ -216,12 +215,12 @@ TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
             std::swap(nows[i - 1], nows[i]);  // clocks step back a little
         nows.push_back(day.length_s);
         for (auto now : nows) {
-            // A poller passes only readings that still matter.
+            // A poller passes only samples that still matter.
             auto const first = std::lower_bound(
-                day.readings.begin(), day.readings.end(), Reading{until - day.rule.max_age, {}},
+                day.points.begin(), day.points.end(), SamplePoint{until - day.rule.max_age, {}},
                 [](auto const& a, auto const& b) { return a.time < b.time; });
             auto const part =
-                evaluate_interval(state, until, {first, day.readings.end()}, day.rule, at(now));
+                evaluate_interval(state, until, {first, day.points.end()}, day.rule, at(now));
             state = part.state;
             until = part.until;
             changes.insert(changes.end(), part.changes.begin(), part.changes.end());

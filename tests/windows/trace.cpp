@@ -11,21 +11,21 @@
 namespace curtail::windows {
 namespace {
 
-std::vector<Reading> readings_of(signals::Trace const& trace, RegionId const& region)
+std::vector<SamplePoint> points_of(signals::Trace const& trace, RegionId const& region)
 {
-    std::vector<Reading> readings;
+    std::vector<SamplePoint> points;
     auto const samples = trace.samples(region).value();
-    readings.reserve(samples.size());
+    points.reserve(samples.size());
     for (auto const& sample : samples)
-        readings.push_back({sample.time, accepted(sample, signals::SignalType::marginal)});
-    return readings;
+        points.push_back({sample.time, accepted(sample, signals::SignalType::marginal)});
+    return points;
 }
 
 /// A region's openings and closings in seconds of trace time: `300 open`, `8100 closed`.
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.first_time();
-    auto const result = evaluate_interval({}, start, readings_of(trace, region), {},
+    auto const result = evaluate_interval({}, start, points_of(trace, region), {},
                                           trace.last_time() + Seconds{86'400});
     std::vector<std::string> lines;
     for (auto const& change : result.changes) {

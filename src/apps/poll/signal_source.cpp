@@ -136,7 +136,7 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
     bool const dry_run = options.is_dry_run();
     if (!dry_run)
         if (auto made = make_watttime_folder(folder); !made) return made;
-    if (auto guarded = guard_memory(); !guarded) return guarded;
+    if (auto guarded = hide_process_memory(); !guarded) return guarded;
     context.clock = std::make_shared<SystemClock>();
     for (auto const* site : target.sites) {
         auto provider = make_watttime(source, folder, dry_run, *context.clock, context.log);

@@ -122,7 +122,7 @@ bool set_draft(Parts& p, Commit commit)
         return false;
     }
     error->code = ExitCode::software;
-    finish(p, ExitCode::software, error->within("cannot make the next commit"));
+    finish(p, ExitCode::software, error->with_context("cannot make the next commit"));
     return false;
 }
 
