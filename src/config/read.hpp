@@ -11,7 +11,8 @@ namespace curtail::config {
 
 /// The message for a name that is_plain_name() rejects.
 inline constexpr char const* plain_name_rule =
-    "must have 1 to 32 letters, digits, '_' or '-', the first a letter or digit";
+    "must be 1 to 32 characters long, only letters, digits, '_' and '-', and start with a letter "
+    "or digit";
 
 /// Parses a configuration file. Fails with `config` if the file is damaged, or with `no_input` if
 /// it is missing.

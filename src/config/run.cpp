@@ -22,7 +22,7 @@ Training read_training(json::ObjectReader& r)
     t.batch_tokens = read_integer(r, "batch_tokens", t.batch_tokens, 1, max_batch_tokens);
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
-    t.steps = read_integer(r, "steps", t.steps, 0);
+    t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);
     return t;
 }
 

@@ -29,7 +29,7 @@ struct Training {
     /// Steps between two snapshots; 0: write a snapshot only when the trainer exits.
     std::int64_t snapshot_every_steps{0};
     /// Steps after which a trainer without a store stops; 0: at the end of the data.
-    std::int64_t steps{0};
+    std::int64_t steps_without_store{0};
 };
 
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.

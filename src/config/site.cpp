@@ -77,13 +77,13 @@ std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem:
 Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
     Launcher launcher;
-    launcher.type = static_cast<Launcher::Type>(r.one_of("kind", {"slurm", "local"}, 0));
+    launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
     launcher.slurm_conf = read_optional_path(r, file, "slurm_conf");
     launcher.partition = r.text("partition", "");
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
     launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
     launcher.sbatch_options = read_sbatch_options(r);
-    r.require(launcher.type == Launcher::Type::slurm || launcher.sbatch_options.empty(),
+    r.require(launcher.kind == Launcher::Kind::slurm || launcher.sbatch_options.empty(),
               "sbatch_options", "requires kind slurm");
     launcher.prologue = read_optional_path(r, file, "prologue");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);

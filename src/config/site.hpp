@@ -14,8 +14,8 @@ namespace curtail::config {
 
 /// Settings for starting and stopping the jobs of a site.
 struct Launcher {
-    enum class Type { slurm, local };  ///< called `kind` in the site file
-    Type type{Type::slurm};
+    enum class Kind { slurm, local };
+    Kind kind{Kind::slurm};
     std::filesystem::path slurm_conf;         ///< `SLURM_CONF`; empty: as in the environment
     std::string partition;                    ///< empty: the cluster's default
     std::string time_limit{"24:00:00"};       ///< time limit of a job, in sbatch's format

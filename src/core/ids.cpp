@@ -25,8 +25,10 @@ bool is_plain_name(std::string_view text)
 Result<SiteId> parse_site_id(std::string_view text)
 {
     if (is_plain_name(text)) return SiteId{std::string(text)};
-    return fail(ExitCode::config, "invalid site name \"" + printable(text) + "\"",
-                "it must have 1 to 32 letters, digits, '_' or '-', the first a letter or digit");
+    return fail(
+        ExitCode::config, "invalid site name \"" + printable(text) + "\"",
+        "it must be 1 to 32 characters long, only letters, digits, '_' and '-', and start with "
+        "a letter or digit");
 }
 
 }  // namespace curtail

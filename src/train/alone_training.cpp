@@ -28,7 +28,7 @@ class AloneLoop {
     /// The blocks of the next step; empty at the end of the training.
     [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
     {
-        auto const steps = context_.run.training.steps;
+        auto const steps = context_.run.training.steps_without_store;
         auto const next = position_.tokens.value / context_.run.rounds.block_tokens;
         bool const complete = (steps > 0 && position_.steps >= steps) || next >= stream_blocks_;
         if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
