@@ -16,7 +16,8 @@ std::vector<SamplePoint> points_of(std::vector<signals::Sample> const& samples)
     std::vector<SamplePoint> points;
     points.reserve(samples.size());
     for (auto const& sample : samples)
-        points.push_back({sample.time, signals::accepted(sample, signals::SignalType::marginal)});
+        points.push_back(
+            {sample.time, signals::intensity_of_type(sample, signals::SignalType::marginal)});
     return points;
 }
 
@@ -66,7 +67,7 @@ SignalStatus signal_status(WindowInput const& input, windows::EvaluatedInterval 
     auto const& newest = *std::prev(later);
     status.sample_time = newest.time;
     status.provider = newest.provider;
-    status.sample_is_empty = !signals::accepted(newest, signals::SignalType::marginal);
+    status.sample_is_empty = !signals::intensity_of_type(newest, signals::SignalType::marginal);
     return status;
 }
 

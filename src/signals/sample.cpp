@@ -13,9 +13,9 @@ bool is_plausible(GramsPerKwh intensity)
     return intensity >= min_intensity && intensity <= max_intensity;
 }
 
-std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts)
+std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType type)
 {
-    return sample.type == accepts ? sample.intensity : std::nullopt;
+    return sample.type == type ? sample.intensity : std::nullopt;
 }
 
 }  // namespace curtail::signals

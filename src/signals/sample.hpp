@@ -26,8 +26,8 @@ inline constexpr GramsPerKwh min_intensity{-2000};
 inline constexpr GramsPerKwh max_intensity{5000};
 [[nodiscard]] bool is_plausible(GramsPerKwh intensity);
 
-/// Returns the intensity of a sample of type `accepts`, whatever its age. Returns an empty optional
+/// Returns the intensity of a sample of type `type`, whatever its age. Returns an empty optional
 /// if the sample has another type or no value.
-[[nodiscard]] std::optional<GramsPerKwh> accepted(Sample const& sample, SignalType accepts);
+[[nodiscard]] std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType type);
 
 }  // namespace curtail::signals

@@ -49,7 +49,8 @@ constexpr char const* intensity_key = "intensity_gco2_per_kwh";
 std::string line_of(RegionId const& region, Sample const& sample)
 {
     json::Value intensity;
-    if (auto const value = accepted(sample, SignalType::marginal)) intensity = value->value;
+    if (auto const value = intensity_of_type(sample, SignalType::marginal))
+        intensity = value->value;
     return json::to_string(json::Object{{"region", region.value},
                                         {"time", format_time(sample.time)},
                                         {intensity_key, intensity},

@@ -140,10 +140,11 @@ Result<json::Value> Client::fetch_with_token(std::string const& parameters, Quer
         request.bearer = &token_->text;
         auto const response = get(std::move(request), query);
         if (!response) return tl::unexpected(response.error());
-        auto judged = judge(*response, query.url);
-        if (judged.verdict == Verdict::good) return std::move(judged.content);
-        if (judged.verdict != Verdict::log_in || query.logged_in)
-            return tl::unexpected(std::move(judged.error));
+        auto interpretation = interpret(*response, query.url);
+        if (interpretation.kind == Interpretation::Kind::good)
+            return std::move(interpretation.content);
+        if (interpretation.kind != Interpretation::Kind::log_in || query.logged_in)
+            return tl::unexpected(std::move(interpretation.error));
         if (auto done = log_in(query); !done) return tl::unexpected(done.error());
     }
 }

@@ -135,21 +135,21 @@ Error no_access_error(std::string const& what, std::string const& explanation)
 }
 
 /// For a status other than 200 that is not a sign of a busy server.
-Judged judge_failure(http::Response const& response, std::string const& what,
-                     std::string const& explanation)
+Interpretation interpret_failure(http::Response const& response, std::string const& what,
+                                 std::string const& explanation)
 {
     auto const why =
         fmt::format("HTTP {}{}{}", response.status, explanation.empty() ? "" : ", ", explanation);
     if (response.status == 403 && explanation.find("scope") != std::string::npos)
-        return {Verdict::no_access, {}, no_access_error(what, explanation)};
+        return {Interpretation::Kind::no_access, {}, no_access_error(what, explanation)};
     if (is_refusal(response))
-        return {Verdict::log_in,
+        return {Interpretation::Kind::log_in,
                 {},
                 {ExitCode::permission, what, "WattTime rejected a new token (" + why + ")",
                  "check the account at WattTime"}};
     auto const code =
         response.status == 400 || response.status == 404 ? ExitCode::config : ExitCode::data;
-    return {Verdict::unexpected, {}, {code, what, why, ""}};
+    return {Interpretation::Kind::unexpected, {}, {code, what, why, ""}};
 }
 
 }  // namespace
@@ -187,15 +187,16 @@ Result<Secret> read_token(std::string const& body, std::string const& source)
     return token;
 }
 
-Judged judge(http::Response const& response, std::string const& source)
+Interpretation interpret(http::Response const& response, std::string const& source)
 {
     auto const what = "cannot use the response of " + source;
-    if (is_busy(response)) return {Verdict::try_later, {}, busy_error(response, what)};
+    if (is_busy(response)) return {Interpretation::Kind::try_later, {}, busy_error(response, what)};
     auto parsed = json::parse(response.body, source, json::Dialect::strict, json::response_limits);
     if (response.status != 200)
-        return judge_failure(response, what, parsed ? explanation_of(*parsed) : "");
-    if (!parsed) return {Verdict::log_in, {}, {ExitCode::data, what, parsed.error().why, ""}};
-    return {Verdict::good, std::move(*parsed), {}};
+        return interpret_failure(response, what, parsed ? explanation_of(*parsed) : "");
+    if (!parsed)
+        return {Interpretation::Kind::log_in, {}, {ExitCode::data, what, parsed.error().why, ""}};
+    return {Interpretation::Kind::good, std::move(*parsed), {}};
 }
 
 Error login_error(http::Response const& response, std::string const& source)

@@ -33,22 +33,22 @@ struct Points {
 /// Returns the token in a response of /login. Fails with `data` if the response has no token.
 [[nodiscard]] Result<Secret> read_token(std::string const& body, std::string const& source);
 
-/// What to do after a response of /v3/forecast.
-enum class Verdict {
-    good,       ///< status 200 and JSON: use it
-    log_in,     ///< the response is not JSON, or has status 401 or 403: the token may have expired
-    try_later,  ///< status 429 or 5xx
-    no_access,  ///< status 403 with a scope error: the account may not access this region or signal
-    unexpected  ///< anything else
-};
-/// A verdict, with the content or the error that belongs to it.
-struct Judged {
-    Verdict verdict;
-    json::Value content;  ///< set if the verdict is `good`
+/// What to do after a response of /v3/forecast, with the content or the error.
+struct Interpretation {
+    enum class Kind {
+        good,    ///< status 200 and JSON: use it
+        log_in,  ///< the response is not JSON, or has status 401 or 403: the token may have expired
+        try_later,  ///< status 429 or 5xx
+        no_access,  ///< status 403 with a scope error: the account may not access this region or
+                    ///< signal
+        unexpected  ///< anything else
+    };
+    Kind kind;
+    json::Value content;  ///< set if `kind` is `good`
     Error error;          ///< set otherwise: the error to report if no retry helps
 };
 /// Decides what to do after a response. `source` names the response in messages.
-[[nodiscard]] Judged judge(http::Response const& response, std::string const& source);
+[[nodiscard]] Interpretation interpret(http::Response const& response, std::string const& source);
 /// Returns the error for a response of /login with a status other than 200.
 [[nodiscard]] Error login_error(http::Response const& response, std::string const& source);
 

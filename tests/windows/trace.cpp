@@ -17,7 +17,7 @@ std::vector<SamplePoint> points_of(signals::Trace const& trace, RegionId const& 
     auto const samples = trace.samples(region).value();
     points.reserve(samples.size());
     for (auto const& sample : samples)
-        points.push_back({sample.time, accepted(sample, signals::SignalType::marginal)});
+        points.push_back({sample.time, intensity_of_type(sample, signals::SignalType::marginal)});
     return points;
 }
 
