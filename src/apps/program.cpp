@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "apps/command_line.hpp"
-#include "apps/sources.hpp"
+#include "apps/value_sources.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
@@ -74,7 +74,10 @@ double Arguments::number(std::string const& name) const
 {
     return std::strtod(values.at(name).at(0).c_str(), nullptr);
 }
-std::vector<std::string> Arguments::all(std::string const& name) const { return values.at(name); }
+std::vector<std::string> Arguments::values_of(std::string const& name) const
+{
+    return values.at(name);
+}
 
 Option json_option()
 {

@@ -25,7 +25,7 @@ class Arguments {
     [[nodiscard]] std::int64_t integer(std::string const& name) const;
     [[nodiscard]] double number(std::string const& name) const;
     /// Returns every value of a repeatable option, in order.
-    [[nodiscard]] std::vector<std::string> all(std::string const& name) const;
+    [[nodiscard]] std::vector<std::string> values_of(std::string const& name) const;
 
     Values values;
 };

@@ -51,9 +51,9 @@ void Progress::update(double done, double total)
                            done, total, unit_, left));
 }
 
-void Progress::show(std::string const& figures)
+void Progress::show_text(std::string const& text)
 {
-    if (is_due()) write_line(what_ + "  " + figures);
+    if (is_due()) write_line(what_ + "  " + text);
 }
 
 }  // namespace curtail::apps

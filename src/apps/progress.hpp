@@ -14,8 +14,8 @@ class Progress {
     ~Progress();
     Progress(Progress const&) = delete;
     Progress& operator=(Progress const&) = delete;
-    void update(double done, double total);  ///< shows how much is done, and the time that is left
-    void show(std::string const& figures);   ///< shows a text instead, for work of unknown total
+    void update(double done, double total);   ///< shows how much is done, and the time that is left
+    void show_text(std::string const& text);  ///< shows a text instead, for work of unknown total
 
   private:
     [[nodiscard]] bool is_due();

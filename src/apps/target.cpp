@@ -5,7 +5,7 @@
 
 namespace curtail::apps {
 
-Result<void> check_target(std::filesystem::path const& file, std::string_view type,
+Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
                           std::string_view mark)
 {
     constexpr std::int64_t head_size = 4096;
@@ -18,7 +18,7 @@ Result<void> check_target(std::filesystem::path const& file, std::string_view ty
     if (std::filesystem::is_regular_file(file, error) && head.find(mark) != std::string::npos)
         return {};
     return fail(ExitCode::usage, "cannot write " + file.string(),
-                "this file exists and is not " + std::string(type),
+                "this file exists and is not " + std::string(kind),
                 "pass another file with --out, or remove this one");
 }
 

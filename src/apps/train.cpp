@@ -34,7 +34,7 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         arguments.text("job"),
         arguments.flag("alone"),
         static_cast<int>(arguments.integer("threads")),
-        [&](train::StepMetrics const& step) { progress.show(figures_of(step)); }};
+        [&](train::StepMetrics const& step) { progress.show_text(figures_of(step)); }};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();

@@ -146,8 +146,8 @@ TEST(Program, RepeatedArgumentsKeepTheirOrder)
     Seen seen;
     EXPECT_EQ(run_with(seen, {"go", "demo", "a", "b", "c", "--site", "A", "--site", "B"}), 0);
     EXPECT_EQ(seen.arguments.text("RUN"), "demo");
-    EXPECT_EQ(seen.arguments.all("TEXT"), (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(seen.arguments.all("site"), (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(seen.arguments.values_of("TEXT"), (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(seen.arguments.values_of("site"), (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(run_with(seen, {"go", "--job", "1", "--job", "2"}), 64);
 }
 
@@ -183,7 +183,7 @@ TEST(Program, OptionsInAFileMustHaveTheirType)
     EXPECT_EQ(with(R"({"out": "x", "steps": 3, "speed": 2, "site": ["A", "B"]})"), 0) << error;
     EXPECT_EQ(seen.arguments.text("out"), "x");
     EXPECT_EQ(seen.arguments.integer("steps"), 3);
-    EXPECT_EQ(seen.arguments.all("site"), (std::vector<std::string>{"A", "B"}));
+    EXPECT_EQ(seen.arguments.values_of("site"), (std::vector<std::string>{"A", "B"}));
     EXPECT_EQ(with(R"({"out": {"a": 1}})"), 78);
     EXPECT_NE(error.find("c.json: out: must be text, found object"), std::string::npos) << error;
     for (auto const* wrong :

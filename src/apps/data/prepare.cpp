@@ -44,7 +44,7 @@ Result<void> take_target(Arguments const& arguments, PrepareOptions& options)
 PrepareOptions other_options(Arguments const& arguments)
 {
     PrepareOptions options;
-    for (auto const& text : arguments.all("TEXT")) options.text.emplace_back(text);
+    for (auto const& text : arguments.values_of("TEXT")) options.text.emplace_back(text);
     if (arguments.has("tokenizer")) options.tokenizer = arguments.text("tokenizer");
     options.held_out_share = arguments.number("held-out");
     options.shard_tokens = arguments.integer("shard-tokens");

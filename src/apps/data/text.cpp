@@ -36,7 +36,7 @@ Result<Tokenizer> open_tokenizer(Arguments const& arguments)
 Result<std::string> input_of(Arguments const& arguments, char const* positional)
 {
     if (!arguments.has(positional)) return read_file("/dev/stdin");
-    return fmt::format("{}", fmt::join(arguments.all(positional), " "));
+    return fmt::format("{}", fmt::join(arguments.values_of(positional), " "));
 }
 
 Result<void> encode(Arguments const& arguments, Console const& console)

@@ -11,7 +11,7 @@ namespace {
 Result<curtail::data::Tokenizer> train(Arguments const& arguments)
 {
     std::vector<std::filesystem::path> sources;
-    for (auto const& text : arguments.all("TEXT")) sources.emplace_back(text);
+    for (auto const& text : arguments.values_of("TEXT")) sources.emplace_back(text);
     auto const corpus = curtail::data::read_corpus(sources);
     if (!corpus) return tl::unexpected(corpus.error());
     Progress progress("training the tokenizer", "merges");

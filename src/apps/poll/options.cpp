@@ -88,7 +88,7 @@ Result<PollOptions> parse_options(Arguments const& arguments)
     PollOptions options;
     options.source = source_of(arguments);
     options.mode = mode_of(arguments, options.source);
-    options.sites = arguments.all("site");
+    options.sites = arguments.values_of("site");
     options.explain = arguments.flag("explain") || options.is_dry_run();
     options.job_interval = job_interval(arguments);
     options.drain_on_exit = arguments.flag("drain-on-exit") || arguments.has("trace");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/sources.hpp"
+#include "apps/value_sources.hpp"
 
 #include <cctype>
 #include <cstdlib>
