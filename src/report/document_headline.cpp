@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "report/document_parts.hpp"
+
+namespace curtail::report {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+namespace {
+
+std::optional<double> share_of(energy::Tally const& tally) { return tally.clean_share(); }
+std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.known_carbon()); }
+
+Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
+
+/// The final loss of the run itself; nullptr if there is none.
+account::FinalLoss const* run_loss(account::Account const& a)
+{
+    return a.loss ? a.loss->final_of("run") : nullptr;
+}
+
+Object always_on_json(account::Scenario const& s, account::Account const& a)
+{
+    auto const& tally = s.range.front();
+    return Object{{"region", s.region},
+                  {"kg", kg_of(tally)},
+                  {"kwh", tally.energy.value / 1000},
+                  {"unknown_kwh", tally.unknown.value / 1000},
+                  {"share", share_of(tally)},
+                  {"held_kwh", s.held_wh.value / 1000},
+                  {"held_s", rounded(s.held_s, 1)},
+                  {"ratio", account::carbon_ratio(total_of(a), tally)}};
+}
+
+/// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
+/// run.
+void add_ranges(Object& out, account::Scenario const& s, double run_kg)
+{
+    std::vector<double> shares, kg;
+    for (auto const& tally : s.range) {
+        shares.push_back(tally.clean_share().value_or(0));
+        kg.push_back(tally.carbon.value / 1000);
+    }
+    auto const [least_share, most_share] = std::minmax_element(shares.begin(), shares.end());
+    auto const [least, most] = std::minmax_element(kg.begin(), kg.end());
+    out.set("share_range", Array{*least_share, *most_share});
+    out.set("kg_range", Array{*least, *most});
+    out.set("ratio_range", Array{run_kg / *most, run_kg / *least});
+}
+
+Object scenario_json(account::Scenario const& s, account::Account const& a)
+{
+    Object out{{"id", s.id},
+               {"label", s.label},
+               {"region", s.region.empty() ? Value() : Value(s.region)},
+               {"sites", static_cast<std::int64_t>(s.sites)}};
+    out.set("wall_s", rounded(s.wall_s, 1));
+    out.set("s_step", s.step);
+    out.set("kwh", s.range.front().energy.value / 1000);
+    out.set("unknown_kwh", s.range.front().unknown.value / 1000);
+    out.set("held_kwh", s.held_wh.value / 1000);
+    out.set("held_s", rounded(s.held_s, 1));
+    if (s.range.size() == 1) {
+        out.set("share", share_of(s.range[0]));
+        out.set("kg", kg_of(s.range[0]));
+        out.set("ratio", account::carbon_ratio(total_of(a), s.range[0]));
+    } else {
+        add_ranges(out, s, total_of(a).carbon.value / 1000);
+    }
+    out.set("tokens", s.tokens);
+    out.set("ppl", s.perplexity);
+    out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
+    return out;
+}
+
+/// Always-on in each region, lowest carbon first.
+Array always_on_json(account::Account const& a)
+{
+    auto sorted = a.always_on;
+    std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) {
+        return x.range[0].carbon < y.range[0].carbon;
+    });
+    Array out;
+    for (auto const& s : sorted) out.emplace_back(always_on_json(s, a));
+    return out;
+}
+
+Array baselines_json(account::Account const& a)
+{
+    Array out;
+    for (auto const& b : a.baselines)
+        out.emplace_back(Object{{"id", b.id},
+                                {"label", b.label},
+                                {"kwh", b.kwh},
+                                {"wall_s", b.loss.wall_s},
+                                {"best_ppl", b.loss.best_perplexity},
+                                {"tail_loss", tail_json(b.loss)}});
+    return out;
+}
+
+void add_energy_headline(Object& out, account::Account const& a)
+{
+    auto const total = total_of(a);
+    Object shares;
+    for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
+    auto const mean = total.mean_intensity();
+    out.set("co2_outside_kg", in_kilo(total.known_carbon_dirty()));
+    out.set("energy_kwh", total.energy.value / 1000);
+    out.set("kwh_outside", in_kilo(total.dirty()));
+    out.set("kwh_unknown", total.unknown.value / 1000);
+    out.set("share", share_of(total));
+    out.set("share_inside_windows",
+            total.energy.value > 0 ? Value(ratio(inside_windows(a), total.energy)) : Value());
+    out.set("share_baseline", std::move(shares));
+    out.set("mean_intensity", mean ? Value(mean->value) : Value());
+}
+
+void add_loss_headline(Object& out, account::Account const& a)
+{
+    auto const* final = run_loss(a);
+    out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
+    out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
+    if (a.held_out)
+        out.set("held_out", Object{{"commit", a.held_out->commit},
+                                   {"newer_commit", a.held_out->newer},
+                                   {"loss", a.held_out->loss},
+                                   {"unigram_entropy", a.held_out->unigram_entropy},
+                                   {"tokens", a.held_out->tokens},
+                                   {"bits_per_byte", a.held_out->bits_per_byte}});
+}
+
+void add_work_headline(Object& out, account::Account const& a)
+{
+    Object tokens;
+    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens);
+    double const allocated = allocated_s(a);
+    auto const joint =
+        std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); });
+    out.set("tokens", a.tokens);
+    out.set("tokens_by_site", std::move(tokens));
+    out.set("planned_tokens", a.planned_tokens);
+    out.set("goodput", allocated > 0 ? Value(training_s(a) / allocated) : Value());
+    out.set("training_h", training_s(a) / 3600);
+    out.set("allocated_h", allocated / 3600);
+    out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
+    out.set("joint_rounds", static_cast<std::int64_t>(joint));
+}
+
+}  // namespace
+
+json::Value headline_json(account::Account const& a)
+{
+    auto const total = total_of(a);
+    Object co2;
+    for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
+    Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
+    out.set("co2_by_site", std::move(co2));
+    out.set("always_on", always_on_json(a));
+    out.set("baselines", baselines_json(a));
+    add_energy_headline(out, a);
+    out.set("wall_s", rounded(a.last_step_s, 1));
+    add_loss_headline(out, a);
+    add_work_headline(out, a);
+    return out;
+}
+
+json::Value comparison_json(account::Account const& a)
+{
+    auto const* final = run_loss(a);
+    account::Scenario run{
+        "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {total_of(a)},
+        a.tokens, {},         {}};
+    if (final != nullptr) {
+        run.perplexity = final->best_perplexity;
+        run.tail = *final;
+    }
+    Object mine = scenario_json(run, a);
+    Object split;
+    for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.bill.total));
+    mine.set("split", std::move(split));
+    Array out{std::move(mine)};
+    for (auto const& s : a.always_on) out.emplace_back(scenario_json(s, a));
+    for (auto const& s : a.other_scenarios) out.emplace_back(scenario_json(s, a));
+    return out;
+}
+
+}  // namespace curtail::report

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/document_parts.hpp"
+
+namespace curtail::report {
+
+using json::Array;
+using json::Object;
+
+namespace {
+
+Object curve_json(account::Curve const& curve, bool dots)
+{
+    Object out;
+    if (!dots) {
+        out.set("id", curve.id);
+        out.set("label", curve.label);
+    }
+    out.set("step", rounded(curve.step, 2));
+    out.set("t", rounded(curve.t, 0));
+    out.set("loss", rounded(curve.loss, dots ? 3 : 4));
+    if (!dots) out.set("ppl", rounded(curve.perplexity, 3));
+    return out;
+}
+
+Object final_json(account::FinalLoss const& f)
+{
+    return {{"id", f.id},
+            {"label", f.label},
+            {"best_ppl", rounded(f.best_perplexity, 6)},
+            {"tail_loss", rounded(f.tail_loss, 6)},
+            {"tail_se", rounded(f.tail_error, 6)},
+            {"wall_s", rounded(f.wall_s, 1)},
+            {"steps", f.steps}};
+}
+
+Object difference_json(account::LossAccount const& loss)
+{
+    Array curves;
+    for (auto const& d : loss.differences)
+        curves.emplace_back(Object{{"id", d.id},
+                                   {"step", rounded(d.step, 1)},
+                                   {"d", rounded(d.difference, 4)},
+                                   {"se", rounded(d.error, 4)}});
+    return {{"to", loss.difference_to},
+            {"bucket_steps", loss.difference_bucket},
+            {"curves", std::move(curves)}};
+}
+
+}  // namespace
+
+json::Value loss_json(account::Account const& a)
+{
+    auto const& loss = *a.loss;
+    Object raw;
+    for (auto const& curve : loss.raw) raw.set(curve.id, curve_json(curve, true));
+    Array curves, finals;
+    for (auto const& curve : loss.curves) curves.emplace_back(curve_json(curve, false));
+    for (auto const& f : loss.finals) finals.emplace_back(final_json(f));
+    Object out{{"tokens_per_step", loss.tokens_per_step},
+               {"smoothing", loss.smoothing},
+               {"tail_steps", loss.tail_steps}};
+    out.set("raw", std::move(raw));
+    out.set("curves", std::move(curves));
+    out.set("final", std::move(finals));
+    if (!loss.differences.empty()) out.set("difference", difference_json(loss));
+    return out;
+}
+
+}  // namespace curtail::report
