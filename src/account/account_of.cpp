@@ -18,7 +18,7 @@ MaybeSeconds last_step_of(RunFiles const& files, Axis const& axis)
     return last;
 }
 
-/// Seconds from time zero to the signal's last sample.
+// Seconds from time zero to the signal's last sample.
 double trace_end_of(RunFiles const& files, Axis const& axis)
 {
     double end = 0;
@@ -35,7 +35,7 @@ std::optional<Spread> startup_of(std::vector<WindowTimeline> const& windows, std
     return spread_of(std::move(starts));
 }
 
-/// One site without its energy and work.
+// One site without its energy and work.
 SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, double end_s)
 {
     SiteAccount site;
@@ -76,7 +76,7 @@ std::vector<Item> with_tallies(std::vector<Item> items, std::vector<energy::Tall
     return items;
 }
 
-/// Name, model and clock.
+// Name, model and clock.
 Account heading_of(RunFiles const& files, Timeline const& timeline)
 {
     Account account;

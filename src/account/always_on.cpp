@@ -8,7 +8,7 @@ namespace {
 
 constexpr double chart_points = 400;
 
-/// The real intervals in which each site holds devices, in order.
+// The real intervals in which each site holds devices, in order.
 std::vector<std::vector<energy::Interval>> held_by_site(Timeline const& timeline)
 {
     std::vector<std::vector<energy::Interval>> out;
@@ -37,7 +37,7 @@ bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_
     return true;
 }
 
-/// The site whose power and threshold count in a region; the first site for a region without one.
+// The site whose power and threshold count in a region; the first site for a region without one.
 config::Site const& site_for(RunFiles const& files, RegionId const& region)
 {
     auto const own = std::find_if(files.run.sites.begin(), files.run.sites.end(),
@@ -45,7 +45,7 @@ config::Site const& site_for(RunFiles const& files, RegionId const& region)
     return own == files.run.sites.end() ? files.run.sites.front() : *own;
 }
 
-/// Why always-on cannot be computed; empty if it can.
+// Why always-on cannot be computed; empty if it can.
 std::string obstacle(RunFiles const& files, std::int64_t tokens, std::optional<double> rate)
 {
     if (tokens == 0) return "no commit holds trained tokens yet";
@@ -53,7 +53,7 @@ std::string obstacle(RunFiles const& files, std::int64_t tokens, std::optional<d
     return files.trace.empty() ? no_signal : "";
 }
 
-/// Always-on in one region.
+// Always-on in one region.
 struct Region {
     Scenario scenario;
     RunningTotals cumulative;

@@ -19,7 +19,7 @@ Curve picked(Curve const& whole, std::vector<std::size_t> const& indices)
             pick(whole.perplexity, indices)};
 }
 
-/// Merges points of equal step into their mean, at the latest of their times.
+// Merges points of equal step into their mean, at the latest of their times.
 std::vector<CurvePoint> averaged(std::span<CurvePoint const> points)
 {
     std::vector<CurvePoint> out;

@@ -14,7 +14,7 @@ energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
     return energy::IntensitySeries{{}};
 }
 
-/// Windows on the signal's axis, in order and without overlap. An open one ends at `end_s`.
+// Windows on the signal's axis, in order and without overlap. An open one ends at `end_s`.
 std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& windows,
                                            std::size_t site, Timeline const& timeline)
 {
@@ -29,7 +29,7 @@ std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& win
     return out;
 }
 
-/// One site's intensity, states and rules: what its energy is computed from.
+// One site's intensity, states and rules: what its energy is computed from.
 struct SiteSource {
     std::vector<energy::StateInterval> const& held;
     energy::IntensitySeries series;
@@ -41,7 +41,7 @@ struct SiteSource {
     }
 };
 
-/// Adds what the site drew from each of its windows' openings to its next one.
+// Adds what the site drew from each of its windows' openings to its next one.
 void add_windows(std::vector<energy::Tally>& tallies, std::vector<WindowAccount> const& windows,
                  std::size_t site, SiteSource const& source, Axis const& axis)
 {

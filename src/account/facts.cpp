@@ -93,7 +93,7 @@ FactGroup windows_facts(Account const& a)
     return group;
 }
 
-/// What a trainer was built from and with.
+// What a trainer was built from and with.
 std::string build_text(json::Object const& build)
 {
     std::string text;
@@ -105,7 +105,7 @@ std::string build_text(json::Object const& build)
     return text;
 }
 
-/// The build of the first trainer that logged one.
+// The build of the first trainer that logged one.
 std::optional<std::string> build_of(RunFiles const& files)
 {
     for (auto const& site : files.sites)

@@ -29,7 +29,7 @@ Result<void> read_sites(RunFiles& files)
     return {};
 }
 
-/// A file's name for people. Bytes that are not text are escaped, so that the document stays UTF-8.
+// A file's name for people. Bytes that are not text are escaped, so that the document stays UTF-8.
 std::string name_of(fs::path const& file) { return printable(file.filename().string()); }
 
 fs::path samples_file(config::Run const& run) { return run.poller_folder() / "signals.jsonl"; }
@@ -56,7 +56,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     return {};
 }
 
-/// `evaluated_until` of a site in the poller's state.
+// `evaluated_until` of a site in the poller's state.
 std::optional<Time> evaluated_until_of(json::Value const& site)
 {
     auto const* object = site.as_object();
@@ -66,8 +66,8 @@ std::optional<Time> evaluated_until_of(json::Value const& site)
     return time ? std::optional(*time) : std::nullopt;
 }
 
-/// The time until which the poller has decided all windows, from its state. No strict schema: the
-/// account needs only this.
+// The time until which the poller has decided all windows, from its state. No strict schema: the
+// account needs only this.
 Result<std::optional<Time>> read_evaluated_until(fs::path const& state_file)
 {
     auto const state = parse_if_exists(state_file);
@@ -84,7 +84,7 @@ Result<std::optional<Time>> read_evaluated_until(fs::path const& state_file)
     return earliest;
 }
 
-/// Reads the clock, what the poller logged and decided, and what the sites logged.
+// Reads the clock, what the poller logged and decided, and what the sites logged.
 Result<void> read_logs(RunFiles& files)
 {
     auto const clock = read_clock(files.run.folder);
@@ -100,8 +100,8 @@ Result<void> read_logs(RunFiles& files)
     return read_sites(files);
 }
 
-/// Adds the digest of an input, so that others can check that they have the same. `content` is
-/// empty if the input does not exist.
+// Adds the digest of an input, so that others can check that they have the same. `content` is
+// empty if the input does not exist.
 Result<void> add_digest(RunFiles& files, std::string const& name,
                         Result<std::optional<std::string>> const& content)
 {
@@ -121,7 +121,7 @@ Result<void> add_digests_of(RunFiles& files, std::vector<NamedFile> const& named
     return {};
 }
 
-/// Reads the commits; returns run.json. A run whose store does not exist (yet) has neither.
+// Reads the commits; returns run.json. A run whose store does not exist (yet) has neither.
 Result<std::optional<std::string>> read_store(RunFiles& files)
 {
     auto const store = store::open_store(files.run.store);

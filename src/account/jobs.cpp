@@ -15,7 +15,7 @@ using runlog::JobChange;
 
 constexpr char const* ended = "ended";
 
-/// Collects the jobs of a site from its trainers' own events.
+// Collects the jobs of a site from its trainers' own events.
 class TrainerLog {
   public:
     void add(Event const& event)
@@ -64,11 +64,11 @@ class TrainerLog {
     }
 
     std::vector<JobTimeline> jobs_;
-    bool started_{false};  ///< the last job has logged its trainer-start
+    bool started_{false};  // the last job has logged its trainer-start
 };
 
-/// Adds to the jobs when the poller saw, and the launcher reported, that devices were allocated and
-/// released.
+// Adds to the jobs when the poller saw, and the launcher reported, that devices were allocated and
+// released.
 class JobTimes {
   public:
     explicit JobTimes(std::vector<JobTimeline>& jobs) : jobs_(jobs) {}
@@ -85,8 +85,8 @@ class JobTimes {
     }
 
   private:
-    /// A launcher may count in whole seconds. No job begins before it is submitted, or before its
-    /// window opens.
+    // A launcher may count in whole seconds. No job begins before it is submitted, or before its
+    // window opens.
     [[nodiscard]] Time begin_of(Event const& event, JobChange const& change) const
     {
         auto const submitted = submitted_.find(change.job);
@@ -94,8 +94,8 @@ class JobTimes {
         return std::min(event.time, std::max(earliest, change.at.value_or(event.time)));
     }
 
-    /// The job of that id that begins nearest to `time`: a cluster that was set up again reuses its
-    /// ids.
+    // The job of that id that begins nearest to `time`: a cluster that was set up again reuses its
+    // ids.
     [[nodiscard]] JobTimeline* nearest(std::string const& id, Time time) const
     {
         JobTimeline* found = nullptr;
@@ -132,7 +132,7 @@ class JobTimes {
         job->begin = std::min(job->begin, at);
     }
 
-    /// The last job of that id that began until `time`.
+    // The last job of that id that began until `time`.
     [[nodiscard]] JobTimeline* last_begun(std::string const& id, Time time) const
     {
         JobTimeline* last = nullptr;
@@ -159,7 +159,7 @@ class JobTimes {
     std::map<std::string, Time> submitted_;
 };
 
-/// Ends each job at the latest when the next one begins.
+// Ends each job at the latest when the next one begins.
 void separate(std::vector<JobTimeline>& jobs)
 {
     for (std::size_t i = 1; i < jobs.size(); ++i) {
@@ -170,7 +170,7 @@ void separate(std::vector<JobTimeline>& jobs)
     }
 }
 
-/// The last step that a job logged, or its begin if it logged none.
+// The last step that a job logged, or its begin if it logged none.
 Time last_step_of(JobTimeline const& job, Time end, std::vector<StepMetrics> const& steps)
 {
     Time last = job.begin;
@@ -179,7 +179,7 @@ Time last_step_of(JobTimeline const& job, Time end, std::vector<StepMetrics> con
     return last;
 }
 
-/// Adjoining intervals of a job's states, inside the time in which it held devices.
+// Adjoining intervals of a job's states, inside the time in which it held devices.
 class StateIntervals {
   public:
     explicit StateIntervals(energy::Interval held) : held_(held) {}

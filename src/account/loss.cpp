@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_dots_of_a_site = 1500;
 
-/// The steps of one site that have a loss.
+// The steps of one site that have a loss.
 std::vector<CurvePoint> points_of(SiteFiles const& site, double tokens_per_step, Axis const& axis)
 {
     std::vector<CurvePoint> out;

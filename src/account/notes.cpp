@@ -107,7 +107,7 @@ void add_broken_lines(Notes& notes, int broken_lines)
                                    broken_lines));
 }
 
-/// Why the run's CO2 is unknown; empty if it is known.
+// Why the run's CO2 is unknown; empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
     if (files.trace.empty()) return no_signal;

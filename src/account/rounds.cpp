@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t steps_of_a_rounds_loss = 100;
 
-/// The merged intervals in which any site holds devices, in real time and in order.
+// The merged intervals in which any site holds devices, in real time and in order.
 std::vector<energy::Interval> busy_intervals(Timeline const& timeline)
 {
     std::vector<energy::Interval> all;
@@ -27,7 +27,7 @@ std::vector<energy::Interval> busy_intervals(Timeline const& timeline)
     return merged;
 }
 
-/// Steps of a site that ended in (from, to].
+// Steps of a site that ended in (from, to].
 std::vector<StepMetrics> steps_between(SiteFiles const& site, Time from, Time to)
 {
     std::vector<StepMetrics> out;
@@ -41,8 +41,8 @@ Time begin_of(StepMetrics const& step)
     return step.time - std::chrono::round<Millis>(step.duration);
 }
 
-/// A round begins with the previous commit, or, after a time without devices, when a site holds
-/// devices again.
+// A round begins with the previous commit, or, after a time without devices, when a site holds
+// devices again.
 Time start_of(Time previous, std::optional<Time> first_step,
               std::vector<energy::Interval> const& busy)
 {
@@ -61,7 +61,7 @@ bool is_included(CommitSummary const& commit, SiteId const& site, runlog::Contri
         });
 }
 
-/// The last time at which a site logged one of the commit's included contributions.
+// The last time at which a site logged one of the commit's included contributions.
 std::optional<Time> last_contributed(CommitSummary const& commit, RunFiles const& files)
 {
     std::optional<Time> last;
@@ -74,7 +74,7 @@ std::optional<Time> last_contributed(CommitSummary const& commit, RunFiles const
     return last;
 }
 
-/// The steps of each site in a round.
+// The steps of each site in a round.
 using StepsBySite = std::map<std::size_t, std::vector<StepMetrics>>;
 
 std::optional<Time> first_step_of(StepsBySite const& by_site)
@@ -86,7 +86,7 @@ std::optional<Time> first_step_of(StepsBySite const& by_site)
     return first;
 }
 
-/// Mean loss over the round's last steps.
+// Mean loss over the round's last steps.
 std::optional<double> tail_loss(StepsBySite const& by_site)
 {
     std::vector<StepMetrics> steps;
@@ -102,7 +102,7 @@ std::optional<double> tail_loss(StepsBySite const& by_site)
     return sum / static_cast<double>(count);
 }
 
-/// Which contributions the merge refused, and why.
+// Which contributions the merge refused, and why.
 std::string note_of(CommitSummary const& commit)
 {
     std::string note;
@@ -114,7 +114,7 @@ std::string note_of(CommitSummary const& commit)
     return note;
 }
 
-/// Adds how long the site waited before its steps, trained, and waited after them.
+// Adds how long the site waited before its steps, trained, and waited after them.
 void add_times(RoundPart& part, std::vector<StepMetrics> const& steps, energy::Interval round)
 {
     if (steps.empty()) return;
@@ -132,7 +132,7 @@ class RoundBuilder {
     {
     }
 
-    /// The round that ended with a merge commit. `previous`: time of the last commit with a model.
+    // The round that ended with a merge commit. `previous`: time of the last commit with a model.
     [[nodiscard]] RoundAccount build(CommitSummary const& commit, Time previous) const
     {
         RoundAccount round;
@@ -210,7 +210,7 @@ class RoundBuilder {
     std::vector<energy::Interval> busy_;
 };
 
-/// Appends a value if there is one.
+// Appends a value if there is one.
 void add(std::vector<double>& values, MaybeSeconds value)
 {
     if (value) values.push_back(*value);

@@ -6,7 +6,7 @@
 namespace curtail::account {
 namespace {
 
-/// How long a sample of a region counts.
+// How long a sample of a region counts.
 Millis max_age_of(RegionId const& region, std::vector<config::Site> const& sites)
 {
     Millis age{0};

@@ -9,8 +9,8 @@ namespace {
 
 using runlog::JobChange;
 
-/// `key value, key value`: an event's details for people. The round has its own column; nested
-/// objects are left out.
+// `key value, key value`: an event's details for people. The round has its own column; nested
+// objects are left out.
 std::string details_text(json::Object const& details)
 {
     std::string out;
@@ -28,7 +28,7 @@ EventLine line_of(Event const& event, std::string const& site, Axis const& axis)
             details_text(event.details)};
 }
 
-/// A replay has reached the end of its trace.
+// A replay has reached the end of its trace.
 bool is_over(RunFiles const& files, Timeline const& timeline)
 {
     if (!files.clock || !files.trace_from_file) return false;
@@ -43,7 +43,7 @@ bool is_stop(JobChange::Type type)
     return type == JobChange::Type::drained || type == JobChange::Type::cancelled;
 }
 
-/// The poller stopped the window's last job although the window had not closed.
+// The poller stopped the window's last job although the window had not closed.
 bool was_stopped(WindowTimeline const& window, RunFiles const& files)
 {
     bool stopped = false;
@@ -57,7 +57,7 @@ bool was_stopped(WindowTimeline const& window, RunFiles const& files)
     return stopped;
 }
 
-/// The status of a run with windows that are still open; empty if there is none.
+// The status of a run with windows that are still open; empty if there is none.
 std::string open_status(RunFiles const& files, std::vector<WindowTimeline> const& windows)
 {
     auto const is_open = [](WindowTimeline const& w) { return !w.close_s; };

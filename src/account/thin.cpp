@@ -17,7 +17,7 @@ std::vector<std::size_t> all(std::size_t count)
     return indices;
 }
 
-/// The lowest and highest value of a bucket, and its first and last missing one.
+// The lowest and highest value of a bucket, and its first and last missing one.
 class Bucket {
   public:
     void add(std::size_t i, std::span<std::optional<double> const> values)
@@ -40,7 +40,7 @@ class Bucket {
     std::optional<std::size_t> lowest_, highest_, first_gap_, last_gap_;
 };
 
-/// Indices to keep of the bucket [from, to).
+// Indices to keep of the bucket [from, to).
 std::set<std::size_t> keep_of_bucket(std::span<std::optional<double> const> values,
                                      std::size_t from, std::size_t to)
 {

@@ -9,7 +9,7 @@
 namespace curtail::account {
 namespace {
 
-/// Seconds on the signal's axis; those of the event itself if it names no signal time.
+// Seconds on the signal's axis; those of the event itself if it names no signal time.
 double seconds_of(std::optional<Time> signal_time, Event const& event, Axis const& axis)
 {
     return signal_time ? axis.of_signal(*signal_time) : axis.at(event.time);
@@ -47,7 +47,7 @@ std::vector<Decision> decisions_of(RunFiles const& files, std::vector<Event> con
     return out;
 }
 
-/// An event that opens or closes a window.
+// An event that opens or closes a window.
 struct Turn {
     bool opens{false};
     std::string window;
@@ -63,9 +63,9 @@ std::optional<Turn> turn_in(Event const& event)
     return std::nullopt;
 }
 
-/// Windows from the poller's openings and closings. A poller that was killed may have logged an
-/// opening twice. It may also have logged no closing: the window then ended at the decision to
-/// close, or at the site's next opening.
+// Windows from the poller's openings and closings. A poller that was killed may have logged an
+// opening twice. It may also have logged no closing: the window then ended at the decision to
+// close, or at the site's next opening.
 class WindowBuilder {
   public:
     explicit WindowBuilder(Axis const& axis) : axis_(axis) {}
@@ -128,7 +128,7 @@ std::vector<WindowTimeline> windows_of(RunFiles const& files, std::vector<Event>
     return windows.take();
 }
 
-/// Intervals between a decision to close and the site's next decision, inside the window.
+// Intervals between a decision to close and the site's next decision, inside the window.
 std::vector<Span> closing_of(WindowTimeline const& window, std::vector<Decision> const& decisions,
                              double end_s)
 {
@@ -146,7 +146,7 @@ std::vector<Span> closing_of(WindowTimeline const& window, std::vector<Decision>
     return out;
 }
 
-/// When a site logged first steps. A site that logged no such event logged at least its metrics.
+// When a site logged first steps. A site that logged no such event logged at least its metrics.
 std::vector<Time> step_times_of(SiteFiles const& site)
 {
     std::vector<Time> out;
@@ -157,7 +157,7 @@ std::vector<Time> step_times_of(SiteFiles const& site)
     return out;
 }
 
-/// The first step that the site logged in the window.
+// The first step that the site logged in the window.
 std::optional<Time> first_step_of(WindowTimeline const& window, SiteFiles const& site)
 {
     std::optional<Time> first;
@@ -167,8 +167,8 @@ std::optional<Time> first_step_of(WindowTimeline const& window, SiteFiles const&
     return first;
 }
 
-/// The time in which the site waited for devices: from the opening, or the end of the job before,
-/// to the first job of the window.
+// The time in which the site waited for devices: from the opening, or the end of the job before,
+// to the first job of the window.
 std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline const& site,
                                       Axis const& axis)
 {
@@ -184,8 +184,8 @@ std::optional<StateSpan> provision_of(WindowTimeline const& window, SiteTimeline
     return std::nullopt;
 }
 
-/// Whether another site took part in rounds (training or exchanging) at some time in the real
-/// interval.
+// Whether another site took part in rounds (training or exchanging) at some time in the real
+// interval.
 bool others_trained(std::vector<SiteTimeline> const& sites, std::size_t site, energy::Interval when)
 {
     auto const in_rounds = [&](energy::StateInterval const& held) {
@@ -265,7 +265,7 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
     return out;
 }
 
-/// Adds to a window, and to its site's states, what follows from decisions, steps and jobs.
+// Adds to a window, and to its site's states, what follows from decisions, steps and jobs.
 void complete(WindowTimeline& window, Timeline& timeline, RunFiles const& files)
 {
     auto& site = timeline.sites[window.site];

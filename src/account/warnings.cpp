@@ -8,7 +8,7 @@
 namespace curtail::account {
 namespace {
 
-/// By how much the times of lines that were written one after the other go back at most.
+// By how much the times of lines that were written one after the other go back at most.
 template <class Line>
 Millis largest_step_back(std::vector<Line> const& lines)
 {
@@ -18,8 +18,8 @@ Millis largest_step_back(std::vector<Line> const& lines)
     return largest;
 }
 
-/// Launchers count in whole seconds, and two threads may write in another order than they read the
-/// clock.
+// Launchers count in whole seconds, and two threads may write in another order than they read the
+// clock.
 constexpr Millis tolerance{1000};
 
 double seconds(Millis ms) { return FractionalSeconds(ms).count(); }

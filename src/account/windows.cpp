@@ -9,7 +9,7 @@ bool inside(Time time, WindowTimeline const& window)
     return time >= window.opened_at && time < window.next_opened_at;
 }
 
-/// When the devices of the window's last job were released. A window without a job held none.
+// When the devices of the window's last job were released. A window without a job held none.
 MaybeSeconds released_of(WindowTimeline const& window, SiteTimeline const& site, Axis const& axis)
 {
     MaybeSeconds released = window.close_s;

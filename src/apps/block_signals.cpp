@@ -33,7 +33,7 @@ constexpr NamedSignal blockable[] = {
     {"USR2", SIGUSR2}, {"ALRM", SIGALRM}, {"TERM", SIGTERM}, {"CONT", SIGCONT},
 };
 
-/// The number of a signal such as `USR1` or `SIGUSR1`; 0 if the name is unknown.
+// The number of a signal such as `USR1` or `SIGUSR1`; 0 if the name is unknown.
 int signal_number(std::string_view name)
 {
     if (name.substr(0, 3) == "SIG") name.remove_prefix(3);
@@ -48,7 +48,7 @@ int fail(int code, char const* what, char const* name, char const* why)
     return code;
 }
 
-/// Reads signal names up to `--`. Returns the position after it, or -1 after an error message.
+// Reads signal names up to `--`. Returns the position after it, or -1 after an error message.
 int read_signals(int argc, char** argv, sigset_t& signals)
 {
     constexpr char const* see_help = "; see curtail-block-signals --help";

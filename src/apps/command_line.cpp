@@ -28,12 +28,12 @@ std::string help_line(Option const& option)
     return text;
 }
 
-/// One command, declared with CLI11.
+// One command, declared with CLI11.
 struct Declared {
     Command const* command{nullptr};
     CLI::App* app{nullptr};
     std::vector<CLI::Option*> flags;
-    std::vector<CLI::Option*> others;  ///< options with a value, positionals
+    std::vector<CLI::Option*> others;  // options with a value, positionals
 };
 
 CLI::Option* declare_flag(CLI::App& app, Option const& option)
@@ -151,7 +151,7 @@ std::string Parser::unknown_option(std::string const& word) const
     return "unknown option " + printable(name) + ": " + suggest_name(name, known);
 }
 
-/// CLI11 lists the words that it did not expect; this adds the nearest known name.
+// CLI11 lists the words that it did not expect; this adds the nearest known name.
 std::string Parser::usage_problem(CLI::Error const& error) const
 {
     auto const extra = app_.remaining(true);

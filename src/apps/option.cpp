@@ -21,8 +21,8 @@ std::string range_text(Range const& range, char const* unlimited)
     return unlimited;
 }
 
-/// CLI11's own checks (2.1) accept numbers that overflow, octal and hexadecimal numbers, leading
-/// spaces, nan and inf.
+// CLI11's own checks (2.1) accept numbers that overflow, octal and hexadecimal numbers, leading
+// spaces, nan and inf.
 template <class Number>
 bool is_number(std::string const& text, Range const& range)
 {

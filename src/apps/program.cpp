@@ -36,7 +36,7 @@ Level log_level(Arguments const& arguments)
     return arguments.flag("quiet") ? Level::error : Level::info;
 }
 
-/// Every declared name gets an entry, so that Arguments recognises undeclared ones.
+// Every declared name gets an entry, so that Arguments recognises undeclared ones.
 Arguments to_arguments(Command const& command, Values values)
 {
     for (auto const& option : all_options(command)) values.try_emplace(option.name);

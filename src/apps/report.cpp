@@ -18,8 +18,8 @@ using namespace curtail;
 
 namespace fs = std::filesystem;
 
-/// A file that Curtail ships: in `share/curtail` of the prefix that contains this program, or in
-/// the checkout above `build/<preset>/bin`; else `relative` itself.
+// A file that Curtail ships: in `share/curtail` of the prefix that contains this program, or in
+// the checkout above `build/<preset>/bin`; else `relative` itself.
 fs::path shipped(fs::path const& relative)
 {
     std::error_code error;
@@ -44,7 +44,7 @@ Result<void> check_targets(fs::path const& html)
     return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
-/// Writes the document, then the page, which also needs plotly.js.
+// Writes the document, then the page, which also needs plotly.js.
 Result<void> write_report(account::Account const& account, json::Object const& document,
                           fs::path const& html, fs::path const& plotly_file)
 {
@@ -87,7 +87,7 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     return {};
 }
 
-/// Prints the tables first, so that they appear even if the page cannot be written.
+// Prints the tables first, so that they appear even if the page cannot be written.
 Result<void> report_run(apps::Arguments const& arguments, apps::Console const& console)
 {
     if (arguments.has("out"))

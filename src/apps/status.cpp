@@ -23,7 +23,7 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
     return {};
 }
 
-/// Without a store, still shows windows and jobs.
+// Without a store, still shows windows and jobs.
 Result<void> show(config::Run const& run,
                   Result<std::unique_ptr<store::ObjectStore>> const& objects,
                   apps::Console const& console)
@@ -43,7 +43,7 @@ Result<void> show(config::Run const& run,
     return {};
 }
 
-/// For scripts: the absolute paths of the run. Does not access the store.
+// For scripts: the absolute paths of the run. Does not access the store.
 void print_paths(config::Run const& run, apps::Console const& console)
 {
     json::Object paths;

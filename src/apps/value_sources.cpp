@@ -18,7 +18,7 @@ std::string environment_name(std::string const& option)
     return name;
 }
 
-/// An empty variable counts as unset.
+// An empty variable counts as unset.
 Result<void> add_environment(std::vector<Option> const& options, Values& values)
 {
     for (auto const& option : options) {
@@ -63,7 +63,7 @@ bool has_type(json::Value const& value, OptionType type)
     return false;
 }
 
-/// The value as text of a command line. Reports a wrong type or value to `reader`.
+// The value as text of a command line. Reports a wrong type or value to `reader`.
 std::string option_text(Option const& option, json::Value const& value, json::ObjectReader& reader)
 {
     reader.require(

@@ -9,15 +9,15 @@
 namespace curtail::chain {
 namespace {
 
-constexpr std::int64_t gap_limit = 1000;              ///< missing commits that a gap may have
-constexpr std::int64_t greatest_number = 99'999'999;  ///< what eight digits can name
+constexpr std::int64_t gap_limit = 1000;              // missing commits that a gap may have
+constexpr std::int64_t greatest_number = 99'999'999;  // what eight digits can name
 
 Result<bool> has_commit(RunObjects const& objects, CommitNumber number)
 {
     return objects.exists(rounds::commit_name(number));
 }
 
-/// A commit beyond the missing commit `missing`; empty: none within the limit.
+// A commit beyond the missing commit `missing`; empty: none within the limit.
 Result<std::optional<CommitNumber>> commit_beyond(RunObjects const& objects, CommitNumber missing)
 {
     auto const last = std::min(greatest_number, missing.value + gap_limit);
@@ -29,8 +29,8 @@ Result<std::optional<CommitNumber>> commit_beyond(RunObjects const& objects, Com
     return std::optional<CommitNumber>{};
 }
 
-/// `number` is missing, and `beyond` exists. While sites train, "missing" may be an old answer from
-/// a client's cache, so this asks again. True: the commit exists now; `protocol`: it is lost.
+// `number` is missing, and `beyond` exists. While sites train, "missing" may be an old answer from
+// a client's cache, so this asks again. True: the commit exists now; `protocol`: it is lost.
 Result<bool> look_again(RunObjects const& objects, CommitNumber number, CommitNumber beyond)
 {
     auto const exists = has_commit(objects, number);
@@ -40,8 +40,8 @@ Result<bool> look_again(RunObjects const& objects, CommitNumber number, CommitNu
                 "restore it from a copy of the store");
 }
 
-/// Whether the chain has commit `number`; `protocol` if it has a gap there. Without the look beyond
-/// the end, a chain that lost a commit from its middle would seem shorter, not broken.
+// Whether the chain has commit `number`; `protocol` if it has a gap there. Without the look beyond
+// the end, a chain that lost a commit from its middle would seem shorter, not broken.
 Result<bool> continues_with(RunObjects const& objects, CommitNumber number)
 {
     auto const exists = has_commit(objects, number);
@@ -51,7 +51,7 @@ Result<bool> continues_with(RunObjects const& objects, CommitNumber number)
     return *beyond ? look_again(objects, number, **beyond) : false;
 }
 
-/// The number of the newest commit, 0 without any; `protocol` if the chain has a gap.
+// The number of the newest commit, 0 without any; `protocol` if the chain has a gap.
 Result<CommitNumber> end_of_chain(RunObjects const& objects)
 {
     for (CommitNumber end{0};; end = end.next()) {
@@ -61,8 +61,8 @@ Result<CommitNumber> end_of_chain(RunObjects const& objects)
     }
 }
 
-/// Commit `number` if it follows from a parent with the digest `parent`, which becomes its own.
-/// Empty: no such commit.
+// Commit `number` if it follows from a parent with the digest `parent`, which becomes its own.
+// Empty: no such commit.
 Result<std::optional<rounds::Commit>> read_link(RunObjects const& objects, CommitNumber number,
                                                 std::optional<Digest>& parent)
 {

@@ -9,8 +9,8 @@ namespace {
 template <class Record>
 using Decode = Result<Record> (*)(std::string_view bytes, std::string const& name);
 
-/// Calls `take` with the record `name` or, if it is damaged, adds to `unreadable`. False: no such
-/// record.
+// Calls `take` with the record `name` or, if it is damaged, adds to `unreadable`. False: no such
+// record.
 template <class Record, class Take>
 Result<bool> read(RunObjects const& objects, std::string const& name, Decode<Record> decode,
                   std::vector<std::string>& unreadable, Take take)

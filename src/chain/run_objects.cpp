@@ -11,7 +11,7 @@ namespace {
 constexpr Bytes record_limit{static_cast<std::int64_t>(rounds::record_bytes_limit)};
 constexpr Bytes any_size{std::numeric_limits<std::int64_t>::max()};
 
-/// What a store calls bad data is a damaged object of a run.
+// What a store calls bad data is a damaged object of a run.
 tl::unexpected<Error> as_damage(Error error)
 {
     if (error.code == ExitCode::data) error.code = ExitCode::protocol;

@@ -28,7 +28,7 @@ Result<std::string> must_get(VerifySource const& source, std::string const& name
     return std::move(**bytes);
 }
 
-/// run.json and its digest.
+// run.json and its digest.
 Result<std::pair<RunSpec, Digest>> read_run(VerifySource const& source)
 {
     auto const bytes = must_get(source, run_name);
@@ -38,7 +38,7 @@ Result<std::pair<RunSpec, Digest>> read_run(VerifySource const& source)
     return std::pair{std::move(*run), sha256(*bytes)};
 }
 
-/// Commit `number`, checked against the chain so far; empty if it does not exist.
+// Commit `number`, checked against the chain so far; empty if it does not exist.
 Result<std::optional<Commit>> read_commit(VerifySource const& source, RunSpec const& run,
                                           std::vector<Commit> const& chain, CommitNumber number,
                                           Digest& parent)
@@ -70,7 +70,7 @@ Result<std::vector<Commit>> read_commits(VerifySource const& source, RunSpec con
     return chain;
 }
 
-/// True if `d` is the contribution by which its member left.
+// True if `d` is the contribution by which its member left.
 bool leaves(Commit const& c, Decided const& d)
 {
     bool const left = std::any_of(c.removed.begin(), c.removed.end(), [&](Removed const& r) {
@@ -82,7 +82,7 @@ bool leaves(Commit const& c, Decided const& d)
     return left && !later;
 }
 
-/// True if `d` records the work that the header announces.
+// True if `d` records the work that the header announces.
 bool same_work(Commit const& parent, Decided const& d, Header const& header)
 {
     return header.ranges == d.ranges && header.tokens == d.tokens && header.steps == d.steps &&
@@ -97,7 +97,7 @@ class Verifier {
         oldest_kept_ = summary.tip.round.value - summary.run.params.keep_models + 1;
     }
 
-    /// `parent` is null for the genesis, which decides nothing.
+    // `parent` is null for the genesis, which decides nothing.
     Result<void> commit(Commit const* parent, Commit const& c)
     {
         if (parent != nullptr)
@@ -143,7 +143,7 @@ class Verifier {
         return {};
     }
 
-    /// The model does not contain a refused contribution: its header only needs the right digest.
+    // The model does not contain a refused contribution: its header only needs the right digest.
     Result<void> contribution(Commit const& parent, Ranges const& held, Commit const& c,
                               Decided const& d)
     {
@@ -210,7 +210,7 @@ class Verifier {
     std::int64_t oldest_kept_;
     std::int64_t tokens_{0};
     Ranges ledger_;
-    std::map<std::string, PartRef> seen_;  ///< checked payloads
+    std::map<std::string, PartRef> seen_;  // checked payloads
 };
 
 void count_refused(ChainSummary& s, ChainSummary::SiteShare& share)

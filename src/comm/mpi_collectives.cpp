@@ -8,9 +8,9 @@
 namespace curtail::comm {
 namespace {
 
-/// Before each operation the ranks wait for each other without spinning, since one may be late by a
-/// whole step. After that, MPI's blocking call, which spins, is the fastest and short. Its order of
-/// summation depends only on the count and the number of ranks.
+// Before each operation the ranks wait for each other without spinning, since one may be late by a
+// whole step. After that, MPI's blocking call, which spins, is the fastest and short. Its order of
+// summation depends only on the count and the number of ranks.
 class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
@@ -41,7 +41,7 @@ class MpiCollectives final : public Collectives {
     }
 
   private:
-    /// Waits for all ranks without spinning.
+    // Waits for all ranks without spinning.
     void meet(char const* operation)
     {
         if (size() == 1) return;
@@ -60,7 +60,7 @@ class MpiCollectives final : public Collectives {
         });
     }
 
-    /// MPI's counts are of type int.
+    // MPI's counts are of type int.
     template <class T, class Call>
     static void in_pieces(std::span<T> values, Call const& call)
     {

@@ -10,18 +10,18 @@
 
 namespace curtail::comm {
 
-/// `end` carries only the final agreement, so that a failed rank cannot be mistaken for one that is
-/// still working.
+// `end` carries only the final agreement, so that a failed rank cannot be mistaken for one that is
+// still working.
 struct MpiSession::State {
-    bool ours;  ///< this session must finalize MPI
+    bool ours;  // this session must finalize MPI
     int exceptions{std::uncaught_exceptions()};
     std::unique_ptr<Communicator> end;
-    /// Exit code and rank. Members, because an abandoned nonblocking operation may still use them.
+    // Exit code and rank. Members, because an abandoned nonblocking operation may still use them.
     std::array<int, 2> own{};
-    std::array<int, 2> worst{};  ///< of all ranks
+    std::array<int, 2> worst{};  // of all ranks
 
-    /// Stores the greatest exit code and the lowest rank that has it in `worst`. False if the other
-    /// ranks did not arrive within `grace`.
+    // Stores the greatest exit code and the lowest rank that has it in `worst`. False if the other
+    // ranks did not arrive within `grace`.
     [[nodiscard]] Result<bool> agree(ExitCode mine, std::optional<Millis> grace);
 };
 

@@ -9,7 +9,7 @@
 namespace curtail::config {
 namespace {
 
-/// The number of heads nearest to width / 128 (half to even) that divides the width.
+// The number of heads nearest to width / 128 (half to even) that divides the width.
 std::int64_t heads_for(std::int64_t width)
 {
     auto const target = std::max<std::int64_t>(

@@ -14,7 +14,7 @@ constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
 constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
-constexpr std::int64_t max_epochs = 1 << 13;  ///< for a text of at most 2^50 tokens
+constexpr std::int64_t max_epochs = 1 << 13;  // for a text of at most 2^50 tokens
 
 Training read_training(json::ObjectReader& r)
 {
@@ -86,7 +86,7 @@ rounds::Params read_rounds(json::ObjectReader& r)
     return p;
 }
 
-/// The store's folder as a URL.
+// The store's folder as a URL.
 std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
 {
     auto const text = r.text("store");
@@ -104,7 +104,7 @@ Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
     return data;
 }
 
-/// The files that a run file names.
+// The files that a run file names.
 struct Named {
     std::filesystem::path model;
     std::vector<std::filesystem::path> sites;
@@ -159,7 +159,7 @@ std::optional<SiteId> repeated_site(std::vector<Site> const& sites)
     return std::nullopt;
 }
 
-/// Contradictions between sections or files.
+// Contradictions between sections or files.
 std::optional<Error> contradiction(Run const& run)
 {
     auto const bad = [&](std::string const& key, std::string why, std::string remedy) {

@@ -26,13 +26,13 @@ windows::Thresholds read_window(json::ObjectReader& r)
     return window;
 }
 
-/// Options that the poller sets itself.
+// Options that the poller sets itself.
 constexpr std::string_view poller_options =
     "job-name comment dependency parsable output open-mode chdir export export-file requeue "
     "no-requeue array clusters wait wrap hold "
     "test-only help usage version signal ntasks time partition";
 
-/// sbatch accepts any prefix of an option's name.
+// sbatch accepts any prefix of an option's name.
 bool is_poller_option(std::string_view name)
 {
     auto const names = split(poller_options, ' ');
@@ -64,7 +64,7 @@ std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
     return options;
 }
 
-/// A path that may be absent.
+// A path that may be absent.
 std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem::path const& file,
                                          std::string const& key)
 {

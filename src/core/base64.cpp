@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view alphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// OpenSSL counts bytes in an int.
+// OpenSSL counts bytes in an int.
 int checked_size(std::size_t size)
 {
     if (size > std::numeric_limits<int>::max() / 2)

@@ -22,7 +22,7 @@ TimeScale read_scale(json::ObjectReader& r)
     return {origin.value_or(Time{}), real_origin.value_or(Time{}), factor};
 }
 
-/// 0 or errno.
+// 0 or errno.
 int link_unless_exists(std::filesystem::path const& from, std::filesystem::path const& to)
 {
     int const error = link(from.c_str(), to.c_str()) == 0 ? 0 : errno;

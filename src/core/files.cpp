@@ -45,7 +45,7 @@ int sync_path(fs::path const& path, int flags)
     return fsync(fd.get()) == 0 ? 0 : errno;
 }
 
-/// Appends at most `limit` bytes to `content`. Returns 0 or errno.
+// Appends at most `limit` bytes to `content`. Returns 0 or errno.
 int read_up_to(int fd, std::int64_t limit, std::string& content)
 {
     char buffer[1 << 16];
@@ -61,7 +61,7 @@ int read_up_to(int fd, std::int64_t limit, std::string& content)
     return 0;
 }
 
-/// Whether the file ends in the middle of a line; or errno.
+// Whether the file ends in the middle of a line; or errno.
 tl::expected<bool, int> ends_mid_line(int fd)
 {
     char last = '\n';

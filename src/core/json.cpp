@@ -19,8 +19,8 @@
 namespace curtail::json {
 namespace {
 
-/// Builds a Value from RapidJSON's events. Checks what RapidJSON does not: depth, duplicate keys
-/// and unpaired surrogates.
+// Builds a Value from RapidJSON's events. Checks what RapidJSON does not: depth, duplicate keys
+// and unpaired surrogates.
 class Builder {
   public:
     explicit Builder(int depth_limit) : depth_limit_(depth_limit) {}
@@ -61,7 +61,7 @@ class Builder {
     struct Open {
         bool is_object;
         std::vector<std::pair<std::string, Value>> members;
-        std::set<std::string> keys;  ///< of `members`; a tree, so that no choice of keys is slow
+        std::set<std::string> keys;  // of `members`; a tree, so that no choice of keys is slow
         Array array;
         std::string key;
     };
@@ -111,7 +111,7 @@ std::string place_of(std::string_view text, std::size_t offset)
     return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// Writes a Value to a RapidJSON writer, which formats it.
+// Writes a Value to a RapidJSON writer, which formats it.
 template <class Writer>
 class Printer {
   public:
@@ -166,7 +166,7 @@ std::string printed(Writer& out, rapidjson::StringBuffer const& buffer, Value co
     return {buffer.GetString(), buffer.GetSize()};
 }
 
-/// Problems that are easier to see in the text than during parsing.
+// Problems that are easier to see in the text than during parsing.
 std::optional<std::string> find_problem(std::string_view text, Limits limits)
 {
     if (text.size() > limits.bytes)

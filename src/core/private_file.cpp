@@ -65,7 +65,7 @@ tl::unexpected<Error> cannot_open(fs::path const& file, int error, std::string c
                 error == EACCES ? "check the owner and mode of " + file.string() : "");
 }
 
-/// Up to `size` bytes. On failure wipes what it has read and returns errno.
+// Up to `size` bytes. On failure wipes what it has read and returns errno.
 tl::expected<std::string, int> read_bytes(int fd, std::size_t size)
 {
     std::string content(size, '\0');

@@ -14,8 +14,8 @@ bool is_in(unsigned char byte, unsigned char first, unsigned char last)
     return byte >= first && byte <= last;
 }
 
-/// Which sequences may start with a byte: their length, and the range of the second byte. Length 0:
-/// no sequence starts with this byte (table 3-7 of the Unicode standard).
+// Which sequences may start with a byte: their length, and the range of the second byte. Length 0:
+// no sequence starts with this byte (table 3-7 of the Unicode standard).
 struct Utf8Lead {
     std::size_t length{0};
     unsigned char second_min{0x80};
@@ -35,7 +35,7 @@ Utf8Lead utf8_lead(unsigned char first)
     return {};
 }
 
-/// Length of the valid UTF-8 sequence at the front of `s`, or 0. `s` must not be empty.
+// Length of the valid UTF-8 sequence at the front of `s`, or 0. `s` must not be empty.
 std::size_t utf8_length(std::string_view s)
 {
     auto const lead = utf8_lead(static_cast<unsigned char>(s[0]));
@@ -48,8 +48,8 @@ std::size_t utf8_length(std::string_view s)
     return lead.length;
 }
 
-/// Marks that reorder displayed text (U+200E-200F, U+202A-202E, U+2066-2069) and the C1 control
-/// characters U+0080-009F. `sequence` is valid UTF-8.
+// Marks that reorder displayed text (U+200E-200F, U+202A-202E, U+2066-2069) and the C1 control
+// characters U+0080-009F. `sequence` is valid UTF-8.
 bool is_misleading(std::string_view sequence)
 {
     auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
@@ -59,7 +59,7 @@ bool is_misleading(std::string_view sequence)
     return byte(1) == 0x81 && is_in(byte(2), 0xA6, 0xA9);
 }
 
-/// Whether `sequence`, from the front of a text, may appear in a log as it is.
+// Whether `sequence`, from the front of a text, may appear in a log as it is.
 bool is_harmless(std::string_view sequence, bool valid)
 {
     auto const first = static_cast<unsigned char>(sequence[0]);

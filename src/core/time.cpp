@@ -10,8 +10,8 @@
 namespace curtail {
 namespace {
 
-/// Reads fixed-width digits and separators from the front of a text. After a mismatch, good() stays
-/// false.
+// Reads fixed-width digits and separators from the front of a text. After a mismatch, good() stays
+// false.
 class Scanner {
   public:
     explicit Scanner(std::string_view text) : rest_(text) {}
@@ -65,7 +65,7 @@ Date scan_date(Scanner& scan)
     return date;
 }
 
-/// Digits beyond milliseconds are ignored.
+// Digits beyond milliseconds are ignored.
 int scan_fraction_ms(Scanner& scan)
 {
     int ms = 0;
@@ -93,7 +93,7 @@ struct Problem {
     char const* remedy{"write it like 2026-01-11T14:20:00Z"};
 };
 
-/// The offset from UTC: `Z`, `+01:00` or `+0100`.
+// The offset from UTC: `Z`, `+01:00` or `+0100`.
 tl::expected<std::chrono::minutes, Problem> scan_offset(Scanner& scan)
 {
     using std::chrono::hours;
@@ -112,7 +112,7 @@ tl::expected<std::chrono::minutes, Problem> scan_offset(Scanner& scan)
     return east ? offset : -offset;
 }
 
-/// The same digits read as UTC; empty if the calendar or the clock has no such time.
+// The same digits read as UTC; empty if the calendar or the clock has no such time.
 std::optional<Time> to_time(Date const& date, TimeOfDay const& time)
 {
     using namespace std::chrono;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t max_file_bytes = std::int64_t{1} << 36;
 
-/// The length of the first document of a `text` longer than `limit`.
+// The length of the first document of a `text` longer than `limit`.
 std::size_t find_cut(std::string_view text, std::size_t limit)
 {
     auto const window = text.substr(0, limit);

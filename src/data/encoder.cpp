@@ -8,12 +8,12 @@
 namespace curtail::data {
 namespace {
 
-/// Up to this many bytes, scanning all pairs after each merge is fastest.
+// Up to this many bytes, scanning all pairs after each merge is fastest.
 constexpr std::size_t short_piece = 64;
 constexpr std::size_t cache_limit = std::size_t{1} << 17;
 
-/// Merges the pair with the smallest merged id first, and the leftmost of equal ones, as tiktoken
-/// does.
+// Merges the pair with the smallest merged id first, and the leftmost of equal ones, as tiktoken
+// does.
 void merge_short(PairTable const& pairs, std::vector<Token>& parts)
 {
     for (;;) {
@@ -30,8 +30,8 @@ void merge_short(PairTable const& pairs, std::vector<Token>& parts)
     }
 }
 
-/// The same in O(n log n): the parts form a linked list, the possible merges a heap. A heap entry
-/// is stale once one of its tokens has changed.
+// The same in O(n log n): the parts form a linked list, the possible merges a heap. A heap entry
+// is stale once one of its tokens has changed.
 class LongMerge {
   public:
     LongMerge(PairTable const& pairs, std::vector<Token>& parts)
@@ -82,7 +82,7 @@ class LongMerge {
         for (std::size_t i = 0; i < parts_.size(); i = next_[i]) parts_[kept++] = parts_[i];
         parts_.resize(kept);
     }
-    /// Adds the merge of `at` with its right neighbour to the heap, if that merge exists.
+    // Adds the merge of `at` with its right neighbour to the heap, if that merge exists.
     void offer(std::size_t at)
     {
         if (next_[at] >= parts_.size()) return;
@@ -91,8 +91,8 @@ class LongMerge {
     }
     PairTable const& pairs_;
     std::vector<Token>& parts_;
-    std::vector<std::size_t> next_;    ///< parts_.size() or more at the end
-    std::vector<std::size_t> before_;  ///< wraps around to a huge number at the front
+    std::vector<std::size_t> next_;    // parts_.size() or more at the end
+    std::vector<std::size_t> before_;  // wraps around to a huge number at the front
     std::priority_queue<Entry> heap_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True for the names that prepare writes, including those of half-written files.
+// True for the names that prepare writes, including those of half-written files.
 bool is_own_name(std::string const& name)
 {
     static std::regex const known(
@@ -23,7 +23,7 @@ bool is_own_name(std::string const& name)
            (parts[1].length() > 0) == (parts[4].length() > 0);
 }
 
-/// Names an entry of `folder` that prepare did not write; empty if there is none.
+// Names an entry of `folder` that prepare did not write; empty if there is none.
 std::string foreign_entry(fs::path const& folder)
 {
     std::error_code error;

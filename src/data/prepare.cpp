@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Everything that determines the contents of the folder, apart from the options.
+// Everything that determines the contents of the folder, apart from the options.
 struct Source {
     Corpus corpus;
-    std::optional<Tokenizer> tokenizer;  ///< empty: train one
-    Digest inputs_digest;                ///< of the above and the options
+    std::optional<Tokenizer> tokenizer;  // empty: train one
+    Digest inputs_digest;                // of the above and the options
 };
 
 Result<void> check_options(PrepareOptions const& options)
@@ -70,7 +70,7 @@ bool is_intact(fs::path const& folder)
     return verify(folder).map([](auto const& checked) { return checked.good(); }).value_or(false);
 }
 
-/// The manifest of `options.out` if it is up to date; empty if prepare has to (re)create it.
+// The manifest of `options.out` if it is up to date; empty if prepare has to (re)create it.
 Result<std::optional<Manifest>> find_existing(PrepareOptions const& options,
                                               Digest const& inputs_digest)
 {
@@ -106,7 +106,7 @@ ProgressCallback at_stage(StageCallback const& progress, std::string name)
     };
 }
 
-/// Writes the shards of one split.
+// Writes the shards of one split.
 Result<SplitEntry> write_split(std::vector<std::string> const& documents,
                                Tokenizer const& tokenizer, ShardWriter writer,
                                ProgressCallback const& progress)
@@ -137,7 +137,7 @@ Result<Tokenizer> make_tokenizer(PrepareOptions const& options, std::optional<To
     return tokenizer;
 }
 
-/// Writes tokenizer, shards and manifest.
+// Writes tokenizer, shards and manifest.
 Result<Manifest> write_files(PrepareOptions const& options, fs::path const& folder, Source source,
                              StageCallback const& progress)
 {

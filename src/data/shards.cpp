@@ -22,7 +22,7 @@ tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry 
                 std::move(why), "run `curtail-data verify " + folder.string() + "`");
 }
 
-/// How the attributes of a shard contradict the manifest; empty if they match.
+// How the attributes of a shard contradict the manifest; empty if they match.
 std::string attribute_mismatch(json::Object const& attributes, ShardLabel const& label)
 {
     auto const text = [&](char const* key) {
@@ -37,7 +37,7 @@ std::string attribute_mismatch(json::Object const& attributes, ShardLabel const&
     return {};
 }
 
-/// How the content of a shard contradicts the manifest; empty if it matches.
+// How the content of a shard contradicts the manifest; empty if it matches.
 std::string content_mismatch(Shard const& shard, ShardEntry const& entry, ShardLabel const& label)
 {
     if (std::ssize(shard.tokens) != entry.tokens)

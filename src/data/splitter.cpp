@@ -10,19 +10,19 @@
 namespace curtail::data {
 namespace {
 
-/// Unicode's White_Space, the meaning of \s in Rust, for which the pattern was written. PCRE2's own
-/// \s also contains U+180E.
+// Unicode's White_Space, the meaning of \s in Rust, for which the pattern was written. PCRE2's own
+// \s also contains U+180E.
 constexpr std::string_view white_space =
     R"(\x{9}-\x{d} \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000})";
 
-/// White_Space as PCRE2 writes it: bare inside a class, otherwise as a class of its own.
+// White_Space as PCRE2 writes it: bare inside a class, otherwise as a class of its own.
 std::string native_space(bool in_class, bool negated)
 {
     if (in_class) return std::string(white_space);
     return (negated ? "[^" : "[") + std::string(white_space) + "]";
 }
 
-/// The split pattern in PCRE2's syntax, with \s and \S spelled out.
+// The split pattern in PCRE2's syntax, with \s and \S spelled out.
 std::string native_pattern()
 {
     std::string native;

@@ -26,10 +26,10 @@ void sort_by_path(std::vector<fs::path>& paths)
               [](auto const& a, auto const& b) { return a.native() < b.native(); });
 }
 
-/// Files and folders by device and inode, so that all names of and links to one count as one.
+// Files and folders by device and inode, so that all names of and links to one count as one.
 class SeenPaths {
   public:
-    /// True if `path` is new.
+    // True if `path` is new.
     [[nodiscard]] Result<bool> add(fs::path const& path)
     {
         struct stat status {};
@@ -41,7 +41,7 @@ class SeenPaths {
     std::set<std::pair<dev_t, ino_t>> seen_;
 };
 
-/// Sorted, so that the name by which a linked folder is entered first does not depend on the disk.
+// Sorted, so that the name by which a linked folder is entered first does not depend on the disk.
 Result<std::vector<fs::path>> entries_of(fs::path const& folder)
 {
     std::error_code error;
@@ -53,8 +53,8 @@ Result<std::vector<fs::path>> entries_of(fs::path const& folder)
     return entries;
 }
 
-/// The type of an entry, links resolved. A broken link is an error, whatever its name: it may stand
-/// for a folder of text on a disk that is not mounted, and no input may be dropped silently.
+// The type of an entry, links resolved. A broken link is an error, whatever its name: it may stand
+// for a folder of text on a disk that is not mounted, and no input may be dropped silently.
 Result<fs::file_type> type_of(fs::path const& entry)
 {
     std::error_code error;
@@ -65,8 +65,8 @@ Result<fs::file_type> type_of(fs::path const& entry)
     return type;
 }
 
-/// Collects the `.txt` files below one folder. A folder that it meets again, as in a cycle of
-/// links, adds nothing.
+// Collects the `.txt` files below one folder. A folder that it meets again, as in a cycle of
+// links, adds nothing.
 class FolderSearch {
   public:
     [[nodiscard]] Result<void> search(fs::path const& folder)

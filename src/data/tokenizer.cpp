@@ -31,7 +31,7 @@ std::optional<Line> parse_line(std::string_view line)
     return Line{std::move(*bytes), rank};
 }
 
-/// Parses `text` and stores its token. Returns what is wrong with the line; empty if it is good.
+// Parses `text` and stores its token. Returns what is wrong with the line; empty if it is good.
 std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 {
     auto line = parse_line(text);
@@ -47,7 +47,7 @@ std::string add_rank(std::string_view text, std::vector<std::string>& ranks)
 
 }  // namespace
 
-/// Fills ids_ and checks the tokens.
+// Fills ids_ and checks the tokens.
 Result<void> Tokenizer::index_tokens(std::string const& source)
 {
     auto const bad = [&](std::string why) {
@@ -68,7 +68,7 @@ Result<void> Tokenizer::index_tokens(std::string const& source)
     return {};
 }
 
-/// Fills pairs_ with all ways to split a token into two tokens.
+// Fills pairs_ with all ways to split a token into two tokens.
 void Tokenizer::index_pairs()
 {
     std::size_t splits = 0;

@@ -9,18 +9,18 @@
 namespace curtail::data {
 namespace {
 
-using Pair = std::uint32_t;  ///< left token in the upper half, right one in the lower
+using Pair = std::uint32_t;  // left token in the upper half, right one in the lower
 Pair pair_of(Token left, Token right) { return static_cast<Pair>(left) << 16 | right; }
 std::size_t left_of(Pair pair) { return pair >> 16; }
 std::size_t right_of(Pair pair) { return pair & 0xFFFF; }
 
-/// One distinct piece of the text, as tokens so far, and how often it occurs.
+// One distinct piece of the text, as tokens so far, and how often it occurs.
 struct Word {
     std::vector<Token> parts;
     std::int64_t count{0};
 };
 
-/// Where a pair occurs. `words` may list a word twice, or one that no longer has the pair.
+// Where a pair occurs. `words` may list a word twice, or one that no longer has the pair.
 struct Occurrences {
     std::int64_t count{0};
     std::vector<std::uint32_t> words;
@@ -29,7 +29,7 @@ struct Occurrences {
 struct Candidate {
     std::int64_t count;
     Pair pair;
-    /// The most frequent on top, and the smallest pair among equals.
+    // The most frequent on top, and the smallest pair among equals.
     bool operator<(Candidate const& other) const
     {
         return count != other.count ? count < other.count : pair > other.pair;
@@ -40,8 +40,8 @@ class Trainer {
   public:
     explicit Trainer(std::vector<Word> words) : words_(std::move(words)) {}
 
-    /// The pairs in the order in which they become tokens 256, 257, ...; fewer than `merges` if the
-    /// text runs out of pairs.
+    // The pairs in the order in which they become tokens 256, 257, ...; fewer than `merges` if the
+    // text runs out of pairs.
     std::vector<Pair> run(std::int64_t merges, ProgressCallback const& progress)
     {
         count_pairs();
@@ -65,7 +65,7 @@ class Trainer {
         for (auto const& [pair, found] : pairs_) heap_.push({found.count, pair});
     }
 
-    /// The most frequent pair whose token is not too long; empty if none remains.
+    // The most frequent pair whose token is not too long; empty if none remains.
     std::optional<Pair> take_most_frequent()
     {
         while (!heap_.empty()) {
@@ -122,7 +122,7 @@ class Trainer {
         parts.resize(kept);
     }
 
-    /// One occurrence of `from` in `word` becomes one of `to`.
+    // One occurrence of `from` in `word` becomes one of `to`.
     void replace(Pair from, Pair to, std::uint32_t word)
     {
         change(from, -1, word);
@@ -133,11 +133,11 @@ class Trainer {
     std::vector<Word> words_;
     std::unordered_map<Pair, Occurrences> pairs_;
     std::priority_queue<Candidate> heap_;
-    std::vector<Pair> new_pairs_;                                        ///< of the current merge
-    std::vector<std::size_t> bytes_ = std::vector<std::size_t>(256, 1);  ///< of each token so far
+    std::vector<Pair> new_pairs_;                                        // of the current merge
+    std::vector<std::size_t> bytes_ = std::vector<std::size_t>(256, 1);  // of each token so far
 };
 
-/// How often each piece occurs.
+// How often each piece occurs.
 class PieceCounter {
   public:
     void add(std::string_view document)
@@ -148,7 +148,7 @@ class PieceCounter {
             else ++known->second;
         });
     }
-    /// The pieces of two bytes or more; others have no pairs.
+    // The pieces of two bytes or more; others have no pairs.
     [[nodiscard]] std::vector<Word> words() const
     {
         std::vector<Word> words;
@@ -183,8 +183,8 @@ Result<std::vector<Word>> count_pieces(std::span<std::string const> documents)
     return counter.words();
 }
 
-/// Two chains of merges can lead to the same bytes. Encoding then only produces the later token, so
-/// the earlier rank stays empty, as in tiktoken's table of bytes.
+// Two chains of merges can lead to the same bytes. Encoding then only produces the later token, so
+// the earlier rank stays empty, as in tiktoken's table of bytes.
 std::vector<std::string> bytes_of(std::vector<Pair> const& merges)
 {
     std::vector<std::string> all;

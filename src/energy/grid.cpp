@@ -7,7 +7,7 @@
 namespace curtail::energy {
 namespace {
 
-/// First index whose time is not before `time`, within the grid.
+// First index whose time is not before `time`, within the grid.
 std::size_t index_from(Time time, Grid const& grid)
 {
     if (time <= grid.origin) return 0;

@@ -40,7 +40,7 @@ std::optional<GramsPerKwh> IntensitySeries::at(Time time) const
     return between(*(upper - 1), *upper, time);
 }
 
-/// `upper`: index of the first sample after the start of `when`. No sample is inside `when`.
+// `upper`: index of the first sample after the start of `when`. No sample is inside `when`.
 IntensityPiece IntensitySeries::piece(Interval when, std::size_t upper) const
 {
     IntensityPiece out{when, false, {}, {}};

@@ -6,7 +6,7 @@ namespace {
 
 constexpr GramsPerKwh mean(GramsPerKwh a, GramsPerKwh b) { return 0.5 * (a + b); }
 
-/// Energy of a known piece that does not cross the threshold inside.
+// Energy of a known piece that does not cross the threshold inside.
 Tally uniform(WattHours energy, GramsPerKwh begin, GramsPerKwh end, bool clean)
 {
     Grams const carbon = energy * mean(begin, end);

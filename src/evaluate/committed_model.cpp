@@ -13,8 +13,8 @@ namespace {
 
 std::string name_of(CommitNumber number) { return "commit " + std::to_string(number.value); }
 
-/// The stored run.json. The weights do not determine the model (the number of heads, for example),
-/// so the configured shape must be the stored one.
+// The stored run.json. The weights do not determine the model (the number of heads, for example),
+// so the configured shape must be the stored one.
 Result<rounds::RunSpec> read_spec(config::Run const& run, chain::RunObjects const& objects)
 {
     auto const what = "cannot load the model of run " + run.run.value;

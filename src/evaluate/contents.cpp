@@ -58,7 +58,7 @@ std::string tensor_line(json::Object const& tensor)
     return line + "\n";
 }
 
-/// One tensor of an open file.
+// One tensor of an open file.
 Result<json::Object> describe(tensors::TensorReader const& reader, tensors::TensorInfo const& info)
 {
     auto tensor = describe_tensor(info.name, tensors::name_of(info.dtype), info.shape);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t tokens_per_pass = 4096;
 
-/// Standard error of the mean, computed value by value (Welford).
+// Standard error of the mean, computed value by value (Welford).
 class Spread {
   public:
     void add(double value)
@@ -21,7 +21,7 @@ class Spread {
         mean_ += off / static_cast<double>(count_);
         squares_ += off * (value - mean_);
     }
-    /// Empty with fewer than two values.
+    // Empty with fewer than two values.
     [[nodiscard]] std::optional<double> standard_error() const
     {
         auto const n = static_cast<double>(count_);
@@ -34,7 +34,7 @@ class Spread {
     double squares_{0};
 };
 
-/// Losses of `rows` rows of `length` tokens each, from `offset` on: (rows, length).
+// Losses of `rows` rows of `length` tokens each, from `offset` on: (rows, length).
 Result<at::Tensor> losses_at(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t offset,
                              std::int64_t rows, std::int64_t length)
 {
@@ -63,11 +63,11 @@ Result<void> check_stream(model::Gpt const& gpt, data::TokenStream const& stream
 }
 
 struct Loss {
-    double sum{0};  ///< nats over all tokens
-    Spread rows;    ///< means of the whole rows
+    double sum{0};  // nats over all tokens
+    Spread rows;    // means of the whole rows
 };
 
-/// Predicts `tokens` tokens of the stream, several rows per pass.
+// Predicts `tokens` tokens of the stream, several rows per pass.
 Result<Loss> total_loss(model::Gpt const& gpt, data::TokenStream& stream, std::int64_t tokens,
                         data::ProgressCallback const& progress)
 {

@@ -13,7 +13,7 @@
 namespace curtail::evaluate {
 namespace {
 
-/// Logits of the token after `ids`. The model sees the last T of them.
+// Logits of the token after `ids`. The model sees the last T of them.
 std::vector<float> next_logits(model::Gpt const& gpt, std::vector<std::int64_t>& ids)
 {
     auto const seen = std::min(static_cast<std::int64_t>(ids.size()), gpt.shape().sequence);
@@ -36,7 +36,7 @@ std::string safe_text(std::string_view text)
     return out;
 }
 
-/// BOS and the prompt's tokens.
+// BOS and the prompt's tokens.
 Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
                                              std::string const& prompt)
 {
@@ -47,7 +47,7 @@ Result<std::vector<std::int64_t>> prompt_ids(data::Tokenizer const& tokenizer,
     return ids;
 }
 
-/// Appends tokens to `ids` until the limit, or until the model ends the document.
+// Appends tokens to `ids` until the limit, or until the model ends the document.
 void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSettings const& settings,
             data::ProgressCallback const& progress, std::vector<std::int64_t>& ids)
 {

@@ -18,14 +18,14 @@
 namespace curtail::http {
 namespace {
 
-/// Once per process.
+// Once per process.
 void initialise_curl()
 {
     static CURLcode const code = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (code != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
 }
 
-/// What has arrived of a response; checks limits while it arrives.
+// What has arrived of a response; checks limits while it arrives.
 struct Arrival {
     std::string body;
     std::size_t body_limit;

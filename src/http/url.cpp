@@ -44,7 +44,7 @@ bool is_host(std::string const& host)
     return is_ipv6(host) || (!host.empty() && consists_of(host, host_characters));
 }
 
-/// Where the port begins (its colon), or the end of the text.
+// Where the port begins (its colon), or the end of the text.
 std::size_t end_of_host(std::string_view host_and_port)
 {
     auto const bracket = host_and_port.rfind(']');

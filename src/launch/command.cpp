@@ -21,7 +21,7 @@ namespace curtail::launch {
 namespace {
 
 constexpr std::size_t error_limit = 64 * 1024;
-/// How often to look for the end of a child that has no descriptor.
+// How often to look for the end of a child that has no descriptor.
 constexpr Millis child_poll_interval{10};
 
 struct Pipe {
@@ -40,7 +40,7 @@ Result<Pipe> make_pipe()
     return made;
 }
 
-/// What a child needs between fork and exec. Made before the fork: a child must not allocate.
+// What a child needs between fork and exec. Made before the fork: a child must not allocate.
 struct Execution {
     char const* program;
     CStrings arguments;
@@ -51,7 +51,7 @@ struct Execution {
     Kernel const& kernel;
 };
 
-/// Gives a child the default signal handling; execve would pass ignored signals on.
+// Gives a child the default signal handling; execve would pass ignored signals on.
 void reset_signals()
 {
     sigset_t none;
@@ -68,8 +68,8 @@ bool redirect_streams(int output, int errors)
            dup2(errors, STDERR_FILENO) >= 0;
 }
 
-/// Runs between fork and exec, so it makes only async-signal-safe calls. posix_spawn cannot make a
-/// child die with its parent.
+// Runs between fork and exec, so it makes only async-signal-safe calls. posix_spawn cannot make a
+// child die with its parent.
 [[noreturn]] void execute(Execution const& execution)
 {
     reset_signals();
@@ -83,7 +83,7 @@ bool redirect_streams(int output, int errors)
     _exit(127);
 }
 
-/// Reads what is available, keeping at most `limit` bytes. False at the end of the stream.
+// Reads what is available, keeping at most `limit` bytes. False at the end of the stream.
 bool read_available(int fd, std::string& into, std::size_t limit)
 {
     char buffer[1 << 14];
@@ -97,8 +97,8 @@ bool read_available(int fd, std::string& into, std::size_t limit)
     }
 }
 
-/// Collects a child's output until the child ends. Does not wait for descendants that keep the
-/// streams open.
+// Collects a child's output until the child ends. Does not wait for descendants that keep the
+// streams open.
 class Collector {
   public:
     Collector(Child& child, Pipe& output, Pipe& errors, Command const& command)
@@ -138,7 +138,7 @@ class Collector {
     {
         return fail(code, "cannot run " + command_.arguments[0], std::move(why));
     }
-    /// Waits for output or the child's end, at most `left`. True if the child has ended.
+    // Waits for output or the child's end, at most `left`. True if the child has ended.
     Result<bool> wait_for_input(Millis left)
     {
         bool const has_fd = child_.fd() >= 0;
@@ -166,7 +166,7 @@ class Collector {
     Finished finished_;
 };
 
-/// The PATH of the command's environment, or the system's default.
+// The PATH of the command's environment, or the system's default.
 std::string search_path(Command const& command)
 {
     std::string path = "/usr/local/bin:/usr/bin:/bin";

@@ -15,11 +15,11 @@
 namespace curtail::launch {
 namespace {
 
-/// The content of mark.json. A file system numbers a folder once, whatever path it is mounted at.
+// The content of mark.json. A file system numbers a folder once, whatever path it is mounted at.
 struct FolderRecord {
-    std::string id;     ///< stored as `mark`
-    std::string path;   ///< made printable: JSON holds only UTF-8, a path any bytes
-    std::string inode;  ///< empty if the folder does not exist
+    std::string id;     // stored as `mark`
+    std::string path;   // made printable: JSON holds only UTF-8, a path any bytes
+    std::string inode;  // empty if the folder does not exist
 };
 
 FolderRecord describe(std::filesystem::path const& run_folder)
@@ -40,7 +40,7 @@ FolderRecord read_record(json::ObjectReader& r)
     return record;
 }
 
-/// Creates the file unless another process has created it meanwhile.
+// Creates the file unless another process has created it meanwhile.
 Result<void> write_record(std::filesystem::path const& file, FolderRecord const& record)
 {
     auto temporary = file;

@@ -32,7 +32,7 @@ void mark_close_on_exec(int fd)
     if (flags >= 0) fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
-/// The number that an entry of /proc/self/fd is named after; -1 for `.` and `..`.
+// The number that an entry of /proc/self/fd is named after; -1 for `.` and `..`.
 int descriptor_number(char const* name)
 {
     int fd = -1;
@@ -40,7 +40,7 @@ int descriptor_number(char const* name)
     return error == std::errc{} && *end == '\0' ? fd : -1;
 }
 
-/// One record of getdents64(2); the name follows the fixed part.
+// One record of getdents64(2); the name follows the fixed part.
 struct DirectoryEntry {
     std::uint64_t inode;
     std::int64_t offset;
@@ -49,7 +49,7 @@ struct DirectoryEntry {
 };
 constexpr std::size_t name_offset = 19;
 
-/// Applies `action` to the descriptors from `first` on that one getdents64 call returned.
+// Applies `action` to the descriptors from `first` on that one getdents64 call returned.
 void apply_to_entries(char const* buffer, std::size_t size, int first, int folder,
                       DescriptorAction action)
 {
@@ -62,8 +62,8 @@ void apply_to_entries(char const* buffer, std::size_t size, int first, int folde
     }
 }
 
-/// Applies `action` to the descriptors that /proc/self/fd lists; false without a readable /proc.
-/// opendir(3) allocates, so this reads the folder by system calls.
+// Applies `action` to the descriptors that /proc/self/fd lists; false without a readable /proc.
+// opendir(3) allocates, so this reads the folder by system calls.
 bool apply_to_listed(int first, DescriptorAction action)
 {
     int const folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -16,7 +16,7 @@
 namespace curtail::launch {
 namespace {
 
-/// Less than the plan's interval between two cancels, so that the second one kills.
+// Less than the plan's interval between two cancels, so that the second one kills.
 constexpr Millis kill_delay{4'000};
 
 std::optional<Time> modification_time(std::filesystem::path const& path)
@@ -26,7 +26,7 @@ std::optional<Time> modification_time(std::filesystem::path const& path)
     return Time{Millis{status.st_mtim.tv_sec * 1000 + status.st_mtim.tv_nsec / 1'000'000}};
 }
 
-/// The members of a JSON object, without its braces.
+// The members of a JSON object, without its braces.
 std::string members(json::Object const& object)
 {
     auto const text = json::to_string(object);
@@ -44,7 +44,7 @@ ProcessIdentity read_identity(json::ObjectReader& r, std::string const& key)
     return identity;
 }
 
-/// The environment variable that only this job's processes have.
+// The environment variable that only this job's processes have.
 std::string job_variable(plan::JobId const& job) { return "CURTAIL_JOB=" + job.value; }
 
 std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& spec,

@@ -18,8 +18,8 @@
 namespace curtail::launch {
 namespace {
 
-/// Sends a signal to a process that passes `check`. Through a descriptor, so that the kernel cannot
-/// reuse the number between check and signal. Kernels without one leave that gap.
+// Sends a signal to a process that passes `check`. Through a descriptor, so that the kernel cannot
+// reuse the number between check and signal. Kernels without one leave that gap.
 template <class Check>
 bool signal_if(pid_t pid, int signal, Kernel const& kernel, Check check)
 {
@@ -30,8 +30,8 @@ bool signal_if(pid_t pid, int signal, Kernel const& kernel, Check check)
     return (fd ? send_signal(fd, signal) : kill(pid, signal)) == 0;
 }
 
-/// Whether a process started with this variable in its environment. False for a process of another
-/// user, whose environment is unreadable.
+// Whether a process started with this variable in its environment. False for a process of another
+// user, whose environment is unreadable.
 bool has_variable(pid_t pid, std::string const& variable)
 {
     auto const environment =
@@ -41,7 +41,7 @@ bool has_variable(pid_t pid, std::string const& variable)
     return std::find(all.begin(), all.end(), variable) != all.end();
 }
 
-/// Reads at most `size` bytes of /proc/PID/stat; 0 if there is no such process.
+// Reads at most `size` bytes of /proc/PID/stat; 0 if there is no such process.
 std::size_t read_stat_file(pid_t pid, char* buffer, std::size_t size)
 {
     char name[32] = "/proc/";
@@ -60,7 +60,7 @@ void parse_number(std::string_view text, Number& into)
     std::from_chars(text.data(), text.data() + text.size(), into);
 }
 
-/// Parses the fields after the process name: state is field 3, session 6, start time 22.
+// Parses the fields after the process name: state is field 3, session 6, start time 22.
 std::optional<ProcessStat> parse_stat(std::string_view text)
 {
     ProcessStat stat;

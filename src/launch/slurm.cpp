@@ -12,13 +12,13 @@
 namespace curtail::launch {
 namespace {
 
-/// In the form of `sbatch --signal`: rounded up, 16 bits.
+// In the form of `sbatch --signal`: rounded up, 16 bits.
 std::int64_t whole_seconds(Millis duration)
 {
     return std::min<std::int64_t>(std::chrono::ceil<Seconds>(duration).count(), 65'535);
 }
 
-/// Slurm replaces %x in the names of log files.
+// Slurm replaces %x in the names of log files.
 std::string escape_percent(std::string_view path)
 {
     std::string escaped;
@@ -26,7 +26,7 @@ std::string escape_percent(std::string_view path)
     return escaped;
 }
 
-/// The last line that a client wrote to stderr.
+// The last line that a client wrote to stderr.
 std::string last_line(std::string_view errors)
 {
     std::string_view last;
@@ -45,7 +45,7 @@ tl::unexpected<Error> failed(Finished const& finished, std::string what)
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
 }
 
-/// Parses `id` or `id;cluster`, the output of `sbatch --parsable`.
+// Parses `id` or `id;cluster`, the output of `sbatch --parsable`.
 std::optional<plan::JobId> parse_job_id(std::string const& output)
 {
     auto const id = trim(split(output, ';').front());

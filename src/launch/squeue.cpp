@@ -60,8 +60,8 @@ constexpr StateName state_names[] = {{"PENDING", State::pending},
                                      {"LAUNCH_FAILED", State::ended, End::failed},
                                      {"RECONFIG_FAIL", State::ended, End::failed}};
 
-/// Sets state and end from Slurm's state name. An unknown name counts as a job that has not ended:
-/// otherwise the poller would start a second one.
+// Sets state and end from Slurm's state name. An unknown name counts as a job that has not ended:
+// otherwise the poller would start a second one.
 void set_state(plan::Job& job, std::string_view name)
 {
     job.launcher_state = printable(name);
@@ -77,7 +77,7 @@ void set_state(plan::Job& job, std::string_view name)
                   ", which counts as not ended";
 }
 
-/// Whether a pending job will start without intervention, for example after the end of other jobs.
+// Whether a pending job will start without intervention, for example after the end of other jobs.
 bool resolves_by_itself(std::string_view reason)
 {
     static constexpr std::string_view lasting[] = {"PartitionTimeLimit",
@@ -113,7 +113,7 @@ void set_reason(plan::Job& job, std::string_view reason)
                       "`";
 }
 
-/// Parses seconds since 1970; empty for the text that squeue prints where it has no time.
+// Parses seconds since 1970; empty for the text that squeue prints where it has no time.
 std::optional<Time> parse_seconds(std::string_view text)
 {
     auto const seconds = number<std::int64_t>(text);
@@ -128,9 +128,9 @@ void set_end(plan::Job& job, std::string_view end_time, std::string_view wait_st
     if (auto const status = number<int>(wait_status)) job.exit_code = exit_code_of(*status);
 }
 
-/// One job as text: the fields before the reason, then reason and comment.
+// One job as text: the fields before the reason, then reason and comment.
 struct JobText {
-    std::array<std::string_view, 5> field;  ///< number, state, exit code, start, end
+    std::array<std::string_view, 5> field;  // number, state, exit code, start, end
     std::string_view reason;
     std::string_view comment;
 };
@@ -152,7 +152,7 @@ std::optional<JobText> split_fields(std::string_view text)
     return job;
 }
 
-/// One job; empty if the text has another form, or the job belongs to another run.
+// One job; empty if the text has another form, or the job belongs to another run.
 std::optional<plan::Job> parse_job(JobSpec const& spec, std::string_view text)
 {
     auto const parts = split_fields(text);

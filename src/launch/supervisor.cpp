@@ -20,7 +20,7 @@
 namespace curtail::launch {
 namespace {
 
-/// Text of bounded length, without allocation.
+// Text of bounded length, without allocation.
 class Buffer {
   public:
     Buffer& operator<<(std::string_view text)
@@ -43,7 +43,7 @@ class Buffer {
     std::size_t size_{0};
 };
 
-/// Creates `path` with this content atomically; false if it exists or cannot be created.
+// Creates `path` with this content atomically; false if it exists or cannot be created.
 bool create_file(char const* path, char const* temporary, std::string_view content)
 {
     int const fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -55,7 +55,7 @@ bool create_file(char const* path, char const* temporary, std::string_view conte
     return made;
 }
 
-/// Everything that the forked processes need, allocated before the fork.
+// Everything that the forked processes need, allocated before the fork.
 struct Prepared {
     SupervisedScript const& script;
     CStrings arguments;
@@ -73,7 +73,7 @@ bool redirect_to_log(char const* log)
            dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
 }
 
-/// Becomes the script when the supervisor writes a byte to `go`.
+// Becomes the script when the supervisor writes a byte to `go`.
 [[noreturn]] void run_script(Prepared const& p, int go)
 {
     setsid();
@@ -94,7 +94,7 @@ void write_identity(Buffer& into, pid_t pid)
          << ",\"started\":" << (stat ? stat->started : 0) << "}";
 }
 
-/// Releases the poller's output streams: their reader waits until every holder closes them.
+// Releases the poller's output streams: their reader waits until every holder closes them.
 void release_output(char const* log)
 {
     int const null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -116,7 +116,7 @@ void detach(Prepared const& p)
         ::signal(signal, SIG_DFL);
 }
 
-/// Forks the process that becomes the script; `go` receives the descriptor that starts it.
+// Forks the process that becomes the script; `go` receives the descriptor that starts it.
 pid_t fork_script(Prepared const& p, int& go)
 {
     int ends[2];
@@ -141,7 +141,7 @@ bool create_record(Prepared const& p, pid_t script)
     return create_file(p.script.record.c_str(), p.record_temporary.c_str(), record.text());
 }
 
-/// Waits for the script and writes its exit code; false if either fails.
+// Waits for the script and writes its exit code; false if either fails.
 bool record_exit(Prepared const& p, pid_t script)
 {
     auto const code = wait_for_exit(script);
@@ -167,7 +167,7 @@ bool record_exit(Prepared const& p, pid_t script)
     _exit(1);
 }
 
-/// Forks twice, so that init adopts the supervisor and the poller has no zombie.
+// Forks twice, so that init adopts the supervisor and the poller has no zombie.
 bool fork_supervisor(Prepared const& prepared, int ready)
 {
     pid_t const between = fork();

@@ -13,7 +13,7 @@
 namespace curtail::model {
 namespace {
 
-/// y = x W^T, rows of W are outputs.
+// y = x W^T, rows of W are outputs.
 at::Tensor linear(at::Tensor const& x, at::Tensor const& w) { return at::mm(x, w.t()); }
 
 at::Tensor mlp(BlockMatrices const& w, at::Tensor const& x)

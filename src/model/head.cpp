@@ -20,19 +20,19 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr double cap = 15;
-/// Tokens per slice: few enough that their logits stay in a core's cache, enough for an efficient
-/// matrix product.
+// Tokens per slice: few enough that their logits stay in a core's cache, enough for an efficient
+// matrix product.
 constexpr std::int64_t slice_tokens = 256;
-/// Derivatives of logits kept for one product with their inputs. Bounds memory.
+// Derivatives of logits kept for one product with their inputs. Bounds memory.
 constexpr std::int64_t block_elements = std::int64_t{1} << 26;
 
-/// tanh(x W^T / 15): (n, V).
+// tanh(x W^T / 15): (n, V).
 at::Tensor capped(at::Tensor const& x, at::Tensor const& head, std::int64_t vocabulary)
 {
     return at::div(at::mm(x, head.t()).narrow(1, 0, vocabulary), cap).tanh_();
 }
 
-/// Cross entropy of one slice of tokens.
+// Cross entropy of one slice of tokens.
 class Slice {
   public:
     Slice(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
@@ -49,7 +49,7 @@ class Slice {
         return log_p_.gather(1, index_).neg_().mul_(counts_).squeeze(1);
     }
 
-    /// Writes the derivative of scale * (sum of losses) with respect to x W^T into `dz` (n, V).
+    // Writes the derivative of scale * (sum of losses) with respect to x W^T into `dz` (n, V).
     void differentiate(double scale, at::Tensor dz) const
     {
         auto const d = at::zeros(log_p_.sizes(), log_p_.options())
@@ -60,14 +60,14 @@ class Slice {
     }
 
   private:
-    at::Tensor capped_, log_p_;  ///< (n, V)
-    at::Tensor index_, counts_;  ///< (n, 1): target and 1; both 0 where it is ignored
+    at::Tensor capped_, log_p_;  // (n, V)
+    at::Tensor index_, counts_;  // (n, 1): target and 1; both 0 where it is ignored
 };
 
 struct Derivatives {
-    at::Tensor losses;  ///< (N)
-    at::Tensor x;       ///< (N, C)
-    at::Tensor head;    ///< (padded V, C)
+    at::Tensor losses;  // (N)
+    at::Tensor x;       // (N, C)
+    at::Tensor head;    // (padded V, C)
 };
 
 Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tensor const& target,
@@ -98,7 +98,7 @@ Derivatives differentiate(at::Tensor const& x, at::Tensor const& head, at::Tenso
     return out;
 }
 
-/// (scale * sum of losses, losses) as one node of the autograd graph.
+// (scale * sum of losses, losses) as one node of the autograd graph.
 class HeadFunction : public torch::autograd::Function<HeadFunction> {
   public:
     static variable_list forward(AutogradContext* context, at::Tensor const& x,

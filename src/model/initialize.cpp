@@ -8,13 +8,13 @@
 namespace curtail::model {
 namespace {
 
-/// The C++ standard defines the engine's output exactly, but not that of its distributions, so
-/// these are our own.
+// The C++ standard defines the engine's output exactly, but not that of its distributions, so
+// these are our own.
 class Random {
   public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-    /// In [0, 1), 53 bits.
+    // In [0, 1), 53 bits.
     double uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
 
     void fill_uniform(std::span<float> out, double bound)
@@ -22,7 +22,7 @@ class Random {
         for (auto& x : out) x = static_cast<float>(bound * (2 * uniform() - 1));
     }
 
-    /// Box-Muller transform: two normal numbers from two uniform ones.
+    // Box-Muller transform: two normal numbers from two uniform ones.
     void fill_normal(std::span<float> out, double deviation)
     {
         for (std::size_t i = 0; i < out.size(); i += 2) {

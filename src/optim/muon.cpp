@@ -18,7 +18,7 @@ namespace {
 struct Polynomial {
     double a, b, c;
 };
-/// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, for singular values up to 1/1.02.
+// Per step, a X + b (X X^T) X + c (X X^T)^2 X; arXiv:2505.16932, for singular values up to 1/1.02.
 constexpr std::array<Polynomial, 5> polynomials{
     {{8.156554524902461, -22.48329292557795, 15.878769915207462},
      {4.042929935166739, -2.808917465908714, 0.5000178451051316},
@@ -29,8 +29,8 @@ constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
 
-/// w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
-/// A zero step counts as shrinking, so that a matrix without gradient decays.
+// w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
+// A zero step counts as shrinking, so that a matrix without gradient decays.
 void descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay)
 {
     auto const change = at::mul(step, rate).to(at::kFloat);
@@ -68,9 +68,9 @@ Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::Scal
 {
 }
 
-/// Divides rows (or columns) by their running root mean square, then restores each matrix's
-/// Frobenius norm. Rounds to the precision of the products wherever the reference does: one
-/// rounding less would flip signs in the mask of the decay.
+// Divides rows (or columns) by their running root mean square, then restores each matrix's
+// Frobenius norm. Rounds to the precision of the products wherever the reference does: one
+// rounding less would flip signs in the mask of the decay.
 at::Tensor Muon::reduce_variance(at::Tensor const& x)
 {
     bool const by_row = second_.size(2) == 1;
@@ -87,7 +87,7 @@ at::Tensor Muon::reduce_variance(at::Tensor const& x)
     return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products_));
 }
 
-/// update := Nesterov's combination of gradient and momentum.
+// update := Nesterov's combination of gradient and momentum.
 void Muon::update_momentum(std::span<at::Tensor const> gradients, double beta)
 {
     for (std::size_t k = 0; k < gradients.size(); ++k) {

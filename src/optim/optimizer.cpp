@@ -9,7 +9,7 @@ namespace curtail::optim {
 
 namespace {
 
-/// The AdamW rate of a parameter; null for those that Muon trains.
+// The AdamW rate of a parameter; null for those that Muon trains.
 double Rates::*adamw_rate(std::string const& name)
 {
     static std::map<std::string, double Rates::*> const rates{
@@ -23,7 +23,7 @@ double Rates::*adamw_rate(std::string const& name)
 
 using TensorsByName = std::map<std::string, at::Tensor const*>;
 
-/// Why `given` does not fit an optimizer with the tensors `own`; empty if it fits.
+// Why `given` does not fit an optimizer with the tensors `own`; empty if it fits.
 std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor> const& own)
 {
     if (given.size() != own.size())

@@ -8,7 +8,7 @@
 namespace curtail::plan {
 namespace {
 
-/// Stored in journals, in the order of ActionType.
+// Stored in journals, in the order of ActionType.
 constexpr std::array<char const*, 6> names{"submit",         "drain", "cancel",
                                            "cancel-pending", "sweep", "wait"};
 

@@ -6,7 +6,7 @@
 namespace curtail::plan {
 namespace {
 
-/// A tracked job that the launcher lists.
+// A tracked job that the launcher lists.
 struct LiveJob {
     TrackedJob const* tracked;
     Job const* listed;
@@ -26,7 +26,7 @@ bool is_due(std::optional<Time> const& last, Millis interval, Time now)
     return !last || now - *last >= interval;
 }
 
-/// Why a running job may be cancelled now; empty if it may not.
+// Why a running job may be cancelled now; empty if it may not.
 std::string overdue(TrackedJob const& job, Time now, Rules const& rules)
 {
     if (job.drains < rules.drains_before_cancel || !job.asked_since) return {};
@@ -71,7 +71,7 @@ Action stop_running(Action action, LiveJob const& job, bool may_cancel, Time now
     return action;
 }
 
-/// One step towards the end of a job; `wait` while the last step may still take effect.
+// One step towards the end of a job; `wait` while the last step may still take effect.
 Action stop(LiveJob const& job, std::string const& why, Time now, Rules const& rules)
 {
     Action action{ActionType::wait, job.tracked->id, job.tracked->window, {}, why};
@@ -94,9 +94,9 @@ bool may_stay(LiveJob const& job, WindowId const& window)
            job.tracked->window == window;
 }
 
-/// The job that stays: a running one before a pending one, then the older one. A job of an earlier
-/// window does not stay, even if no poll ran between the two windows: the outcome must not depend
-/// on load.
+// The job that stays: a running one before a pending one, then the older one. A job of an earlier
+// window does not stay, even if no poll ran between the two windows: the outcome must not depend
+// on load.
 LiveJob const* pick_job_to_keep(std::vector<LiveJob> const& live, WindowId const& window)
 {
     LiveJob const* kept = nullptr;

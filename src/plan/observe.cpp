@@ -22,7 +22,7 @@ Job const* find_intent(std::vector<Job> const& jobs, IntentId const& intent)
     return it == jobs.end() ? nullptr : &*it;
 }
 
-/// The submission arrived: its job is listed.
+// The submission arrived: its job is listed.
 void confirm_intent(Update& update, Job const& job)
 {
     auto& state = update.state;
@@ -45,8 +45,8 @@ void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, Rule
     state.intent.reset();
 }
 
-/// Jobs of this run, site and folder that the state does not know: the state file was lost, or an
-/// answer came very late.
+// Jobs of this run, site and folder that the state does not know: the state file was lost, or an
+// answer came very late.
 void adopt_unknown_jobs(Update& update, std::vector<Job> const& jobs)
 {
     for (auto const& job : jobs)
@@ -69,9 +69,9 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
         {JobEventType::started, tracked.id, tracked.window, {}, {}, {}, listed->started});
 }
 
-/// Sets how long the next job waits after one that ended without a stop request. A job that ended
-/// too soon has failed even with exit code 0: its successor would do the same. A displaced job is
-/// not to blame and does not count.
+// Sets how long the next job waits after one that ended without a stop request. A job that ended
+// too soon has failed even with exit code 0: its successor would do the same. A displaced job is
+// not to blame and does not count.
 Millis judge_failure(SiteState& state, TrackedJob const& tracked, Job const& job, Millis run_time,
                      Time now, Rules const& rules)
 {

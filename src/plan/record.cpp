@@ -8,8 +8,8 @@
 namespace curtail::plan {
 namespace {
 
-/// The submission's answer was lost. A later observation shows whether it failed: its job appears,
-/// or its intent expires.
+// The submission's answer was lost. A later observation shows whether it failed: its job appears,
+// or its intent expires.
 void note_lost_answer(SiteState& state, std::string failure, Time now, Rules const& rules)
 {
     if (!state.intent) return;

@@ -7,7 +7,7 @@
 namespace curtail::poll {
 namespace {
 
-/// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (consecutive failures: 1)`
+// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (consecutive failures: 1)`
 std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& state)
 {
     auto text = "job " + failed.job.value + " failed (" + failed.detail;
@@ -16,7 +16,7 @@ std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& st
            plan::next_try_text(failed.retry_after.value_or(Millis(0)), state.failures);
 }
 
-/// The error of an open window without a job because the last jobs failed.
+// The error of an open window without a job because the last jobs failed.
 std::optional<Error> waits_after_failures(plan::SiteState const& state,
                                           plan::DesiredState const& desired, Time now)
 {

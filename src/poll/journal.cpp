@@ -8,7 +8,7 @@
 namespace curtail::poll {
 namespace {
 
-/// Stored, in the order of plan::Outcome::Status.
+// Stored, in the order of plan::Outcome::Status.
 constexpr char const* status_names[] = {"done", "refused", "unknown"};
 
 json::Object to_json(JournalEntry const& entry)

@@ -7,7 +7,7 @@
 namespace curtail::poll {
 namespace {
 
-/// Runs `one(i)` for each i < n, all at the same time.
+// Runs `one(i)` for each i < n, all at the same time.
 template <class One>
 void run_in_parallel(std::size_t n, One one)
 {
@@ -30,7 +30,7 @@ Error unmanaged_error(RunId const& run, SiteId const& site, SiteRecord const& re
             "put it back into `sites` until its job has ended"};
 }
 
-/// Polls all sites at once; returns for each whether its changes were stored.
+// Polls all sites at once; returns for each whether its changes were stored.
 std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const& context,
                                    bool dry_run)
 {

@@ -10,7 +10,7 @@
 namespace curtail::poll {
 namespace {
 
-/// Jobs that were submitted and have not ended, with the start time of those that run.
+// Jobs that were submitted and have not ended, with the start time of those that run.
 using OpenJobs = std::map<std::pair<SiteId, plan::JobId>, std::optional<Time>>;
 
 OpenJobs find_open_jobs(std::vector<runlog::Event> const& events)
@@ -42,7 +42,7 @@ WrittenUntil find_written(std::vector<runlog::Event> const& events)
     return written;
 }
 
-/// Applies an entry to the site's jobs; returns the events that follow from it.
+// Applies an entry to the site's jobs; returns the events that follow from it.
 std::vector<runlog::Event> apply(plan::SiteState& jobs, JournalEntry const& entry)
 {
     if (!entry.outcome) {
@@ -62,7 +62,7 @@ void replay_journal(StoredState& state, std::vector<JournalEntry> const& journal
     }
 }
 
-/// The journal's account of jobs, from its first entry. The journal does not contain their ends.
+// The journal's account of jobs, from its first entry. The journal does not contain their ends.
 void replay_whole_journal(StoredState& state, std::vector<JournalEntry> const& journal)
 {
     for (auto const& entry : journal) {
@@ -75,7 +75,7 @@ void replay_whole_journal(StoredState& state, std::vector<JournalEntry> const& j
     }
 }
 
-/// The open intent and jobs, without failures: these depend on how earlier jobs ended.
+// The open intent and jobs, without failures: these depend on how earlier jobs ended.
 plan::SiteState keep_open(SiteId const& site, plan::SiteState const& journaled,
                           OpenJobs const& open)
 {

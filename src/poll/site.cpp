@@ -9,7 +9,7 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
-/// The first error of two writes.
+// The first error of two writes.
 Result<void> both(Result<void> const& first, Result<void> const& second)
 {
     return first ? second : first;
@@ -41,7 +41,7 @@ void SitePoller::skip_grace()
     skips_grace_ = true;
 }
 
-/// Logs an error when it begins, changes or ends, not at each poll.
+// Logs an error when it begins, changes or ends, not at each poll.
 void SitePoller::log_change(std::optional<Error> const& before, std::optional<Error> const& now,
                             char const* source) const
 {
@@ -126,7 +126,7 @@ JobResult SitePoller::manage_jobs(StopReason stop, bool dry_run)
     return {true, stored};
 }
 
-/// Stops a job even if the intent cannot be written: stopping it twice does no harm.
+// Stops a job even if the intent cannot be written: stopping it twice does no harm.
 Result<void> SitePoller::carry_out(plan::Action const& action)
 {
     auto const intended = store_intent(action);

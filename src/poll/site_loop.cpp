@@ -90,7 +90,7 @@ void SiteLoop::run_jobs(std::stop_token const& stop)
     }
 }
 
-/// Short while the watch waits for the end of all jobs.
+// Short while the watch waits for the end of all jobs.
 Millis SiteLoop::job_interval() const
 {
     return stop_reason_ == StopReason::none ? intervals_.jobs

@@ -131,8 +131,8 @@ Result<void> StateStore::save()
     return save_locked();
 }
 
-/// Writes the state with its outbox first, then the events themselves. After a crash in between the
-/// outbox still contains them.
+// Writes the state with its outbox first, then the events themselves. After a crash in between the
+// outbox still contains them.
 Result<void> StateStore::save_locked()
 {
     if (access_ == Access::read || !unsaved_) return {};

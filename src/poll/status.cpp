@@ -34,7 +34,7 @@ std::string action_line(plan::Action const& action, bool dry_run)
                        action.why);
 }
 
-/// Errors and warnings, one message each.
+// Errors and warnings, one message each.
 std::vector<std::string> problems(SiteStatus const& site)
 {
     std::vector<std::string> messages;

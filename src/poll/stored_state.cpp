@@ -31,7 +31,7 @@ NumberedEvent read_event(json::ObjectReader& r)
     return numbered;
 }
 
-/// Appends the entries after number `after` of one journal file.
+// Appends the entries after number `after` of one journal file.
 Result<void> read_journal(std::filesystem::path const& path, std::int64_t after,
                           std::vector<JournalEntry>& into)
 {

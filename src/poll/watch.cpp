@@ -9,7 +9,7 @@ namespace {
 
 using SiteLoops = std::vector<std::unique_ptr<SiteLoop>>;
 
-/// How long a cancel may take after all patience is over.
+// How long a cancel may take after all patience is over.
 constexpr Millis cancel_patience{15'000};
 
 bool all_done(SiteLoops const& loops)
@@ -37,8 +37,8 @@ void wait_for_end(PollContext const& context, WatchOptions const& options, StopR
     }
 }
 
-/// Drains the jobs of all sites and waits for their end. Cancels them at a second stop request or
-/// when the time is up, and gives up some time after that.
+// Drains the jobs of all sites and waits for their end. Cancels them at a second stop request or
+// when the time is up, and gives up some time after that.
 class Drain {
   public:
     Drain(SiteLoops const& loops, PollContext const& context, WatchOptions const& options,
@@ -115,7 +115,7 @@ Result<void> drain_if_wanted(SiteLoops const& loops, PollContext const& context,
         .run(stopped ? StopReason::user_request : StopReason::trace_over);
 }
 
-/// Runs all sites until the end of the watch; returns whether a request stopped it.
+// Runs all sites until the end of the watch; returns whether a request stopped it.
 Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
                        WatchOptions const& options, StopRequest const& stop)
 {

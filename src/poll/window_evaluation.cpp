@@ -8,7 +8,7 @@
 namespace curtail::poll {
 namespace {
 
-/// Clocks of one site may differ this much.
+// Clocks of one site may differ this much.
 constexpr Seconds clock_tolerance{5};
 
 std::vector<SamplePoint> points_of(std::vector<signals::Sample> const& samples)
@@ -32,7 +32,7 @@ runlog::Event decision_event(WindowInput const& input, windows::Change const& ch
     return runlog::to_event(decision, input.real_now, input.site.value);
 }
 
-/// Adds the events of one change of phase, and opens or closes the window.
+// Adds the events of one change of phase, and opens or closes the window.
 void apply_change(WindowEvaluation& result, WindowInput const& input, windows::Change const& change)
 {
     result.events.push_back(decision_event(input, change));

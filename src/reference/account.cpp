@@ -11,7 +11,7 @@ namespace {
 
 using account::StateSpan;
 
-/// The states of one client, in order.
+// The states of one client, in order.
 class StateBuilder {
   public:
     StateBuilder(Logs const& logs, History const& history) : logs_(logs), history_(history) {}
@@ -39,8 +39,8 @@ class StateBuilder {
         if (to > from) states_.push_back({state, {logs_.seconds(from), logs_.seconds(to)}});
     }
 
-    /// Between two training segments: contribute until the round ends, merge until the average is
-    /// computed, adopt until the next step.
+    // Between two training segments: contribute until the round ends, merge until the average is
+    // computed, adopt until the next step.
     void add_exchange(Time from, Time to)
     {
         for (auto const& round : history_.rounds) {
@@ -130,7 +130,7 @@ account::RoundAccount round_of(Logs const& logs, Round const& r)
     return round;
 }
 
-/// Steps of a window: those of all rounds that its site began inside it.
+// Steps of a window: those of all rounds that its site began inside it.
 std::int64_t steps_in(account::WindowAccount const& window,
                       std::vector<account::RoundAccount> const& rounds)
 {
@@ -182,7 +182,7 @@ double last_step_of(Logs const& logs)
     return last;
 }
 
-/// Name, model, clock and signal.
+// Name, model, clock and signal.
 account::Account heading_of(Logs const& logs, History const& history)
 {
     account::Account account;

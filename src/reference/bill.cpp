@@ -10,7 +10,7 @@ namespace {
 using energy::State;
 using energy::Tally;
 
-/// A site's power on the grid, and sums over parts of it.
+// A site's power on the grid, and sums over parts of it.
 class SiteGrid {
   public:
     SiteGrid(std::vector<Watts> const& power, energy::Grid const& grid,
@@ -19,7 +19,7 @@ class SiteGrid {
     {
     }
 
-    /// Sum over the grid points for which `included` is true.
+    // Sum over the grid points for which `included` is true.
     [[nodiscard]] Tally sum(std::function<bool(std::size_t)> const& included) const
     {
         auto part = power_;
@@ -28,7 +28,7 @@ class SiteGrid {
         return energy::tally_on_grid(part, grid_, intensity_, threshold);
     }
 
-    /// Sum over the grid points in [from_s, to_s].
+    // Sum over the grid points in [from_s, to_s].
     [[nodiscard]] Tally between(double from_s, double to_s) const
     {
         return sum([&](std::size_t i) {
@@ -56,14 +56,14 @@ class SiteGrid {
     energy::IntensitySeries const& intensity_;
 };
 
-/// The logs split an exchange into three parts; the bill has one state for it.
+// The logs split an exchange into three parts; the bill has one state for it.
 State state_of(std::string const& name)
 {
     if (name == "contribute" || name == "merge" || name == "adopt") return State::exchange;
     return energy::state_named(name).value_or(State::starting);
 }
 
-/// The state at each grid point: the training segments decide training, the events the rest.
+// The state at each grid point: the training segments decide training, the events the rest.
 std::vector<State> states_on_grid(std::vector<account::StateSpan> const& states,
                                   std::vector<bool> const& training, energy::Grid const& grid)
 {
@@ -96,8 +96,8 @@ energy::Bill bill_of(SiteGrid const& grid, std::vector<State> const& states, Tal
     return bill;
 }
 
-/// Power of an always-on site of the two-site baseline: training power in training segments, idle
-/// power between them.
+// Power of an always-on site of the two-site baseline: training power in training segments, idle
+// power between them.
 std::vector<Watts> two_site_power(std::vector<LoggedStep> const& steps, energy::Grid const& grid)
 {
     std::vector<Time> times;
@@ -107,7 +107,7 @@ std::vector<Watts> two_site_power(std::vector<LoggedStep> const& steps, energy::
     return energy::power_on_grid(whole, training, {}, grid);
 }
 
-/// Energy and carbon of two always-on sites, in each pair of regions, lowest carbon first.
+// Energy and carbon of two always-on sites, in each pair of regions, lowest carbon first.
 std::vector<Tally> pairs_of(Logs const& logs, energy::Grid const& grid)
 {
     auto const power = two_site_power(logs.two_sites, grid);
@@ -158,7 +158,7 @@ account::Scenario one_site(Logs const& logs, std::string const& region, Tally co
     return out;
 }
 
-/// Running totals of the one-site baseline in a region, every 5 min.
+// Running totals of the one-site baseline in a region, every 5 min.
 std::vector<Tally> running_totals(RegionSeries const& series, Energy const& energy)
 {
     auto const intensity = intensity_of(series);

@@ -13,12 +13,12 @@ namespace {
 constexpr std::size_t longest_line = std::size_t{1} << 20;
 constexpr std::size_t most_rows = 10'000'000;
 
-/// Splits a line into its fields, character by character.
+// Splits a line into its fields, character by character.
 class FieldReader {
   public:
     explicit FieldReader(std::string_view line) : line_(line) {}
 
-    /// Empty if a quote is not closed or text follows a closing quote.
+    // Empty if a quote is not closed or text follows a closing quote.
     std::optional<std::vector<std::string>> read()
     {
         for (; at_ < line_.size(); ++at_)
@@ -72,7 +72,7 @@ std::vector<std::string_view> lines_of(std::string_view text)
     return split(text, '\n');
 }
 
-/// The fields of a line, or what is wrong with it.
+// The fields of a line, or what is wrong with it.
 tl::expected<std::vector<std::string>, std::string> read_line(std::string_view line,
                                                               std::size_t width)
 {

@@ -7,7 +7,7 @@ namespace curtail::reference {
 
 namespace {
 
-/// The grid from time zero to after `last`.
+// The grid from time zero to after `last`.
 energy::Grid grid_until(Time last, Time zero)
 {
     constexpr Millis step{60'000};

@@ -37,7 +37,7 @@ tl::unexpected<Error> broken(Logs const& logs, LoggedEvent const& event, std::st
         std::move(why));
 }
 
-/// Collects windows, without their steps, from the events.
+// Collects windows, without their steps, from the events.
 class WindowReader {
   public:
     explicit WindowReader(Logs const& logs) : logs_(logs) {}
@@ -60,7 +60,7 @@ class WindowReader {
         return {};
     }
 
-    /// Windows that are still open are released with the last event.
+    // Windows that are still open are released with the last event.
     [[nodiscard]] std::vector<Window> take()
     {
         for (auto& [client, window] : open_) {
@@ -98,7 +98,7 @@ Result<std::vector<Window>> read_windows(Logs const& logs)
     return reader.take();
 }
 
-/// Collects the rounds that ended, without their parts, from the events.
+// Collects the rounds that ended, without their parts, from the events.
 class RoundReader {
   public:
     explicit RoundReader(Logs const& logs) : logs_(logs) {}
@@ -143,7 +143,7 @@ Result<std::vector<Round>> read_rounds(Logs const& logs)
     return reader.take();
 }
 
-/// The logged steps of a client in a round.
+// The logged steps of a client in a round.
 std::vector<LoggedStep> steps_in(std::vector<LoggedStep> const& steps, Round const& round)
 {
     std::vector<LoggedStep> out;
@@ -152,7 +152,7 @@ std::vector<LoggedStep> steps_in(std::vector<LoggedStep> const& steps, Round con
     return out;
 }
 
-/// A client's part in a round; `steps` is not empty.
+// A client's part in a round; `steps` is not empty.
 RoundPart part_of(std::size_t client, std::vector<LoggedStep> const& steps, Round const& round,
                   History const& history)
 {
@@ -165,7 +165,7 @@ RoundPart part_of(std::size_t client, std::vector<LoggedStep> const& steps, Roun
     return part;
 }
 
-/// client_2's log is thinned: its steps are those of the round that no other client logged.
+// client_2's log is thinned: its steps are those of the round that no other client logged.
 void correct_thinned(Round& round)
 {
     std::int64_t others = 0;
@@ -195,8 +195,8 @@ void add_parts(Round& round, Logs const& logs, History const& history)
     correct_thinned(round);
 }
 
-/// Sets the window's first and last step from its client's training segments. False if there is
-/// none.
+// Sets the window's first and last step from its client's training segments. False if there is
+// none.
 bool set_steps(Window& window, std::vector<Interval> const& training)
 {
     bool trained = false;

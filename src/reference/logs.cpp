@@ -38,7 +38,7 @@ Result<LoggedEvent> read_event(CsvTable const& table, std::size_t row, Time zero
     return event;
 }
 
-/// Reads all rows of a file with `read_row`. Their times must not fall, and there must be one.
+// Reads all rows of a file with `read_row`. Their times must not fall, and there must be one.
 template <class Row>
 Result<std::vector<Row>> read_rows(std::filesystem::path const& file, char const* header, Time zero,
                                    Result<Row> (*read_row)(CsvTable const&, std::size_t, Time))
@@ -61,7 +61,7 @@ Result<std::vector<Row>> read_rows(std::filesystem::path const& file, char const
 constexpr char const* step_header = "time,step,loss,perplexity";
 constexpr char const* event_header = "wall_time,elapsed_s,event_type,round,client,details";
 
-/// The first sample of the trace, which must hold all regions of the reference.
+// The first sample of the trace, which must hold all regions of the reference.
 Result<Time> first_sample(Logs const& logs)
 {
     Time first;

@@ -50,7 +50,7 @@ account::Difference difference_of(std::string id, std::vector<account::CurvePoin
     return out;
 }
 
-/// The points of all clients, in order of step.
+// The points of all clients, in order of step.
 std::vector<account::CurvePoint> all_points(Logs const& logs)
 {
     std::vector<account::CurvePoint> all;
@@ -63,7 +63,7 @@ std::vector<account::CurvePoint> all_points(Logs const& logs)
     return all;
 }
 
-/// A curve of the loss charts, and the loss it ends with.
+// A curve of the loss charts, and the loss it ends with.
 struct Outcome {
     account::Curve curve;
     account::FinalLoss final;

@@ -108,7 +108,7 @@ void add_range(Table& table, std::string const& key, std::string const& label,
     table.add(key + "_max_s", label + ", longest", *greatest, "s");
 }
 
-/// A client's window opened or closed.
+// A client's window opened or closed.
 struct Turn {
     double at;
     std::size_t client;
@@ -118,7 +118,7 @@ struct Turns {
     std::vector<Turn> closes;
 };
 
-/// What Curtail's detector decides on the whole trace with the reference's settings, in trace time.
+// What Curtail's detector decides on the whole trace with the reference's settings, in trace time.
 Turns turns_of(Logs const& logs)
 {
     Turns out;
@@ -157,7 +157,7 @@ void add_decisions(Table& table, Logs const& logs)
     add_turns(table, turns.closes, false);
 }
 
-/// Opening and closing of each window.
+// Opening and closing of each window.
 void add_windows(Table& table, Logs const& logs, std::vector<Window> const& windows)
 {
     int number = 0;
@@ -172,7 +172,7 @@ void add_windows(Table& table, Logs const& logs, std::vector<Window> const& wind
     }
 }
 
-/// How long the steps from a window's opening to its first training step took.
+// How long the steps from a window's opening to its first training step took.
 void add_starts(Table& table, std::vector<Window> const& windows)
 {
     std::vector<double> starts, provisioning, connections, first_steps;
@@ -189,14 +189,14 @@ void add_starts(Table& table, std::vector<Window> const& windows)
     add_range(table, "startup", "window open to first step", starts);
 }
 
-/// Seconds from a round's start to its first logged step, and from its last step to its end.
+// Seconds from a round's start to its first logged step, and from its last step to its end.
 struct Waits {
     std::vector<double> before;
     std::vector<double> after;
 };
 
-/// Waits of joint rounds that are shorter than `longest`. One round waited 3.6 h for a contribution
-/// of a site that had left; it does not count for the usual times.
+// Waits of joint rounds that are shorter than `longest`. One round waited 3.6 h for a contribution
+// of a site that had left; it does not count for the usual times.
 Waits waits_of(std::vector<Round> const& rounds, double longest)
 {
     Waits out;

@@ -66,7 +66,7 @@ Object states_json(account::Account const& a)
     return out;
 }
 
-/// Hours per state, with `closed`.
+// Hours per state, with `closed`.
 Object hours_json(account::Account const& a)
 {
     Object out;
@@ -117,8 +117,8 @@ Array facts_json(account::Account const& a)
 constexpr std::size_t first_events = 1000;
 constexpr std::size_t last_events = 4000;
 
-/// How many events in the middle are left out, so that the page of a very long run stays small
-/// enough to open.
+// How many events in the middle are left out, so that the page of a very long run stays small
+// enough to open.
 std::size_t events_left_out(account::Account const& a)
 {
     return a.events.size() > first_events + last_events
@@ -171,7 +171,7 @@ Object round_summary_json(account::RoundSummary const& summary)
             {"merge_s", rounded(summary.merge, 2)}};
 }
 
-/// Adds what depends on a site having held devices.
+// Adds what depends on a site having held devices.
 void add_held(Object& doc, account::Account const& a)
 {
     doc.set("hours", hours_json(a));

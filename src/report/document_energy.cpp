@@ -18,7 +18,7 @@ Object states_of(energy::Bill const& bill, bool carbon)
     return out;
 }
 
-/// Running totals; `g` is null if the last one is unknown.
+// Running totals; `g` is null if the last one is unknown.
 Object series_json(std::vector<energy::Tally> const& tallies)
 {
     Array wh, g;
@@ -46,7 +46,7 @@ Value always_on_series(account::Account const& a)
                   {"g", std::move(g)}};
 }
 
-/// Energy, carbon and work of one site or of all sites.
+// Energy, carbon and work of one site or of all sites.
 struct Whole {
     energy::Tally tally;
     WattHours inside_windows;

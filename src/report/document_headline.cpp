@@ -16,7 +16,7 @@ std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.k
 
 Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
-/// The final loss of the run itself; nullptr if there is none.
+// The final loss of the run itself; nullptr if there is none.
 account::FinalLoss const* run_loss(account::Account const& a)
 {
     return a.loss ? a.loss->final_of("run") : nullptr;
@@ -35,8 +35,8 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"ratio", account::carbon_ratio(total_of(a), tally)}};
 }
 
-/// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
-/// run.
+// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
+// run.
 void add_ranges(Object& out, account::Scenario const& s, double run_kg)
 {
     std::vector<double> shares, kg;
@@ -76,7 +76,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     return out;
 }
 
-/// Always-on in each region, lowest carbon first.
+// Always-on in each region, lowest carbon first.
 Array always_on_json(account::Account const& a)
 {
     auto sorted = a.always_on;

@@ -8,11 +8,11 @@
 namespace curtail::report {
 namespace {
 
-constexpr int window_bits = 15 + 16;  ///< 32 KiB; 16 selects gzip instead of zlib format
+constexpr int window_bits = 15 + 16;  // 32 KiB; 16 selects gzip instead of zlib format
 constexpr int memory_level = 8;
 constexpr int unknown_system = 255;
 
-/// A zlib stream that compresses to gzip.
+// A zlib stream that compresses to gzip.
 class Deflate {
   public:
     Deflate()

@@ -17,7 +17,7 @@ extern std::string_view const page_script;
 
 namespace {
 
-/// The text of plotly.js without the server that it names for maps, which no chart here uses.
+// The text of plotly.js without the server that it names for maps, which no chart here uses.
 std::string without_map_server(std::string plotly)
 {
     constexpr std::string_view server = "https://cdn.jsdelivr.net/npm/";
@@ -26,7 +26,7 @@ std::string without_map_server(std::string plotly)
     return plotly;
 }
 
-/// Replaces placeholders, in the order of the text. A placeholder inside a value stays as it is.
+// Replaces placeholders, in the order of the text. A placeholder inside a value stays as it is.
 class Template {
   public:
     explicit Template(std::string_view text) : rest_(text) {}

@@ -33,8 +33,8 @@ std::string figure(std::optional<double> value, int digits, double factor = 1)
     return report::number(value, digits, factor, "–");
 }
 
-/// In kg, or in grams with `factor` 1. `≥` if some of the intensity is unknown: the figure is then
-/// a lower bound.
+// In kg, or in grams with `factor` 1. `≥` if some of the intensity is unknown: the figure is then
+// a lower bound.
 std::string carbon(energy::Tally const& tally, int digits, double factor = 1e-3)
 {
     auto const known = tally.known_carbon();

@@ -31,7 +31,7 @@ std::string decisions_text(account::Account const& a)
     return count == 0 ? "no window has opened\n" : table.text();
 }
 
-/// Grams, with `>` if some of the intensity is unknown: the figure is then a lower bound.
+// Grams, with `>` if some of the intensity is unknown: the figure is then a lower bound.
 std::string grams_text(energy::Tally const& tally)
 {
     auto const known = tally.known_carbon();
@@ -72,7 +72,7 @@ std::string work_text(account::Account const& a)
     return table.text();
 }
 
-/// Limits for starts and stops of a replay on one machine, real seconds.
+// Limits for starts and stops of a replay on one machine, real seconds.
 struct Limits {
     double alone;
     double others_trained;

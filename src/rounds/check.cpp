@@ -18,7 +18,7 @@ Error broken(Commit const& c, std::string rule)
             "damaged or written by another version"};
 }
 
-/// Checks the rules one by one and keeps the first broken one.
+// Checks the rules one by one and keeps the first broken one.
 class Checker {
   public:
     Checker(RunSpec const& run, Commit const& parent, Commit const& child)
@@ -54,7 +54,7 @@ class Checker {
         require(child_.kind != Commit::Kind::genesis, "only commit 1 is a genesis");
     }
 
-    /// Each contribution in order, inside its member's holding (I3).
+    // Each contribution in order, inside its member's holding (I3).
     void decisions()
     {
         for (auto const& m : parent_.members) held_[m.id] = m.held;
@@ -112,7 +112,7 @@ class Checker {
         norms_.push_back(d.norm);
     }
 
-    /// A merge makes the next round's model; a roster commit repeats its parent's (I1).
+    // A merge makes the next round's model; a roster commit repeats its parent's (I1).
     void model()
     {
         bool const merge = child_.kind == Commit::Kind::merge;
@@ -128,7 +128,7 @@ class Checker {
         else require(child_.outer == parent_.outer, "outer must change with an outer step only");
     }
 
-    /// The lists of the last merges and norms.
+    // The lists of the last merges and norms.
     void history(bool merge)
     {
         auto recent = parent_.recent;
@@ -172,7 +172,7 @@ class Checker {
         }
     }
 
-    /// `done` grows by the included blocks only (I2).
+    // `done` grows by the included blocks only (I2).
     void ledger()
     {
         require(!parent_.done.overlaps(included_), "included blocks must not be done already");
@@ -184,7 +184,7 @@ class Checker {
         require(child_.totals == totals_, "totals must be the sum of contributions");
     }
 
-    /// Every member enters once and leaves once, with a reason (I3).
+    // Every member enters once and leaves once, with a reason (I3).
     void table()
     {
         auto const removed = removals();
@@ -270,7 +270,7 @@ class Checker {
                 name + " must start without history");
     }
 
-    /// A member keeps its blocks, grants follow the rule, no block is held twice (I2).
+    // A member keeps its blocks, grants follow the rule, no block is held twice (I2).
     void holdings()
     {
         auto all = child_.done;
@@ -295,9 +295,9 @@ class Checker {
     RunSpec const& run_;
     Commit const& parent_;
     Commit const& child_;
-    std::map<MemberId, Ranges> held_;  ///< before grants
-    std::map<MemberId, Seq> last_;     ///< decided here
-    MemberId previous_;                ///< in the order of `decided`
+    std::map<MemberId, Ranges> held_;  // before grants
+    std::map<MemberId, Seq> last_;     // decided here
+    MemberId previous_;                // in the order of `decided`
     Ranges included_;
     Totals totals_;
     std::vector<double> norms_;

@@ -11,7 +11,7 @@
 namespace curtail::rounds {
 namespace {
 
-/// A number without sign and leading zeros, at most 15 digits.
+// A number without sign and leading zeros, at most 15 digits.
 std::optional<std::int64_t> parse_number(std::string_view text)
 {
     if (text.empty() || text.size() > 15 || (text.size() > 1 && text[0] == '0'))

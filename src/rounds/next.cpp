@@ -19,7 +19,7 @@ MemberIterator find_member(std::vector<Member>& members, MemberId const& id)
                         [&](Member const& m) { return m.id == id; });
 }
 
-/// Step 1: includes or refuses every contribution that is next in its member's order.
+// Step 1: includes or refuses every contribution that is next in its member's order.
 class Decisions {
   public:
     Decisions(RunSpec const& run, Commit const& parent, Commit& out)
@@ -82,7 +82,7 @@ class Decisions {
     bool new_model_{false};
 };
 
-/// Step 4: admits the process unless an earlier create of its own has landed.
+// Step 4: admits the process unless an earlier create of its own has landed.
 bool admit(Commit& out, Admission const& admission)
 {
     auto const same = [&](Member const& m) {
@@ -103,7 +103,7 @@ bool admit(Commit& out, Admission const& admission)
     return true;
 }
 
-/// Turns the decisions into a merge commit.
+// Turns the decisions into a merge commit.
 void begin_round(RunSpec const& run, Commit const& parent, Decisions const& decisions, Commit& out)
 {
     out.kind = Commit::Kind::merge;
@@ -118,7 +118,7 @@ void begin_round(RunSpec const& run, Commit const& parent, Decisions const& deci
         if (!decisions.has(m.id) && m.since_round < parent.round) ++m.missed;
 }
 
-/// A roster commit on `parent` without any change yet.
+// A roster commit on `parent` without any change yet.
 Commit successor(Commit const& parent, Digest const& parent_sha256, Writer const& by, Time now)
 {
     Commit out = parent;
@@ -144,7 +144,7 @@ std::vector<Found const*> in_order(std::span<Found const> found)
     return list;
 }
 
-/// Step 2. True if it changes the writer's rate.
+// Step 2. True if it changes the writer's rate.
 bool set_rate(Commit& out, Intents const& intents)
 {
     if (!intents.rate) return false;
@@ -154,7 +154,7 @@ bool set_rate(Commit& out, Intents const& intents)
     return true;
 }
 
-/// Step 3. True if it removes a member.
+// Step 3. True if it removes a member.
 bool remove_members(Commit& out, Intents const& intents, Decisions const& decisions)
 {
     bool changed = false;
@@ -168,7 +168,7 @@ bool remove_members(Commit& out, Intents const& intents, Decisions const& decisi
     return changed;
 }
 
-/// The last step: ends a run whose stream is done.
+// The last step: ends a run whose stream is done.
 void complete_if_done(RunSpec const& run, Commit& out)
 {
     if (out.done != Ranges::between(0, run.stream_blocks())) return;
@@ -177,7 +177,7 @@ void complete_if_done(RunSpec const& run, Commit& out)
     out.members.clear();
 }
 
-/// True if each part of the delta has the name that the rules give it.
+// True if each part of the delta has the name that the rules give it.
 bool names_its_parts(RunSpec const& run, Header const& header)
 {
     bool const payload = !header.ranges.empty() && header.nonfinite == 0;
@@ -191,14 +191,14 @@ bool names_its_parts(RunSpec const& run, Header const& header)
     return true;
 }
 
-/// True if the header belongs to this run and to a round up to the parent's.
+// True if the header belongs to this run and to a round up to the parent's.
 bool fits_run(RunSpec const& run, Commit const& parent, Header const& header)
 {
     return header.run == run.run && header.encoding == "fp32" && header.base_round.value >= 1 &&
            header.base_round <= parent.round && names_its_parts(run, header);
 }
 
-/// Tokens that the members of `parent` can do in round_time.
+// Tokens that the members of `parent` can do in round_time.
 double capacity(RunSpec const& run, Commit const& parent)
 {
     double rate = 0;

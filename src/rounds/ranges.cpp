@@ -9,14 +9,14 @@ namespace {
 
 constexpr std::int64_t block_limit = std::int64_t{1} << 53;
 
-/// The kth border of a list of ranges: even k begins a range, odd k ends one.
+// The kth border of a list of ranges: even k begins a range, odd k ends one.
 std::int64_t border(std::vector<BlockRange> const& list, std::size_t k)
 {
     if (k / 2 == list.size()) return INT64_MAX;
     return k % 2 == 0 ? list[k / 2].begin : list[k / 2].end;
 }
 
-/// Walks the borders of both sets in order and keeps the blocks with `keep(in a, in b)`.
+// Walks the borders of both sets in order and keeps the blocks with `keep(in a, in b)`.
 template <class Keep>
 std::vector<BlockRange> combine(std::vector<BlockRange> const& a, std::vector<BlockRange> const& b,
                                 Keep keep)

@@ -186,7 +186,7 @@ void read_tables(json::ObjectReader& r, Commit& c)
     r.require(r.list("quarantine").empty(), "quarantine", "must be empty in this version");
 }
 
-/// The commit's place in the chain.
+// The commit's place in the chain.
 void read_place(json::ObjectReader& r, std::string const& name, Commit& c)
 {
     fields::format(r);

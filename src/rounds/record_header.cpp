@@ -16,8 +16,8 @@ DeltaPart read_delta_part(json::ObjectReader& r)
     return p;
 }
 
-/// A commit copies ranges and steps of every decided contribution, even of a refused one. So no
-/// header may cause an invalid commit.
+// A commit copies ranges and steps of every decided contribution, even of a refused one. So no
+// header may cause an invalid commit.
 void require_bounds(json::ObjectReader& r, Header const& h)
 {
     r.require(h.steps <= h.tokens, "steps", "must be at most the number of tokens");

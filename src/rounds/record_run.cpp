@@ -10,7 +10,7 @@
 namespace curtail::rounds {
 namespace {
 
-/// Visits each field of Params except block_tokens, with its name in the record. Times in ms.
+// Visits each field of Params except block_tokens, with its name in the record. Times in ms.
 template <class P, class Visit>
 void each_param(P& p, Visit visit)
 {
@@ -168,7 +168,7 @@ Result<RunSpec> decode_run(std::string_view bytes)
 
 namespace {
 
-/// First difference between two values: `key`, or `key.inner` if both are objects.
+// First difference between two values: `key`, or `key.inner` if both are objects.
 std::string first_difference(std::string const& key, json::Value const& theirs,
                              json::Value const* ours)
 {

@@ -10,7 +10,7 @@
 namespace curtail::runlog {
 namespace {
 
-/// Reads the numbers of one line; `good` turns false at the first that is missing or not finite.
+// Reads the numbers of one line; `good` turns false at the first that is missing or not finite.
 struct LineReader {
     json::Object const& line;
     bool good{true};

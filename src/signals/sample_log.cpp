@@ -15,11 +15,11 @@
 namespace curtail::signals {
 namespace {
 
-/// How much of the end of a file load() reads. After a restart, samples are requested again from
-/// the last hour or so, and this much of the file reaches back much further.
+// How much of the end of a file load() reads. After a restart, samples are requested again from
+// the last hour or so, and this much of the file reaches back much further.
 constexpr off_t loaded_bytes = off_t{256} * 1024;
 
-/// The last lines of a file, without a first line that is cut. A missing file has none.
+// The last lines of a file, without a first line that is cut. A missing file has none.
 Result<std::string> read_tail(std::filesystem::path const& path)
 {
     Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -57,7 +57,7 @@ std::string line_of(RegionId const& region, Sample const& sample)
                                         {"provider", sample.provider}});
 }
 
-/// One line of the file.
+// One line of the file.
 struct Line {
     std::string region;
     SamplePoint point;
@@ -83,7 +83,7 @@ std::optional<Line> parse_line(std::string_view text)
                 text_at("provider")};
 }
 
-/// Samples by region, ordered by time.
+// Samples by region, ordered by time.
 class SeriesBuilder {
   public:
     void add(std::string const& region, SamplePoint const& point)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view time_column = "point_time";
 
-/// Splits a trace into lines and cells. Tracks the line number for errors.
+// Splits a trace into lines and cells. Tracks the line number for errors.
 class TraceParser {
   public:
     TraceParser(std::string_view text, std::string const& source, std::size_t row_limit)
@@ -44,7 +44,7 @@ class TraceParser {
                     std::move(why), std::move(remedy));
     }
 
-    /// The next line without its line ending; empty at the end of the text.
+    // The next line without its line ending; empty at the end of the text.
     Result<std::optional<std::string_view>> next_line()
     {
         ++line_;
@@ -83,7 +83,7 @@ class TraceParser {
         return regions;
     }
 
-    /// Appends the samples of all rows.
+    // Appends the samples of all rows.
     Result<void> read_rows(std::vector<RegionSeries>& regions)
     {
         for (;;) {
@@ -97,7 +97,7 @@ class TraceParser {
         }
     }
 
-    /// Appends one sample to each region.
+    // Appends one sample to each region.
     Result<void> read_row(std::string_view line, std::vector<RegionSeries>& regions) const
     {
         auto const cells = split(line, ',');

@@ -16,17 +16,17 @@ namespace curtail::signals::watttime {
 namespace {
 
 constexpr Millis max_wait{5'000};
-/// A token this close to its end might expire before the request arrives.
+// A token this close to its end might expire before the request arrives.
 constexpr Seconds token_margin{60};
 
-/// 0.5 to 1.5 s at random, so that sites started by the same cron entry do not retry together.
+// 0.5 to 1.5 s at random, so that sites started by the same cron entry do not retry together.
 Millis random_wait()
 {
     std::random_device random;
     return Millis{std::uniform_int_distribution<int>(500, 1500)(random)};
 }
 
-/// Moves a text out of a parsed object into a secret and overwrites it there.
+// Moves a text out of a parsed object into a secret and overwrites it there.
 Secret take_secret(json::Value& object, char const* key)
 {
     auto const* members = object.as_object();
@@ -53,14 +53,14 @@ Result<Credentials> read_account(json::Value& value, std::string const& file)
     return credentials;
 }
 
-/// Whether a later attempt may succeed.
+// Whether a later attempt may succeed.
 bool is_busy(Result<http::Response> const& response)
 {
     if (!response) return response.error().code == ExitCode::temporary;
     return response->status == 429 || response->status >= 500;
 }
 
-/// Whether `text` needs no escapes in JSON.
+// Whether `text` needs no escapes in JSON.
 bool is_plain_text(std::string_view text)
 {
     return std::all_of(text.begin(), text.end(),
@@ -84,12 +84,12 @@ Result<Credentials> read_credentials(std::filesystem::path const& file)
     return read_account(*value, file.string());
 }
 
-/// One query to the provider and its budget.
+// One query to the provider and its budget.
 struct Client::Query {
-    std::string url;  ///< without parameters
+    std::string url;  // without parameters
     Deadline deadline;
     bool retried{false};
-    bool logged_in{false};  ///< the token was obtained by this query
+    bool logged_in{false};  // the token was obtained by this query
 };
 
 Client::Client(Credentials credentials, Options options, Clock const& clock)

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Seconds first_backoff{30};
 constexpr Seconds max_backoff{300};
-/// Limit on a server's Retry-After and on a stored wait: a wrong clock must not silence a region
-/// for days.
+// Limit on a server's Retry-After and on a stored wait: a wrong clock must not silence a region
+// for days.
 constexpr Seconds max_retry_after{3600};
 
-/// Whether `file` was written after or with `other`. False if either is missing.
+// Whether `file` was written after or with `other`. False if either is missing.
 bool is_newer(std::filesystem::path const& file, std::filesystem::path const& other)
 {
     std::error_code missing;
@@ -37,7 +37,7 @@ bool is_backing_off(watttime::RegionState const& state, Time now)
     return state.not_before && now < *state.not_before && *state.not_before <= now + max_wait;
 }
 
-/// The account was rejected, and no Retry-After asks to wait.
+// The account was rejected, and no Retry-After asks to wait.
 bool is_rejected(watttime::RegionState const& state)
 {
     return state.problem && state.problem->code == ExitCode::permission && !state.server_asked;

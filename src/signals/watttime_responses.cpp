@@ -16,7 +16,7 @@ json::Value const* member_of(json::Value const& value, std::string_view key)
     return object == nullptr ? nullptr : object->find(key);
 }
 
-/// A text member of an object, printable. Empty if it is missing or has another type.
+// A text member of an object, printable. Empty if it is missing or has another type.
 std::string text_of(json::Value const& value, std::string_view key)
 {
     auto const* member = member_of(value, key);
@@ -100,7 +100,7 @@ void sort_and_deduplicate(std::vector<Sample>& samples)
     samples.erase(end, samples.end());
 }
 
-/// What the provider says about a failure.
+// What the provider says about a failure.
 std::string explanation_of(json::Value const& response)
 {
     auto const error = text_of(response, "error");
@@ -134,7 +134,7 @@ Error no_access_error(std::string const& what, std::string const& explanation)
             "includes yours"};
 }
 
-/// For a status other than 200 that is not a sign of a busy server.
+// For a status other than 200 that is not a sign of a busy server.
 Interpretation interpret_failure(http::Response const& response, std::string const& what,
                                  std::string const& explanation)
 {

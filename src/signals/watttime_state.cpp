@@ -31,7 +31,7 @@ json::Object to_json(Error const& error)
             {"remedy", error.remedy}};
 }
 
-/// An optional time; empty if it is absent or invalid.
+// An optional time; empty if it is absent or invalid.
 std::optional<Time> read_optional_time(json::ObjectReader& r, std::string const& key)
 {
     auto const text = r.optional_text(key);

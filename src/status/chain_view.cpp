@@ -22,7 +22,7 @@ void add_notes(ChainView& view, std::vector<std::string> const& unreadable)
     for (auto const& message : unreadable) view.notes.push_back("unreadable: " + message);
 }
 
-/// The round begins with the commit that made its model: the newest merge, or the genesis.
+// The round begins with the commit that made its model: the newest merge, or the genesis.
 Result<void> read_round_start(chain::RunObjects const& objects, ChainView& view)
 {
     view.round_began = view.tip.time;

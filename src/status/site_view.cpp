@@ -9,7 +9,7 @@
 namespace curtail::status {
 namespace {
 
-/// A member of what may be no object at all.
+// A member of what may be no object at all.
 json::Value const* member(json::Value const* value, std::string_view key)
 {
     auto const* object = value != nullptr ? value->as_object() : nullptr;

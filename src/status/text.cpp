@@ -59,7 +59,7 @@ std::string job_text(JobView const& job, Time now)
     return job.leaving ? text + ", asked to stop" : text;
 }
 
-/// "ended" is an event in the past; every other state lasts.
+// "ended" is an event in the past; every other state lasts.
 std::string trainer_text(SiteView const& site, Time now)
 {
     auto const text = "trainer " + (site.trainer == "exchange" ? "in exchange" : site.trainer);

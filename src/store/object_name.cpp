@@ -27,7 +27,7 @@ bool is_part(std::string_view text)
                        [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
 }
 
-/// `<site>.<8 hex>`
+// `<site>.<8 hex>`
 bool is_process(std::string_view text)
 {
     if (text.size() < 10 || text[text.size() - 9] != '.') return false;
@@ -43,14 +43,14 @@ bool is_member(std::string_view text)
            is_process(text.substr(0, dot));
 }
 
-/// `<stem>-<attempt>` where `is_stem(stem)`
+// `<stem>-<attempt>` where `is_stem(stem)`
 bool is_attempt(std::string_view text, bool (*is_stem)(std::string_view))
 {
     auto const dash = text.rfind('-');
     return dash != text.npos && is_number(text.substr(dash + 1)) && is_stem(text.substr(0, dash));
 }
 
-/// `<stem><suffix>` where `is_stem(stem)`
+// `<stem><suffix>` where `is_stem(stem)`
 bool is_file(std::string_view text, std::string_view suffix, bool (*is_stem)(std::string_view))
 {
     return text.size() > suffix.size() && text.substr(text.size() - suffix.size()) == suffix &&
@@ -69,7 +69,7 @@ bool is_part_file(std::string_view text) { return is_file(text, ".h5", is_part);
 
 using IsSegment = bool (*)(std::string_view text);
 
-/// What may follow `runs/<run>/`: a fixed first segment, then segments of these kinds.
+// What may follow `runs/<run>/`: a fixed first segment, then segments of these kinds.
 struct Form {
     std::string_view first;
     std::vector<IsSegment> rest;
@@ -82,7 +82,7 @@ bool has_form(std::vector<std::string_view> const& path, Form const& form)
                       [](std::string_view text, IsSegment is) { return is(text); });
 }
 
-/// `path` follows `runs/<run>/` and is split at slashes.
+// `path` follows `runs/<run>/` and is split at slashes.
 bool has_known_form(std::vector<std::string_view> const& path)
 {
     static std::array<Form, 8> const forms{{

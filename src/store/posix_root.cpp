@@ -19,7 +19,7 @@ namespace {
 
 constexpr int folder_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
-/// As in linux/openat2.h, which systems with an older kernel lack. The C library has no wrapper.
+// As in linux/openat2.h, which systems with an older kernel lack. The C library has no wrapper.
 struct OpenHow {
     std::uint64_t flags;
     std::uint64_t mode;
@@ -41,7 +41,7 @@ int openat2_beneath(int root, char const* path, int flags)
     return static_cast<int>(syscall(openat2_number, root, path, &how, sizeof how));
 }
 
-/// The host's name in the alphabet of file names.
+// The host's name in the alphabet of file names.
 std::string host_name()
 {
     char buffer[33]{};
@@ -52,7 +52,7 @@ std::string host_name()
     return name;
 }
 
-/// Containers may share host name and process number, so 64 random bits tell processes apart.
+// Containers may share host name and process number, so 64 random bits tell processes apart.
 std::string process_name()
 {
     std::random_device device;
@@ -63,8 +63,8 @@ std::string process_name()
     return host_name() + "." + hex(bytes);
 }
 
-/// Renames unless the new name exists. A file system that cannot promise this (NFS) replaces an
-/// empty folder of that name; a process about to write into that folder then tries again.
+// Renames unless the new name exists. A file system that cannot promise this (NFS) replaces an
+// empty folder of that name; a process about to write into that folder then tries again.
 bool rename_to_new(int folder, char const* from, char const* to)
 {
     if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return true;
@@ -149,9 +149,9 @@ Fd PosixRoot::open_below(std::string_view path, int flags) const
     return Fd(openat2_beneath(fd_.get(), std::string(path).c_str(), flags | O_NOFOLLOW));
 }
 
-/// The folder appears under its name with the permissions that others need, and durable. A process
-/// that finds it made by another cannot know whether that one made the name durable, so it syncs
-/// the parent too.
+// The folder appears under its name with the permissions that others need, and durable. A process
+// that finds it made by another cannot know whether that one made the name durable, so it syncs
+// the parent too.
 bool PosixRoot::make_level(int parent, std::string const& name) const
 {
     auto const temporary = temporary_name(name);

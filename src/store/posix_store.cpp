@@ -11,10 +11,10 @@
 
 namespace curtail::store {
 
-/// A file that is removed from its folder when this object is destroyed.
+// A file that is removed from its folder when this object is destroyed.
 struct PosixStore::Temporary {
     Fd folder;
-    std::string name;  ///< empty: renamed, nothing to remove
+    std::string name;  // empty: renamed, nothing to remove
 
     Temporary(Fd where, std::string what) : folder(std::move(where)), name(std::move(what)) {}
     Temporary(Temporary&& other) noexcept
@@ -27,8 +27,8 @@ struct PosixStore::Temporary {
         if (!name.empty()) unlinkat(folder.get(), name.c_str(), 0);
     }
 
-    /// Whether the file has a second name. Opening the file makes an NFS client ask the server
-    /// instead of its cache.
+    // Whether the file has a second name. Opening the file makes an NFS client ask the server
+    // instead of its cache.
     [[nodiscard]] std::optional<bool> is_linked() const
     {
         Fd const fd(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));

@@ -15,7 +15,7 @@ tl::unexpected<ReadFailure> failure(ReadFailure::Cause cause, ObjectName const& 
         ReadFailure{cause, {ExitCode::data, "cannot read " + name.text(), std::move(why), {}}});
 }
 
-/// How the content differs from the record; empty: not at all.
+// How the content differs from the record; empty: not at all.
 std::string difference(std::size_t found_size, Digest const& found, Bytes size,
                        Digest const& digest)
 {

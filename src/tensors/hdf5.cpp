@@ -22,8 +22,8 @@ std::mutex& library_lock()
     return lock;
 }
 
-/// Callbacks of the core driver's file image. The std::string belongs to the caller of
-/// use_memory().
+// Callbacks of the core driver's file image. The std::string belongs to the caller of
+// use_memory().
 struct Image {
     static void* reach(std::size_t size, H5FD_file_image_op_t, void* data) noexcept
     {

@@ -11,7 +11,7 @@ namespace curtail::tensors {
 
 struct TensorReader::Impl {
     std::string source;
-    std::string memory{};  ///< the file, if opened from bytes
+    std::string memory{};  // the file, if opened from bytes
     Handle file{};
     FileContent content{};
 
@@ -29,12 +29,12 @@ struct TensorReader::Impl {
         return fail(ExitCode::data, "cannot read tensor file " + source, std::move(why),
                     "it is damaged or not a tensor file");
     }
-    /// Opens `path` with `access` and checks its contents. Call inside a Session.
+    // Opens `path` with `access` and checks its contents. Call inside a Session.
     [[nodiscard]] Result<void> load(std::string const& path, Handle const& access,
                                     std::int64_t file_bytes, ReadLimits const& limits);
-    /// Call inside a Session.
+    // Call inside a Session.
     [[nodiscard]] Result<void> read_tensor(TensorInfo const& info, std::span<std::byte> out) const;
-    /// Uses a Session per tensor, so that other threads can use HDF5 while this one hashes.
+    // Uses a Session per tensor, so that other threads can use HDF5 while this one hashes.
     [[nodiscard]] Result<void> check_digest() const;
 };
 

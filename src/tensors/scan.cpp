@@ -13,7 +13,7 @@ namespace {
 constexpr int max_depth = 16;
 constexpr hsize_t max_attributes = 1'000;
 constexpr std::size_t max_text{std::size_t{64} * 1024};
-/// The greatest compression ratio of deflate.
+// The greatest compression ratio of deflate.
 constexpr std::int64_t deflate_ratio = 1'032;
 
 std::optional<Dtype> dtype_of_file(hid_t type)
@@ -24,7 +24,7 @@ std::optional<Dtype> dtype_of_file(hid_t type)
     return std::nullopt;
 }
 
-/// Why the filters of a chunked dataset are refused; empty if they are accepted.
+// Why the filters of a chunked dataset are refused; empty if they are accepted.
 std::optional<std::string> filter_defect(hid_t properties, bool compressed)
 {
     int const filters = H5Pget_nfilters(properties);
@@ -41,7 +41,7 @@ std::optional<std::string> filter_defect(hid_t properties, bool compressed)
     return filters < 0 ? std::optional<std::string>("its filters cannot be read") : std::nullopt;
 }
 
-/// Why the storage of a dataset is refused; empty if it is accepted.
+// Why the storage of a dataset is refused; empty if it is accepted.
 std::optional<std::string> storage_defect(hid_t properties, bool compressed)
 {
     if (H5Pget_external_count(properties) != 0) return "its data is in other files";
@@ -56,7 +56,7 @@ bool is_filtered(hid_t properties)
     return H5Pget_layout(properties) == H5D_CHUNKED && H5Pget_nfilters(properties) > 0;
 }
 
-/// An attribute's value, or the rest of the sentence that begins with the attribute's name.
+// An attribute's value, or the rest of the sentence that begins with the attribute's name.
 using AttributeValue = tl::expected<json::Value, std::string>;
 
 template <class T>
@@ -99,7 +99,7 @@ std::optional<std::string> name_of_attribute(hid_t attribute)
     return name.data();
 }
 
-/// One walk over an open file. The first defect ends it.
+// One walk over an open file. The first defect ends it.
 struct Scan {
     hid_t file;
     std::int64_t file_bytes;

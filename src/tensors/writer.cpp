@@ -15,9 +15,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensor files copy elements from memory");
 
-/// Tensors start at multiples of this, so that vector instructions work on a mapped or copied file.
+// Tensors start at multiples of this, so that vector instructions work on a mapped or copied file.
 constexpr hsize_t alignment = 64;
-/// Up to this many links and attributes stay inside the (checksummed) object headers.
+// Up to this many links and attributes stay inside the (checksummed) object headers.
 constexpr unsigned max_compact = 1'000;
 
 Handle object_properties(hid_t property_class)
@@ -35,7 +35,7 @@ Handle object_properties(hid_t property_class)
     return list;
 }
 
-/// The format of HDF5 1.8: checksummed headers, no open-file flags in the superblock.
+// The format of HDF5 1.8: checksummed headers, no open-file flags in the superblock.
 Handle access_properties()
 {
     Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -99,7 +99,7 @@ void TensorWriter::attribute(std::string name, json::Value value)
     attributes_.set(std::move(name), std::move(value));
 }
 
-/// Writes the contents of a TensorWriter into an open file.
+// Writes the contents of a TensorWriter into an open file.
 struct FileWriter {
     TensorWriter const& content;
     std::string const& digest;

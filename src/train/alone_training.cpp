@@ -25,7 +25,7 @@ class AloneLoop {
     }
 
   private:
-    /// The blocks of the next step; empty at the end of the training.
+    // The blocks of the next step; empty at the end of the training.
     [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
     {
         auto const steps = context_.run.training.steps_without_store;
@@ -80,7 +80,7 @@ class AloneLoop {
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
     Position position_;
-    bool stop_{false};  ///< a rank was asked to stop
+    bool stop_{false};  // a rank was asked to stop
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ std::vector<BlockIndex> indices_of(rounds::Ranges const& blocks)
     return all;
 }
 
-/// (B, T) int64, sharing the batch's memory.
+// (B, T) int64, sharing the batch's memory.
 at::Tensor as_tensor(std::vector<std::int64_t>& values, data::Batch const& batch)
 {
     return at::from_blob(values.data(), {batch.rows, batch.sequence}, at::kLong);

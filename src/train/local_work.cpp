@@ -9,7 +9,7 @@
 namespace curtail::train {
 namespace {
 
-/// a - x; adds its sum of squares and number of non-finite values to `work`.
+// a - x; adds its sum of squares and number of non-finite values to `work`.
 std::vector<float> subtract(std::span<float const> a, std::span<float const> x, CutWork& work)
 {
     std::vector<float> delta(x.size());

@@ -99,8 +99,8 @@ void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
                             if_finite(outcome.loss), outcome.lr_factor, outcome.duration});
 }
 
-/// The weights may be the cause, so the last good ones replace them. The protocol learns of it with
-/// the next cut.
+// The weights may be the cause, so the last good ones replace them. The protocol learns of it with
+// the next cut.
 void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
 {
     context_.log.warning(
@@ -110,7 +110,7 @@ void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
     ranks_.broadcast_weights(*work_.anchor());
 }
 
-/// Unreadable data ends the training. The site still contributes what it learned before.
+// Unreadable data ends the training. The site still contributes what it learned before.
 void MemberLoop::give_up(Error const& error)
 {
     context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
@@ -168,7 +168,7 @@ void MemberLoop::carry_out(DiscardWork const&)
     set_state(PowerState::idle);
 }
 
-/// After a stop request, a site that is not training is `draining`.
+// After a stop request, a site that is not training is `draining`.
 void MemberLoop::set_state(PowerState state)
 {
     bool const drains = stop_forwarded_ && state != PowerState::training;

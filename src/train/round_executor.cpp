@@ -18,7 +18,7 @@ bool all_finite(std::vector<float> const& values)
     return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-/// The merge's weighted sum of deltas.
+// The merge's weighted sum of deltas.
 std::vector<float> weighted_delta(rounds::Merge const& merge, std::vector<Values> const& deltas,
                                   std::size_t size)
 {
@@ -201,7 +201,7 @@ RoundExecutor::Answer RoundExecutor::act(rounds::Merge const& merge)
     return merged;
 }
 
-/// Updates theta with Nesterov momentum and stores the momentum. Returns a failure, if any.
+// Updates theta with Nesterov momentum and stores the momentum. Returns a failure, if any.
 RoundExecutor::Answer RoundExecutor::outer_step(rounds::Merge const& merge,
                                                 std::vector<float>& theta, std::vector<float>& g,
                                                 rounds::Merged& merged)

@@ -82,22 +82,22 @@ void RoundThread::run()
     wait_until_left();
 }
 
-/// The protocol gets four fifths of the grace. The rest is for the step in progress and the
-/// snapshot.
+// The protocol gets four fifths of the grace. The rest is for the step in progress and the
+// snapshot.
 bool RoundThread::grace_is_over() const
 {
     auto const requested = watchdog_.stop_requested_at();
     return requested && mono_now() >= *requested + watchdog_.grace * 9 / 10;
 }
 
-/// No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.
+// No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.
 bool RoundThread::left_unanswered() const
 {
     return leave_time_ &&
            mono_now() >= *leave_time_ + std::max(watchdog_.grace, 4 * longest_step_.load());
 }
 
-/// Ends the process if the training loop is too late; returns true if it did.
+// Ends the process if the training loop is too late; returns true if it did.
 bool RoundThread::check_watchdog()
 {
     if (!watchdog_.end_process || !(grace_is_over() || left_unanswered())) return false;

@@ -11,8 +11,8 @@
 namespace curtail::train {
 namespace {
 
-/// Ends the process. The training loop may be in a call that never returns; the launcher ends the
-/// other ranks.
+// Ends the process. The training loop may be in a call that never returns; the launcher ends the
+// other ranks.
 [[noreturn]] void end_process(LeaderContext const& context, Error const& error)
 {
     context.log.error(error.message());

@@ -9,7 +9,7 @@
 namespace curtail::train {
 namespace {
 
-/// The loaded LibTorch must match the headers. Only at::show_config() tells its version.
+// The loaded LibTorch must match the headers. Only at::show_config() tells its version.
 Result<void> check_torch()
 {
     auto const expected = "TORCH_VERSION=" + build_info().torch;

@@ -51,8 +51,8 @@ Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs co
                                                    {"site", context.site.site.value}}));
 }
 
-/// Locks the site's folder for this process. Waits a little, since a killed trainer may take a
-/// while to disappear.
+// Locks the site's folder for this process. Waits a little, since a killed trainer may take a
+// while to disappear.
 Result<FileLock> lock_folder(std::filesystem::path const& folder)
 {
     if (auto made = make_folder(folder); !made) return tl::unexpected(made.error());
@@ -66,7 +66,7 @@ Result<FileLock> lock_folder(std::filesystem::path const& folder)
     }
 }
 
-/// Removes the half-written files of a killed trainer.
+// Removes the half-written files of a killed trainer.
 void remove_leftovers(std::filesystem::path const& folder)
 {
     std::error_code ignored;
@@ -79,7 +79,7 @@ void remove_leftovers(std::filesystem::path const& folder)
     }
 }
 
-/// The leader's part, between the start of the others' follow() and their dismissal.
+// The leader's part, between the start of the others' follow() and their dismissal.
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                   int rank_count, Log const& log)
 {

@@ -107,7 +107,7 @@ class SnapshotReader {
     tensors::TensorReader const& reader_;
 };
 
-/// The optimizer's tensors, contiguous and checked.
+// The optimizer's tensors, contiguous and checked.
 Result<std::vector<model::NamedTensor>> finite_tensors(optim::OptimizerState const& optimizer)
 {
     std::vector<model::NamedTensor> tensors;

@@ -13,11 +13,11 @@ namespace {
 
 // Global, because a signal handler takes no argument of ours. Only StopSignal uses it.
 constexpr std::int64_t never = -1;
-std::atomic<std::int64_t> stop_requested_ms{never};  ///< first signal, by the monotonic clock
+std::atomic<std::int64_t> stop_requested_ms{never};  // first signal, by the monotonic clock
 constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-/// clock_gettime(), which mono_now() calls, is async-signal-safe.
+// clock_gettime(), which mono_now() calls, is async-signal-safe.
 extern "C" void raise_stop(int)
 {
     auto expected = never;

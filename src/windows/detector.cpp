@@ -10,7 +10,7 @@
 namespace curtail::windows {
 namespace {
 
-/// Formats a number with the fewest decimals that show on which side of `threshold` it lies.
+// Formats a number with the fewest decimals that show on which side of `threshold` it lies.
 std::string number(double value, double threshold)
 {
     std::string text;
@@ -30,7 +30,7 @@ std::string compare(std::optional<GramsPerKwh> intensity, char const* relation,
                        threshold.value);
 }
 
-/// `600 s`, `0.5 s`
+// `600 s`, `0.5 s`
 std::string seconds(Millis duration)
 {
     return fmt::format("{:g} s", FractionalSeconds(duration).count());
@@ -79,7 +79,7 @@ std::string explain_no_signal(Phase after, Thresholds const& rule)
            (after == Phase::closed ? "window stays closed" : closes_in(rule.close_delay));
 }
 
-/// Of a window that stays closing or closes, dirty for `dirty_for`.
+// Of a window that stays closing or closes, dirty for `dirty_for`.
 std::string explain_delay(Reason reason, std::optional<GramsPerKwh> intensity, Millis dirty_for,
                           Thresholds const& rule)
 {

@@ -19,21 +19,21 @@ void check(std::span<SamplePoint const> points, Rule const& rule)
         throw std::invalid_argument("max_age must be positive and close_delay not negative");
 }
 
-/// The samples as a step function of time.
+// The samples as a step function of time.
 class Signal {
   public:
     Signal(std::span<SamplePoint const> points, Millis max_age) : points_(points), max_age_(max_age)
     {
     }
 
-    /// The fresh intensity at `now`; empty if there is none.
+    // The fresh intensity at `now`; empty if there is none.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time now) const
     {
         auto const next = first_after(now);
         if (next == points_.begin() || now >= std::prev(next)->time + max_age_) return std::nullopt;
         return std::prev(next)->intensity;
     }
-    /// The next time after `now` at which the intensity may change.
+    // The next time after `now` at which the intensity may change.
     [[nodiscard]] std::optional<Time> next_change(Time now) const
     {
         auto const next = first_after(now);
@@ -54,7 +54,7 @@ class Signal {
     Millis max_age_;
 };
 
-/// The next time after `now` at which the window may change.
+// The next time after `now` at which the window may change.
 std::optional<Time> next_change(Signal const& signal, WindowState const& state,
                                 Thresholds const& rule, Time now)
 {
@@ -66,7 +66,7 @@ std::optional<Time> next_change(Signal const& signal, WindowState const& state,
     return next;
 }
 
-/// Applies one step at `time`; notes a change of phase.
+// Applies one step at `time`; notes a change of phase.
 void step(EvaluatedInterval& result, std::optional<GramsPerKwh> intensity, Time time,
           Thresholds const& rule)
 {

@@ -175,7 +175,7 @@ TEST_F(Windows, WithoutAClosingEndWithTheDecision)
 
 class Warnings : public testing::Test {
   protected:
-    /// Texts of the notes with warnings.
+    // Texts of the notes with warnings.
     std::vector<std::string> texts() const
     {
         std::vector<std::string> out;

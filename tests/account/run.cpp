@@ -30,8 +30,8 @@ Account account_in(TemporaryFolder const& folder, test::Synthetic const& how)
     return account_of(*files);
 }
 
-/// Whether `key` of the document, an object or each object of a list, has these members and all are
-/// null.
+// Whether `key` of the document, an object or each object of a list, has these members and all are
+// null.
 bool nulls_only(json::Object const& doc, char const* key, std::vector<char const*> const& members)
 {
     auto const* value = doc.find(key);

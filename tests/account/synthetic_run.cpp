@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 constexpr double factor = 300;
 constexpr double end_of_trace = 64'800;
 constexpr Millis lone_step{280};
-constexpr Millis shared_step{400};  ///< two sites share the machine
+constexpr Millis shared_step{400};  // two sites share the machine
 constexpr double round_s = 3;
 constexpr double exchange_s = 0.3;
 constexpr std::int64_t step_tokens = 2048;
@@ -35,7 +35,7 @@ std::vector<std::string> const names{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
 struct Window {
     std::size_t site;
-    double open;  ///< trace seconds
+    double open;  // trace seconds
     double dirty;
     double close;
 };
@@ -44,7 +44,7 @@ std::vector<Window> const windows{{0, 300, 7500, 8100},
                                   {2, 16800, 54600, 55200},
                                   {1, 36300, 61500, 62100}};
 
-/// Not atomic and not durable, so that making a run takes no time.
+// Not atomic and not durable, so that making a run takes no time.
 void put(fs::path const& path, std::string const& content)
 {
     fs::create_directories(path.parent_path());
@@ -127,7 +127,7 @@ class Maker {
   private:
     struct Job {
         std::size_t site;
-        Time first;  ///< real: trains from here
+        Time first;  // real: trains from here
         Time stop;
         std::string member;
         std::int64_t seq{0};
@@ -240,7 +240,7 @@ class Maker {
         jobs_.push_back({w.site, open + Millis{2000}, stop, member});
     }
 
-    /// `own`: steps of the site since the model that it trains from.
+    // `own`: steps of the site since the model that it trains from.
     void step(std::size_t site, Time end, std::int64_t number, std::int64_t own, Millis took)
     {
         auto const progress = totals_.tokens + own * step_tokens;
@@ -259,7 +259,7 @@ class Maker {
             "\n";
     }
 
-    /// Rounds one after the other: all sites that are ready train, then exchange.
+    // Rounds one after the other: all sites that are ready train, then exchange.
     void train()
     {
         std::map<std::string, std::int64_t> steps;

@@ -15,14 +15,14 @@
 namespace curtail::apps {
 namespace {
 
-/// What the command received.
+// What the command received.
 struct Seen {
     Arguments arguments;
     bool ran{false};
     bool json{false};
 };
 
-/// Sets an environment variable for the lifetime of the object.
+// Sets an environment variable for the lifetime of the object.
 class Variable {
   public:
     Variable(char const* name, char const* value) : name_(name) { setenv(name, value, 1); }
@@ -222,7 +222,7 @@ TEST(Program, EscapesTerminalControlSequencesInErrors)
     EXPECT_NE(error.find("no\\x1b[2J\\x0aforged"), std::string::npos) << error;
 }
 
-/// The exit code of `words` with stdout at `path`.
+// The exit code of `words` with stdout at `path`.
 int code_with_output_at(char const* path, std::vector<char const*> words)
 {
     Seen seen;

@@ -34,7 +34,7 @@ struct Chain : testing::Test {
     {
         ASSERT_TRUE(store.put(object(name), store::bytes_of(bytes)));
     }
-    /// The error of both checks, which must agree on the code.
+    // The error of both checks, which must agree on the code.
     Error chain_error() const
     {
         auto const links = read_chain(objects, Check::links);

@@ -14,7 +14,7 @@ using test::Simulator;
 using test::small_run;
 using testing::HasSubstr;
 
-/// A complete run of two sites with averaged and lone merges; one site has left.
+// A complete run of two sites with averaged and lone merges; one site has left.
 class FinishedRun : public testing::Test {
   protected:
     FinishedRun()
@@ -97,8 +97,8 @@ TEST_F(FinishedRun, AnyChangedPayloadFails)
     EXPECT_TRUE(chain::verify_objects(s->store().source()));
 }
 
-/// Changes the header of the first included contribution and updates all later digests. Returns the
-/// header's name.
+// Changes the header of the first included contribution and updates all later digests. Returns the
+// header's name.
 std::string forge(std::map<std::string, std::string>& small,
                   std::function<void(Header&)> const& change)
 {

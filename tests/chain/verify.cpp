@@ -31,7 +31,7 @@ struct Verify : testing::Test {
     {
         ASSERT_TRUE(objects.put(*object_name(run.spec().run, name), store::bytes_of(bytes)));
     }
-    /// The error message of verification; empty: the run is sound.
+    // The error message of verification; empty: the run is sound.
     std::string finding()
     {
         auto const summary = verify_run({objects, run.spec().run});
@@ -149,7 +149,7 @@ TEST_F(Verify, NamesAGapInTheChain)
         HasSubstr("commits/00000003.json: it is missing, but commits/00000004.json exists"));
 }
 
-/// A store that at first reports some objects as missing, as the cache of a client may.
+// A store that at first reports some objects as missing, as the cache of a client may.
 class LateStore final : public store::ObjectStore {
   public:
     LateStore(store::ObjectStore& inner, std::set<store::ObjectName> late)

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Keeps this rank busy, like a long step.
+// Keeps this rank busy, like a long step.
 void be_late_by(std::chrono::microseconds time)
 {
     for (auto const begin = Clock::now(); Clock::now() - begin < time;) {}
@@ -45,7 +45,7 @@ std::vector<T> numbers(std::size_t count, unsigned seed)
     return values;
 }
 
-/// True if `values` are bitwise equal on all ranks.
+// True if `values` are bitwise equal on all ranks.
 template <class T>
 bool same_everywhere(Collectives& ranks, std::vector<T> const& values)
 {

@@ -37,7 +37,7 @@ Result<void> act(std::string const& way, comm::Collectives& ranks)
 
 }  // namespace
 
-/// Makes the final agreement fail through MPI's profiling interface.
+// Makes the final agreement fail through MPI's profiling interface.
 extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Datatype type,
                               MPI_Op op, MPI_Comm comm, MPI_Request* request)
 {

@@ -46,7 +46,7 @@ TEST(Run, ReadsTheDemo)
 
 class RunFile : public testing::Test {
   protected:
-    /// The error message for the demo's files with `from` replaced by `to` in one of them.
+    // The error message for the demo's files with `from` replaced by `to` in one of them.
     std::string message_with(std::string const& from, std::string const& to,
                              std::string const& changed = "inputs/runs/demo.json")
     {

@@ -42,7 +42,7 @@ Dependencies declared_dependencies()
     return dependencies;
 }
 
-/// Names in angle brackets or quotes of every #include line of a file.
+// Names in angle brackets or quotes of every #include line of a file.
 std::vector<std::string> includes_of(fs::path const& file)
 {
     std::vector<std::string> found;
@@ -67,8 +67,8 @@ void each_source(Visit visit)
     }
 }
 
-/// The folder of src/ that a file lies in. In apps each program is a library of its own,
-/// `apps/poll`; what they share is `apps`.
+// The folder of src/ that a file lies in. In apps each program is a library of its own,
+// `apps/poll`; what they share is `apps`.
 std::string library_of(fs::path const& file, Dependencies const& dependencies)
 {
     auto const inside = fs::relative(file, source_folder);
@@ -78,7 +78,7 @@ std::string library_of(fs::path const& file, Dependencies const& dependencies)
     return dependencies.count(program) ? program : library;
 }
 
-/// Every header that a file gets, by itself or through headers of ours, and the file that names it.
+// Every header that a file gets, by itself or through headers of ours, and the file that names it.
 std::map<std::string, fs::path> reached_from(fs::path const& file)
 {
     std::map<std::string, fs::path> reached;
@@ -124,12 +124,12 @@ TEST(Dependencies, AreFreeOfCycles)
         EXPECT_FALSE(targets.count(library)) << library << " is part of a cycle";
 }
 
-/// Headers, by prefix, that some libraries must not reach, not even through another library.
+// Headers, by prefix, that some libraries must not reach, not even through another library.
 struct Ban {
     std::string why;
     std::vector<std::string> headers;
     std::set<std::string> banned_in;
-    std::set<std::string> allowed_in;  ///< if not empty, the headers are banned everywhere else
+    std::set<std::string> allowed_in;  // if not empty, the headers are banned everywhere else
     [[nodiscard]] bool applies_to(std::string const& library) const
     {
         return allowed_in.empty() ? banned_in.count(library) > 0 : allowed_in.count(library) == 0;

@@ -39,7 +39,7 @@ std::vector<std::string> names_in(fs::path const& folder)
     return names;
 }
 
-/// All documents of a split, decoded.
+// All documents of a split, decoded.
 std::vector<std::string> documents_of(fs::path const& folder, Split split)
 {
     auto const tokenizer = Tokenizer::read(folder / tokenizer_file).value();

@@ -34,7 +34,7 @@ struct Outcome {
 
 class Shell {
   public:
-    /// Runs `curtail-data arguments...`, standard input from `input`.
+    // Runs `curtail-data arguments...`, standard input from `input`.
     Outcome run(std::vector<std::string> const& arguments, std::string const& input = {})
     {
         std::ofstream(folder_ / "in") << input;

@@ -35,7 +35,7 @@ Tokenizer small_tokenizer()
     return train_tokenizer(text, min_vocabulary_size + 30).value();
 }
 
-/// Merging by definition, without any table or heap.
+// Merging by definition, without any table or heap.
 std::vector<std::string> merged_slowly(std::string_view piece, Tokenizer const& tokenizer)
 {
     std::vector<std::string> parts;

@@ -30,7 +30,7 @@ using testing::HasSubstr;
 
 config::Model small_shape() { return {"small", 2, 32, 2, 2, 16, 320}; }
 
-/// A run of one commit, in memory.
+// A run of one commit, in memory.
 class StoredRun : public testing::Test {
   protected:
     StoredRun()
@@ -127,7 +127,7 @@ TEST_F(StoredRun, DescribesItsModel)
     EXPECT_THAT(text, testing::ContainsRegex("lm_head.weight +float32 +320 x 32  rms 0.001"));
 }
 
-/// Text whose words repeat, prepared as a run's data.
+// Text whose words repeat, prepared as a run's data.
 class PreparedText : public testing::Test {
   protected:
     PreparedText()

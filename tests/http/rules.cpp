@@ -54,7 +54,7 @@ TEST(RetryAfter, IsASecondsCountOrADate)
         EXPECT_FALSE(parse_retry_after(line, now)) << line;
 }
 
-/// libcurl's answer to a request of `url` with a handle restricted to https or http.
+// libcurl's answer to a request of `url` with a handle restricted to https or http.
 CURLcode ask(char const* url, bool https, bool by_name)
 {
     std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> const easy(curl_easy_init(),

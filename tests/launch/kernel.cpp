@@ -16,7 +16,7 @@ namespace {
 
 class KernelTest : public testing::TestWithParam<NamedKernel> {
   protected:
-    /// Runs `body` in a child process and returns its exit code.
+    // Runs `body` in a child process and returns its exit code.
     template <class Body>
     static int in_child(Body body)
     {
@@ -26,7 +26,7 @@ class KernelTest : public testing::TestWithParam<NamedKernel> {
         waitpid(child, &status, 0);
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
-    /// The first descriptor of `count` consecutive ones; more than one getdents64 call lists.
+    // The first descriptor of `count` consecutive ones; more than one getdents64 call lists.
     static constexpr int first = 100;
     static constexpr int count = 400;
     static void open_many()

@@ -49,7 +49,7 @@ class Local : public testing::Test {
     {
         return eventually([&] { return only_job(launcher).state == State::ended; });
     }
-    /// Ends what the test started. The supervisor of a killed poller may start a job late.
+    // Ends what the test started. The supervisor of a killed poller may start a job late.
     void TearDown() override
     {
         auto launcher = with_script("");
@@ -71,7 +71,7 @@ class Local : public testing::Test {
     Kernel kernel_;
 };
 
-/// Tests of system calls that have fallbacks.
+// Tests of system calls that have fallbacks.
 class LocalOnEachKernel : public Local, public testing::WithParamInterface<NamedKernel> {
   protected:
     LocalOnEachKernel() { kernel_ = GetParam().kernel; }
@@ -308,8 +308,8 @@ TEST_F(Local, CleanEndIsNeverReportedAsLost)
     EXPECT_THAT(words, testing::ElementsAre(std::pair("COMPLETED", 40)));
 }
 
-/// Creates a process in a session whose leader has ended. Returns the numbers of session and
-/// process.
+// Creates a process in a session whose leader has ended. Returns the numbers of session and
+// process.
 std::pair<pid_t, pid_t> orphan_session()
 {
     int ends[2];

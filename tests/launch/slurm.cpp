@@ -40,7 +40,7 @@ JobSpec spec(std::filesystem::path const& folder)
 std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c",)"
                             R"("window":"2026-01-11T17:05:00Z","intent":"i7"})";
 
-/// A line of squeue.
+// A line of squeue.
 std::string line(std::string const& fields, std::string const& text = comment)
 {
     return fields + "|" + text + "|end-of-job\n";
@@ -189,7 +189,7 @@ TEST(JobName, FolderHashDoesNotDependOnSymbolicLinks)
         << "a missing folder; the value is that of sha256sum";
 }
 
-/// Replaces Slurm's commands by scripts that record how they were called.
+// Replaces Slurm's commands by scripts that record how they were called.
 class FakeSlurm : public testing::Test {
   protected:
     void SetUp() override

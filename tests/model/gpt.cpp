@@ -29,7 +29,7 @@ at::Tensor random_ids(std::int64_t rows, std::int64_t columns, std::int64_t voca
     return at::tensor(ids).view({rows, columns});
 }
 
-/// Weights without zeros, so that every path contributes.
+// Weights without zeros, so that every path contributes.
 Parameters busy_weights(at::ScalarType type)
 {
     Parameters weights(small_shape(), type);

@@ -14,7 +14,7 @@ using test::relative_to_update;
 struct File {
     std::string name;
     at::ScalarType products;
-    double tolerance;  ///< of the update's norm
+    double tolerance;  // of the update's norm
 };
 
 class GoldenMuon : public testing::TestWithParam<File> {};

@@ -16,7 +16,7 @@ using test::record;
 using test::relative;
 using test::relative_to_update;
 
-/// Replays the reference's training from step_0, step by step.
+// Replays the reference's training from step_0, step by step.
 class Replay {
   public:
     Replay(std::string const& file, bool bfloat16)
@@ -28,7 +28,7 @@ class Replay {
     {
     }
 
-    /// Makes the next step and returns its mean loss.
+    // Makes the next step and returns its mean loss.
     double step()
     {
         auto const accumulation = golden.integer("accumulation");
@@ -50,15 +50,15 @@ class Replay {
     model::Gpt gpt;
     model::Parameters start;
     std::int64_t steps;
-    Rates rates;  ///< of the last step
+    Rates rates;  // of the last step
 
   private:
     [[nodiscard]] Progress progress() const
     {
         return {static_cast<double>(done_), static_cast<double>(steps)};
     }
-    /// The file holds the decay for its depth, and a fixed scale instead of one from the batch
-    /// size.
+    // The file holds the decay for its depth, and a fixed scale instead of one from the batch
+    // size.
     [[nodiscard]] config::Optimizer settings(bool bfloat16) const
     {
         double const depth = 12.0 / static_cast<double>(golden.shape().layers);
@@ -74,12 +74,12 @@ class Replay {
     std::int64_t done_{0};
 };
 
-/// With AVX-512, which produced the files, every difference is 0. With other instructions a sign in
-/// the mask of the cautious decay flips within twenty steps (measured: median 5.9e-3, losses
-/// 1.3e-4).
+// With AVX-512, which produced the files, every difference is 0. With other instructions a sign in
+// the mask of the cautious decay flips within twenty steps (measured: median 5.9e-3, losses
+// 1.3e-4).
 double allowance() { return at::get_cpu_capability() == "AVX512" ? 1 : 3; }
 
-/// Differences of all weights from those of `group` in the file, relative to the update; sorted.
+// Differences of all weights from those of `group` in the file, relative to the update; sorted.
 std::vector<std::pair<double, std::string>> differences(Replay const& replay,
                                                         std::string const& group)
 {

@@ -16,7 +16,7 @@ namespace {
 
 config::Model small_shape() { return {"small", 2, 32, 2, 1, 16, 50}; }
 
-/// Pseudo-random gradients, seeded by the step.
+// Pseudo-random gradients, seeded by the step.
 model::Parameters gradients_of_step(int step)
 {
     model::Parameters gradients(small_shape());

@@ -171,8 +171,8 @@ TEST(Plan, WarningsIgnoreEndedJobs)
     EXPECT_EQ(l.actions[0].why, "job 7 is pending (JobHeldUser)");
 }
 
-/// Drains a job that keeps running, each time with this outcome. Returns the second and type of
-/// every action.
+// Drains a job that keeps running, each time with this outcome. Returns the second and type of
+// every action.
 std::vector<std::pair<int, Type>> acts_while(Outcome::Status drain, int period, int until,
                                              Rules const& with)
 {

@@ -12,9 +12,9 @@
 namespace curtail::plan {
 namespace {
 
-/// One site's Slurm. It starts jobs after a while and loses signals and answers. A submission whose
-/// answer was lost may appear up to `latest` seconds later. It ignores singleton, so mistakes of
-/// the plan become visible.
+// One site's Slurm. It starts jobs after a while and loses signals and answers. A submission whose
+// answer was lost may appear up to `latest` seconds later. It ignores singleton, so mistakes of
+// the plan become visible.
 class Cluster {
   public:
     Cluster(std::mt19937_64& random, int latest) : random_(random), latest_(latest) {}
@@ -76,7 +76,7 @@ class Cluster {
             if (one.visible <= now) list.push_back(one.job);
         return list;
     }
-    /// Jobs that run or may still run, including those that are not listed yet.
+    // Jobs that run or may still run, including those that are not listed yet.
     long live() const
     {
         return std::count_if(jobs_.begin(), jobs_.end(),
@@ -107,13 +107,13 @@ class Cluster {
 
 struct History {
     long most_live{0};
-    int longest_double{0};   ///< consecutive seconds with more than one job
-    int longest_without{0};  ///< consecutive seconds with a window but no job, without backoff
+    int longest_double{0};   // consecutive seconds with more than one job
+    int longest_without{0};  // consecutive seconds with a window but no job, without backoff
     int submissions{0};
 };
 
-/// `memory` is the durable state: begin() before an action, finish() after it. A crash loses the
-/// rest.
+// `memory` is the durable state: begin() before an action, finish() after it. A crash loses the
+// rest.
 History play(std::uint64_t seed, int latest)
 {
     std::mt19937_64 random(seed);
@@ -166,7 +166,7 @@ History play(std::uint64_t seed, int latest)
     return history;
 }
 
-/// Plays many histories and calls `judge` on each.
+// Plays many histories and calls `judge` on each.
 template <class Judge>
 void check(int latest, Judge judge)
 {

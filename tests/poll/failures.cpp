@@ -82,7 +82,7 @@ TEST_F(Failures, FailedJobIsLoggedAndAWindowThatWaitsForTheNextTryIsAnError)
     EXPECT_FALSE(closed.error()) << "no job is desired";
 }
 
-/// Makes every write to a file fail while it exists, as on a full disk.
+// Makes every write to a file fail while it exists, as on a full disk.
 class FullDisk {
   public:
     FullDisk()

@@ -39,7 +39,7 @@ class StateStoreTest : public testing::Test {
         EXPECT_TRUE(store) << (store ? "" : store.error().message());
         return store ? std::move(*store) : nullptr;
     }
-    /// The journal steps of an action, as a site's poller stores them.
+    // The journal steps of an action, as a site's poller stores them.
     static Result<void> intend(StateStore& store, plan::Action const& action, Time now)
     {
         return store.append({a, now, action, {}, plan::begin(store.site(a).jobs, action, now), {}});
@@ -64,13 +64,13 @@ class StateStoreTest : public testing::Test {
     {
         return read_file(run_.poller_folder() / name).value_or("none");
     }
-    /// Replaces a file by its content at the time of a kill.
+    // Replaces a file by its content at the time of a kill.
     void restore(std::string const& name, std::string const& text)
     {
         ASSERT_TRUE(write_file(run_.poller_folder() / name, text));
     }
 
-    /// `count` samples, one every 300 s, from sample `first` on.
+    // `count` samples, one every 300 s, from sample `first` on.
     static std::vector<signals::Sample> samples(int first, int count)
     {
         std::vector<signals::Sample> made;

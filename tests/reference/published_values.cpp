@@ -44,7 +44,7 @@ account::Account Reference::account_;
 struct Published {
     char const* key;
     double value;
-    double relative;  ///< tolerance: what the published digits allow
+    double relative;  // tolerance: what the published digits allow
 };
 
 class ReferenceFigure : public Reference, public testing::WithParamInterface<Published> {};

@@ -35,7 +35,7 @@ std::string page_of(Account const& account, std::string plotly)
     return page(document(account, std::nullopt), account, std::move(plotly));
 }
 
-/// What a browser's DecompressionStream makes of `packed`.
+// What a browser's DecompressionStream makes of `packed`.
 std::string gunzip(std::string packed, std::size_t size)
 {
     std::string out(size + 1, '\0');

@@ -17,7 +17,7 @@ class Program : public testing::Test {
   protected:
     Program() { account::test::write_synthetic_run(folder_.path(), {}); }
 
-    /// Returns the exit code; `printed` holds its output.
+    // Returns the exit code; `printed` holds its output.
     int report(std::vector<std::string> const& more)
     {
         std::vector<std::string> words{test::program_path("curtail-report"),

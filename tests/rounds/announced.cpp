@@ -17,8 +17,8 @@ using testing::HasSubstr;
 
 MemberId const member_a{"A.00000011.2"};
 
-/// A dead member holds the run's only block, and the store refuses to read its header. Another site
-/// starts.
+// A dead member holds the run's only block, and the store refuses to read its header. Another site
+// starts.
 class RefusedHeaderRead : public ScriptedSite {
   protected:
     RefusedHeaderRead() : ScriptedSite(small_run(1)) {}
@@ -40,7 +40,7 @@ class RefusedHeaderRead : public ScriptedSite {
         trains_since = now;
         return StopRequested{now};
     }
-    /// B joined long ago and got the block of the first member, which was removed.
+    // B joined long ago and got the block of the first member, which was removed.
     void add_departed_member()
     {
         (void)serve(Tick{});
@@ -103,8 +103,8 @@ TEST_F(RefusedHeaderRead, TemporaryErrorsDoNotRemoveTheMember)
     EXPECT_NE(site.tip()->find(dead), nullptr);
 }
 
-/// A store that sometimes fails to answer for headers, and a process that must leave with work to
-/// announce.
+// A store that sometimes fails to answer for headers, and a process that must leave with work to
+// announce.
 class Headers : public ScriptedSite {
   protected:
     Input got(Get const& get) override
@@ -131,7 +131,7 @@ class Headers : public ScriptedSite {
         if (merge == nullptr) return std::nullopt;
         return Merged{merge->op, {}, {part(merge->weights[0].part, merge->weights[0].name)}, {}};
     }
-    /// Joins, trains the blocks it holds and leaves; returns its last outputs.
+    // Joins, trains the blocks it holds and leaves; returns its last outputs.
     std::vector<Output> train_and_leave()
     {
         auto outputs = serve(Tick{});

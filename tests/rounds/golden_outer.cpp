@@ -30,7 +30,7 @@ class GoldenOuter : public testing::Test {
     }
     bool has(std::string const& name) const { return file->find(name) != nullptr; }
 
-    /// g of one round: the sites' deltas from `base`, weighted by tokens.
+    // g of one round: the sites' deltas from `base`, weighted by tokens.
     std::vector<float> average(std::string const& round, std::vector<float> const& base) const
     {
         std::vector<Weighed> weighed;

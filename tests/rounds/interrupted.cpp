@@ -11,9 +11,9 @@ using test::part;
 using test::ScriptedSite;
 using test::small_run;
 
-/// Site A with a trainer that makes a given number of steps. Merges fail until the test sets
-/// `merges`, then the test answers them; it also answers each StoreModel. Member B was last seen
-/// years ago.
+// Site A with a trainer that makes a given number of steps. Merges fail until the test sets
+// `merges`, then the test answers them; it also answers each StoreModel. Member B was last seen
+// years ago.
 class Interrupted : public ScriptedSite {
   protected:
     explicit Interrupted() : ScriptedSite(quantum_of_four()) {}
@@ -56,7 +56,7 @@ class Interrupted : public ScriptedSite {
         while (objects.contains(commit_name(n.next()))) n = n.next();
         return commit(n);
     }
-    /// Adds another writer's commit to the chain.
+    // Adds another writer's commit to the chain.
     Commit append(std::vector<Found> const& found, Intents const& intents,
                   Time at = from_unix_ms(1'600'000'000'000))
     {
@@ -69,7 +69,7 @@ class Interrupted : public ScriptedSite {
         objects[commit_name(made.number)] = encode(made).bytes;
         return made;
     }
-    /// The next contribution of B: two blocks.
+    // The next contribution of B: two blocks.
     Found by_b()
     {
         auto const tip = newest();
@@ -86,7 +86,7 @@ class Interrupted : public ScriptedSite {
         objects[header_name(b, h.seq)] = encoded.bytes;
         return {h, encoded.sha256, {}};
     }
-    /// A and B are members in round 2, and A has adopted it.
+    // A and B are members in round 2, and A has adopted it.
     void two_members()
     {
         (void)serve(Tick{});

@@ -13,7 +13,7 @@ namespace {
 using test::small_run;
 using testing::HasSubstr;
 
-/// Builds a chain with next(), with invented models, and checks each commit against its parent.
+// Builds a chain with next(), with invented models, and checks each commit against its parent.
 class Chain : public testing::Test {
   protected:
     Chain()
@@ -23,7 +23,7 @@ class Chain : public testing::Test {
         tip = genesis(run, run_digest, {test::member("A", 0), 1}, now, {test::part("w0", name)});
         EXPECT_FALSE(check_genesis(run, run_digest, tip));
     }
-    /// Three equal sites of known rate, each doing 4 blocks per round: targets of 8.
+    // Three equal sites of known rate, each doing 4 blocks per round: targets of 8.
     static RunSpec example_run()
     {
         auto run = small_run(40);

@@ -8,7 +8,7 @@
 namespace curtail::rounds {
 namespace {
 
-/// The newest number that the search finds in a chain of `length` commits, and its reads.
+// The newest number that the search finds in a chain of `length` commits, and its reads.
 struct Found {
     std::int64_t newest{};
     int reads{};

@@ -18,12 +18,12 @@ using test::Simulator;
 using test::small_run;
 using test::Violation;
 
-/// Set-up of one simulated run, determined by the seed.
+// Set-up of one simulated run, determined by the seed.
 struct Plan {
     RunSpec run;
     Chaos chaos;
     Millis chaos_time{60'000};
-    int end{0};  ///< after the chaos: 0: all continue; 1: one new site; 2: one survivor
+    int end{0};  // after the chaos: 0: all continue; 1: one new site; 2: one survivor
 };
 
 Plan plan_of(std::uint64_t seed)
@@ -55,11 +55,11 @@ Plan plan_of(std::uint64_t seed)
     return plan;
 }
 
-/// Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
-/// whose holder has died, a member that misses merges, and a grown pause between tries.
+// Longest time between two commits without faults: a freeze at the end of the chaos, then a lease
+// whose holder has died, a member that misses merges, and a grown pause between tries.
 constexpr Seconds longest_wait{40 + 40};
 
-/// One whole run: a time with faults, then without, until complete. Throws Violation.
+// One whole run: a time with faults, then without, until complete. Throws Violation.
 void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
 {
     auto const sites = plan.run.sites.size();
@@ -89,11 +89,11 @@ void simulate(std::uint64_t seed, Simulator& s, Plan const& plan)
                   "the model does not contain each block exactly once");
 }
 
-/// The seeds to run, `[first, last]`.
+// The seeds to run, `[first, last]`.
 struct Seeds {
     std::uint64_t first{0};
     std::uint64_t last{119};
-    bool chosen{false};  ///< by CURTAIL_SEED
+    bool chosen{false};  // by CURTAIL_SEED
 };
 
 Seeds seeds_from_environment()
@@ -109,7 +109,7 @@ Seeds seeds_from_environment()
     return {0, std::max<std::uint64_t>(1, std::strtoull(count, nullptr, 10)) - 1, false};
 }
 
-/// Opens the seed's log file; closed unless CURTAIL_SIM_LOGS is set.
+// Opens the seed's log file; closed unless CURTAIL_SIM_LOGS is set.
 std::ofstream open_trace(std::uint64_t seed)
 {
     char const* folder = std::getenv("CURTAIL_SIM_LOGS");
@@ -119,9 +119,9 @@ std::ofstream open_trace(std::uint64_t seed)
     return file;
 }
 
-/// CURTAIL_SOAK_SEEDS=n runs seeds 0 to n - 1. CURTAIL_SEED=s runs that seed and prints its log.
-/// CURTAIL_SEED=a..b runs a range of seeds. With CURTAIL_SIM_LOGS=FOLDER each of them writes every
-/// input and output of every Site to FOLDER/<seed>.log.
+// CURTAIL_SOAK_SEEDS=n runs seeds 0 to n - 1. CURTAIL_SEED=s runs that seed and prints its log.
+// CURTAIL_SEED=a..b runs a range of seeds. With CURTAIL_SIM_LOGS=FOLDER each of them writes every
+// input and output of every Site to FOLDER/<seed>.log.
 TEST(RoundsSimulation, NoWorkIsLostOrCountedTwiceUnderAnyFaults)
 {
     auto const seeds = seeds_from_environment();

@@ -157,7 +157,7 @@ TEST(Starts, AtTheSameTimeLeaveNoExpiredModel)
     }
 }
 
-/// Expects that no delta of a long finished round is left.
+// Expects that no delta of a long finished round is left.
 void expect_no_old_deltas(Simulator& s, std::string const& what)
 {
     auto const newest = s.store().chain().back().round.value;
@@ -282,7 +282,7 @@ TEST_F(ScriptedSite, ACommitLostFromTheChainIsReportedByName)
                 HasSubstr("commits/00000001.json is missing, but commits/00000002.json exists"));
 }
 
-/// A run with pending headers of B that no program of Curtail would write.
+// A run with pending headers of B that no program of Curtail would write.
 class ForeignHeaders : public ScriptedSite {
   protected:
     explicit ForeignHeaders() : ScriptedSite(wide_run()) {}
@@ -292,7 +292,7 @@ class ForeignHeaders : public ScriptedSite {
         run.params.max_undecided = 100;
         return run;
     }
-    /// Adds a second site that joined long ago and wrote `headers` in a row.
+    // Adds a second site that joined long ago and wrote `headers` in a row.
     void add_departed_member(std::vector<Header> const& headers)
     {
         (void)serve(Tick{});
@@ -314,7 +314,7 @@ class ForeignHeaders : public ScriptedSite {
         }
         site = Site({{{"A"}, 0x33}, run, 0});
     }
-    /// The chain's decisions on them.
+    // The chain's decisions on them.
     std::vector<Decided> decided()
     {
         auto const outputs = serve(Tick{});

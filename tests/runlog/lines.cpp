@@ -14,7 +14,7 @@ namespace {
 Time const noon = parse_time("2026-01-11T12:00Z").value();
 Time const later = parse_time("2026-01-11T12:05Z").value();
 
-/// The line that is appended for an event.
+// The line that is appended for an event.
 std::string line_of(Event const& event)
 {
     test::TemporaryFolder const folder;

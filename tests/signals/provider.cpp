@@ -49,7 +49,7 @@ class Live : public testing::Test {
         return WattTimeProvider(
             watttime::Client({"alice", Secret(password)}, std::move(options), clock_));
     }
-    /// Sets the clocks of server and machine.
+    // Sets the clocks of server and machine.
     void set_time(char const* clock_time)
     {
         clock_.time = at(clock_time);

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// `curtail-status RUN.json <arguments>` on a run in a folder of its own.
+// `curtail-status RUN.json <arguments>` on a run in a folder of its own.
 class StatusProgram : public testing::Test {
   protected:
     StatusProgram()

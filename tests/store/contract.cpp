@@ -16,7 +16,7 @@
 namespace curtail::store {
 namespace {
 
-/// A store and what it needs.
+// A store and what it needs.
 struct Fixture {
     test::TemporaryFolder folder;
     std::unique_ptr<ObjectStore> inner;

@@ -21,8 +21,8 @@ using Act = void (*)(ObjectStore&);
 void create_it(ObjectStore& store) { (void)store.create(record, content_of_it); }
 void put_it(ObjectStore& store) { (void)store.put(record, content_of_it); }
 
-/// Runs `act` on the store at `root` in a child process and kills it at its stop number `stops`. A
-/// system call stops twice, at entry and at exit. True if the child ended before.
+// Runs `act` on the store at `root` in a child process and kills it at its stop number `stops`. A
+// system call stops twice, at entry and at exit. True if the child ended before.
 bool kill_at_stop(std::filesystem::path const& root, Act act, int stops)
 {
     pid_t const child = fork();
@@ -55,7 +55,7 @@ State state_of(ObjectStore& store)
     return **content == content_of_it ? State::complete : State::partial;
 }
 
-/// Kills at every stop, one after another, each time in a new store.
+// Kills at every stop, one after another, each time in a new store.
 void kill_everywhere(Act act)
 {
     int missing = 0;

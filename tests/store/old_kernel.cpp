@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr unsigned openat2_number = 437;
 ObjectName const record = *ObjectName::parse("runs/r/commits/00000001.json");
 
-/// From now on this process gets ENOSYS for both calls.
+// From now on this process gets ENOSYS for both calls.
 bool remove_new_calls()
 {
     sock_filter program[] = {
@@ -40,7 +40,7 @@ bool remove_new_calls()
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
 }
 
-/// The exit code of a child process that runs `body` without the new calls.
+// The exit code of a child process that runs `body` without the new calls.
 template <class Body>
 int on_old_kernel(Body body)
 {

@@ -31,7 +31,7 @@ std::unique_ptr<PosixStore> open_at(fs::path const& root, Lookup lookup = Lookup
     return std::move(*opened);
 }
 
-/// Runs `body` in a process of its own, whose exit code is its result (0 to 255).
+// Runs `body` in a process of its own, whose exit code is its result (0 to 255).
 template <class Body>
 pid_t start(Body body)
 {
@@ -53,7 +53,7 @@ ExitCode code_of(Result<T> const& result)
     return result ? ExitCode::ok : result.error().code;
 }
 
-/// All names below `folder` that end in .tmp.
+// All names below `folder` that end in .tmp.
 std::vector<std::string> temporaries_in(fs::path const& folder)
 {
     std::vector<std::string> found;
@@ -245,7 +245,7 @@ TEST(PosixStore, FoldersOfDeletedPayloadsAreRemovedWhileOthersWrite)
     EXPECT_TRUE(fs::exists(folder / "runs/r/commits"));
 }
 
-/// The code with which create and put fail, if they leave nothing behind; 0 if one succeeds.
+// The code with which create and put fail, if they leave nothing behind; 0 if one succeeds.
 int write_failure(fs::path const& root, std::size_t size)
 {
     auto const store = open_at(root);
@@ -272,8 +272,8 @@ TEST(PosixStore, AFileThatMayNotGrowLeavesNothingBehind)
               static_cast<int>(ExitCode::io));
 }
 
-/// Mounts a file system of 64 KiB at `folder`, visible to this process only. False if the kernel
-/// does not permit it.
+// Mounts a file system of 64 KiB at `folder`, visible to this process only. False if the kernel
+// does not permit it.
 bool mount_small(fs::path const& folder)
 {
     int const flags = geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS;

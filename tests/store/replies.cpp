@@ -14,7 +14,7 @@ namespace {
 
 enum class Link { normal, reply_lost, sent_twice, never_sent, not_supported };
 Link link_mode = Link::normal;
-int failing_sync = 0;  ///< which fsync from now on fails (1: the next); 0: none
+int failing_sync = 0;  // which fsync from now on fails (1: the next); 0: none
 
 }  // namespace
 

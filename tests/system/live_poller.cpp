@@ -47,7 +47,7 @@ class LivePoller : public testing::Test {
                                            test::WattTimeServer::password),
                                0600));
     }
-    /// Ends what the test started.
+    // Ends what the test started.
     void TearDown() override
     {
         ASSERT_TRUE(make_folder(folder_ / "out"));

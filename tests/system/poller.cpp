@@ -33,7 +33,7 @@ std::string const poller = test::program_path("curtail-poll");
 std::string const source = test::source_folder().string();
 std::vector<std::string> const all_sites{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
-/// Replaces site_train.sh: logs its start and end, and stops on USR1 or TERM.
+// Replaces site_train.sh: logs its start and end, and stops on USR1 or TERM.
 char const* const obedient = R"(#!/bin/bash
 trap 'echo "stop $SLURM_JOB_ID" >> ran.log; exit 0' USR1 TERM
 echo "start $SLURM_JOB_ID" >> ran.log
@@ -68,7 +68,7 @@ class Poller : public testing::Test {
         return run(std::move(arguments));
     }
 
-    /// Creates a run of these sites whose jobs run `script`. Returns its file.
+    // Creates a run of these sites whose jobs run `script`. Returns its file.
     std::filesystem::path make_run(std::string const& name, std::string const& script,
                                    std::vector<std::string> const& sites,
                                    std::string const& launcher = "")
@@ -98,7 +98,7 @@ class Poller : public testing::Test {
             .value_or(runlog::EventFile{})
             .events;
     }
-    /// A trace of one intensity for all sites, `length` seconds long.
+    // A trace of one intensity for all sites, `length` seconds long.
     std::string flat_trace(double intensity, int length)
     {
         auto const path = folder_ / ("flat-" + std::to_string(length) + ".csv");
@@ -116,7 +116,7 @@ class Poller : public testing::Test {
         auto const* value = event.details.find(key);
         return value != nullptr && value->as_text() != nullptr ? *value->as_text() : "";
     }
-    /// (site, seconds of trace, event type) of each opening and closing of a window.
+    // (site, seconds of trace, event type) of each opening and closing of a window.
     std::multiset<std::tuple<std::string, long, std::string>> decisions(std::string const& name)
     {
         auto const origin = parse_time("2026-01-11T17:00:00Z").value();
@@ -138,8 +138,8 @@ class Poller : public testing::Test {
         }
         return count;
     }
-    /// Checks the log of the jobs: one ran after the other, each until it was stopped. Returns how
-    /// many ran.
+    // Checks the log of the jobs: one ran after the other, each until it was stopped. Returns how
+    // many ran.
     int expect_one_after_the_other(std::string const& name)
     {
         int ran = 0;
@@ -166,7 +166,7 @@ class Poller : public testing::Test {
         }
         return ran;
     }
-    /// Expects the eight decisions of the recorded trace at these seconds.
+    // Expects the eight decisions of the recorded trace at these seconds.
     void expect_the_days_decisions(std::string const& name)
     {
         std::vector<long> openings;
@@ -178,8 +178,8 @@ class Poller : public testing::Test {
         EXPECT_THAT(openings, testing::ElementsAre(300, 8400, 16800, 36300));
         EXPECT_THAT(closings, testing::ElementsAre(8100, 23700, 55200, 62100));
     }
-    /// Starts a command repeatedly and kills it after a random time, until it ends by itself.
-    /// Returns the number of kills, with which it also calls `after_kill` after each.
+    // Starts a command repeatedly and kills it after a random time, until it ends by itself.
+    // Returns the number of kills, with which it also calls `after_kill` after each.
     static int kill_until_its_end(std::vector<std::string> const& command,
                                   std::filesystem::path const& log, std::mt19937_64& random,
                                   std::function<void(int)> const& after_kill)
@@ -260,8 +260,8 @@ TEST_F(Poller, PollOfThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
     RecordProperty("median_ms", static_cast<int>(1000 * took[2]));
 }
 
-/// The recorded trace at 2500 times real speed, once undisturbed and once with a poller that is
-/// killed repeatedly, and a run whose jobs fail at once. All at the same time on the same clusters.
+// The recorded trace at 2500 times real speed, once undisturbed and once with a poller that is
+// killed repeatedly, and a run whose jobs fail at once. All at the same time on the same clusters.
 TEST_F(Poller, RecordedDayGivesEightDecisionsAndOneJobPerWindowDespiteKills)
 {
     char const* given = std::getenv("CURTAIL_SEED");
@@ -334,7 +334,7 @@ TEST_F(Poller, SiteWithoutControllerDoesNotDelayTheOthers)
     EXPECT_THAT(done.output, HasSubstr("problem cannot list jobs curtail.down.SPP_TX."));
 }
 
-/// Two checkouts of one user: the same run and site on the same cluster.
+// Two checkouts of one user: the same run and site on the same cluster.
 TEST_F(Poller, JobsOfAnotherFolderAreIgnored)
 {
     auto const ours = make_run("twin", obedient, {"SPP_TX"});

@@ -22,8 +22,8 @@ using testing::HasSubstr;
 std::string const script = test::source_path("slurm/site_train.sh");
 std::string const demo = test::source_path("inputs/runs/demo.json");
 
-/// Prints `loading`, sleeps, and only then installs its handler, like a program with large
-/// libraries.
+// Prints `loading`, sleeps, and only then installs its handler, like a program with large
+// libraries.
 char const* const slow_trainer = R"(#!/usr/bin/env python3
 import os, signal, sys, time
 def stop(*_):
@@ -64,7 +64,7 @@ class SiteTrain : public testing::Test {
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
     }
-    /// Replaces mpirun by a program that prints its arguments.
+    // Replaces mpirun by a program that prints its arguments.
     void replace_mpirun() const
     {
         ASSERT_TRUE(make_folder(folder_ / "module"));

@@ -16,7 +16,7 @@
 #include "tensors/reader.hpp"
 #include "tensors/writer.hpp"
 
-/// HDF5 1.10 leaks memory whenever it refuses a file; leak checks of these tests ignore that.
+// HDF5 1.10 leaks memory whenever it refuses a file; leak checks of these tests ignore that.
 extern "C" char const* __lsan_default_suppressions() { return "leak:libhdf5"; }
 
 namespace curtail::tensors {
@@ -41,7 +41,7 @@ std::string sample_bytes()
     return *writer.encode();
 }
 
-/// The whole content of a file as text; empty if the reader refuses any of it.
+// The whole content of a file as text; empty if the reader refuses any of it.
 std::string content_of(Result<TensorReader> const& reader)
 {
     if (!reader) return {};
@@ -111,7 +111,7 @@ TEST(DamagedTensorFile, RandomBytesAreRefused)
     }
 }
 
-/// Fills a file through HDF5 itself and returns why a reader refuses it, or "accepted".
+// Fills a file through HDF5 itself and returns why a reader refuses it, or "accepted".
 std::string refusal_of(std::function<void(hid_t)> const& fill, ReadLimits const& limits = {})
 {
     test::TemporaryFolder const folder;
@@ -210,7 +210,7 @@ TEST(HostileTensorFile, StorageMustBeCompleteAndInsideTheFile)
                 HasSubstr("0 bytes in the file"));
 }
 
-/// Adds a virtual dataset backed by the dataset `/data` of another file, which determines its size.
+// Adds a virtual dataset backed by the dataset `/data` of another file, which determines its size.
 void make_virtual(hid_t file, std::string const& source)
 {
     hsize_t const size = 4;

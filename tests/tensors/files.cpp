@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// One tensor of each type and rank, inside and outside of groups.
+// One tensor of each type and rank, inside and outside of groups.
 struct Sample {
     std::vector<float> weights = iota<float>(6);
     std::vector<double> losses = iota<double>(3);

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-/// The parts behind train_site, so that a test can spoil them.
+// The parts behind train_site, so that a test can spoil them.
 class SpoiledTraining : public test::SmallTraining {
   protected:
     void SetUp() override
@@ -36,7 +36,7 @@ class SpoiledTraining : public test::SmallTraining {
     {
         return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(training_id)};
     }
-    /// As after a step with a bad gradient: the next step starts from good weights and spoils them.
+    // As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()
     {
         auto state = engine_->optimizer().state();

@@ -27,7 +27,7 @@ class Executor : public testing::Test {
             objects.get(*store::ObjectName::parse("runs/test/" + ref.name), {1 << 20}).value();
         return *payload::decode(layout, ref.part, store::text_of(*content), ref.name).value();
     }
-    /// An outer step of one delta on top of a model and, if any, its momentum.
+    // An outer step of one delta on top of a model and, if any, its momentum.
     rounds::Merged outer_step(rounds::Op op, rounds::PartRef const& model,
                               std::optional<rounds::PartRef> const& momentum,
                               std::vector<float> const& delta)

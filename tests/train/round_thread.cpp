@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 constexpr Seconds long_enough{40};
 
-/// The small run of the protocol's tests, fifty times faster.
+// The small run of the protocol's tests, fifty times faster.
 rounds::RunSpec fast_run(std::int64_t blocks)
 {
     auto run = rounds::test::small_run(blocks, {{"A"}, {"B"}});
@@ -40,7 +40,7 @@ rounds::RunSpec fast_run(std::int64_t blocks)
     return run;
 }
 
-/// A store that refuses all writes once `full` is set.
+// A store that refuses all writes once `full` is set.
 class FullStore final : public store::ObjectStore {
   public:
     explicit FullStore(store::ObjectStore& inner) : inner_(inner) {}
@@ -78,7 +78,7 @@ class FullStore final : public store::ObjectStore {
     store::ObjectStore& inner_;
 };
 
-/// A site: the thread under test and a trainer whose weights count steps.
+// A site: the thread under test and a trainer whose weights count steps.
 class CountingSite {
   public:
     CountingSite(std::string const& name, rounds::RunSpec const& run, store::ObjectStore& objects)
@@ -94,9 +94,9 @@ class CountingSite {
     {
         trainer_ = std::jthread([this] { train(); });
     }
-    /// Asks the site to leave within `grace`.
+    // Asks the site to leave within `grace`.
     void stop(Millis grace) { thread_.post(rounds::StopRequested{mono_now() + grace}); }
-    /// How the site left; empty if it did not leave in time.
+    // How the site left; empty if it did not leave in time.
     std::optional<Leave> left()
     {
         if (!curtail::test::eventually([&] { return done_.load(); }, long_enough))
@@ -158,7 +158,7 @@ class CountingSite {
     void carry_out(Leave const&) {}
 
     test::TemporaryFolder folder_;
-    std::string log_;  ///< by the background thread; read it after left()
+    std::string log_;  // by the background thread; read it after left()
     Recorder recorder_;
     RoundThread thread_;
     LocalWork work_;
@@ -223,7 +223,7 @@ TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
     EXPECT_THAT(left->error->message(), HasSubstr("No space left on device; free some space"));
 }
 
-/// A thread whose training loop never returns from its step.
+// A thread whose training loop never returns from its step.
 class HangingLoop {
   public:
     explicit HangingLoop(std::function<std::optional<MonoTime>()> stop_requested_at, Millis grace,
@@ -249,7 +249,7 @@ class HangingLoop {
     Recorder recorder_{folder_.path(), "A", "", {}};
     store::MemoryStore objects_;
     std::atomic<int> ended_{0};
-    bool begun_;  ///< the store holds run_json
+    bool begun_;  // the store holds run_json
     RoundThread thread_;
 };
 

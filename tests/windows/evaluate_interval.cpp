@@ -17,7 +17,7 @@ SamplePoint point(std::int64_t seconds, std::optional<double> g)
 }
 Rule const defaults{};
 
-/// Each change as text, so that mismatches print readably.
+// Each change as text, so that mismatches print readably.
 std::vector<std::string> brief(std::vector<Change> const& changes)
 {
     std::vector<std::string> lines;
@@ -145,7 +145,7 @@ TEST(EvaluateInterval, BrokenContractsThrow)
         std::invalid_argument);
 }
 
-/// A random day: gaps, empty samples, values around the thresholds, and a rule.
+// A random day: gaps, empty samples, values around the thresholds, and a rule.
 struct Day {
     std::vector<SamplePoint> points;
     Rule rule;
@@ -170,7 +170,7 @@ Day random_day(std::mt19937_64& random)
     return day;
 }
 
-/// A second implementation of the evaluation: one step for every second.
+// A second implementation of the evaluation: one step for every second.
 std::vector<std::string> second_by_second(Day const& day)
 {
     std::vector<Change> changes;

@@ -21,7 +21,7 @@ std::vector<SamplePoint> points_of(signals::Trace const& trace, RegionId const& 
     return points;
 }
 
-/// A region's openings and closings in seconds of trace time: `300 open`, `8100 closed`.
+// A region's openings and closings in seconds of trace time: `300 open`, `8100 closed`.
 std::vector<std::string> decisions(signals::Trace const& trace, RegionId const& region)
 {
     Time const start = trace.first_time();

@@ -12,7 +12,7 @@ namespace {
 
 using curtail::data::PrepareOptions;
 
-/// The values that come from the run file, unless given as options.
+// The values that come from the run file, unless given as options.
 Result<void> take_run(Arguments const& arguments, PrepareOptions& options)
 {
     auto const run = config::read_run(arguments.text("run"));

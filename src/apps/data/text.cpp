@@ -32,7 +32,7 @@ Result<Tokenizer> open_tokenizer(Arguments const& arguments)
     return Tokenizer::read(path);
 }
 
-/// The arguments joined by spaces, or standard input if there are none.
+// The arguments joined by spaces, or standard input if there are none.
 Result<std::string> input_of(Arguments const& arguments, char const* positional)
 {
     if (!arguments.has(positional)) return read_file("/dev/stdin");
@@ -62,7 +62,7 @@ Result<Token> parse_token(std::string_view word)
                 "it is not a token", "tokens are integers from 0 to 65535");
 }
 
-/// Tokens separated by whitespace or commas; a JSON list is fine too.
+// Tokens separated by whitespace or commas; a JSON list is fine too.
 Result<std::vector<Token>> parse_tokens(std::string text)
 {
     constexpr std::string_view separators = "\n\t,[]";

@@ -44,7 +44,7 @@ struct Evaluation {
     std::string sample;
 };
 
-/// Consumes the weights of `opened`.
+// Consumes the weights of `opened`.
 Result<Evaluation> compute(Opened& opened, std::string const& prompt)
 {
     auto const& folder = opened.run.data.folder;
@@ -64,7 +64,7 @@ Result<Evaluation> compute(Opened& opened, std::string const& prompt)
         });
 }
 
-/// An evaluation in `file` may be overwritten; other files may not. Empty: no file.
+// An evaluation in `file` may be overwritten; other files may not. Empty: no file.
 Result<void> check_output(std::string const& file)
 {
     if (file.empty()) return {};

@@ -15,7 +15,7 @@
 namespace curtail::apps {
 namespace {
 
-/// Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
+// Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
 Result<void> create_store_of_new_run(config::Run const& run)
 {
     std::error_code error;
@@ -49,8 +49,8 @@ Result<poll::PollResult> watch(poll::PollContext context, PollOptions const& opt
     return poll::watch(std::move(context), watch, signals.request());
 }
 
-/// The error for the exit code. Errors of single sites do not count after a watch: it logged them
-/// when they occurred, and they may be over.
+// The error for the exit code. Errors of single sites do not count after a watch: it logged them
+// when they occurred, and they may be over.
 std::optional<Error> final_error(poll::PollResult const& result, PollOptions const& options)
 {
     if (options.is_dry_run()) return std::nullopt;

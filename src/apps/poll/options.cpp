@@ -6,7 +6,7 @@
 namespace curtail::apps {
 namespace {
 
-/// One rule about the command line, with the error for breaking it.
+// One rule about the command line, with the error for breaking it.
 struct Rule {
     bool broken;
     std::string what;
@@ -19,7 +19,7 @@ bool is_in_range(Arguments const& a, char const* name, double lowest, double hig
     return !a.has(name) || (a.number(name) >= lowest && a.number(name) <= highest);
 }
 
-/// The smallest speed is any positive number.
+// The smallest speed is any positive number.
 bool is_speed_valid(Arguments const& a)
 {
     return is_in_range(a, "speed", 0, 1e6) && (!a.has("speed") || a.number("speed") > 0);
@@ -71,7 +71,7 @@ PollOptions::Mode mode_of(Arguments const& a, SignalSource const& source)
     return a.flag("dry-run") || !has_source ? PollOptions::Mode::dry_run : PollOptions::Mode::once;
 }
 
-/// Seconds of a replay are minutes of its day; live Slurm controllers should not be asked often.
+// Seconds of a replay are minutes of its day; live Slurm controllers should not be asked often.
 Millis job_interval(Arguments const& a)
 {
     if (a.has("look-every"))

@@ -14,7 +14,7 @@ namespace {
 constexpr char const* start_other_run =
     "start a new run, with its own `run` and `folder` in its file";
 
-/// The folder whose bin/ contains this program.
+// The folder whose bin/ contains this program.
 std::filesystem::path build_folder()
 {
     std::error_code error;
@@ -35,7 +35,7 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             trace_start};
 }
 
-/// The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry_run`.
+// The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry_run`.
 Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, bool dry_run)
 {
     auto const known = read_clock(run.folder);
@@ -64,7 +64,7 @@ Result<void> check_clock(config::Run const& run, TraceSource const& source, Time
                 "finish that one, or start a new run");
 }
 
-/// Reads a trace with samples for all sites.
+// Reads a trace with samples for all sites.
 Result<signals::Trace> read_trace_for(PollTarget const& target, std::string const& file)
 {
     auto trace = signals::read_trace(file);
@@ -103,7 +103,7 @@ Result<void> refuse_replay(config::Run const& run)
         start_other_run);
 }
 
-/// Each site has its own client and connection, so a slow answer for one does not delay the others.
+// Each site has its own client and connection, so a slow answer for one does not delay the others.
 Result<std::unique_ptr<signals::Provider>> make_watttime(WattTimeSource const& source,
                                                          std::filesystem::path const& folder,
                                                          bool dry_run, Clock const& clock,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/steps.hpp"
 
-/// Reading the chain and ADOPT.
+// Reading the chain and ADOPT.
 namespace curtail::rounds::site {
 namespace {
 
-/// Applies the tip's decisions on this member.
+// Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
 {
     p.contributions.decide(p.chain.tip()->find(*p.member));
@@ -20,7 +20,7 @@ void own_decisions(Parts& p)
                  "check this site's hardware, or start a new run with a lower learning rate"});
 }
 
-/// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
+// Returns to the interrupted phase if the round is the same and a contribution awaits its merge.
 void resume(Parts& p)
 {
     if (!p.contributions.has_published()) p.schedule.back = Phase::run;

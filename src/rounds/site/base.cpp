@@ -3,12 +3,12 @@
 
 #include "rounds/site/steps.hpp"
 
-/// BASE: how a new member gets its first model, and what a removed member does.
+// BASE: how a new member gets its first model, and what a removed member does.
 namespace curtail::rounds::site {
 namespace {
 
-/// True if one member was alone in this round. It commits its own weights at once, which makes the
-/// first common base.
+// True if one member was alone in this round. It commits its own weights at once, which makes the
+// first common base.
 bool has_lone_partner(Parts const& p)
 {
     std::int64_t before = 0;
@@ -118,8 +118,8 @@ bool load_failed(Parts& p, Input const& input)
     return true;
 }
 
-/// No longer in the member table: undecided work is void. Joins again as a new member, unless
-/// another process has taken the place.
+// No longer in the member table: undecided work is void. Joins again as a new member, unless
+// another process has taken the place.
 void removed(Parts& p)
 {
     auto const& members = p.chain.tip()->members;

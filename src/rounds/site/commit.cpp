@@ -3,7 +3,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// COMMIT and the deletion of unused payloads.
+// COMMIT and the deletion of unused payloads.
 namespace curtail::rounds::site {
 namespace {
 
@@ -34,8 +34,8 @@ void landed(Parts& p)
     after_commit(p);
 }
 
-/// True if the stored weights contain exactly the work to be included, on top of this round's
-/// model.
+// True if the stored weights contain exactly the work to be included, on top of this round's
+// model.
 bool lone_valid(Parts const& p, Commit const& next)
 {
     std::vector<std::tuple<MemberId, Seq, float>> included;
@@ -48,7 +48,7 @@ bool lone_valid(Parts const& p, Commit const& next)
            p.payloads.made()->key.included == included;
 }
 
-/// Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
+// Builds the next commit on the tip. False: there is nothing to commit now; the phase has changed.
 bool draft_commit(Parts& p)
 {
     p.proposal.discard_draft();
@@ -96,7 +96,7 @@ std::optional<Commit> build(Parts const& p)
                 store_now(p), found, p.proposal.intents_at(*p.chain.tip()));
 }
 
-/// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
+// Rebuilds the draft whenever the tip has changed: a record's parent is always its predecessor.
 bool act_commit_create(Parts& p)
 {
     if (!p.proposal.builds_on(p.chain.tip_sha256()) && !draft_commit(p)) return true;
@@ -107,8 +107,8 @@ bool act_commit_create(Parts& p)
 
 void answered_commit_create(Parts& p, Input const&) { p.machine.switch_to(Phase::commit_read); }
 
-/// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
-/// sites are the only part that this program did not make, so they are suspected first.
+// Keeps an invalid record out of the chain, where no commit could follow it. The headers of other
+// sites are the only part that this program did not make, so they are suspected first.
 bool set_draft(Parts& p, Commit commit)
 {
     auto encoded = encode(commit);
@@ -157,7 +157,7 @@ void answered_garbage(Parts& p, Input const& input)
     else after_commit(p);
 }
 
-/// The create may still land later, so its payload stays until the outcome is known.
+// The create may still land later, so its payload stays until the outcome is known.
 void give_up(Parts& p)
 {
     p.payloads.abandon(p.machine);

@@ -3,7 +3,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// FIND: the newest commit and pending contributions.
+// FIND: the newest commit and pending contributions.
 namespace curtail::rounds::site {
 namespace {
 
@@ -13,8 +13,8 @@ CommitNumber number_to_find(Parts const& p)
     return p.search.next();
 }
 
-/// A commit below the newest may still become visible while clients can get stale answers. After
-/// that it is lost.
+// A commit below the newest may still become visible while clients can get stale answers. After
+// that it is lost.
 void retry_absent(Parts& p, Phase phase, Input const& input, CommitNumber absent)
 {
     constexpr int misses_limit = 14;  // takes more than a minute
@@ -47,7 +47,7 @@ bool alive(Parts const& p, Member const& m)
     return !suspect(p, m) && !p.pending.leaves(m.id) && m.site != p.config.process.site;
 }
 
-/// FOLD if there are members and none of them seems alive, else JOIN.
+// FOLD if there are members and none of them seems alive, else JOIN.
 void choose_entry(Parts& p)
 {
     p.proposal.discard_draft();
@@ -110,7 +110,7 @@ void answered_find_parent(Parts& p, Input const& input)
     p.machine.go(Phase::find_sent);
 }
 
-/// The record under that number shows whether the model stored for it can be deleted.
+// The record under that number shows whether the model stored for it can be deleted.
 bool act_find_sent(Parts& p)
 {
     if (auto const number = p.payloads.unsettled_below(p.chain.tip()->number); number.value != 0)

@@ -8,7 +8,7 @@
 namespace curtail::rounds::site {
 namespace {
 
-/// Newest commit before `commit` that made a model.
+// Newest commit before `commit` that made a model.
 CommitNumber model_before(Commit const& commit)
 {
     for (auto it = commit.recent.rbegin(); it != commit.recent.rend(); ++it)
@@ -16,13 +16,13 @@ CommitNumber model_before(Commit const& commit)
     return {commit.number.value - 1};
 }
 
-/// The deletions that two neighbouring commits allow.
+// The deletions that two neighbouring commits allow.
 class Deletions {
   public:
     Deletions(RunSpec const& run, Machine& machine) : run_(run), machine_(machine) {}
 
-    /// Deletes the model that `old` made, momentum that `newer` no longer names, deltas that `old`
-    /// decided, and deltas of members that `newer` removed.
+    // Deletes the model that `old` made, momentum that `newer` no longer names, deltas that `old`
+    // decided, and deltas of members that `newer` removed.
     void between(Commit const& old, Commit const& newer)
     {
         if (old.kind != Commit::Kind::roster && !is_milestone(old.round)) parts(old.model.parts);
@@ -59,7 +59,7 @@ class Deletions {
                old.round);
     }
 
-    /// Deltas with an unreadable header or none: deletes them under every possible base.
+    // Deltas with an unreadable header or none: deletes them under every possible base.
     void deltas(MemberId const& member, Seq first, Seq last, Round since, Round newest)
     {
         auto const& p = run_.params;

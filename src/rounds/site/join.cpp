@@ -4,7 +4,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// GENESIS, FOLD, JOIN.
+// GENESIS, FOLD, JOIN.
 namespace curtail::rounds::site {
 
 bool act_genesis_store(Parts& p)
@@ -49,8 +49,8 @@ void answered_genesis_store(Parts& p, Input const& input)
     p.machine.go(Phase::genesis_create);
 }
 
-/// No member is alive: as a non-member, decide all pending contributions and remove members without
-/// one. Never rebuilt on a commit of a newcomer.
+// No member is alive: as a non-member, decide all pending contributions and remove members without
+// one. Never rebuilt on a commit of a newcomer.
 bool act_fold(Parts& p)
 {
     p.proposal.clear_intents();

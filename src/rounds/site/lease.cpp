@@ -3,11 +3,11 @@
 
 #include "rounds/site/steps.hpp"
 
-/// LEASE, WAIT, GATHER.
+// LEASE, WAIT, GATHER.
 namespace curtail::rounds::site {
 namespace {
 
-/// True if each member that can be expected to contribute to this round has done so.
+// True if each member that can be expected to contribute to this round has done so.
 bool all_found(Parts const& p)
 {
     auto const dead = earlier_instances(p);
@@ -44,7 +44,7 @@ void begin_gather(Parts& p)
     p.machine.go(Phase::gather_headers);
 }
 
-/// Each lease is valid for lease_s from its first read, unless it has expired by then.
+// Each lease is valid for lease_s from its first read, unless it has expired by then.
 void lease_exists(Parts& p, std::string const& bytes)
 {
     auto const lease = decode_lease(bytes, lease_name(p.chain.tip()->round, p.lease.next()));
@@ -54,7 +54,7 @@ void lease_exists(Parts& p, std::string const& bytes)
                  expired ? now : now + p.chain.run().params.lease);
 }
 
-/// Answer to a poll for the next commit while waiting for a merge or preparing one.
+// Answer to a poll for the next commit while waiting for a merge or preparing one.
 void polled_during_merge(Parts& p, Input const& input, Phase back)
 {
     p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
@@ -106,7 +106,7 @@ bool act_lease_read(Parts& p)
     return true;
 }
 
-/// Reads forward to the highest lease of this round.
+// Reads forward to the highest lease of this round.
 void answered_lease_read(Parts& p, Input const& input)
 {
     if (auto const* got = std::get_if<Got>(&input)) {

@@ -7,7 +7,7 @@
 namespace curtail::rounds::site {
 namespace {
 
-/// A store's lasting refusal; nothing in other answers.
+// A store's lasting refusal; nothing in other answers.
 struct StoreRefusal {
     ExitCode code;
     std::string why;
@@ -40,7 +40,7 @@ void stepped(Parts& p, Stepped const& step)
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
 
-/// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
+// At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
 void out_of_time(Parts& p)
 {
     auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
@@ -61,7 +61,7 @@ void out_of_time(Parts& p)
                    : "no action needed: this work is lost and its blocks are trained again"});
 }
 
-/// Acts until a question is open or nothing is left to do before some time has passed.
+// Acts until a question is open or nothing is left to do before some time has passed.
 void settle(Parts& p)
 {
     auto& machine = p.machine;
@@ -73,8 +73,8 @@ void settle(Parts& p)
     }
 }
 
-/// A process that is not yet a member has no work to lose. It exits if the store stays read-only,
-/// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
+// A process that is not yet a member has no work to lose. It exits if the store stays read-only,
+// forbidden, full or unreachable. A single unreadable header does not count. True if it exits.
 bool refused_at_start(Parts& p, Input const& input)
 {
     if (store_has_written(input)) p.failures.at_start = 0;

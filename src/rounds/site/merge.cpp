@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/steps.hpp"
 
-/// MERGE and LONE: a model for the next commit.
+// MERGE and LONE: a model for the next commit.
 namespace curtail::rounds::site {
 namespace {
 

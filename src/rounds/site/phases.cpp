@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/steps.hpp"
 
-/// The table of phases: texts, actions and answer handlers.
+// The table of phases: texts, actions and answer handlers.
 namespace curtail::rounds::site {
 namespace {
 
@@ -92,14 +92,14 @@ static_assert([] {
     return std::size(rows) == static_cast<std::size_t>(Phase::exited) + 1;
 }());
 
-/// This member's row at the tip; null: none.
+// This member's row at the tip; null: none.
 Member const* own_row(Parts const& p)
 {
     auto const& tip = p.chain.tip();
     return tip && p.member ? tip->find(*p.member) : nullptr;
 }
 
-/// A fold makes a merge commit, but shows as `fold`.
+// A fold makes a merge commit, but shows as `fold`.
 State state(Parts const& p)
 {
     auto const state = row(p).state;

@@ -4,7 +4,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// PROBE: the store, and the run's record.
+// PROBE: the store, and the run's record.
 namespace curtail::rounds::site {
 
 bool act_probe_create(Parts& p)

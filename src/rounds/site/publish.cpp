@@ -3,7 +3,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// CUT, PUBLISH and leaving.
+// CUT, PUBLISH and leaving.
 namespace curtail::rounds::site {
 namespace {
 
@@ -26,8 +26,8 @@ void contributed(Parts& p)
     p.machine.go(Phase::publish_store);
 }
 
-/// An earlier try of this process created it, or a foreign program did. In the latter case no
-/// second header can announce this work.
+// An earlier try of this process created it, or a foreign program did. In the latter case no
+// second header can announce this work.
 void header_exists(Parts& p, std::string const& bytes)
 {
     auto const& own = *p.contributions.next_unpublished();
@@ -42,7 +42,7 @@ void header_exists(Parts& p, std::string const& bytes)
                  "these blocks are trained again"});
 }
 
-/// A contribution without work.
+// A contribution without work.
 OwnContribution empty_contribution(Parts const& p, Round base)
 {
     OwnContribution own;
@@ -85,8 +85,8 @@ void delta_stored(Parts& p, std::vector<PartRef> const& stored)
     p.machine.go(Phase::publish_header);
 }
 
-/// True if the weights at the last cut contain the round's model and this member's undecided work,
-/// and no other member has any.
+// True if the weights at the last cut contain the round's model and this member's undecided work,
+// and no other member has any.
 bool lone_possible(Parts const& p)
 {
     bool work = false;

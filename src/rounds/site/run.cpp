@@ -3,7 +3,7 @@
 
 #include "rounds/site/steps.hpp"
 
-/// RUN.
+// RUN.
 namespace curtail::rounds::site {
 namespace {
 
@@ -31,7 +31,7 @@ bool cut_possible(Parts const& p)
            p.contributions.count() < p.chain.run().params.max_undecided;
 }
 
-/// True if it is time for a cut. Having nothing left to train is another reason for one.
+// True if it is time for a cut. Having nothing left to train is another reason for one.
 bool due(Parts& p)
 {
     if (!lone(p)) return round_over(p);
@@ -39,7 +39,7 @@ bool due(Parts& p)
            p.machine.reached(p.training.checkpoint_due(p.chain.run().params));
 }
 
-/// The member's target if it committed the measured rate; 0 if no blocks are free.
+// The member's target if it committed the measured rate; 0 if no blocks are free.
 std::int64_t target_at_measured_rate(Parts const& p)
 {
     auto left = Ranges::between(0, p.chain.run().stream_blocks()) - p.chain.tip()->done;
@@ -52,8 +52,8 @@ std::int64_t target_at_measured_rate(Parts const& p)
     return left.empty() ? 0 : grant_target(p.chain.run(), blocks_left, rate(p), sum);
 }
 
-/// True if a roster commit with the measured rate would grant more blocks: at most one quantum is
-/// left to train, some blocks are free, and the target exceeds the holding.
+// True if a roster commit with the measured rate would grant more blocks: at most one quantum is
+// left to train, some blocks are free, and the target exceeds the holding.
 bool wants_rate(Parts const& p)
 {
     bool const known = p.history.measured() && rate(p) > 0;
@@ -62,7 +62,7 @@ bool wants_rate(Parts const& p)
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
 }
 
-/// Cuts, merges, asks for more blocks or scans, whichever is due first. False: nothing is due.
+// Cuts, merges, asks for more blocks or scans, whichever is due first. False: nothing is due.
 bool act_on_round(Parts& p)
 {
     bool const is_due = due(p);
@@ -78,7 +78,7 @@ bool act_on_round(Parts& p)
     return true;
 }
 
-/// A lone member publishes only work that it can no longer commit within its own weights.
+// A lone member publishes only work that it can no longer commit within its own weights.
 bool wants_publishing(Parts const& p)
 {
     bool const unpublished = p.contributions.next_unpublished() != nullptr;
@@ -87,7 +87,7 @@ bool wants_publishing(Parts const& p)
            (p.training.since().empty() && trainable(p).empty());
 }
 
-/// True if the scan found contributions to merge: of all members with blocks, or the round is over.
+// True if the scan found contributions to merge: of all members with blocks, or the round is over.
 bool merges_after_scan(Parts& p)
 {
     bool all_found = true;
@@ -100,7 +100,7 @@ bool merges_after_scan(Parts& p)
     return any_found && (all_found || round_over(p));
 }
 
-/// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
+// Nothing to train and nothing to cut: remove dead members, or merge others' contributions.
 void run_scan_done(Parts& p)
 {
     constexpr Millis longest_pause{20'000};

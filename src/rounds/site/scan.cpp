@@ -39,8 +39,8 @@ void Scan::answered(Input const& input, RunSpec const& run, bool is_member, Pend
     machine.set_tries(0);
 }
 
-/// No answer does not mean that the header is missing. A process that is not yet a member asks
-/// again without limit, unless the error lasts. True if it asks again.
+// No answer does not mean that the header is missing. A process that is not yet a member asks
+// again without limit, unless the error lasts. True if it asks again.
 bool Scan::retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine)
 {
     bool const persists = is_lasting_error(unknown.code);
@@ -57,15 +57,15 @@ bool Scan::retry(Unknown const& unknown, Params const& params, bool is_member, M
     return false;
 }
 
-/// True if no scan could read it for as long as makes a silent member suspect. Further waiting
-/// would block the member's blocks forever.
+// True if no scan could read it for as long as makes a silent member suspect. Further waiting
+// would block the member's blocks forever.
 bool Scan::unread_for_long(Params const& params, MonoTime now) const
 {
     auto const it = unread_.find(asked_);
     return it != unread_.end() && now - it->second.since >= params.drop_after + params.skew;
 }
 
-/// False: its bytes are invalid and must be read again.
+// False: its bytes are invalid and must be read again.
 bool Scan::take(std::string const& bytes, RunSpec const& run, Pending& pending, Machine& machine)
 {
     auto const& [member, seq] = asked_;

@@ -4,7 +4,7 @@
 #include "rounds/reading.hpp"
 #include "rounds/site/steps.hpp"
 
-/// Steps around a scan for pending contributions.
+// Steps around a scan for pending contributions.
 namespace curtail::rounds::site {
 
 void begin_scan(Parts& p, std::vector<MemberId> members)

@@ -48,7 +48,7 @@ MonoTime Training::checkpoint_due(Params const& params) const
     return last_cut_ + params.checkpoint_interval;
 }
 
-/// Halves the weight of older steps after every two rounds.
+// Halves the weight of older steps after every two rounds.
 void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const& params)
 {
     blocks_ += static_cast<double>(blocks.count());
