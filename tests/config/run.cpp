@@ -124,10 +124,10 @@ TEST_F(RunFile, RejectsSbatchOptionsThatThePollerSets)
     auto const message = [&](std::string const& launcher) {
         return message_with("\"kind\": \"slurm\"", launcher, "inputs/sites/nem_sa.json");
     };
-    EXPECT_EQ(
-        message(
-            R"("sbatch_options": ["--account=x y", "--exclusive", "--time-min=10", "--ntasks-per-node=2"])"),
-        "");
+    EXPECT_EQ(message(
+                  R"("sbatch_options": ["--account=x y", "--exclusive", "--time-min=10",
+                                  "--ntasks-per-node=2"])"),
+              "");
     for (auto const* taken : {"--comment=x", "--job-name=x", "--job=x", "--out=x", "--signal=USR1",
                               "--time=1", "--wait", "--parsable"})
         EXPECT_THAT(message(R"("sbatch_options": [")" + std::string(taken) + "\"]"),

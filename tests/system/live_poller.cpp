@@ -40,7 +40,8 @@ class LivePoller : public testing::Test {
         ASSERT_TRUE(
             write_file(folder_ / "run.json",
                        fmt::format(R"({{"run": "live", "folder": "out", "store": "file:out/store",
-            "model": "{}/inputs/models/demo.json", "data": {{"folder": "d"}}, "training": {{"batch_tokens": 65536}}, "sites": ["site.json"]}})",
+            "model": "{}/inputs/models/demo.json", "data": {{"folder": "d"}},
+            "training": {{"batch_tokens": 65536}}, "sites": ["site.json"]}})",
                                    test::source_folder().string())));
         ASSERT_TRUE(write_file(folder_ / "account.json",
                                fmt::format(R"({{"username": "alice", "password": "{}"}})",
@@ -172,9 +173,9 @@ TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
 TEST_F(LivePoller, JobLineIgnoresCaseButPrefersTheExactName)
 {
     EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1\n");
-    ASSERT_TRUE(write_file(
-        folder_ / "other.json",
-        R"({"site": "Caiso_North", "ranks": 3, "launcher": {"kind": "local", "script": "job.sh"}})"));
+    ASSERT_TRUE(write_file(folder_ / "other.json",
+                           R"({"site": "Caiso_North", "ranks": 3,
+            "launcher": {"kind": "local", "script": "job.sh"}})"));
     auto const text = read_file(folder_ / "run.json").value();
     auto const end = text.find("\"site.json\"");
     ASSERT_TRUE(write_file(folder_ / "run.json",

@@ -79,14 +79,17 @@ class Poller : public testing::Test {
         std::string files;
         for (auto const& site : sites) {
             auto const text = fmt::format(
-                R"({{"site": "{0}", "launcher": {{"slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh", "command_deadline_s": 4, "grace_s": 5{2}}}}})",
+                R"({{"site": "{0}", "launcher": {{
+                    "slurm_conf": "{1}/{0}/slurm.conf", "script": "job.sh",
+                    "command_deadline_s": 4, "grace_s": 5{2}}}}})",
                 site, clusters_.path().string(), launcher);
             EXPECT_TRUE(write_file(base / (site + ".json"), text));
             files += fmt::format("{}\"{}.json\"", files.empty() ? "" : ", ", site);
         }
         auto const text = fmt::format(
-            R"({{"run": "{}", "folder": "out", "store": "file:out/store", "model": "{}/inputs/models/demo.json",
-                 "data": {{"folder": "out/data"}}, "training": {{"batch_tokens": 65536}}, "sites": [{}]}})",
+            R"({{"run": "{}", "folder": "out", "store": "file:out/store",
+                 "model": "{}/inputs/models/demo.json", "data": {{"folder": "out/data"}},
+                 "training": {{"batch_tokens": 65536}}, "sites": [{}]}})",
             name, source, files);
         EXPECT_TRUE(write_file(base / "run.json", text));
         return base / "run.json";
