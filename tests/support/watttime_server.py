@@ -77,13 +77,6 @@ def iso(at):
     return at.strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
 
-def parse_zoned(text):
-    parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    if parsed.tzinfo is None:
-        raise ValueError("time without zone")
-    return parsed.astimezone(timezone.utc)
-
-
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # headers and body are two writes
@@ -111,7 +104,6 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(401, HTML_403, "text/html")
         endpoints = {
             "/v3/forecast": self.forecast,
-            "/v3/historical": self.historical,
             "/v3/signal-index": self.signal_index,
         }
         if url.path not in endpoints:
@@ -151,25 +143,6 @@ class Handler(BaseHTTPRequestHandler):
         points = [self.point(query["region"], at) for at in times]
         meta = {"generated_at": iso(first), "generated_at_period_seconds": 300}
         return self.reply_points(query, points, fault, meta)
-
-    def historical(self, query, fault):
-        try:
-            start, end = parse_zoned(query["start"]), parse_zoned(query["end"])
-        except (KeyError, ValueError) as error:
-            return self.reply_invalid(str(error))
-        if end - start > timedelta(days=32):
-            return self.reply_invalid("at most 32 days")
-        at = floor_to_period(start)
-        points = []
-        while at <= end:
-            if at >= start:
-                point = self.point(query["region"], at)
-                if query.get("include_imputed_marker") == "true":
-                    point["imputed_data_used"] = at.minute == 0
-                point["last_updated"] = iso(at + PERIOD)
-                points.append(point)
-            at += PERIOD
-        return self.reply_points(query, points, fault, {})
 
     def signal_index(self, query, fault):
         point = {"point_time": iso(floor_to_period(self.state.clock())), "value": 42.0}
