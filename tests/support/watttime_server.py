@@ -73,6 +73,13 @@ def floor_to_period(at):
     return at.replace(minute=at.minute // 5 * 5, second=0, microsecond=0)
 
 
+def parse_zoned(text):
+    parsed = datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if parsed.tzinfo is None:
+        raise ValueError("time without zone")
+    return parsed.astimezone(timezone.utc)
+
+
 def iso(at):
     return at.strftime("%Y-%m-%dT%H:%M:%S+00:00")
 
