@@ -10,8 +10,8 @@ namespace curtail {
 /// contains it.
 struct BuildInfo {
     std::string version;
-    std::string commit;  ///< git commit of the source, with `+` appended if files were changed;
-                         ///< `unknown` without git
+    std::string commit;  ///< git commit of the source; `+` follows if a tracked file has
+                         ///< uncommitted changes; `unknown` if git fails
     std::string compiler;
     std::string build_type;
     std::string sanitizers;  ///< empty if there are none

@@ -6,8 +6,8 @@
 
 namespace curtail {
 
-/// A source of the current time. Only adapters hold a clock. Pure decisions receive the time as a
-/// parameter instead.
+/// A source of the current time. Only adapters, which carry out decisions, hold a clock. Functions
+/// that make decisions receive the time as a parameter instead.
 class Clock {
   public:
     virtual ~Clock() = default;
@@ -46,7 +46,7 @@ class ScaledClock final : public Clock {
 
 [[nodiscard]] MonoTime mono_now();
 
-/// The time limit of an operation. It starts in the constructor and counts real time.
+/// The time limit of an operation, on the monotonic clock. The time starts in the constructor.
 class Deadline {
   public:
     explicit Deadline(Millis total) : end_(mono_now() + total) {}

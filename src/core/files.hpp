@@ -52,8 +52,9 @@ class Fd {
 /// remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
-/// Replaces `path` like write_file(), with a file that another library writes. `fill` must write
-/// the file whose path it receives.
+/// Replaces `path` like write_file(), but calls `fill` to write the temporary file. Use it for
+/// libraries that write files themselves, such as HDF5. `fill` receives the path of the temporary
+/// file.
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
@@ -71,13 +72,13 @@ class Fd {
 /// Syncs a folder to disk, so that new and renamed files in it survive a crash.
 [[nodiscard]] Result<void> sync_folder(std::filesystem::path const& folder);
 
-/// An exclusive lock on a file. The destructor releases the lock. If the process dies, the kernel
-/// does.
+/// An exclusive lock on a file. The destructor releases the lock. The kernel releases it if the
+/// process dies.
 class FileLock {
   public:
-    /// Takes the lock without waiting, and writes the name of this process into the file. Fails
-    /// with `temporary` if another process holds the lock; the message names the process in the
-    /// file.
+    /// Takes the lock without waiting, and writes this process's id and host into the file. Fails
+    /// with `temporary` if another process holds the lock; the message contains the id and host
+    /// from the file.
     [[nodiscard]] static Result<FileLock> take(std::filesystem::path const& path);
 
   private:

@@ -19,9 +19,11 @@ struct Name {
 using SiteId = Name<struct SiteTag>;      ///< such as `CAISO_NORTH`; a plain name
 using RunId = Name<struct RunTag>;        ///< such as `demo`; a plain name
 using RegionId = Name<struct RegionTag>;  ///< a grid region, as the signal provider names it
-/// `<site>.<8 hex digits>.<N>`: one instance of a site's trainer.
+/// One instance of a site's trainer: `<site>.<8 hex digits>.<N>`. The hex digits identify the
+/// process. N is the number of the commit that admitted the instance.
 using MemberId = Name<struct MemberTag>;
-using WindowId = Name<struct WindowTag>;  ///< time at which the window of a site opened
+/// The time at which a site's window opened, as format_time() writes it.
+using WindowId = Name<struct WindowTag>;
 
 /// Tells whether `text` is a plain name. A plain name has 1 to 32 characters: letters, digits, '_'
 /// or '-', with a letter or digit first. Names of sites and runs become parts of file names, job

@@ -43,8 +43,8 @@ class Object {
 };
 
 /// A JSON value: null, bool, integer, real number, text, array or object. parse() turns an integer
-/// outside the range of int64 into a real number. as_bool() to as_object() return a null pointer if
-/// the value has another type.
+/// outside the range of int64 into a real number. Each as_...() function returns a null pointer or
+/// an empty optional if the value has another type.
 class Value {
   public:
     using Variant =
@@ -98,7 +98,7 @@ struct Limits {
     std::size_t bytes{std::size_t{256} * 1024};
     int depth{32};  ///< levels of nested arrays and objects
 };
-/// Limits for records, and for files and responses as small.
+/// Limits for records, and for other small files and responses.
 inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
 /// Limits for other responses of servers.
 inline constexpr Limits response_limits{std::size_t{8} * 1024 * 1024, 32};
@@ -112,7 +112,8 @@ enum class Dialect {
 
 /// Parses one document. Fails with `data` if `text` is not valid in `dialect`, or exceeds `limits`.
 /// Duplicate keys, NaN, NUL bytes, invalid UTF-8 and unpaired surrogates make a document invalid.
-/// The message names `source`, and the line and column of the error if it has them.
+/// The message names `source`. It gives the line and column of the error, unless `text` exceeds
+/// `limits.bytes`.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
                                   Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
@@ -137,10 +138,11 @@ enum class Dialect {
 /// as \uXXXX.
 [[nodiscard]] std::string to_script(Value const& value);
 
-/// A reader of one object with a strict schema. Request every allowed key, then call finish(). The
-/// first error counts: a missing key, a wrong type or a broken rule. An unknown key counts before
-/// all others; its error names the nearest known key. A getter that finds an error returns its
-/// fallback, or zero or an empty value.
+/// A reader of one object with a strict schema. Request every allowed key, then call finish().
+/// finish() returns one error. If the object has an unknown key, the error suggests the nearest
+/// known key. Otherwise it is the first error found: a missing key, a wrong type or a broken rule.
+/// A function that finds an error returns `fallback`. Without `fallback`, it returns zero or an
+/// empty value.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};
@@ -165,7 +167,7 @@ class ObjectReader {
     /// the key is required.
     std::size_t one_of(std::string const& key, std::vector<std::string> const& words,
                        std::optional<std::size_t> fallback = {});
-    /// Returns the value of a key of any type; a null pointer if the key is absent.
+    /// Returns the value of `key`, which may have any type; a null pointer if the key is absent.
     Value const* any(std::string const& key, bool required = false);
     /// Returns the list at `key`; an empty list if the key is absent.
     Array const& list(std::string const& key, bool required = true);
@@ -183,7 +185,7 @@ class ObjectReader {
     /// Returns the name of a key for messages, such as "inputs/runs/demo.json: sites.key".
     [[nodiscard]] std::string place(std::string const& key) const;
     [[nodiscard]] bool error_free() const { return !error_; }
-    /// Returns the error that counts. Returns an empty optional if there is none.
+    /// Returns the error described above. Returns an empty optional if there is none.
     [[nodiscard]] std::optional<Error> finish();
 
   private:

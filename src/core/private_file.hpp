@@ -16,7 +16,8 @@ namespace curtail {
 ///
 /// The file must be a regular file (not a link) that belongs to the effective user. Group and
 /// others must have no access, and nobody else may write to its folder. Fails with `permission` if
-/// the file breaks one of these rules; the message says how to correct that.
+/// the file breaks one of these rules; the message says what to change. Fails with `data`
+/// if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::optional<std::string>> read_private_file(
     std::filesystem::path const& file, std::int64_t limit = std::int64_t{64} << 10);
 /// Creates a folder with mode 0700, and its missing parents. Fails with `permission` if an existing

@@ -14,12 +14,12 @@ enum class ExitCode : int {
     no_input = 66,       ///< input missing or unreadable
     unavailable = 69,    ///< service unavailable, or a required program missing
     software = 70,       ///< internal error: a defect in Curtail
-    os_error = 71,       ///< operating-system error: a call that does not access files failed
+    os_error = 71,       ///< operating-system error, such as a failure to create a process
     cannot_create = 73,  ///< cannot create output
     io = 74,             ///< I/O error while reading or writing
     temporary = 75,      ///< temporary failure: retry the same command later
     protocol = 76,       ///< protocol error: broken chain, wrong run, inconsistent store
-    permission = 77,     ///< permission denied: a key, credential or file mode
+    permission = 77,     ///< permission denied: a file mode, credential or certificate
     config = 78,  ///< configuration error: a configuration file is invalid or does not fit its use
     interrupted = 130  ///< stopped by the user
 };

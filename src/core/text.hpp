@@ -8,12 +8,12 @@
 
 namespace curtail {
 
-/// Makes untrusted text safe for a log or a terminal. Writes control characters (also ESC),
-/// bidirectional marks and invalid UTF-8 as \xNN.
+/// Makes untrusted text safe for a log or a terminal. Writes control characters (including
+/// newline and ESC), bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
-/// Returns the candidate most similar to `wrong`. A candidate that starts with `wrong` comes first,
-/// then the one with the smallest edit distance. Returns an empty optional if no candidate is
-/// similar.
+/// Returns the candidate with the smallest edit distance from `wrong`. If `wrong` has three or more
+/// characters, prefers a candidate that starts with `wrong`. Returns an empty optional if no
+/// candidate is similar.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view wrong,
                                                       std::span<std::string const> candidates);
 /// Returns a remedy for an unknown name: `did you mean "x"?`, or the list of candidates if none is

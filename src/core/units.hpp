@@ -55,8 +55,8 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 }
 
 /// The number of g/kWh in one pound per MWh, the unit of WattTime (1 g/kWh = 1 kg/MWh). The exact
-/// number is 0.45359237. The logs of arXiv:2602.22760 use this rounded one, so that results match
-/// their trace exactly.
+/// number is 0.45359237. Curtail uses the same rounded number as the logs of arXiv:2602.22760, so
+/// that its results match their trace exactly.
 inline constexpr double grams_per_kwh_per_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {
