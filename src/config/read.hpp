@@ -17,12 +17,12 @@ inline constexpr char const* plain_name_rule =
 /// Parses a configuration file. Fails with `config` if the file is damaged, or with `no_input` if
 /// it is missing.
 [[nodiscard]] Result<json::Value> read_file(std::filesystem::path const& file);
-/// Returns the absolute form of `path`, which `file` contains. A relative path is relative to the
-/// folder of `file`.
+/// Returns the absolute form of `path`, a path written in `file`. A relative path is relative to
+/// the folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,
                                             std::string const& path);
-// The functions below read one key with `r`. They record an error in `r` and then return a usable
-// value, so that reading can go on. Without `fallback`, the key is required.
+// The functions below read one key with `r`. They record any error in `r` and still return a
+// usable value, so that reading can go on. Without `fallback`, the key is required.
 
 /// Reads the path at `key` and resolves it. An empty path is an error, because it would resolve to
 /// the folder of `file`.

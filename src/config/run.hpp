@@ -36,7 +36,8 @@ struct Training {
 struct Optimizer {
     Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
     std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
-    /// Weight decay of Muon at the start, for 12 layers; multiplied by (12 / layers)^2.
+    /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
+    /// multiplies it by (12 / layers)^2.
     double weight_decay{0.2};
     /// Fraction of the schedule, at its end, in which the learning rates fall to `final_lr`.
     double warmdown{0.4};
@@ -45,8 +46,8 @@ struct Optimizer {
     bool muon_bfloat16{false};
 };
 
-/// A training run: its model, data and sites, and the protocol between the sites. A run file
-/// contains it, such as inputs/runs/demo.json.
+/// A training run, as a run file such as inputs/runs/demo.json describes it: its model, data and
+/// sites, and the protocol between the sites.
 struct Run {
     std::filesystem::path file;  ///< absolute path of the run file
     RunId run;

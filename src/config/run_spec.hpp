@@ -8,7 +8,7 @@ namespace curtail::config {
 
 /// Returns the content of run.json, on which all sites of the run must agree. `manifest` is the
 /// digest of the data's manifest.json. `parameters` contains the names of the model's parameters,
-/// in order; they form one part of a payload.
+/// in order. Each payload stores all parameters in a single part, part 0.
 [[nodiscard]] rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest,
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);
