@@ -19,7 +19,7 @@ namespace curtail::apps {
 class Arguments {
   public:
     [[nodiscard]] bool flag(std::string const& name) const;  ///< false if there is no value
-    /// Tells whether there is a value, be it the default.
+    /// Tells whether there is a value; a default counts as one.
     [[nodiscard]] bool has(std::string const& name) const;
     [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if there is no value
     [[nodiscard]] std::int64_t integer(std::string const& name) const;

@@ -14,8 +14,9 @@ class Progress {
     ~Progress();
     Progress(Progress const&) = delete;
     Progress& operator=(Progress const&) = delete;
-    void update(double done, double total);   ///< shows how much is done, and the time that is left
-    void show_text(std::string const& text);  ///< shows a text instead, for work of unknown total
+    void update(double done, double total);  ///< shows how much is done, and the time that is left
+    /// Shows a text instead of the amount. Use it if the total is unknown.
+    void show_text(std::string const& text);
 
   private:
     [[nodiscard]] bool is_due();

@@ -27,7 +27,7 @@ struct WattTimeSource {
 struct NoSource {};
 using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 
-/// The options of curtail-poll after validation. Every combination is meaningful.
+/// The options of curtail-poll, as parse_options() has validated them.
 struct PollOptions {
     enum class Mode {
         once,
@@ -37,10 +37,10 @@ struct PollOptions {
     Mode mode{Mode::once};
     SignalSource source;
     std::vector<std::string> sites;  ///< empty: all sites of the run
-    bool explain{false};             ///< print a summary at the end
+    bool explain{false};             ///< print signal, window, jobs and next actions of each site
     Millis job_interval{};           ///< time between two queries of the jobs; for `watch` only
-    /// Whether to drain all jobs when stopped. Only `watch` uses this; for a trace it is always
-    /// true.
+    /// Whether to drain all jobs when the user stops the program. Only `watch` uses this. Always
+    /// true for a trace.
     bool drain_on_exit{false};
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }

@@ -12,7 +12,7 @@ namespace curtail::apps {
 struct PollTarget {
     config::Run const& run;
     std::vector<config::Site const*> sites;  ///< elements of run.sites, never null
-    std::string folder_id;  ///< id of the run's folder, by which its jobs are known
+    std::string folder_id;  ///< id by which the poller recognizes the jobs of the run's folder
 };
 
 /// Gives each site the signal provider that `options` choose, and the site's own launcher. The run

@@ -13,9 +13,9 @@ namespace curtail::apps {
 [[nodiscard]] Result<std::vector<config::Site const*>> choose_sites(
     config::Run const& run, std::vector<std::string> const& names);
 
-/// Prints `SITE RANKS` of the site called `name`, for job scripts. If no site has exactly this
-/// name, ignores case, because Slurm writes cluster names in lower case. Fails with `usage` if
-/// there is no such site.
+/// Prints a line for job scripts: the name of the site `name`, a space, and the number of ranks. If
+/// no site has exactly this name, ignores case, because Slurm writes cluster names in lower case.
+/// Fails with `usage` if there is no such site.
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, std::string const& name,
                                           Console const& console);
 
