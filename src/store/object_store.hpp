@@ -58,9 +58,9 @@ class ObjectStore {
     /// the machine once put has succeeded.
     [[nodiscard]] virtual Result<void> put(ObjectName const& name,
                                            std::span<std::byte const> bytes) = 0;
-    /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false,
-    /// without a call of `sink`, if the object does not exist. Fails with `data`, without a call of
-    /// `sink`, if the object has more than `limit` bytes.
+    /// Reads an object and passes its content to `sink` in consecutive pieces. Returns false if
+    /// the object does not exist. Fails with `data` if the object has more than `limit` bytes. In
+    /// both cases, does not call `sink`.
     [[nodiscard]] virtual Result<bool> read(ObjectName const& name, Bytes limit,
                                             Sink const& sink) = 0;
     /// Returns an object's size and time. Returns an empty optional if the object does not exist.
