@@ -17,9 +17,11 @@ struct PayloadFacts {
 };
 
 /// Functions that read the objects to verify. Names are relative to the run's folder in the store.
-/// `record` returns the object's bytes. Both return an empty optional if the object does not exist.
+/// Each function returns an empty optional if the object does not exist.
 struct VerifySource {
+    /// Returns the bytes of a record.
     std::function<Result<std::optional<std::string>>(std::string const& name)> record;
+    /// Returns the size and digest of a payload.
     std::function<Result<std::optional<PayloadFacts>>(std::string const& name)> payload;
 };
 
