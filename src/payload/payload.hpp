@@ -34,16 +34,16 @@ struct Layout {
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// Returns the tensor file with `values`. `part` is what they are: `w0` for weights, `m0` for
-/// momentum, `d0` for a delta. Throws std::logic_error unless `values` has layout.elements()
-/// elements.
+/// Returns the bytes of a tensor file that holds `values`. `part` tells what the values are: `w0`
+/// for weights, `m0` for momentum, `d0` for a delta. Fails with `software` if HDF5 fails. Throws
+/// std::logic_error unless `values` has layout.elements() elements.
 [[nodiscard]] Result<std::string> encode(Layout const& layout, std::string const& part,
                                          std::span<float const> values);
 
-/// Reads the values from the tensor file `bytes`. The caller must compare their digest first.
-/// `source` names the payload in error messages. Fails with `protocol` if the payload belongs to
-/// another run, part or model. Fails with `data` if `bytes` is not a tensor file or lacks a
-/// parameter.
+/// Reads the values from `bytes`, the content of a tensor file. The caller must first compare the
+/// digest of `bytes` with the recorded digest. `source` names the payload in error messages. Fails
+/// with `protocol` if the payload belongs to another run, part or model. Fails with `data` if
+/// `bytes` is not a tensor file or lacks a parameter.
 [[nodiscard]] Result<Values> decode(Layout const& layout, std::string const& part,
                                     std::string_view bytes, std::string const& source);
 
