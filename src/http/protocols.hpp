@@ -4,8 +4,8 @@
 
 namespace curtail::http {
 
-/// Tells whether libcurl has CURLOPT_PROTOCOLS_STR, which 7.85 introduced. Both the version at
-/// compile time and the version at run time must have this option.
+/// Tells whether libcurl has CURLOPT_PROTOCOLS_STR, which 7.85 introduced. Returns true only if the
+/// versions at compile time and at run time both have this option.
 [[nodiscard]] bool has_protocol_names();
 
 /// Restricts a handle to https, or to http if `https` is false. If `by_name`, uses

@@ -19,8 +19,8 @@ struct Url {
 /// optional for any other text.
 ///
 /// The host must consist of letters, digits, '.' and '-', or be an IPv6 address in brackets. With
-/// other characters, libcurl could read a URL differently than this function. (libcurl's own
-/// parser, `curl_url`, needs 7.62.)
+/// other characters, libcurl could read a URL differently than this function. Curtail does not
+/// use libcurl's own parser, `curl_url`, because libcurl 7.61 lacks it.
 [[nodiscard]] std::optional<Url> parse_url(std::string_view text);
 
 /// Tells whether `host` is the loopback interface: an address in 127.0.0.0/8, [::1] or `localhost`.
