@@ -44,8 +44,8 @@ class MpiSession {
     /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
     /// that call has returned, for at most `grace`. Otherwise the launcher could kill the logging
     /// rank, because it kills all ranks once one exits with an error. The returned error only names
-    /// the rank that failed. A single rank instead returns its own error and does not call
-    /// `log_error`.
+    /// the rank that failed. If there is only one rank, run() instead returns that rank's own error
+    /// and does not call `log_error`.
     ///
     /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
     /// forever. The failed rank waits at most `grace` for them. Then it calls `log_error` and
