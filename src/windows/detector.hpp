@@ -8,8 +8,9 @@
 #include "core/time.hpp"
 #include "core/units.hpp"
 
-// The rules by which a site's window opens and closes. The signal counts as dirty if its intensity
-// is too high for the window's phase or is unknown, and otherwise as clean.
+// The rules by which a site's window opens and closes. A signal is dirty if its intensity is
+// unknown or too high, and otherwise clean. For a closed window, too high means open_below or more.
+// For an open or closing window, it means more than close_above.
 namespace curtail::windows {
 
 /// The intensities and the delay that decide when a site's window opens and closes. The defaults
@@ -69,8 +70,8 @@ struct Decision {
 [[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
                                Time now, Thresholds const& rule);
 
-/// Explains how `before` became `decision`, in one sentence with the numbers that caused it: `69
-/// g/kWh is below 100: window opens`. Pass the arguments that advance() received.
+/// Explains the step from `before` to `decision` in one sentence, with the numbers that caused it:
+/// `69 g/kWh is below 100: window opens`. Pass the arguments that advance() received.
 [[nodiscard]] std::string explain(WindowState const& before, Decision const& decision,
                                   std::optional<GramsPerKwh> intensity, Time now,
                                   Thresholds const& rule);

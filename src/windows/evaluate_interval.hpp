@@ -23,8 +23,8 @@ struct Change {
     Time time;  ///< when the change was due, not when it was noticed
     Phase from;
     Phase to;
-    Reason reason;  ///< why the phase changed
-    std::optional<GramsPerKwh> intensity;
+    Reason reason;                         ///< why the phase changed
+    std::optional<GramsPerKwh> intensity;  ///< valid at `time`; empty if it is unknown
     std::string explanation;  ///< one sentence for the user, with the numbers that caused the
                               ///< change
     friend bool operator==(Change const&, Change const&) = default;
