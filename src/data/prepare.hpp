@@ -34,7 +34,7 @@ struct Prepared {
 };
 
 /// Turns text into tokenizer, shards and manifest in the data folder `options.out`. Trains the
-/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.split` first,
+/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.part` first,
 /// so that the data folder appears complete or not at all. Fails with `temporary` if another
 /// process is preparing the same folder. Fails with `cannot_create` if the folder exists and must
 /// not be replaced.

@@ -5,13 +5,13 @@
 
 namespace curtail::data {
 
-/// Learns a vocabulary of `vocabulary` tokens, including special ones. Starts from the 256 single
-/// bytes. Repeatedly makes a new token of the most frequent pair of neighbouring tokens inside
-/// pieces (data/splitter.hpp). Of equally frequent pairs it takes the one with the smallest ids. It
-/// skips pairs that would make a token of more than max_token_bytes bytes.
+/// Learns a vocabulary of `vocabulary_size` tokens, including special ones. Starts from the 256
+/// single bytes. Repeatedly makes a new token of the most frequent pair of neighbouring tokens
+/// inside pieces (data/splitter.hpp). Of equally frequent pairs it takes the one with the smallest
+/// ids. It skips pairs that would make a token of more than max_token_bytes bytes.
 ///
-/// Fails with `usage` if `vocabulary` is out of range. Fails with `data` if the text has too few
-/// pairs or is not UTF-8.
+/// Fails with `usage` if `vocabulary_size` is out of range. Fails with `data` if the text has too
+/// few pairs or is not UTF-8.
 [[nodiscard]] Result<Tokenizer> train_tokenizer(std::span<std::string const> documents,
                                                 std::int64_t vocabulary_size,
                                                 ProgressCallback const& progress = {});
