@@ -23,7 +23,7 @@ struct HeldOutLoss {
     double bits_per_byte{};
 };
 
-/// Predicts every token of `stream`, except the first, once. `stream` must be the held-out part.
+/// Predicts every token of `stream`, except the first, once. `stream` must be the held-out split.
 /// Cuts it into rows of the model's sequence length; the last row may be shorter. Each prediction
 /// sees only the tokens before it in its row. `progress` counts tokens. Fails with `data` if the
 /// stream has fewer than two tokens or a larger vocabulary than the model.

@@ -19,7 +19,7 @@ struct SampleSettings {
 };
 
 /// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
-/// continuation as printable() does, with unprintable bytes as \xNN, but keeps newlines and tabs.
+/// continuation. Passes both through printable() (core/text.hpp), except newlines and tabs.
 /// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8 or the tokenizer has a
 /// larger vocabulary than the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
