@@ -52,7 +52,7 @@ class Gpt {
     void zero_gradients();
 
   private:
-    /// Returns the normalized output of the last block: (N, C) for N = B T tokens and the width C.
+    /// Returns the normalized output of the last layer: (N, C) for N = B T tokens and the width C.
     /// It is differentiable if `weights` come from Parameters::leaves().
     [[nodiscard]] at::Tensor forward(Parameters const& weights, at::Tensor const& input) const;
     [[nodiscard]] at::Tensor attention(BlockMatrices const& w, at::Tensor const& x,

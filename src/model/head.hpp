@@ -3,7 +3,7 @@
 
 // The GPT from the last normalization to the loss (docs/model.md). The operators and their order
 // are those of nanochat. In the comments, N is the number of tokens, C the width and V the size of
-// the vocabulary. x (N, C) is the normalized output of the last block. W is the parameter `head`,
+// the vocabulary. x (N, C) is the normalized output of the last layer. W is the parameter `head`,
 // whose rows after the first V are padding.
 
 #include <ATen/core/Tensor.h>

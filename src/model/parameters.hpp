@@ -26,11 +26,11 @@ struct ParameterPlace {
     [[nodiscard]] std::int64_t numel() const;  ///< number of elements
 };
 
-/// Returns the places of all parameters in order: embedding, the matrices of each block, head,
+/// Returns the places of all parameters in order: embedding, the matrices of each layer, head,
 /// resid_lambdas, x0_lambdas.
 [[nodiscard]] std::vector<ParameterPlace> parameter_places(config::Model const& shape);
 
-/// The matrices of one block, in the order of the buffer, whose memory they share. Each row of a
+/// The matrices of one layer, in the order of the buffer, whose memory they share. Each row of a
 /// matrix gives one output. C is the width and D the size of a head. H is the number of query heads
 /// and K the number of key/value heads.
 struct BlockMatrices {
