@@ -21,7 +21,7 @@ struct OptimizerState {
 };
 
 /// The inner optimizer of a site, with scheduled learning rates: Muon for the matrices of the
-/// blocks, AdamW for all other parameters. Every rank holds the whole state and makes the same
+/// layers, AdamW for all other parameters. Every rank holds the whole state and makes the same
 /// steps from the same gradients.
 class Optimizer {
   public:

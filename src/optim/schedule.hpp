@@ -28,14 +28,14 @@ struct Progress {
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
 /// Returns the momentum of Muon, which rises linearly from 0.85 to 0.95 over the first 300 steps.
 [[nodiscard]] double muon_momentum(Progress at);
-/// Returns the weight decay of Muon, base (12 / layers)^2 (1 - s / S).
+/// Returns the weight decay of Muon, which is `base` * (12 / layers)^2 * (1 - s / S).
 [[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
 
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
 /// `x0` include the factor and `lr_scale`.
 struct Rates {
     double lr_factor{};     ///< result of lr_factor()
-    double muon{};          ///< for the matrices of the blocks (Muon)
+    double muon{};          ///< for the matrices of the layers (Muon)
     double head{};          ///< for the head (AdamW)
     double embedding{};     ///< for the embedding (AdamW)
     double resid{};         ///< for resid_lambdas (AdamW)
