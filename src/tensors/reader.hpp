@@ -20,8 +20,8 @@ struct ReadLimits {
     bool compressed{false};
 };
 
-/// An open tensor file. Its functions fail with `no_input` if the file is missing and with `data`
-/// in all other cases.
+/// An open tensor file. open() fails with `no_input` if the file is missing. Every other error of
+/// these functions is `data`.
 class TensorReader {
   public:
     /// Opens and checks the file `path`. Also compares the digest of the contents if the file has
@@ -29,8 +29,8 @@ class TensorReader {
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
                                                    ReadLimits const& limits = {});
     /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.
-    /// Does not compare the digest of the contents, so compare the digest of received bytes before
-    /// this call.
+    /// Does not compare the digest that the file contains. If the bytes were received, compare
+    /// their own digest before this call.
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
                                                          ReadLimits const& limits = {});
