@@ -20,8 +20,9 @@ struct CutWork {
     Values delta;           ///< anchor - weights
     /// Sum of the squares of `delta`, added in double from the first value to the last.
     double sum_of_squares{};
-    std::int64_t nonfinite{};  ///< number of non-finite values; if positive, `delta` is zero and
-                               ///< the contribution only reports this number
+    std::int64_t nonfinite{};  ///< number of non-finite values in anchor - weights, plus 1 if a
+                               ///< loss was not finite; if positive, `delta` is zero and the
+                               ///< contribution only reports this number
 };
 
 /// The work of a site that no commit has included or refused yet (docs/rounds.md). In the comments
@@ -43,7 +44,7 @@ class LocalWork {
     /// Records an optimizer step on `blocks`.
     void stepped(rounds::Ranges const& blocks);
     /// Records a step on `blocks` whose loss was not finite. The next cut then discards the work
-    /// since the last cut and counts as non-finite. The caller must set x := a.
+    /// since the last cut and returns a positive CutWork::nonfinite. The caller must set x := a.
     void spoil(rounds::Ranges const& blocks);
     /// Makes a cut: returns the work since the last cut, with the delta a - x, and sets a := x.
     /// Without work, the delta is exactly zero and its ranges are empty. `seq` is the number of the

@@ -44,8 +44,10 @@ class Recorder {
     {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
-    void state(PowerState state);  ///< writes the state if it differs from the last one
-    void ended(ExitCode code);     ///< writes the last state and the exit code
+    /// Writes an event with the new state, if it differs from the previous one.
+    void state(PowerState state);
+    /// Writes an event with the state `ended`, then one with the exit code.
+    void ended(ExitCode code);
     /// Replaces `status.json`, which curtail-status reads, by `status` with the time and the job.
     /// Ignores calls within one second of the last write.
     void status(json::Object status);

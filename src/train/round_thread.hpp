@@ -17,10 +17,11 @@ namespace curtail::train {
 /// the training loop trains.
 class RoundThread {
   public:
-    /// Ends the process if the training loop does not return in time, because a rank hangs or a
-    /// step takes too long.
+    /// Ends the process if join() is not called in time after a stop request or the order Leave.
+    /// That happens if a rank hangs or a step takes too long.
     struct Watchdog {
-        /// Returns when this process was asked to stop; empty if it was not. Safe from any thread.
+        /// Returns the time of the stop request to this process, empty if there was none. Safe from
+        /// any thread.
         std::function<std::optional<MonoTime>()> stop_requested_at{};
         Millis grace{};  ///< time from a stop request until the launcher kills the job
         /// Ends the process. If this function is empty, the watchdog is off and the thread waits
@@ -47,7 +48,7 @@ class RoundThread {
     /// Returns the site's speed as the protocol last measured it. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
     /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
-    /// taking the order Leave, because the watchdog may end the process until then.
+    /// taking the order Leave: the watchdog may end the process as long as join() is not called.
     [[nodiscard]] rounds::Site const& join();
 
   private:

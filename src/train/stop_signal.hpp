@@ -23,8 +23,8 @@ class StopSignal {
 
     /// Returns true once a signal has arrived. Safe from any thread.
     [[nodiscard]] bool raised() const { return raised_at().has_value(); }
-    /// Returns when the first signal arrived, from which deadlines count; empty if none has. Safe
-    /// from any thread.
+    /// Returns the arrival time of the first signal, empty if none has arrived. Deadlines count
+    /// from this time. Safe from any thread.
     [[nodiscard]] std::optional<MonoTime> raised_at() const;
 };
 

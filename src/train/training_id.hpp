@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The id of a training: a text that a snapshot stores as its owner. The name of a run is not
-// enough, because its store may have been emptied and the run started again. For a training without
-// a store, the text also depends on the configuration, which nothing else fixes.
+// The id of a training: a text that a snapshot stores to say to which training it belongs. The name
+// of the run would not suffice: somebody may empty the store and start the run again. For a
+// training without a store, the id depends on the configuration, because no commit records it.
 
 #include <optional>
 #include <string>
