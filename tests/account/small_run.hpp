@@ -49,7 +49,8 @@ inline config::Site site(std::string name, std::string region)
 }
 
 /// Two sites in real time, EAST in region E and WEST in region W. EAST holds devices from 0:00 to
-/// 2:30, WEST from 1:00 to 3:00. 7200 tokens are committed, and a step of 900 takes 900 s alone.
+/// 2:30, WEST from 1:00 to 3:00. 7200 tokens are committed. A step of 900 tokens takes 900 s while
+/// only one site trains.
 inline RunFiles small_run()
 {
     RunFiles files;

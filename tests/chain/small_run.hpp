@@ -94,7 +94,7 @@ class SmallRun {
     [[nodiscard]] MemberId a() const { return a_; }
     [[nodiscard]] MemberId b() const { return b_; }
 
-    /// The objects that the chain refers to and still keeps.
+    /// The names of the objects that the chain refers to and the store still has.
     [[nodiscard]] std::vector<std::string> kept() const
     {
         std::vector<std::string> names{rounds::run_name};

@@ -6,7 +6,7 @@
 
 namespace curtail::launch {
 
-/// A kernel for tests that run once with the system calls of this kernel and once with fallbacks.
+/// A test parameter: the kernel on which the tests run, or one that lacks newer system calls.
 struct NamedKernel {
     char const* name;
     Kernel kernel;

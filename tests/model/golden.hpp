@@ -20,7 +20,7 @@ class Golden {
     [[nodiscard]] double number(std::string const& attribute) const;  ///< attribute of the root
     /// Attribute of the root.
     [[nodiscard]] std::int64_t integer(std::string const& attribute) const;
-    [[nodiscard]] bool has(std::string const& name) const;  ///< a tensor
+    [[nodiscard]] bool has(std::string const& name) const;  ///< whether there is a tensor `name`
     [[nodiscard]] std::vector<std::string> groups() const;  ///< at the root, sorted
     /// The tensors whose names start with `prefix`, named without it.
     [[nodiscard]] std::vector<model::NamedTensor> with_prefix(std::string const& prefix) const;

@@ -51,10 +51,12 @@ inline Step poll(SiteState const& before, DesiredState const& desired, std::vect
     auto actions = decide(update.state, desired, jobs, at(second), rules);
     return {std::move(update.state), std::move(update.events), std::move(actions)};
 }
+/// Returns the state of a site whose poller has observed `jobs` for the first time.
 inline SiteState tracking(std::vector<Job> const& jobs, int second = 0)
 {
     return observe({}, jobs, at(second), rules).state;
 }
+/// Returns the state after `action` has succeeded. A submit has then made the job `submitted`.
 inline SiteState done(SiteState state, Action const& action, int second, std::string submitted = {})
 {
     state = begin(std::move(state), action, at(second));

@@ -178,6 +178,7 @@ class Poll : public testing::Test {
     std::map<std::string, FakeSlurm> slurm_;
 };
 
+/// Options for a watch() that polls every few milliseconds.
 inline WatchOptions quick()
 {
     WatchOptions options;

@@ -12,7 +12,9 @@ namespace curtail::rounds::test {
 inline constexpr int foreign_header_types = 5;
 inline constexpr int foreign_lease_types = 3;
 
-/// An invalid next header of a member at the tip.
+/// An invalid header under the name of the next header of `member`, at the commit `tip`. Type 0 is
+/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 more ranges, and 4 is cut
+/// in half.
 inline std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member,
                                   int type)
 {

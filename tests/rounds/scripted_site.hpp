@@ -19,8 +19,9 @@ class ScriptedSite : public testing::Test {
         : run(std::move(spec)), site({{{"A"}, 0x11}, run, 0})
     {
     }
-    /// Answers questions to the store until the site asks another question, waits long or exits.
-    /// Returns its last outputs.
+    /// Gives the site `input`, then answers what the site asks the store, and moves the clock to
+    /// the site's next timer. Ends when the site exits or needs an answer from the test. Returns
+    /// the site's last outputs.
     std::vector<Output> serve(Input input)
     {
         for (int i = 0;; ++i) {
@@ -46,7 +47,8 @@ class ScriptedSite : public testing::Test {
             input = *answer;
         }
     }
-    /// Answer of the trainer or a merge; nothing: the test answers.
+    /// Answers an output in the place of trainer and merge. If the result is empty, the test must
+    /// answer.
     virtual std::optional<Input> work(Output const&) { return std::nullopt; }
     virtual Input got(Get const& get)
     {

@@ -31,9 +31,9 @@ struct SimProcess {
     std::deque<Input> inbox;  ///< while frozen
     std::optional<MonoTime> wake;
     std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
-    std::map<std::string, Millis> refused_since;   ///< by name: first of the unanswered gets
+    std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer
 
-    /// Site and trainer agree on the work (I5).
+    /// Checks that site and trainer agree on the work.
     void check_against_trainer() const
     {
         bool const reports_wait = inbox.size() > 1;
@@ -55,8 +55,9 @@ struct SimProcess {
         require(!machine->tip()->done.overlaps(all), "I5: own work is already done");
     }
 
-    /// A commit removes only members whose next contribution the site asked for by name and found
-    /// missing. A stale answer counts, because a site cannot detect it.
+    /// Checks that the site removes a member only after a get of the member's next header. The last
+    /// answer must be Missing, or the store must have refused these gets since `long_ago`. A stale
+    /// answer counts, because a site cannot detect it.
     void check_removals(Create const& create, Millis long_ago) const
     {
         if (create.name.rfind("commits/", 0) != 0 || !machine->tip()) return;
@@ -75,7 +76,8 @@ struct SimProcess {
         }
     }
 
-    /// A merge starts from the model and momentum of the newest record that the process has read.
+    /// Checks that a merge starts from the model and momentum of the newest commit that the process
+    /// has read.
     void check_merge_base(Merge const& merge) const
     {
         require(merge.model == machine->tip()->model,

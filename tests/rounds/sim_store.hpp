@@ -23,7 +23,7 @@ inline void require(bool good, std::string const& what)
     if (!good) throw Violation(what);
 }
 
-/// Weights with one number per block: how many times they contain the block.
+/// Simulated weights. For each block, they count how often the block was used for training.
 using Tickets = std::vector<int>;
 
 inline Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
@@ -86,8 +86,8 @@ class SimStore {
         payloads_.at(name)[0] += 100;
         spoiled_.insert(name);
     }
-    /// Repairs spoiled payloads. Sites never read one whose contribution they refused for another
-    /// reason, but a verifier does.
+    /// Repairs spoiled payloads. A verifier, unlike a site, also reads the payload of a
+    /// contribution that was refused for a reason other than its digest.
     void heal()
     {
         for (auto const& name : spoiled_)
@@ -109,6 +109,7 @@ class SimStore {
     [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
     [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
+    /// Returns all objects but payloads, by name.
     [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
     [[nodiscard]] std::map<std::string, Tickets> const& payloads() const { return payloads_; }
 
@@ -175,7 +176,7 @@ class SimStore {
         pending();
     }
 
-    /// I4 and I8: pending contributions can be included, and their deltas exist as announced.
+    /// Checks that pending contributions can be included, and that their deltas exist as announced.
     void pending() const
     {
         if (chain_.empty()) return;
@@ -199,7 +200,7 @@ class SimStore {
         }
     }
 
-    /// I8: the newest models exist.
+    /// Checks that the newest models exist.
     void kept() const
     {
         if (chain_.empty()) return;
@@ -218,7 +219,7 @@ class SimStore {
     std::vector<Commit> chain_;
     std::vector<Digest> digests_;
     std::map<std::pair<MemberId, Seq>, Header> headers_;
-    std::map<MemberId, Seq> last_;           ///< decided
+    std::map<MemberId, Seq> last_;           ///< last decided cut
     std::map<MemberId, CommitNumber> ever_;  ///< all ids ever admitted
 };
 

@@ -34,7 +34,7 @@ class SimTime {
     {
         queue_.push({now_ + delay, order_++, std::move(act)});
     }
-    /// Runs the next event up to `end`; false: there is none.
+    /// Runs the next event. Returns false if no event is due by `end`.
     bool run_next(Millis end)
     {
         if (queue_.empty() || queue_.top().at > end) return false;

@@ -9,8 +9,8 @@
 #include "core/json.hpp"
 #include "sim_process.hpp"
 
-/// The complete log of a Site: one line for each input and output with all its fields, and one for
-/// its state after the input.
+/// The complete log of a Site. Has one line for each input and for each output, with all fields,
+/// and one for the state of the site after the input.
 namespace curtail::rounds::test {
 
 inline std::ostream& operator<<(std::ostream& out, Target const& t)

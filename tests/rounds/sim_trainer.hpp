@@ -10,8 +10,10 @@
 
 namespace curtail::rounds::test {
 
-/// The trainer of the simulation: the arithmetic of docs/rounds.md on block counts. Orders may
-/// arrive while a step is in progress.
+/// The trainer of the simulation. Computes weights, anchor and deltas as docs/rounds.md says, but
+/// with Tickets instead of real weights. Orders may arrive while a step is in progress.
+///
+/// In the names and comments, x is the weights, theta the committed model, and a the anchor.
 class SimTrainer {
   public:
     explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
@@ -86,7 +88,8 @@ class SimTrainer {
         check();
     }
 
-    /// x contains theta, the undecided deltas and the work since the cut, each once (I5).
+    /// Checks that the weights contain theta, the undecided deltas and the work since the last cut,
+    /// each exactly once.
     void check() const
     {
         if (!loaded_) return;

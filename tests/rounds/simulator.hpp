@@ -13,7 +13,7 @@
 
 namespace curtail::rounds::test {
 
-/// Probabilities of faults, per event of their type unless noted otherwise.
+/// Probabilities of faults. Each applies to every operation that its comment names.
 struct Chaos {
     double lost_reply{0};    ///< of a create: applied, but the site gets no answer
     double lost_request{0};  ///< of a create: not applied, and no answer
@@ -22,8 +22,9 @@ struct Chaos {
     double no_answer{0};     ///< of gets, loads, payload stores, merges
     double spoiled{0};       ///< of stored deltas
     double refused{0};       ///< of merges: refuses one valid contribution
-    double faults_per_s{0};  ///< crashes, starts, second instances, freezes, stops, outages of
-                             ///< writes and headers, foreign objects; per simulated second
+    double faults_per_s{0};  ///< per simulated second: crashes, starts, second instances,
+                             ///< freezes, stop requests, failing writes, unreadable headers, and
+                             ///< objects that Curtail did not write
     double nan{0};           ///< of cuts: values that are not finite
 };
 
@@ -66,7 +67,9 @@ class Simulator : public SimTime {
     void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
     /// Adds an object that no program of Curtail writes, under a name that a site will read: the
-    /// next header of a member, alive or dead, or the next lease.
+    /// next header of a member, alive or dead, or the next lease. Types below
+    /// foreign_header_types are those of foreign_header(). The following are those of
+    /// foreign_lease().
     void inject(int type);
     void kill_all_but(std::shared_ptr<void> const& survivor)
     {
@@ -101,7 +104,7 @@ class Simulator : public SimTime {
                 deliver(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
             }
     }
-    /// Exits of processes, in order, without kills.
+    /// Exits of processes, in order. Killed processes are not listed.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const
     {
@@ -111,7 +114,9 @@ class Simulator : public SimTime {
     [[nodiscard]] std::vector<std::string> const& log() const { return log_; }
     /// Writes every input and output of every Site to `trace` from now on.
     void trace_to(std::ostream* trace) { trace_ = trace; }
+    /// Number of notes of each type.
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
+    /// Number of inputs after which a site was in each state.
     [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
 
@@ -365,7 +370,7 @@ class Simulator : public SimTime {
         step(p);
     }
 
-    /// Always true.
+    /// Returns true, so that the loop of run_until() can call it in its condition.
     bool maybe_inject_fault()
     {
         auto const elapsed = now() - last_fault_check_;
@@ -417,7 +422,8 @@ class Simulator : public SimTime {
     std::vector<double> speed_;
     Millis last_fault_check_{0};
     Millis full_until_{0};
-    Millis headers_unreadable_until_{0};  ///< gets of headers fail; an odd time: refused
+    Millis headers_unreadable_until_{0};  ///< until then, gets of headers get no answer; if the
+                                          ///< number is odd, the store refuses them
     int creates_refused_{0};
     std::set<std::string> injected_;  ///< names of foreign headers
     std::vector<Exit> exits_;

@@ -8,8 +8,8 @@
 
 namespace curtail::test {
 
-/// With the arguments `--file FILE`, selects the tests that FILE defines, where FILE is the end of
-/// its path. Returns false if there are none.
+/// With the arguments `--file FILE`, selects the tests that the source file FILE defines. FILE may
+/// be the end of a path. Returns false if FILE defines no tests.
 inline bool select_tests_of_file(int argc, char const* const* argv)
 {
     if (argc < 3 || std::string_view(argv[1]) != "--file") return true;

@@ -9,8 +9,8 @@
 
 namespace curtail::test {
 
-/// Programs also read options from the environment (CURTAIL_<OPTION>). Including this header unsets
-/// the caller's before any test runs, except those of the tests themselves.
+/// Programs also read options from the environment (CURTAIL_<OPTION>). This header unsets these
+/// variables before any test runs, but keeps the variables that configure the tests.
 inline bool const options_are_unset = [] {
     std::vector<std::string> names;
     for (char** entry = environ; *entry != nullptr; ++entry) {
