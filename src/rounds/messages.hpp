@@ -32,7 +32,7 @@
 //
 // The comments below use these symbols (docs/rounds.md): theta for a committed model, x for the
 // trainer's fp32 weights, a for its anchor. d_j is the delta of the trainer's own contribution j.
-// `since` are the blocks that it trained since the last cut. A prime marks the new value.
+// `since` are the blocks that it trained on since the last cut. A prime marks the new value.
 //
 // The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
 // includes the step. It carries out Cut and Adopt after the current step. After Cut, Adopt,
@@ -47,11 +47,11 @@ using Op = std::uint64_t;
 /// Says only that time has passed. The caller must send one at Site::wake() or earlier.
 struct Tick {};
 
-/// Answer to Create: this create made the object.
+/// Answer to Create: the object did not exist and has been created.
 struct Created {
     Op op{};
-    std::optional<Time> stored_at;  ///< the object's time by the store's clock; required if
-                                    ///< Create::want_time is set
+    std::optional<Time> stored_at;  ///< when the object was last modified, by the store's clock;
+                                    ///< required if Create::want_time is set
 };
 /// Answer to Create: an object of that name exists already.
 struct Exists {
@@ -130,7 +130,7 @@ struct Stepped {
 /// drops it.
 struct CutReady {
     Op op{};
-    Ranges ranges;              ///< all blocks trained since the previous cut; may be empty
+    Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< sum of squares of d_seq, one per part of the run
     std::vector<std::int64_t> nonfinite;  ///< number of non-finite values of d_seq, one per part
@@ -160,7 +160,7 @@ struct Create {
 
 /// Where to store one part of a payload.
 struct Target {
-    std::string part;  ///< `w<p>` weights, `m<p>` momentum, `d<p>` delta of the run's part p: `w0`
+    std::string part;  ///< as PartRef::part
     std::string name;  ///< used by this process only; a retry may write it again
 };
 /// Asks to store the trainer's delta d_seq.

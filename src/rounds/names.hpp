@@ -48,7 +48,7 @@ inline constexpr char const* run_name = "run.json";
 /// Returns the name of the lease number `k` for the merge that ends `round`.
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 
-/// Returns true if model_name() returns `name` for this round and part and for any writer and
+/// Returns true if `name` is a model_name() of this round and part, whatever its writer and
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 

@@ -14,11 +14,12 @@ namespace curtail::rounds {
 /// A pending contribution that the writer of the next commit has found.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the header's bytes; empty if there is no header
+    std::optional<Digest> sha256;  ///< of the header's bytes; empty if the store has no header,
+                                   ///< because a lone member commits its own weights
     std::optional<Refusal> bad;    ///< fault in the bytes of the header or payload; empty: none
 };
-/// Returns a Found for a header that exists but has invalid bytes. next() refuses it. `sha256` is
-/// the digest of those bytes.
+/// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
+/// contribution. `sha256` is the digest of those bytes.
 [[nodiscard]] Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha256);
 
 /// A request to admit a process as a member.
@@ -37,8 +38,8 @@ struct Intents {
 /// Builds the commit that follows `parent`. `by` is its writer, `now` its time. Returns an empty
 /// optional if the run is complete, or if the commit would change nothing.
 ///
-/// A merge commit still has the model and the outer state of `parent`. The caller must replace them
-/// by the result of the merge. All other fields are final.
+/// If the result is a merge commit, its model and outer state are still those of `parent`. The
+/// caller must replace both by the result of the merge. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Writer const& by, Time now,
                                          std::span<Found const> found, Intents const& intents);
@@ -62,22 +63,24 @@ struct Intents {
 [[nodiscard]] double delta_norm(Header const& header);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
-/// of two numbers: the blocks that it trains in two rounds, and its share of `blocks_left`. The
-/// share is rate / sum_of_rates. The result is rounded up to a multiple of `grant_quantum` and is
-/// at least one `grant_quantum`. While the rate is unknown (0), the result is one `grant_quantum`.
+/// of two numbers: the blocks that it trains on in twice `round_time`, and its share of
+/// `blocks_left`. The share is rate / sum_of_rates. The result is rounded up to a multiple of
+/// `grant_quantum` and is at least one `grant_quantum`. While the rate is unknown (0), the result
+/// is one `grant_quantum`.
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
 /// Grants free blocks to `members`, lowest first, until each member holds its grant_target() or no
-/// block is free. Serves the members in their order. `done` are the blocks in the committed model.
+/// block is free. Serves the members in their order. A block is free if it is not in `done` and no
+/// member holds it. `done` are the blocks in the committed model.
 void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:
 /// - the outer optimizer is `nesterov`, and no contribution is a lone member's own weights;
-/// - two or more sites have included work of staleness 0;
-/// - the included tokens are at least the share `outer_min_permille` of those that the members of
-///   `parent` can train in one `round_time`.
+/// - the included contributions of two or more sites have staleness 0;
+/// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
+///   tokens that the members of `parent` can train on in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
                                     std::span<Decided const> decided);
 

@@ -16,8 +16,8 @@ struct BlockRange {
     friend auto operator<=>(BlockRange const&, BlockRange const&) = default;
 };
 
-/// A set of blocks, held as the fewest half-open ranges, sorted. So two equal sets compare equal.
-/// The JSON form is `[[0,512],[600,640]]`.
+/// A set of blocks, held as the fewest half-open ranges, sorted. Each set has exactly one such
+/// form. The JSON form is `[[0,512],[600,640]]`.
 class Ranges {
   public:
     Ranges() = default;

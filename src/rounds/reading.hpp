@@ -3,7 +3,7 @@
 #include "core/ids.hpp"
 #include "rounds/record.hpp"
 
-// The rules that all programs share that read a chain: trainers, curtail-status, curtail-report.
+// Rules shared by all programs that read a chain: curtail-train, curtail-status, curtail-report.
 namespace curtail::rounds {
 
 /// Returns the number of the commit to read next in the search for the newest one. `found` is the
@@ -14,9 +14,9 @@ namespace curtail::rounds {
 /// has no gaps. It ends when `found` + 1 is missing.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
-/// Returns true if any site may remove the member as silent. This is so after `max_missed` merges
-/// in a row without a contribution of the member. It is also so if Member::seen is more than
-/// `drop_after` + `skew` before `now`. `now` is the time by the store's clock.
+/// Returns true if any site may remove the member as silent. One of two conditions suffices:
+/// - the last `max_missed` merges or more had no contribution of the member;
+/// - Member::seen is more than `drop_after` + `skew` before `now`, the time by the store's clock.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
 }  // namespace curtail::rounds

@@ -29,7 +29,7 @@ using Rate = std::int64_t;
 
 /// A payload object in the store: one part of weights, momentum or a delta.
 struct PartRef {
-    std::string part;      ///< `w<p>`, `m<p>` or `d<p>` for the part p of the run: `w0`
+    std::string part;      ///< `w<p>`, `m<p>` or `d<p>` for the part p of the run, such as `w0`
     std::string name;      ///< of the object, relative to the run's folder
     std::int64_t bytes{};  ///< size of the object
     Digest sha256;
@@ -70,7 +70,7 @@ struct RunSpec {
     json::Object model;               ///< shape of the model, as integers and text
     Digest manifest;                  ///< of the data set's manifest.json
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
-    std::int64_t epochs{1};           ///< how often the run trains on the data
+    std::int64_t epochs{1};           ///< number of times that the run trains on all the data
     std::int64_t seed{1};             ///< seed of the initial weights
     json::Object optimizer;  ///< settings of the inner optimizer, reals in the form of exact()
     Outer outer;
@@ -78,7 +78,7 @@ struct RunSpec {
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
     std::vector<SiteId> sites;
 
-    /// Returns the number of blocks that the run trains in all epochs.
+    /// Returns the number of blocks of all epochs together.
     [[nodiscard]] std::int64_t stream_blocks() const { return blocks_per_epoch * epochs; }
     friend bool operator==(RunSpec const&, RunSpec const&) = default;
 };
@@ -96,7 +96,13 @@ struct Member {
     friend bool operator==(Member const&, Member const&) = default;
 };
 
-/// Why a contribution was refused.
+/// Why a contribution was refused:
+/// - `nan`: its delta has values that are not finite;
+/// - `digest`: its header is unreadable, or its payload is missing or damaged;
+/// - `stale`: its base is older than Params::max_staleness allows;
+/// - `not_held`: its member does not hold all of its blocks;
+/// - `wrong_run`: its header belongs to another run, or names an unknown base, encoding or payload;
+/// - `bad_tokens`: its number of tokens does not fit its blocks.
 enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
 /// Why a commit removed a member. `left`: it asked to leave. `silent`: it was suspect. `succeeded`:
 /// its site has a newer instance. `complete`: the run is complete.
@@ -114,7 +120,8 @@ struct Decided {
     std::int64_t staleness{};  ///< rounds between its base and the parent of the commit
     float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
     double norm{};             ///< sqrt(sum of the delta's squares / tokens); 0 without tokens
-    bool inlined{};            ///< a lone member's work, in its own weights: no header, no delta
+    bool inlined{};            ///< work that a lone member committed by its own weights; such
+                               ///< work has neither a header nor a delta
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
@@ -125,7 +132,7 @@ struct Removed {
     friend bool operator==(Removed const&, Removed const&) = default;
 };
 
-/// An earlier commit that made a model.
+/// A commit that made a model: the genesis or a merge.
 struct RecentMerge {
     Round round;  ///< the round that begins with that model
     CommitNumber number;
@@ -135,7 +142,8 @@ struct RecentMerge {
 /// The writer of a commit.
 struct Writer {
     MemberId member;         ///< with N = 0 if the process is not a member (rounds/names.hpp)
-    std::int64_t attempt{};  ///< the latest attempt number that the process has used, from 1
+    std::int64_t attempt{};  ///< number of the process's last attempt to store a model, create
+                             ///< the probe or join; counts from 1
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -157,7 +165,7 @@ struct Commit {
     std::vector<Removed> removed;  ///< sorted by member
     bool outer_step{};             ///< the merge was an outer step with momentum
     std::vector<double> norms;  ///< Decided::norm of the last included contributions, oldest first
-    std::vector<RecentMerge> recent;  ///< the last keep_models + 1 commits that made a model
+    std::vector<RecentMerge> recent;  ///< of the newest keep_models + 1 models, oldest first
     Writer by;
     Time time;  ///< by the store's clock
 
@@ -189,7 +197,7 @@ struct Header {
     std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
     std::int64_t nonfinite{};      ///< number of values of the delta that are not finite
     Rate rate{};
-    Time time;
+    Time time;                           ///< by the store's clock
     [[nodiscard]] double sumsq() const;  ///< sum over all parts
     friend bool operator==(Header const&, Header const&) = default;
 };
@@ -215,10 +223,13 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
 
-/// Reads the stored form of a record. `name` is the name under which it is stored.
-/// Fails with `protocol` if the record is too long, not in canonical form, or damaged (by its own
-/// digest). Fails with `protocol` if a field is missing, unknown or invalid, or if the record does
-/// not belong under `name`. The message names the object and the broken rule.
+/// Reads the stored form of a record. `name` is the name under which it is stored, `run.json` for
+/// decode_run(). Fails with `protocol` in these cases:
+/// - the record is too long or not in canonical form;
+/// - its content does not match the digest that it contains;
+/// - a field is missing, unknown or invalid;
+/// - the record does not belong under `name`.
+/// The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
@@ -232,7 +243,7 @@ struct Encoded {
 [[nodiscard]] std::optional<double> double_from_exact(std::string_view text);
 [[nodiscard]] std::optional<float> float_from_exact(std::string_view text);
 
-[[nodiscard]] char const* to_text(Refusal reason);  ///< as in the record: `not-held`
+[[nodiscard]] char const* to_text(Refusal reason);  ///< as in the record, e.g. `not-held`
 [[nodiscard]] char const* to_text(Removal reason);
 [[nodiscard]] char const* to_text(Commit::Kind kind);
 [[nodiscard]] char const* to_text(Outer::Type type);

@@ -10,11 +10,13 @@
 
 // Writes and reads the fields that several records share. Private to record_*.cpp.
 //
-// A function with a json::ObjectReader reads one field. If the field is missing or invalid, the
-// function records an error in the reader and returns a default value.
+// A function with a parameter `key` reads that field of the object. part() reads all fields of an
+// object. If a field is missing or invalid, the function records an error in the reader and returns
+// a default value.
 namespace curtail::rounds::fields {
 
-/// Integers in records are less than this limit. Some JSON readers round larger ones.
+/// Integers in records are less than this limit, because some JSON readers round larger ones. Only
+/// the end of a range may equal it.
 inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 
 /// Returns the JSON of one or several parts.
@@ -50,8 +52,8 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 void format(json::ObjectReader& r);
 /// Reads a field that must be null, because this version does not use it.
 void only_null(json::ObjectReader& r, std::string const& key);
-/// Records an error unless `name`, under which the record is stored, equals `right`, the name that
-/// its content demands.
+/// Records an error unless `name` equals `right`. The record is stored under `name`; its content
+/// demands the name `right`.
 void require_name(json::ObjectReader& r, std::string const& name, std::string const& right);
 
 }  // namespace curtail::rounds::fields

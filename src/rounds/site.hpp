@@ -36,8 +36,8 @@ enum class State {
 /// The process of a site and the run in which it takes part.
 struct SiteConfig {
     Process process;
-    /// From this site's configuration. If the store has a run.json, both must be equal; otherwise
-    /// the site stores this one.
+    /// From this site's configuration. If the store has a run.json, difference() must find no
+    /// difference between the two. Otherwise the site stores this one.
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
 };
@@ -45,7 +45,7 @@ struct SiteConfig {
 /// The current state of a site, for logs, status pages and tests.
 struct Status {
     State state{State::probe};
-    std::string waiting_for;         ///< noun phrase for the user
+    std::string waiting_for;         ///< what the site waits for, as a noun phrase
     std::optional<MemberId> member;  ///< empty: this process is not a member
     CommitNumber tip;                ///< newest commit read; 0: none yet
     Round round;                     ///< of that commit

@@ -34,6 +34,7 @@ class Contributions {
     /// Returns the first contribution that is not published, or null.
     [[nodiscard]] OwnContribution const* next_unpublished() const;
     [[nodiscard]] OwnContribution* next_unpublished();
+    /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
 
     /// Removes contributions that a commit has decided. `me` is this member in the newest commit,

@@ -7,19 +7,19 @@
 
 namespace curtail::rounds::site {
 
-/// Deletes expired payloads. To find them, reads commits backwards, one per step, from the oldest
-/// commit whose model is kept.
+/// Deletes expired payloads: those of rounds before the Params::keep_models newest. To find them,
+/// reads commits backwards, one per step, from the oldest commit whose model is kept.
 class Garbage {
   public:
-    /// Starts to read backwards, if a model has expired. Each site does so after each merge commit
-    /// that it wrote. The first time, it covers 8 rounds instead of 1, because the writers of older
-    /// commits may have been killed before they deleted anything.
+    /// Starts to read backwards if a model has expired. A site calls this after each merge commit
+    /// that it wrote. The first walk deletes the payloads of 8 rounds, each later walk those of 1.
+    /// The reason: the writers of older commits may have been killed before they deleted anything.
     void begin(Commit const& tip, RunSpec const& run);
     /// Returns true if there is a further commit to read.
     [[nodiscard]] bool walking() const { return walk_.has_value(); }
     [[nodiscard]] CommitNumber next() const { return walk_->next; }  ///< number of that commit
-    /// Takes the bytes of the commit next(), or null if it was not read. Sends the deletions that
-    /// it allows. Stops if `bytes` is null or invalid.
+    /// Takes the bytes of the commit next(), or null if the site could not read it. Sends a Delete
+    /// for each expired payload that this commit leads to. Stops if `bytes` is null or invalid.
     void advance(std::string const* bytes, RunSpec const& run, Machine& machine);
 
   private:
@@ -28,14 +28,15 @@ class Garbage {
         CommitNumber next;            ///< number of the next commit to read
         std::optional<Commit> newer;  ///< the commit after it
         int rounds{1};                ///< rounds whose payloads are still to be deleted
-        int reads{1};                 ///< commits left to read one by one; one more read then jumps
-                                      ///< to the nearest earlier commit with a model
+        /// Commits left to read in sequence. The last read after them jumps to the nearest earlier
+        /// commit that made a model.
+        int reads{1};
     };
     /// Takes one commit. Returns false if it was the last one to read.
     [[nodiscard]] bool step(Commit commit, RunSpec const& run, Machine& machine);
 
     std::optional<Walk> walk_;
-    bool collected_{};  ///< this process has started to read before
+    bool collected_{};  ///< an earlier begin() found an expired model
 };
 
 }  // namespace curtail::rounds::site

@@ -8,11 +8,13 @@ namespace curtail::rounds::site {
 /// instead tries until its deadline.
 inline constexpr int tries_limit = 5;
 
-/// The number of invalid reads of one object after which a site treats it as damaged. They take
-/// about 1.5 s. A network that damages one read in 25 must neither end a site nor cause a refusal.
+/// The number of invalid reads of one object after which a site treats it as damaged. These reads
+/// take about 1.5 s. The limit is high enough for a network that damages one read in 25: such
+/// damage should neither end a site nor cause a refusal.
 inline constexpr int reads_limit = 6;
 
-/// Returns true for error codes of a read that persist until somebody repairs the store.
+/// Returns true for the lasting error codes of an Unknown that may concern a single object.
+/// `unavailable` lasts too, but always concerns the whole store.
 [[nodiscard]] inline bool is_lasting_error(ExitCode code)
 {
     return code == ExitCode::io || code == ExitCode::permission;

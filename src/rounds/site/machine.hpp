@@ -60,9 +60,9 @@ class Machine {
     [[nodiscard]] bool asking() const { return open_.has_value(); }
     /// Opens a question and returns its op. The caller must send the output with this op.
     Op ask(Question question);
-    /// Asks a Get.
+    /// Opens a question and sends it as a Get.
     void get(std::string name);
-    /// Asks a Create.
+    /// Opens a question and sends it as a Create.
     void create(std::string name, std::string bytes, bool want_time = false);
     void send(Output output) { outputs_.push_back(std::move(output)); }
     /// Sends a Note.

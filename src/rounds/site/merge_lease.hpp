@@ -7,10 +7,8 @@ namespace curtail::rounds::site {
 /// What this site knows about the merge leases of the current round.
 class MergeLease {
   public:
-    [[nodiscard]] std::int64_t next() const
-    {
-        return k_ + 1;
-    }  ///< number of the first lease not yet seen
+    /// Returns the number of the first lease not yet seen.
+    [[nodiscard]] std::int64_t next() const { return k_ + 1; }
     /// Returns true if the newest lease is valid.
     [[nodiscard]] bool held(MonoTime now) const { return k_ > 0 && now < until_; }
     [[nodiscard]] bool held_by_me(MonoTime now) const { return mine_ && held(now); }

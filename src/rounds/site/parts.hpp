@@ -45,7 +45,8 @@ struct Membership {
     Proposal proposal;
 };
 
-/// All parts of a Site. No part knows another; the functions in steps.hpp combine them.
+/// All parts of a Site. No part stores a reference to another; the functions in steps.hpp combine
+/// them.
 struct Parts : Membership {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -58,8 +59,8 @@ struct Parts : Membership {
     Machine machine;
     KnownChain chain;
     Failures failures;
-    std::int64_t attempt{
-        0};  ///< number of the last attempt; names of payloads and probes contain it
+    /// Writer::attempt of this process. The names of its models and probes contain this number.
+    std::int64_t attempt{0};
     Millis store_offset{0};  ///< time by the store's clock minus monotonic time
 
     History history;

@@ -27,36 +27,38 @@ struct Made {
 /// list until a commit names it or it is deleted.
 class Payloads {
   public:
-    /// Adds the objects of a model that is about to be stored. The initial model has no merge key.
+    /// Adds the objects of a model that is about to be stored. Only the initial model has no `key`.
     void begin(std::vector<std::string> names);
     void begin(std::vector<std::string> names, MergeKey key);
     /// Throws std::logic_error unless `parts` are the objects added last, in that order.
     void require_newest(std::vector<PartRef> const& parts) const;
     /// Records that the model added last is stored.
     void made(std::vector<PartRef> model, std::vector<PartRef> momentum);
-    /// Returns the model added last with a merge key. Returns an empty optional after abandon().
+    /// Returns the model added last with a key. Its parts are empty until made() records them.
+    /// Returns an empty optional before the first such model and after abandon().
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
 
-    /// Records that a commit with this number, which names the objects added last, is about to be
-    /// sent.
+    /// Records that the process is about to create the commit `number`. This commit names the
+    /// objects added last.
     void send_under(CommitNumber number);
     /// Records that no further commit will name the objects added last.
     void release_newest() { list_.back().in_use = false; }
     /// Returns the number of a commit below `tip` that this process tried to create with unknown
     /// outcome. Returns 0 if there is none.
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
-    /// Takes an existing commit, `record`. Of the objects sent under its number, forgets those that
-    /// the commit names. Deletes the others unless a further commit may name them.
+    /// Takes an existing commit, `record`. Concerns the objects whose last send_under() had the
+    /// number of `record`. Forgets those that `record` names. Deletes the others unless a further
+    /// commit may name them.
     void settle(Commit const& record, Machine& machine);
-    /// Records that no further commit will name any of the objects. Deletes those that no create of
-    /// unknown outcome names.
+    /// Records that no further commit will name any of the objects. Keeps the objects that a Create
+    /// of unknown outcome may have committed. Deletes the others.
     void abandon(Machine& machine);
 
   private:
     /// The objects of one model.
     struct Payload {
         std::vector<std::string> names;
-        CommitNumber sent;  ///< number of the last commit sent that names them; 0: none
+        CommitNumber sent;  ///< number of the last Create of a commit that names them; 0: none
         bool settled{};     ///< another commit has that number, so a late create must fail
         bool in_use{true};  ///< a further commit may name them
     };

@@ -11,7 +11,7 @@ namespace curtail::rounds::site {
 /// The key of one contribution.
 using Key = std::pair<MemberId, Seq>;
 
-/// The pending contributions of all members that this process has found.
+/// The pending contributions that this process has found, of all members.
 class Pending {
   public:
     void add(Key const& key, Found found) { found_[key] = std::move(found); }
@@ -29,8 +29,8 @@ class Pending {
 
     /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
-    /// Treats the header with the most ranges as unreadable, because it makes a commit the longest.
-    /// Returns false if no readable header is left.
+    /// Treats the readable header with the most ranges as unreadable. The caller does so if the
+    /// next commit would be invalid, e.g. too long. Returns false if there was no readable header.
     bool refuse_widest(RunSpec const& run);
     /// Counts an answer that the contribution's payload is missing. The answer may be out of date,
     /// and a refusal is final. So count_absent returns true for the first four answers:

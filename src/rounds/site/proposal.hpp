@@ -30,12 +30,13 @@ class Proposal {
     void clear_intents();
     void admit(Admission admission) { intents_.admit = std::move(admission); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
-    /// Adds the removal of a member. `last_decided` was its last decided contribution when its next
-    /// header was looked for.
+    /// Adds the removal of a member. `last_decided` is the number of its last decided contribution.
+    /// The caller has looked for the header that follows it.
     void remove(MemberId const& member, Removal reason, Seq last_decided);
     [[nodiscard]] bool removes() const { return !intents_.remove.empty(); }
-    /// Returns the intents for a commit after `tip`. Leaves out the removal of a member if a commit
-    /// has removed it, or decided a contribution of it, since remove().
+    /// Returns the intents for a commit after `tip`. Leaves out the removal of each member that a
+    /// commit has removed since the call of remove(). Does the same if a commit has decided a
+    /// contribution of the member since then.
     [[nodiscard]] Intents intents_at(Commit const& tip) const;
 
     [[nodiscard]] std::optional<Draft> const& draft() const { return draft_; }

@@ -22,8 +22,9 @@ class Scan {
     [[nodiscard]] std::optional<Key> next(Commit const& tip, Pending const& pending,
                                           Params const& params);
     /// Takes the answer about the header that next() returned. Adds an existing header to
-    /// `pending`, or makes `machine` ask again after a pause. The pauses of one header do not
-    /// affect those of the next. `is_member` says whether this process is a member.
+    /// `pending`, or makes `machine` ask again after a pause. The tries start at 0 for each header.
+    /// `is_member` says whether this process is a member. A process that is not a member asks again
+    /// without limit, unless the store's error lasts (is_lasting_error()).
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
     /// Returns true if the last scan could not find out whether the member's next header exists.
@@ -31,16 +32,16 @@ class Scan {
     {
         return unresolved_.contains(member);
     }
-    /// Returns why the store refuses to read this header. Returns null unless the latest scan, and
-    /// every one since its first refusal, was refused.
+    /// Returns why the store refused to read this header in the last scan that asked for it.
+    /// Returns null if the store did not refuse.
     [[nodiscard]] std::string const* unread(Key const& key) const;
     /// Forgets headers whose contribution `tip` has decided.
     void forget_decided(Commit const& tip);
 
   private:
-    /// A header of which the store refuses every read. So its existence is unknown.
+    /// A header that the store refuses to read. Whether the header exists is unknown.
     struct Unread {
-        MonoTime since;   ///< time of the first refusal
+        MonoTime since;   ///< time of the first refusal in a row
         std::string why;  ///< the store's reason at the last refusal
     };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);

@@ -5,7 +5,7 @@
 
 namespace curtail::rounds::site {
 
-/// The times before which a member does not take certain actions.
+/// Times of a member's next actions, and the phase to which it returns.
 struct Schedule {
     MonoTime poll;           ///< earliest read of the next commit
     MonoTime publish;        ///< earliest next try to publish, after a failure

@@ -7,7 +7,8 @@
 
 namespace curtail::rounds::site {
 
-/// The search for the newest commit by a process that has read none yet (rounds::next_to_read).
+/// Searches the chain for its newest commit (rounds::next_to_read). A process that has not read any
+/// commit yet starts with this search.
 class Search {
   public:
     /// Returns the number of the commit to read next.
@@ -32,8 +33,8 @@ class Search {
     std::string bytes_;
 };
 
-/// The members that this process has treated as ended in the state `fold` (docs/rounds.md). For
-/// each member, the class keeps the number of its last contribution known at that time.
+/// The members that this process, while in the state `fold` (docs/rounds.md), assumed to have
+/// ended. For each member, the class keeps the number of its last contribution known at that time.
 class Folded {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }

@@ -13,7 +13,7 @@ struct Row {
     Phase phase;
     State state;
     bool early;  ///< a stop request ends the process at once, because it has no work yet
-    char const* waiting_for;                 ///< noun phrase for the user
+    char const* waiting_for;                 ///< what the site waits for, as a noun phrase
     bool (*act)(Parts&);                     ///< returns false if it can only wait
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
 };
@@ -85,7 +85,7 @@ bool act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 void answered_base_forward(Parts& p, Input const& input);
 /// Handles a failure to read the newest model. Returns true if the process exits, because the
-/// object was damaged in eight reads.
+/// tip has led to eight answers Corrupt.
 bool load_failed(Parts& p, Input const& input);
 /// Handles the removal of this member: joins again, or exits if another process of the site has
 /// taken its place.
@@ -96,10 +96,10 @@ void removed(Parts& p);
 /// Enters the state `run` and orders the trainer to train.
 void enter_run(Parts& p);
 bool act_run(Parts& p);
-/// Returns true if this member is lone: every other member was admitted in this round. If this one
-/// was too, only the one with the smallest N is lone.
+/// Returns true if this member is lone: all other members were admitted in this round. If all
+/// members were admitted in this round, the first of them, with the smallest N in its id, is lone.
 [[nodiscard]] bool lone(Parts const& p);
-/// Returns the blocks that this member holds and has not trained.
+/// Returns the blocks that this member holds and has not trained on.
 [[nodiscard]] Ranges trainable(Parts const& p);
 /// Returns true after `round_time` or `local_steps`. Otherwise makes a Tick due at the end of
 /// `round_time`.
@@ -156,12 +156,14 @@ void begin_scan(Parts& p, std::vector<MemberId> members);
 /// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
-/// Returns the member's next contribution, or null if it was not found.
+/// Returns the contribution of the member that a commit must decide next. Returns null if this
+/// process has not found it.
 [[nodiscard]] Found const* header_of(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
-/// Adds the removal of a member to the next commit. Does nothing if the member's next header was
-/// found, or the scan could not tell: a removal would discard the work that the header announces.
+/// Adds the removal of a member to the next commit. A removal discards the work that the member's
+/// next header announces. So the function does nothing if the scan found this header, or could not
+/// find out whether the header exists.
 void propose_removal(Parts& p, MemberId const& id, Removal reason);
 
 // ---- commit.cpp: COMMIT
@@ -172,7 +174,8 @@ void begin_commit(Parts& p, Mode mode);
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
-/// Makes `commit` the draft if it is valid. Otherwise returns false and changes the phase.
+/// Makes `commit` the draft and returns true if it is valid. Otherwise returns false. The process
+/// then tries to merge without the header that Pending::refuse_widest() refuses, or exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
 /// Gives up a commit or merge that failed repeatedly. Reads the chain, then trains for a while.
@@ -182,8 +185,8 @@ void answered_garbage(Parts& p, Input const& input);
 
 // ---- adopt.cpp: reading the chain, ADOPT
 
-/// Makes the commit `bytes`, which follows the tip, the new tip. Returns false if the commit is
-/// invalid or the process has exited.
+/// Takes the bytes of the commit that follows the tip. Makes this commit the new tip. Returns false
+/// if the commit is invalid or the process has exited.
 bool take_next(Parts& p, std::string const& bytes);
 void answered_adopt_forward(Parts& p, Input const& input);
 bool act_adopt_apply(Parts& p);

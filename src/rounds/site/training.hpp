@@ -9,15 +9,16 @@ class Training {
   public:
     [[nodiscard]] bool loaded() const { return loaded_; }  ///< the trainer has a model
     [[nodiscard]] Round base() const { return base_; }     ///< round of that model; 0: no model
-    /// Returns the blocks trained since the last cut.
+    /// Returns the blocks that the trainer trained on since the last cut.
     [[nodiscard]] Ranges const& since() const { return since_; }
 
     /// Records that the trainer was ordered to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
-    /// Records that the trainer has loaded the requested model.
+    /// Records that the trainer has loaded the requested model. `round_began` is when the round
+    /// began for this member, and determines round_ends().
     void loaded(MonoTime round_began, MonoTime now);
-    /// Records that the trainer has adopted the requested model. Returns true if the model is that
-    /// of another round than before.
+    /// Records that the trainer has adopted the requested model. Returns true if this model belongs
+    /// to another round than the trainer's previous model.
     bool adopted(MonoTime now);
     void step(Ranges const& blocks);
     void cut(MonoTime now);
@@ -33,7 +34,7 @@ class Training {
     bool loaded_{};
     Round base_;
     Round requested_;
-    MonoTime round_began_{};  ///< when this site adopted the round's model
+    MonoTime round_began_{};  ///< as given to loaded(), or when the trainer adopted the model
     MonoTime last_cut_{};
     std::int64_t steps_in_round_{0};
     Ranges since_;
