@@ -16,8 +16,9 @@
 //
 // Times (`..._s`, unless stated otherwise) are seconds of the signal's clock after
 // `Account::time_zero`. Durations of training, rounds, starts and stops are in real seconds. The
-// two are equal unless a replay has another clock factor than 1. A missing value is an empty
-// optional, never 0. A `site` of type std::size_t is an index into `Account::sites`.
+// signal's clock and real time run at the same speed unless a replay's clock factor differs from 1.
+// A missing value is an empty optional, never 0. A `site` of type std::size_t is an index into
+// `Account::sites`.
 namespace curtail::account {
 
 using MaybeSeconds = std::optional<double>;
@@ -58,12 +59,12 @@ struct Latency {
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
-    MaybeSeconds close_s;       ///< empty if the window is still open at the end of the account
-    MaybeSeconds released_s;    ///< when the window's last job released its devices
-    std::vector<Span> closing;  ///< intervals in which the window was `closing`
-    MaybeSeconds first_step_s;
-    MaybeSeconds last_step_s;
-    std::optional<Latency> start;  ///< from the window's opening to the first step
+    MaybeSeconds close_s;          ///< empty if the window is still open at the end of the account
+    MaybeSeconds released_s;       ///< when the window's last job released its devices
+    std::vector<Span> closing;     ///< intervals in which the window was `closing`
+    MaybeSeconds first_step_s;     ///< when the first step ended
+    MaybeSeconds last_step_s;      ///< when the last step ended
+    std::optional<Latency> start;  ///< from the window's opening to the end of the first step
     std::optional<Latency> stop;   ///< from the stop request to the trainer's exit
     std::int64_t steps{};
     energy::Tally tally;
@@ -90,18 +91,22 @@ struct RoundAccount {
     MaybeSeconds merge;     ///< real seconds from the last contribution to the merge
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    double last_step{};  ///< x position on the loss charts: steps in the committed model
+    /// Number of optimizer steps whose tokens the committed model includes. It is the round's x
+    /// position on the loss charts.
+    double last_step{};
     std::int64_t tokens{};
-    std::optional<double> delta_norm;  ///< largest norm among its deltas: sqrt(sum of squares /
-                                       ///< tokens)
-    std::optional<double> loss;        ///< mean over the round's last steps, in nats per token
+    /// The largest norm of a delta in this round. The norm is sqrt(sum of squares / tokens).
+    std::optional<double> delta_norm;
+    /// Mean over the round's last 100 logged steps, in nats per token.
+    std::optional<double> loss;
     energy::Tally tally;
     std::string note;  ///< says which contributions were refused, and why; may be empty
     /// Returns whether two or more sites took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians over the joint rounds, in real seconds. A member is empty if no round recorded the time.
+/// Medians over the joint rounds, in real seconds. A median is empty if no round recorded that
+/// time. RoundPart and RoundAccount describe the times of the same names.
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -113,7 +118,9 @@ struct RoundSummary {
 
 /// A line on the loss charts.
 struct Curve {
-    std::string id;            ///< `run`, or `one` and `two` for baselines with one and two sites
+    /// `run`, or the site's name for a curve of one site, or `one` or `two` for the baseline with
+    /// that many sites.
+    std::string id;
     std::string label;         ///< text for the user
     std::vector<double> step;  ///< x position on the chart, in steps
     std::vector<double> t;     ///< seconds after time zero
@@ -128,7 +135,7 @@ struct FinalLoss {
     double best_perplexity{};          ///< lowest smoothed perplexity
     double tail_loss{};                ///< mean of the last `LossAccount::tail_steps` steps
     std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
-    double wall_s{};
+    double wall_s{};                   ///< when the curve's last step ended
     std::int64_t steps{};
 };
 
@@ -160,9 +167,9 @@ struct LossAccount {
 
 /// The loss on text that no site trained on.
 struct HeldOut {
-    std::int64_t commit{};              ///< number of the commit whose model was evaluated
-    std::optional<std::int64_t> newer;  ///< number of the newest commit with another model; empty
-                                        ///< if there is none
+    std::int64_t commit{};  ///< number of the commit whose model was evaluated
+    /// Number of the newest merge commit after `commit`; empty if there is none.
+    std::optional<std::int64_t> newer;
     std::optional<std::int64_t> trained_tokens;  ///< tokens that the evaluated model was trained on
     double loss{};                               ///< nats per token
     /// In nats per token: the loss of a model that knows only how frequent each token is.
@@ -190,11 +197,11 @@ struct SiteAccount {
     /// Running totals of energy and carbon at 0, `Account::cumulative_step_s`, 2 x
     /// `cumulative_step_s`, and so on.
     std::vector<energy::Tally> cumulative;
-    double closed_s{};      ///< time in which the site neither had devices nor waited for them
-    std::int64_t tokens{};  ///< trained into the committed model
+    double closed_s{};      ///< seconds in which the site neither had devices nor waited for them
+    std::int64_t tokens{};  ///< tokens of this site that the committed model includes
     std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
     std::int64_t lone_rounds{};
-    std::optional<Spread> startup;  ///< from a window's opening to the first step
+    std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
@@ -203,14 +210,15 @@ struct SiteAccount {
 
 /// A scenario in a comparison: the run itself, or what the same work would have caused elsewhere.
 struct Scenario {
-    std::string id;  ///< `run`, `one:DE` (always on in region DE), or `two`
+    std::string id;  ///< `run`; `one:DE` (one site, always on in region DE); or `two` (two sites,
+                     ///< always on)
     std::string label;
     std::string region;  ///< empty if there are several
     std::size_t sites{1};
     MaybeSeconds wall_s;
     std::optional<double> step;  ///< real seconds per step
-    /// One tally. If the regions may be chosen in several ways, one per choice, the lowest carbon
-    /// first.
+    /// The energy and carbon. For `two`, this is one tally for each pair of regions, with the
+    /// lowest carbon first. Otherwise it is a single tally.
     std::vector<energy::Tally> range;
     std::int64_t tokens{};
     std::optional<double> perplexity;
@@ -220,7 +228,7 @@ struct Scenario {
     WattHours held_wh{};  ///< energy drawn in that part
 };
 
-/// Running totals at `from_s`, and at regular steps after it.
+/// Running totals at `from_s`, and every `Account::always_on_step_s` after it.
 struct RunningTotals {
     double from_s{};
     std::vector<energy::Tally> tallies;
@@ -274,15 +282,15 @@ struct Account {
     std::string name;
     std::string title;
     /// `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`
-    /// or `stopped`.
+    /// or `stopped`; docs/report.md defines them.
     std::string status;
     std::string source;  ///< origin, as a text for the user; empty if it is a run's own folder
     std::string model;   ///< description of the model for the user
     std::int64_t parameters{};
-    Time time_zero;  ///< 0 on the time axis, on the signal's clock
+    Time time_zero;  ///< the origin of the report's time axis, on the signal's clock
     double clock_factor{1};
-    double end_s{};  ///< the last recorded time of the run
-    MaybeSeconds last_step_s;
+    double end_s{};               ///< the last recorded time of the run
+    MaybeSeconds last_step_s;     ///< when the run's last step ended
     double trace_end_s{};         ///< time of the signal's last sample
     std::string signal_provider;  ///< empty if there was no signal
     std::vector<RegionSeries> signals;
@@ -296,7 +304,7 @@ struct Account {
     std::optional<HeldOut> held_out;
     std::optional<double> step;       ///< mean duration of a step in real seconds
     std::optional<double> lone_rate;  ///< tokens per real second while no other site had devices
-    std::int64_t tokens{};            ///< trained into the committed model
+    std::int64_t tokens{};            ///< tokens that the committed model includes
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
@@ -306,12 +314,12 @@ struct Account {
     std::vector<Scenario> other_scenarios;
     std::vector<Baseline> baselines;
     std::vector<ProvenanceNote> provenance;
-    std::map<std::string, std::string> missing;  ///< key of a number -> text for the user why it is
-                                                 ///< missing
+    std::map<std::string, std::string>
+        missing;  ///< key of a missing number or part -> reason, for the user
     std::vector<FactGroup> facts;
-    std::vector<std::pair<std::string, std::string>> notes;
-    std::vector<std::string> warnings;  ///< contradictions in the files, because of which numbers
-                                        ///< may be wrong
+    std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
+    /// Contradictions in the files, which may make numbers wrong.
+    std::vector<std::string> warnings;
     std::vector<EventLine> events;
 };
 
@@ -321,9 +329,9 @@ struct Account {
 [[nodiscard]] energy::Tally total_of(Account const& account);
 /// Returns the energy that all sites drew while their windows were open or closing.
 [[nodiscard]] WattHours inside_windows(Account const& account);
-/// Returns the seconds that all sites together spent in the state `training`.
+/// Returns the seconds that sites spent in the state `training`, summed over all sites.
 [[nodiscard]] double training_s(Account const& account);
-/// Returns the seconds that all sites together had devices or waited for them.
+/// Returns the seconds in which sites had devices or waited for them, summed over all sites.
 [[nodiscard]] double allocated_s(Account const& account);
 
 /// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
@@ -333,12 +341,13 @@ struct Account {
 /// Returns an empty optional if either is incomplete (energy::Tally::whole) or `other` is 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
-/// Says how much of always-on lies after the signal's last sample, whose value is assumed to
-/// continue. Returns one sentence for each group of regions with the same numbers.
+/// Describes the part of the always-on scenarios after the signal's last sample. The value of that
+/// sample is assumed to continue. Returns one sentence for each group of regions with the same
+/// numbers, and none for a scenario without such a part.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
-/// Returns the spread of how long the starts (`&WindowAccount::start`) or stops
-/// (`&WindowAccount::stop`) of all windows took. `others_trained` chooses those during which other
-/// sites trained, or the rest. Returns an empty optional if there are none.
+/// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
+/// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
+/// `others_trained`. Returns an empty optional if there are none.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
                                               std::optional<Latency> WindowAccount::*latency,
                                               bool others_trained);

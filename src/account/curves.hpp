@@ -21,13 +21,15 @@ struct CurvePoint {
 /// points. Points of equal step (several sites in one round) are first averaged; the result has the
 /// latest of their times.
 ///
-/// The smoothing is exponential, with `constant` in steps, so that curves logged at different
-/// densities are comparable. In formulas: a = exp(-(step_i - step_(i-1)) / constant), y_i = a
-/// y_(i-1) + (1 - a) x_i.
+/// The smoothing is exponential. Its constant is a number of steps, not of points, so curves with
+/// different numbers of points per step are comparable. In formulas:
+///     a   = exp(-(step_i - step_(i-1)) / constant)
+///     y_i = a y_(i-1) + (1 - a) x_i
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label,
                                    std::span<CurvePoint const> points, double constant,
                                    std::size_t most);
-/// Makes a curve of single, evenly spaced points without smoothing; at most `most` of them.
+/// Makes a curve without smoothing. It keeps every n-th point, with the smallest n that leaves at
+/// most `most` points.
 [[nodiscard]] Curve raw_curve(std::string id, std::span<CurvePoint const> points, std::size_t most);
 
 /// A mean and its standard error.

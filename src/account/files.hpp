@@ -43,11 +43,11 @@ struct CommitSummary {
     enum class Kind { genesis, roster, merge };
     std::int64_t number{};
     Kind kind{Kind::genesis};
-    bool run_complete{false};  ///< the run is complete with this commit: all planned text is done
+    bool run_complete{false};  ///< whether the model includes all planned blocks
     std::int64_t round{};
-    std::int64_t tokens{};  ///< trained into the committed model since the start of the run
+    std::int64_t tokens{};  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
-    Time time;
+    Time time;  ///< real time
 };
 
 /// The content of a run's files.
@@ -79,10 +79,10 @@ struct RunFiles {
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Reads the samples that the poller used from the file `path`. If the time between two samples of
-/// a region is longer than the region's `max_age`, the signal was unknown in between. A sample
-/// without a value is then inserted 1 ms after the first one. A region's `max_age` is the longest
-/// of its sites.
+/// Reads the samples that the poller used from the file `path`. Takes the longest `signal_max_age`
+/// of a region's sites as the maximum age. If two samples of a region are further apart, the signal
+/// counts as unknown between them. This function then inserts a sample without a value, 1 ms after
+/// the earlier one.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the file that `curtail-model evaluate` writes. Returns an empty optional if the file does

@@ -21,9 +21,8 @@ struct JobTimeline {
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
                                                        ///< that the trainer logged
-    Millis overlap{
-        /// How long this job and the site's next one seemed to have devices at the same time.
-        0};
+    /// How long this job and the site's next one seemed to have devices at the same time.
+    Millis overlap{0};
 };
 
 /// Computes a site's jobs from `own`, the site's events, and `poller`, the poller's events. Both
@@ -32,9 +31,10 @@ struct JobTimeline {
 /// A job has devices from the earliest of three times: the launcher's start time, the poller's
 /// `started` event, and the trainer's first event. It has them until the trainer's exit or the
 /// launcher's end time, whichever is later. A trainer that was killed logged no exit. Its job then
-/// ends at the launcher's end time; failing that, at the poller's event; failing that, when the
-/// next job begins. A site runs one job at a time. Therefore time in which two jobs seemed to have
-/// devices counts for the later job.
+/// ends at the launcher's end time. Without that time, the job ends at the poller's `ended`,
+/// `failed` or `cancelled` event. Without such an event, it ends when the next job begins. A site
+/// runs one job at a time, so time in which two jobs seemed to have devices counts for the later
+/// job.
 [[nodiscard]] std::vector<JobTimeline> jobs_of(std::vector<Event> const& own,
                                                std::vector<Event> const& poller,
                                                SiteId const& site);

@@ -15,7 +15,7 @@ struct SiteWork {
 /// What all sites contributed, and the rounds.
 struct Work {
     Commits commits;
-    std::int64_t tokens{};  ///< trained into the committed model
+    std::int64_t tokens{};  ///< tokens that the committed model includes
     std::vector<SiteWork> sites;
     std::vector<RoundAccount> rounds;  ///< the rounds, without their tallies
     std::optional<RoundSummary> summary;
@@ -51,7 +51,7 @@ struct AlwaysOn {
     std::optional<double> lone_rate;  ///< see lone_rate()
     std::vector<Scenario> scenarios;
     std::map<std::string, RunningTotals> cumulative;  ///< region -> running totals
-    double step_s{300};
+    double step_s{300};                               ///< seconds between two running totals
     std::string missing;  ///< why there are no scenarios; empty if there are some
 };
 /// Computes the counterfactual for `tokens` tokens.
@@ -66,7 +66,8 @@ struct Training {
     std::optional<LossAccount> loss;
     std::optional<double> step;  ///< mean duration of a step in real seconds
 };
-/// Computes the training loss and the duration of a step.
+/// Computes the training loss and the duration of a step. `last_step_s` becomes the `wall_s` of the
+/// run's FinalLoss.
 [[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
                                    MaybeSeconds last_step_s);
 
@@ -89,7 +90,7 @@ struct Explanation {
     std::vector<ProvenanceNote> provenance;
     std::map<std::string, std::string> missing;
     std::vector<FactGroup> facts;
-    std::vector<std::pair<std::string, std::string>> notes;
+    std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
     std::vector<std::string> warnings;
 };
 /// What explain() needs to know apart from the account.
@@ -106,7 +107,7 @@ struct Gaps {
 /// Lists facts about the run.
 [[nodiscard]] std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
                                               Account const& figures);
-/// Lists contradictions in the files, because of which numbers may be wrong.
+/// Lists contradictions in the files, which may make numbers wrong.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);
 
 /// The text that says why the carbon is missing if a run has no signal.

@@ -47,9 +47,9 @@ struct WindowTimeline {
     Time opened_at;  ///< real time at which the poller saw the window open
     /// Real time at which the site's next window opened; Time::max() if there is none.
     Time next_opened_at;
-    std::optional<Time> first_step;  ///< real time
+    std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
-    std::optional<Latency> start;    ///< from the opening to the first step
+    std::optional<Latency> start;    ///< from the opening to the end of the first step
     std::optional<Latency> stop;  ///< from the stop request to the trainer's exit, for the window's
                                   ///< last job
 };
