@@ -9,8 +9,8 @@
 
 namespace curtail::report {
 
-/// Escapes `text` so that it is safe anywhere in HTML. The characters & < > " ' become entities,
-/// and control characters become \xNN.
+/// Escapes `text` for the content of an HTML element or for a quoted attribute. The characters
+/// & < > " ' become entities, and control characters become \xNN.
 [[nodiscard]] std::string escape_html(std::string_view text);
 
 /// Writes the main numbers as plain HTML tables, for readers and programs without JavaScript.
