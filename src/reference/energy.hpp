@@ -10,21 +10,21 @@
 
 namespace curtail::reference {
 
-/// Energy drawn below this intensity would have been curtailed.
+/// Energy drawn while the intensity is below this threshold would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
 /// The power, energy and carbon of each client, and of the baseline: one site that never stopped.
-/// All are sampled on a grid of 60 s.
+/// Power and intensity are sampled every 60 s.
 struct Energy {
     energy::Grid grid;
     std::array<std::vector<Watts>, 3> power;  ///< one series per client, with one value per point
                                               ///< of `grid`
     std::vector<Watts> one_site;  ///< power of the baseline, from its first to its last step
-    std::array<energy::Tally, 3> clients;  ///< one per client, with the intensity of the client's
-                                           ///< region
-    energy::Tally run;                     ///< sum over the clients
-    std::map<std::string, energy::Tally> always_on;  ///< region of the trace -> the baseline, if it
-                                                     ///< ran in that region
+    /// One per client. Its carbon follows from the intensity of the client's region.
+    std::array<energy::Tally, 3> clients;
+    energy::Tally run;  ///< sum over the clients
+    /// Maps each region of the trace to what the baseline would have caused there.
+    std::map<std::string, energy::Tally> always_on;
     /// Returns the run's carbon divided by that of the baseline in `region`.
     [[nodiscard]] double ratio_to(std::string const& region) const
     {

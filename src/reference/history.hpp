@@ -16,12 +16,13 @@ struct Window {
     Time decision;                   ///< the decision to open the window
     Time ready;                      ///< the client has its devices, and draws power from here on
     std::optional<Time> connected;   ///< when the client joined the server
-    std::vector<Time> turned_dirty;  ///< each time at which the closing delay began
+    std::vector<Time> turned_dirty;  ///< each time at which the close delay began
     std::optional<Time> drain;       ///< when the window closed
-    /// When the devices were released. This is the last event if the experiment ended first.
+    /// When the devices were released. If the logs end before that, this is the time of the
+    /// last event.
     Time released;
-    Time first_step;
-    Time last_step;
+    Time first_step;  ///< time of the first logged step
+    Time last_step;   ///< time of the last logged step
 };
 
 /// One client's part in a round.
@@ -30,7 +31,8 @@ struct RoundPart {
     std::int64_t steps{};
     Time first_step;
     Time last_step;
-    FractionalSeconds training{};  ///< time inside segments of training: steps at most 60 s apart
+    /// Sum of the intervals in which logged steps are at most 60 s apart.
+    FractionalSeconds training{};
 };
 
 /// One round.
@@ -41,8 +43,8 @@ struct Round {
     std::optional<Time> merged;  ///< when the merge ended; empty if it was not logged
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    std::int64_t last_step{};
-    double loss{};  ///< mean over the round's last 100 logged steps, in nats per token
+    std::int64_t last_step{};  ///< number of the last step
+    double loss{};             ///< mean over the round's last 100 logged steps, in nats per token
     /// Returns whether two or more clients took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };

@@ -18,7 +18,7 @@ inline constexpr std::int64_t planned_steps = 23'400;
 /// The energy and carbon of one site.
 struct SiteEnergy {
     energy::Bill bill;
-    std::vector<energy::Tally> cumulative;  ///< running totals
+    std::vector<energy::Tally> cumulative;  ///< running totals, every 60 s
     std::vector<energy::Tally> windows;  ///< one per window passed to site_energy(); 0 for windows
                                          ///< of other sites
     std::vector<energy::Tally> rounds;   ///< one per round passed to site_energy()

@@ -22,8 +22,8 @@ struct Perplexity {
     double one_site{};
     double two_sites{};
 };
-/// Computes the lowest smoothed perplexities. Steps of several sites at one time are averaged
-/// first.
+/// Computes the lowest smoothed perplexities. Steps that several sites logged at the same time are
+/// averaged first.
 [[nodiscard]] Perplexity perplexity_of(Logs const& logs);
 
 /// Durations in rounds with two or more sites: medians, in seconds. The median of an even number of
