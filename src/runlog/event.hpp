@@ -22,8 +22,8 @@ struct Event {
     /// Returns the detail `key` as text. A detail of another type is returned as its JSON text. If
     /// the detail is missing or null, the text is empty.
     [[nodiscard]] std::string text(char const* key) const;
-    /// Returns the detail `key`. Returns an empty optional if the detail is missing or of another
-    /// type, like the two functions below.
+    /// Returns the detail `key`. This function and the next two return an empty optional if the
+    /// detail is missing or has another type.
     [[nodiscard]] std::optional<std::int64_t> integer(char const* key) const;
     [[nodiscard]] std::optional<double> number(char const* key) const;
     [[nodiscard]] std::optional<Time> time_of(char const* key) const;  ///< stored as text
