@@ -28,8 +28,8 @@ struct Bill {
     std::map<State, Tally> by_state;
     Tally total;
     WattHours inside_windows;  ///< energy drawn while the site's window was open or closing
-    Provenance energy;
-    Provenance carbon;
+    Provenance energy;         ///< where the amounts of energy come from
+    Provenance carbon;         ///< where the amounts of carbon come from
     /// Returns `inside_windows` as a fraction of the total energy, or an empty optional if no
     /// energy was drawn.
     [[nodiscard]] std::optional<double> inside_share() const;
@@ -38,9 +38,10 @@ struct Bill {
 /// The settings with which a bill is computed.
 struct Rules {
     Power power;
-    GramsPerKwh threshold{100};  ///< energy drawn below this intensity would have been curtailed
-    Provenance energy;
-    Provenance carbon;
+    /// Energy drawn while the intensity is below this threshold would have been curtailed.
+    GramsPerKwh threshold{100};
+    Provenance energy;  ///< becomes Bill::energy
+    Provenance carbon;  ///< becomes Bill::carbon
 };
 
 /// Computes the bill of a site that was in `states` and had its window open or closing during
@@ -67,7 +68,7 @@ struct AlwaysOn {
                     ///< assumed to continue
 };
 /// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
-/// training power. `tokens_per_second` counts seconds of the signal's clock. Throws
+/// training power. `tokens_per_second` is per second of the signal's clock. Throws
 /// std::invalid_argument unless the rate is positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);

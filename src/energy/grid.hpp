@@ -10,7 +10,7 @@
 // digit. Curtail's own runs are integrated exactly instead (tally.hpp).
 namespace curtail::energy {
 
-/// The `points` times `origin`, `origin + step`, and so on.
+/// A series of equally spaced times: `origin`, `origin + step`, and so on, `points` in total.
 struct Grid {
     Time origin;
     Millis step{60'000};
@@ -23,11 +23,11 @@ struct Grid {
 };
 
 /// Groups `times` into intervals without a gap longer than `longest_gap`. Each interval goes from
-/// the first to the last of its times. Throws std::invalid_argument if `times` fall.
+/// the first to the last of its times. Throws std::invalid_argument if `times` are not in order.
 [[nodiscard]] std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap);
 
-/// Returns, for each time of the grid, whether it is inside one of the intervals. Both ends belong
-/// to an interval.
+/// Returns, for each time of the grid, whether it is inside one of the intervals. Here an interval
+/// includes its end, unlike elsewhere.
 [[nodiscard]] std::vector<bool> inside_on_grid(std::span<Interval const> intervals,
                                                Grid const& grid);
 

@@ -22,8 +22,8 @@ struct IntensityPiece {
     GramsPerKwh end;
 };
 
-/// The marginal carbon intensity of one region over time. The intensity is linear between
-/// neighbouring samples, and unknown next to a sample without a value.
+/// The marginal carbon intensity of one region over time. Between two neighbouring samples the
+/// intensity is linear. It is unknown between them if one of the two has no value.
 class IntensitySeries {
   public:
     /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than

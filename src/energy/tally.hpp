@@ -12,10 +12,12 @@ namespace curtail::energy {
 /// functions below: they return an empty optional where an unknown value would otherwise read as 0.
 struct Tally {
     WattHours energy;    ///< all energy drawn
-    WattHours clean;     ///< the part drawn below the threshold: it would have been curtailed
+    WattHours clean;     ///< the part drawn at an intensity below the threshold: it would have been
+                         ///< curtailed
     WattHours unknown;   ///< the part drawn while the intensity was unknown
-    Grams carbon;        ///< caused by `energy` without `unknown`
-    Grams carbon_dirty;  ///< the part of `carbon` caused at or above the threshold
+    Grams carbon;        ///< caused by the energy of known intensity
+    Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
+                         ///< threshold
     bool blind{false};   ///< some energy was drawn in a region whose signal never has a value
 
     /// Adds every sum of `other`; the result is blind if either tally is.
@@ -23,8 +25,8 @@ struct Tally {
     /// Returns whether the carbon is known at least in part: some energy has a known intensity, and
     /// none was drawn in a blind region. Also true if there is no energy.
     [[nodiscard]] bool known() const { return energy.value <= 0 || (!blind && unknown < energy); }
-    /// Returns whether the carbon is known except for at most the fraction `most_unknown` of the
-    /// energy. If not, the carbon is a lower bound.
+    /// Returns whether known() holds and at most the fraction `most_unknown` of the energy has an
+    /// unknown intensity. Carbon that is known() but not whole() is a lower bound.
     [[nodiscard]] bool whole() const
     {
         return known() && unknown.value <= most_unknown * energy.value;
