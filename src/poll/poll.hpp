@@ -37,16 +37,16 @@ struct PollResult {
 };
 
 /// Polls every site once and carries out the actions. A dry run changes neither files nor jobs.
-/// Fails with `temporary` if another poller of the run is active. Also fails if the poller's state
-/// cannot be written; even then jobs were stopped as decided.
+/// Fails with `temporary` if another poller of the run is active. Also fails if it cannot write the
+/// poller's state. It stops jobs as decided even in that case.
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
 /// Makes a SitePoller for each site, and moves the parts of the sites out of `context`. `store`
 /// must outlive the pollers.
 [[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
-/// Returns an error for each site with jobs that the run's file no longer names, and logs it as a
-/// warning. No poller manages those jobs.
+/// Finds sites that the run's file no longer names although they have jobs. No poller manages those
+/// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
                                                      StateStore const& store);
 /// Collects the status of all sites. `errors` concern no single site.

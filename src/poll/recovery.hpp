@@ -25,8 +25,8 @@ struct Recovered {
 /// time.
 ///
 /// Applies the journal entries that the stored state does not include. Removes from the outbox the
-/// events that have reached events.jsonl. If state.json is missing, rebuilds open intents and the
-/// jobs that have not ended from the journal and the events. In that case is_written() finds the
+/// events that have reached events.jsonl. If state.json is missing, rebuilds intents without an
+/// outcome and unfinished jobs from the journal and the events. In that case is_written() finds the
 /// events that this poller would otherwise log twice.
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);

@@ -55,7 +55,7 @@ class SitePoller {
     /// submitted only if its intent could be written to the journal. `stop` says why all jobs
     /// should stop, if they should.
     [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
-    /// Returns whether no job exists and no submission has an unknown outcome.
+    /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
     /// Shortens the grace period to 0 from now on: a job that should stop is cancelled after one
     /// drain attempt.

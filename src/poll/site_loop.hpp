@@ -12,8 +12,8 @@ namespace curtail::poll {
 /// How often a site is polled.
 struct LoopIntervals {
     Millis windows{100};  ///< real time between two evaluations of a window
-    Millis jobs{1'000};   ///< real time between two lists of jobs; a change of phase causes a list
-                          ///< at once
+    Millis jobs{1'000};   ///< real time between two requests to list the jobs; after a change of
+                          ///< phase the next request follows at once
 };
 
 /// Logs an error when it first occurs or changes, and not again each time it recurs. `log` and

@@ -25,7 +25,7 @@ struct SiteRecord {
     friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
 };
 
-/// Writes an object with the members `window`, `evaluated_until`, `open_window` and `jobs`.
+/// Returns an object with the keys `window`, `evaluated_until`, `open_window` and `jobs`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
 /// Reads what to_json() writes. Errors are recorded in `r`. `where` is the file's name in error
 /// messages.

@@ -13,7 +13,8 @@ namespace curtail::poll {
 
 /// What a poll found out about the signal and the window of a site.
 struct SignalStatus {
-    /// False if there is no provider. Time and phase are then those of the last evaluation.
+    /// Whether the poll requested samples from a provider. If not, time and phase are those of the
+    /// last evaluation.
     bool requested{true};
     Time time;                             ///< time of the evaluation, on the signals' clock
     std::optional<GramsPerKwh> intensity;  ///< intensity of the sample valid at `time`; empty if
@@ -32,9 +33,9 @@ struct JobStatus {
     std::vector<plan::Job> jobs;        ///< the jobs that have not ended
     std::vector<plan::Action> actions;  ///< the next actions; a dry run does not carry them out
     std::optional<Error> list_error;    ///< why the launcher could not list the jobs
-    std::optional<Error> action_error;  ///< the failure of the last action, or the failures after
-                                        ///< which the poller waits
-    std::string warning;  ///< a warning about `jobs`, which is not an error; empty if there is none
+    std::optional<Error> action_error;  ///< why the last action failed; during a backoff, the last
+                                        ///< failure and the wait for the next try
+    std::string warning;  ///< a warning about `jobs`, not an error; empty if there is none
 };
 
 /// What a poll found out about one site. `--explain` prints it.

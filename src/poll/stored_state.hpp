@@ -30,7 +30,7 @@ struct StoredState {
     void add_events(SiteId const& site, std::vector<runlog::Event> events);
 };
 
-/// Writes the content of the file.
+/// Returns the content of the file.
 [[nodiscard]] json::Value to_json(StoredState const& state);
 /// Reads the state from the file `path`. Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<StoredState>> read_state(std::filesystem::path const& path);

@@ -27,8 +27,9 @@ struct WatchOptions {
     /// running.
     bool drain_on_exit{false};
     LoopIntervals intervals;
-    /// How long jobs may take to end, beyond the grace period, before they are cancelled. A cancel
-    /// may take as long, but at most 15 s.
+    /// When jobs are to stop, watch() waits this long after the longest grace period of all sites.
+    /// It then cancels the jobs that have not ended. It waits for these jobs for up to `patience`,
+    /// but at most 15 s, and then fails.
     Millis patience{60'000};
     std::function<void(double, double)> progress;  ///< receives the seconds of a replay that are
                                                    ///< done, and their total

@@ -19,10 +19,11 @@ struct ClockCheck {
     WindowRecord record;
     std::optional<Error> error;  ///< set, with the code `temporary`, if the clock was set back
 };
-/// Checks whether `record` was evaluated up to a time after `signal_now`, because the clock was set
-/// back. Such a window would not change until that time. With a live signal the result is changed
-/// so that the evaluation continues from `signal_now`. In a replay `record` stays unchanged: the
-/// clock will reach that time again and find the same samples.
+/// Checks whether the clock was set back since the last evaluation: `record` was then evaluated up
+/// to a time more than 5 s after `signal_now`. Its window would not change until that time. With a
+/// live signal, the returned record lets the evaluation continue from `signal_now`. In a replay,
+/// the record is returned unchanged: the clock will reach that time again and find the same
+/// samples.
 [[nodiscard]] ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay);
 
 /// What evaluate_window() needs.
@@ -43,7 +44,8 @@ struct WindowEvaluation {
     SignalStatus status;
     [[nodiscard]] bool phase_changed() const { return !log.empty(); }
 };
-/// Evaluates a window with every sample up to `signal_now`, each at its own time.
+/// Evaluates a window from `from` to `signal_now`. Each change of phase has the time at which it
+/// was due, not the time of the poll.
 [[nodiscard]] WindowEvaluation evaluate_window(WindowInput const& input);
 
 /// Describes a window that is not evaluated, because the poll has no provider.
