@@ -5,9 +5,10 @@
 
 namespace curtail::plan {
 
-/// Returns the state to use after the clock was set back. Stored times of the past become at most
-/// `now`, and no pause is longer than the longest backoff. Otherwise the poller would repeat no
-/// stop request, and submit no job, until the clock reaches its old time again. `now` is real time.
+/// Returns the state to use after the clock was set back. Times of past events that now lie after
+/// `now` become `now`, and no pause is longer than the longest backoff. Otherwise the poller would
+/// repeat no stop request, and submit no job, until the clock reaches its old time again. `now` is
+/// real time.
 [[nodiscard]] SiteState clamp_times(SiteState state, Time now, Rules const& rules);
 
 }  // namespace curtail::plan

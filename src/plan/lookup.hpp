@@ -9,7 +9,7 @@ namespace curtail::plan {
 
 /// Returns the tracked job whose id is `id`, or null if there is none. The pointer is into `state`.
 [[nodiscard]] TrackedJob* find(SiteState& state, JobId const& id);
-/// Returns the job in `jobs` that is `tracked`, or null if there is none. The pointer is into
+/// Returns the entry of `jobs` for the job `tracked`, or null if there is none. The pointer is into
 /// `jobs`. The ids and the intents must be equal. A listed job without an intent, whose comment is
 /// unreadable, needs only the same id.
 [[nodiscard]] Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked);

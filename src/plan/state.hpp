@@ -47,7 +47,7 @@ struct SiteState {
     friend bool operator==(SiteState const&, SiteState const&) = default;
 };
 
-/// Writes the state for the poller's state file.
+/// Returns the state as JSON for the poller's state file.
 [[nodiscard]] json::Value to_json(SiteState const& state);
 /// Reads what to_json() writes. `where` is the file's name in error messages. Fails with `data` for
 /// any other value.
