@@ -13,8 +13,8 @@ namespace curtail::launch {
 struct JobSpec {
     RunId run;
     SiteId site;
-    std::string folder_id;  ///< id of the run's folder (run_folder_id()); distinguishes runs of one
-                            ///< name
+    std::string folder_id;  ///< id of the run's folder (run_folder_id()); distinguishes runs with
+                            ///< the same name
     std::filesystem::path run_file;  ///< absolute path of the run's file
     std::filesystem::path folder;    ///< the site's folder: the working folder of jobs, with their
                                      ///< logs and records

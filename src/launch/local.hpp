@@ -12,9 +12,9 @@ namespace curtail::launch {
 ///
 /// The file `jobs/<intent>.json` in the site's folder records a job. It is written before the job's
 /// script starts, so a poller that was killed at any time finds the job again. A small supervisor
-/// process waits for the script and writes its exit code to `<intent>.exit`. A record written on
-/// another host does not describe processes of this host. Without an exit code, such a job counts
-/// as ending.
+/// process waits for the script and writes its exit code to `<intent>.exit`. The launcher cannot
+/// check the processes of a job whose record was written on another host. Until the exit code of
+/// that job is recorded, the job counts as ending.
 class LocalLauncher final : public Launcher {
   public:
     explicit LocalLauncher(JobSpec spec, Kernel kernel = {})

@@ -15,8 +15,9 @@ struct SupervisedScript {
     std::vector<std::string> arguments;  ///< the first is the path of an executable file
     std::vector<std::pair<std::string, std::string>> environment;  ///< all variables of the script
     std::string folder;                                            ///< the script's working folder
-    std::string log;     ///< file to which the script's stdout and stderr are appended
-    std::string record;  ///< file created before the script starts; if it exists, nothing starts
+    std::string log;  ///< file to which the script's stdout and stderr are appended
+    /// File created before the script starts. If it already exists, nothing starts.
+    std::string record;
     /// The record consists of this head, `"script":{"pid":P,"started":S},"keeper":{...}` and the
     /// tail.
     std::string record_head;
