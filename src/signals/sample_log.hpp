@@ -23,8 +23,8 @@
 
 namespace curtail::signals {
 
-/// A writer that appends samples to the file. If a crash cut a line short, the writer writes its
-/// sample again.
+/// A writer that appends samples to the file. If a crash cut a line short, the writer can write the
+/// sample of that line again.
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}

@@ -49,8 +49,8 @@ inline constexpr std::size_t trace_row_limit = 10'000'000;
 /// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 
-/// A provider that returns the samples of a trace. The poller asks for samples up to the present of
-/// the replay, so it never sees a sample before its time.
+/// A provider that returns the samples of a trace. The poller asks only for samples up to the
+/// current time of the replay, so it never sees a sample before its time.
 class TraceProvider final : public Provider {
   public:
     explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}

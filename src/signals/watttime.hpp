@@ -37,7 +37,7 @@ struct Options {
     bool writes{true};        ///< false in a dry run: read state_folder, but write nothing
     Millis deadline{10'000};  ///< for a whole query: login, waits and retries included
     std::function<void(Millis)> pause;  ///< waits before a retry; empty: sleep
-    Log log;                            ///< for failures that do no harm
+    Log log;  ///< receives warnings, e.g. that a file in state_folder could not be written
 };
 
 inline constexpr Seconds token_life{30 * 60};  ///< how long WattTime accepts a token
