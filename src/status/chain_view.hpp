@@ -36,8 +36,8 @@ struct Activity {
     std::string text;     ///< the rest of the sentence about `subject`: `is training; ...`
     friend bool operator==(Activity const&, Activity const&) = default;
 };
-/// Says what the run and its members seem to be doing, as far as the records show. `now` must agree
-/// with the store's clock to a few seconds.
+/// Says what the run and its members seem to be doing, as far as the records show. `now` must be
+/// within a few seconds of the store's clock.
 [[nodiscard]] std::vector<Activity> activities(ChainView const& view, Time now);
 
 }  // namespace curtail::status

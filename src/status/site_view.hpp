@@ -26,9 +26,9 @@ struct SiteView {
     std::optional<Time> evaluated_until;  ///< end of the window's evaluation, on that clock
     std::vector<JobView> jobs;
     bool submitting{false};  ///< the poller is submitting a job, and the outcome is not known yet
-    int failures{0};         ///< consecutive jobs that failed soon after their start
+    int failures{0};         ///< consecutive failures of submissions and jobs
     std::optional<Time> retry_at;  ///< no job is submitted before this time
-    std::string failure;           ///< why the last of these jobs failed
+    std::string failure;           ///< description of the last failure
     std::string trainer;           ///< the trainer's last state, such as `training`; empty: none
     std::optional<Time> trainer_since;  ///< when the trainer entered that state
     friend bool operator==(SiteView const&, SiteView const&) = default;
