@@ -47,7 +47,7 @@ CLI::Option* declare_option(CLI::App& app, Option const& option)
     auto const problem = [option](std::string const& text) { return problem_with(option, text); };
     auto const help = help_line(option);
     return app.add_option("--" + option.name, help)
-        ->type_name(option.unit.empty() ? "TEXT" : option.unit)
+        ->type_name(option.placeholder.empty() ? "TEXT" : option.placeholder)
         ->expected(1, option.repeated ? 1000 : 1)
         ->allow_extra_args(false)
         ->check(CLI::Validator(problem, ""));

@@ -36,8 +36,8 @@ bool is_number(std::string const& text, Range const& range)
 
 bool is_path(Option const& option)
 {
-    constexpr std::array units{"FILE", "FOLDER", "PATH", "RUN"};
-    return std::find(units.begin(), units.end(), option.unit) != units.end();
+    constexpr std::array paths{"FILE", "FOLDER", "PATH", "RUN"};
+    return std::find(paths.begin(), paths.end(), option.placeholder) != paths.end();
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Option {
     OptionType type{OptionType::text};
     /// Name of the value in the help page, such as `SECONDS`. A value called `FILE`, `FOLDER`,
     /// `PATH` or `RUN` must not be empty.
-    std::string unit{};
+    std::string placeholder{};
     std::string fallback{};  ///< default value as text; empty if there is none
     std::string help{};
     bool required{false};

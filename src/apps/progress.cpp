@@ -12,7 +12,10 @@ namespace {
 
 constexpr char const* clear_line = "\r\x1b[K";
 
-double seconds_now() { return static_cast<double>(mono_now().time_since_epoch().count()) / 1000; }
+double seconds_now()
+{
+    return static_cast<double>(monotonic_now().time_since_epoch().count()) / 1000;
+}
 
 void write_line(std::string const& text)
 {

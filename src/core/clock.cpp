@@ -20,6 +20,6 @@ Time TimeScale::to_real(Time shown) const
 {
     return real_origin + scaled(shown - origin, 1 / factor);
 }
-MonoTime mono_now() { return std::chrono::floor<Millis>(std::chrono::steady_clock::now()); }
+MonoTime monotonic_now() { return std::chrono::floor<Millis>(std::chrono::steady_clock::now()); }
 
 }  // namespace curtail

@@ -44,14 +44,14 @@ class ScaledClock final : public Clock {
     TimeScale scale_;
 };
 
-[[nodiscard]] MonoTime mono_now();
+[[nodiscard]] MonoTime monotonic_now();
 
 /// The time limit of an operation, on the monotonic clock. The time starts in the constructor.
 class Deadline {
   public:
-    explicit Deadline(Millis total) : end_(mono_now() + total) {}
+    explicit Deadline(Millis total) : end_(monotonic_now() + total) {}
     /// Returns the time that is left; zero if the limit has passed.
-    [[nodiscard]] Millis left() const { return std::max(Millis{0}, end_ - mono_now()); }
+    [[nodiscard]] Millis left() const { return std::max(Millis{0}, end_ - monotonic_now()); }
 
   private:
     MonoTime end_;

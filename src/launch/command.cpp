@@ -112,9 +112,9 @@ class Collector {
 
     Result<Finished> collect()
     {
-        auto const deadline = mono_now() + command_.deadline;
+        auto const deadline = monotonic_now() + command_.deadline;
         for (bool ended = false; !ended;) {
-            auto const left = deadline - mono_now();
+            auto const left = deadline - monotonic_now();
             if (left <= Millis(0))
                 return cannot(ExitCode::temporary,
                               "no answer within " + format_duration(command_.deadline));

@@ -54,11 +54,11 @@ class Drain {
     Result<void> run(StopReason reason)
     {
         for (auto const& loop : loops_) loop->stop_jobs(reason);
-        auto end = mono_now() + longest_grace() + options_.patience;
-        while (!all_done(loops_) && mono_now() < end) {
+        auto end = monotonic_now() + longest_grace() + options_.patience;
+        while (!all_done(loops_) && monotonic_now() < end) {
             if (stop_.level() >= cancel_level_) cancel("second stop request: cancelling all jobs");
             std::this_thread::sleep_for(Millis(20));
-            if (cancelled_ || mono_now() < end || all_done(loops_)) continue;
+            if (cancelled_ || monotonic_now() < end || all_done(loops_)) continue;
             cancel("jobs did not end in time: cancelling them");
             end += std::min(options_.patience, cancel_patience);
         }

@@ -47,15 +47,15 @@ rounds::Ranges LocalWork::next_blocks(rounds::Ranges const& held, std::int64_t m
     return free.lowest(most);
 }
 
-void LocalWork::stepped(rounds::Ranges const& blocks)
+void LocalWork::record_step(rounds::Ranges const& blocks)
 {
     since_ += blocks;
     ++steps_since_;
 }
 
-void LocalWork::spoil(rounds::Ranges const& blocks)
+void LocalWork::record_bad_step(rounds::Ranges const& blocks)
 {
-    stepped(blocks);
+    record_step(blocks);
     spoiled_ = true;
 }
 

@@ -39,13 +39,13 @@ class LocalWork {
     void begin(Values theta);
     /// Returns the blocks for the next step: the lowest blocks of `held`, at most `most`, that are
     /// neither in an undecided delta nor trained since the last cut. Returns no blocks after
-    /// spoil() until the next cut, because the work of further steps would be refused.
+    /// record_bad_step() until the next cut, because the work of further steps would be refused.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     /// Records an optimizer step on `blocks`.
-    void stepped(rounds::Ranges const& blocks);
+    void record_step(rounds::Ranges const& blocks);
     /// Records a step on `blocks` whose loss was not finite. The next cut then discards the work
     /// since the last cut and returns a positive CutWork::nonfinite. The caller must set x := a.
-    void spoil(rounds::Ranges const& blocks);
+    void record_bad_step(rounds::Ranges const& blocks);
     /// Makes a cut: returns the work since the last cut, with the delta a - x, and sets a := x.
     /// Without work, the delta is exactly zero and its ranges are empty. `seq` is the number of the
     /// cut and must be new.

@@ -28,7 +28,8 @@ Leave MemberLoop::run()
 {
     for (;;) {
         forward_stop_request();
-        auto order = has_work() ? thread_.try_order() : thread_.order_until(mono_now() + idle_wait);
+        auto order =
+            has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
         if (!order) {
             // After a stop request no further step begins: the window is closed.
             if (!stop_forwarded_) train_step();
@@ -44,7 +45,7 @@ void MemberLoop::save(rounds::Rate rate)
 {
     if (steps_here_ == 0) return;
     position_.rate = rate;
-    find_owner();
+    find_training_id();
     if (!training_id_)
         return context_.log.warning("snapshot not saved: cannot identify this run in the store");
     auto const saved =
@@ -66,7 +67,7 @@ void MemberLoop::forward_stop_request()
     context_.recorder.state(PowerState::draining);
     // The poller cancels the job `grace` after its signal. If another rank received the signal, it
     // may be one step older than the present.
-    thread_.post(rounds::StopRequested{ranks_.stop().raised_at().value_or(mono_now()) +
+    thread_.post(rounds::StopRequested{ranks_.stop().raised_at().value_or(monotonic_now()) +
                                        context_.site.launcher.grace * 4 / 5});
 }
 
@@ -81,7 +82,7 @@ void MemberLoop::train_step()
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     must_stop_ |= made->stop_requested;
-    if (std::isfinite(made->loss)) work_.stepped(blocks);
+    if (std::isfinite(made->loss)) work_.record_step(blocks);
     else discard_spoiled_work(blocks);
     thread_.post(rounds::Stepped{blocks, made->duration});
     record(*made, progress);
@@ -106,7 +107,7 @@ void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
     context_.log.warning(
         "the loss of a step is not finite: discarding the work since the last contribution and "
         "resetting the optimizer");
-    work_.spoil(blocks);
+    work_.record_bad_step(blocks);
     ranks_.broadcast_weights(*work_.anchor());
 }
 
@@ -122,7 +123,7 @@ void MemberLoop::give_up(Error const& error)
 void MemberLoop::carry_out(LoadWeights const& load)
 {
     // Now, because there is no time for it when the site leaves.
-    find_owner();
+    find_training_id();
     round_ = load.round;
     work_.begin(load.theta);
     ranks_.broadcast_weights(*load.theta);
@@ -175,7 +176,7 @@ void MemberLoop::set_state(PowerState state)
     context_.recorder.state(drains ? PowerState::draining : state);
 }
 
-void MemberLoop::find_owner()
+void MemberLoop::find_training_id()
 {
     if (!training_id_)
         training_id_ = training_id_in_store(store_, context_.run.run).value_or(std::nullopt);

@@ -41,7 +41,7 @@ class MemberLoop {
     void carry_out(Leave const&) {}
 
     void set_state(PowerState state);
-    void find_owner();
+    void find_training_id();
 
     SiteRanks& ranks_;
     LeaderContext const& context_;

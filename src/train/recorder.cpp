@@ -46,8 +46,8 @@ void Recorder::ended(ExitCode code)
 
 void Recorder::status(json::Object status)
 {
-    if (mono_now() < status_due_) return;
-    status_due_ = mono_now() + Seconds{1};
+    if (monotonic_now() < status_due_) return;
+    status_due_ = monotonic_now() + Seconds{1};
     status.set("time", format_time(SystemClock{}.now()));
     status.set("job", job_);
     check(write_file(folder_ / "status.json", json::to_pretty(status)));

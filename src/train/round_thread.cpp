@@ -60,7 +60,7 @@ void RoundThread::feed(rounds::Input input)
     while (!inbox.empty() && !executor_.finished() && !abandoned_) {
         auto const next = std::move(inbox.front());
         inbox.pop_front();
-        for (auto const& output : site_.on(mono_now(), next))
+        for (auto const& output : site_.on(monotonic_now(), next))
             if (auto answer = executor_.carry_out(output)) inbox.push_back(std::move(*answer));
         if (auto event = events_.try_take())
             inbox.push_front(executor_.translate(std::move(*event)));
@@ -78,23 +78,23 @@ void RoundThread::run()
                              "please report this with the site's log"}};
         orders_.post(Leave(*leave_));
     }
-    leave_time_ = mono_now();
+    leave_time_ = monotonic_now();
     wait_until_left();
 }
 
-// The protocol gets four fifths of the grace. The rest is for the step in progress and the
-// snapshot.
+// The round must end within four fifths of the grace (member_loop.cpp). The process ends after nine
+// tenths, before the launcher kills it.
 bool RoundThread::grace_is_over() const
 {
     auto const requested = watchdog_.stop_requested_at();
-    return requested && mono_now() >= *requested + watchdog_.grace * 9 / 10;
+    return requested && monotonic_now() >= *requested + watchdog_.grace * 9 / 10;
 }
 
 // No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.
 bool RoundThread::left_unanswered() const
 {
     return leave_time_ &&
-           mono_now() >= *leave_time_ + std::max(watchdog_.grace, 4 * longest_step_.load());
+           monotonic_now() >= *leave_time_ + std::max(watchdog_.grace, 4 * longest_step_.load());
 }
 
 // Ends the process if the training loop is too late; returns true if it did.
@@ -121,7 +121,7 @@ void RoundThread::run_until_exit()
     feed(rounds::Tick{});
     while (!executor_.finished() && !abandoned_) {
         if (check_watchdog()) return;
-        auto const idle_until = mono_now() + Seconds{1};
+        auto const idle_until = monotonic_now() + Seconds{1};
         auto event = events_.take_until(std::min(site_.wake().value_or(idle_until), idle_until));
         feed(event ? executor_.translate(std::move(*event)) : rounds::Input(rounds::Tick{}));
         rate_ = site_.rate();

@@ -58,10 +58,11 @@ Result<FileLock> lock_folder(std::filesystem::path const& folder)
     if (auto made = make_folder(folder); !made) return tl::unexpected(made.error());
     constexpr Seconds patience{5};
     constexpr Millis pause{100};
-    auto const give_up = mono_now() + patience;
+    auto const give_up = monotonic_now() + patience;
     for (;;) {
         auto lock = FileLock::take(folder / "lock");
-        if (lock || lock.error().code != ExitCode::temporary || mono_now() >= give_up) return lock;
+        if (lock || lock.error().code != ExitCode::temporary || monotonic_now() >= give_up)
+            return lock;
         std::this_thread::sleep_for(pause);
     }
 }

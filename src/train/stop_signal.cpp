@@ -17,11 +17,11 @@ std::atomic<std::int64_t> stop_requested_ms{never};  // first signal, by the mon
 constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-// clock_gettime(), which mono_now() calls, is async-signal-safe.
+// clock_gettime(), which monotonic_now() calls, is async-signal-safe.
 extern "C" void raise_stop(int)
 {
     auto expected = never;
-    stop_requested_ms.compare_exchange_strong(expected, mono_now().time_since_epoch().count(),
+    stop_requested_ms.compare_exchange_strong(expected, monotonic_now().time_since_epoch().count(),
                                               std::memory_order_relaxed);
 }
 

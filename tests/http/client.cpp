@@ -68,12 +68,12 @@ TEST_F(Http, ReturnsResponsesOfAnyStatus)
 TEST_F(Http, SlowResponseEndsAtTheDeadline)
 {
     server_.control("fault=slow");
-    auto const start = mono_now();
+    auto const start = monotonic_now();
     auto const response = client_.get(request(server_.url() + "/v3/forecast", Millis{200}));
     ASSERT_FALSE(response);
     EXPECT_EQ(response.error().code, ExitCode::temporary);
     EXPECT_THAT(response.error().message(), HasSubstr("no complete response within 0.2 s"));
-    EXPECT_LT(mono_now() - start, Seconds{5});
+    EXPECT_LT(monotonic_now() - start, Seconds{5});
 }
 
 TEST_F(Http, EnforcesTheBodyLimitDuringTheTransfer)

@@ -108,11 +108,11 @@ TEST_P(CommandTest, DeadlineKillsTheProcessGroup)
     auto const pid_file = (folder / "pid").string();
     auto one = command({"bash", "-c", "sleep 600 & echo $! > \"$0\"; wait", pid_file});
     one.deadline = Millis(500);
-    auto const begun = mono_now();
+    auto const begun = monotonic_now();
     auto const done = run(one);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, ExitCode::temporary);
-    EXPECT_LT(mono_now() - begun, Millis(5'000));
+    EXPECT_LT(monotonic_now() - begun, Millis(5'000));
     auto const grandchild = std::stoi(read_file(pid_file).value());
     EXPECT_TRUE(test::eventually([&] {
         auto const stat = read_process_stat(grandchild);
@@ -123,10 +123,10 @@ TEST_P(CommandTest, DeadlineKillsTheProcessGroup)
 TEST_P(CommandTest, ReturnsAtTheProgramsEndThoughADescendantHoldsItsOutput)
 {
     auto one = command({"bash", "-c", "sleep 20 & echo $!"});
-    auto const begun = mono_now();
+    auto const begun = monotonic_now();
     auto const done = run(one);
     ASSERT_TRUE(done) << done.error().message();
-    EXPECT_LT(mono_now() - begun, Millis(8'000));
+    EXPECT_LT(monotonic_now() - begun, Millis(8'000));
     kill(std::stoi(done->output), SIGKILL);
 }
 

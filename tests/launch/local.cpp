@@ -298,7 +298,8 @@ TEST_F(Local, CleanEndIsNeverReportedAsLost)
         auto const id = launcher.submit({"w1"}, {"i" + std::to_string(i)}).value();
         std::string word;
         // Lists without a pause, to catch the end as it happens.
-        for (auto const late = mono_now() + Millis(20'000); word.empty() && mono_now() < late;) {
+        for (auto const late = monotonic_now() + Millis(20'000);
+             word.empty() && monotonic_now() < late;) {
             auto const jobs = launcher.jobs().value();
             for (auto const& job : jobs)
                 if (job.id == id && job.state == State::ended) word = job.launcher_state;

@@ -45,14 +45,14 @@ struct SimProcess {
                                       status.member) != status.members.end();
         if (!member) return;
         require(status.since == trainer->since(),
-                "I5: site and trainer differ in the work since the cut");
+                "site and trainer differ in the work since the cut");
         if (status.state == State::run)
             require(status.undecided == trainer->undecided(),
-                    "I5: refused or decided work is still in the weights");
+                    "refused or decided work is still in the weights");
         auto all = status.since;
         for (auto const& own : status.undecided) all += own;
-        require(status.held.contains(all), "I5: own work outside the blocks that the member holds");
-        require(!machine->tip()->done.overlaps(all), "I5: own work is already done");
+        require(status.held.contains(all), "own work outside the blocks that the member holds");
+        require(!machine->tip()->done.overlaps(all), "own work is already done");
     }
 
     /// Checks that the site removes a member only after a get of the member's next header. The last

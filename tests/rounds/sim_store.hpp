@@ -137,13 +137,12 @@ class SimStore {
         auto const error = chain_.empty()
                                ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
                                : check(run_, chain_.back(), digests_.back(), *commit);
-        require(!error, error ? "I1-I3: " + error->message() : "");
+        require(!error, error ? error->message() : "");
         auto const* model = payload(commit->model.parts.at(0));
-        require(model != nullptr, "I8: the model of commit " +
-                                      std::to_string(commit->number.value) +
+        require(model != nullptr, "the model of commit " + std::to_string(commit->number.value) +
                                       " is missing in the store");
         require(*model == tickets_of(commit->done, blocks_),
-                "S2/S3: commit " + std::to_string(commit->number.value) + " has model " +
+                "commit " + std::to_string(commit->number.value) + " has model " +
                     bytes_of(*model) + "but ledger " + commit->done.to_string());
         for (auto const& d : commit->decided) {
             if (!d.header) continue;
@@ -155,12 +154,12 @@ class SimStore {
         for (auto const& r : commit->removed)
             if (r.reason == Removal::left)
                 require(!headers_.contains({r.member, last_[r.member].next()}),
-                        "S3: " + r.member.value + " left with an undecided contribution");
+                        "" + r.member.value + " left with an undecided contribution");
         for (auto const& m : commit->members) {
             bool const fresh = member_parts(m.id).admitted == commit->number;
             if (fresh)
                 require(ever_.insert({m.id, commit->number}).second,
-                        "I3: id admitted twice: " + m.id.value);
+                        "id admitted twice: " + m.id.value);
         }
         chain_.push_back(*commit);
         digests_.push_back(sha256(bytes));
@@ -186,15 +185,15 @@ class SimStore {
                 auto const& h = headers_.at({m.id, seq});
                 auto const which = m.id.value + "." + std::to_string(seq.value);
                 require(held.contains(h.ranges),
-                        "I4: pending contribution " + which +
+                        "pending contribution " + which +
                             " is outside the blocks that its member holds");
                 held -= h.ranges;
                 for (auto const& part : h.parts) {
                     auto const it = payloads_.find(part.payload.name);
-                    require(it != payloads_.end(), "I8: delta of pending " + which + " is missing");
+                    require(it != payloads_.end(), "delta of pending " + which + " is missing");
                     auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
                     require(payload(part.payload) == nullptr || it->second == right,
-                            "S2: " + which + " contains other work than announced");
+                            "" + which + " contains other work than announced");
                 }
             }
         }
@@ -208,7 +207,7 @@ class SimStore {
         for (auto const& c : chain_)
             if (c.kind != Commit::Kind::roster && c.round.value > newest - run_.params.keep_models)
                 require(payload(c.model.parts.at(0)) != nullptr,
-                        "I8: model of round " + std::to_string(c.round.value) + " was deleted");
+                        "model of round " + std::to_string(c.round.value) + " was deleted");
     }
 
     RunSpec run_;

@@ -96,16 +96,16 @@ class SimTrainer {
         auto work = tickets_of(since_, blocks_);
         auto all = since_;
         for (auto const& [seq, own] : undecided_) {
-            require(!all.overlaps(own.ranges), "I5: a block is in two own contributions");
+            require(!all.overlaps(own.ranges), "a block is in two own contributions");
             all += own.ranges;
             work = work + tickets_of(own.ranges, blocks_);
         }
         require(x_ == theta_ + work,
-                "I5: weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
+                "weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
         require(a_ == x_ - tickets_of(since_, blocks_),
-                "I5: the anchor differs from the weights at the last cut");
+                "the anchor differs from the weights at the last cut");
         for (int const count : x_)
-            require(count == 0 || count == 1, "S2: a site's weights contain a block twice");
+            require(count == 0 || count == 1, "a site's weights contain a block twice");
     }
 
     [[nodiscard]] Ranges const& since() const { return since_; }

@@ -252,9 +252,9 @@ TEST_F(Poller, PollOfThreeSitesTakesLessThanHalfASecondAndNoLibTorch)
     auto const file = make_run("once", obedient, all_sites);
     std::vector<double> took;
     for (int i = 0; i < 5; ++i) {
-        auto const begun = mono_now();
+        auto const begun = monotonic_now();
         auto const done = run({poller, file.string(), "--trace", flat_trace(500, 3600), "--json"});
-        took.push_back(FractionalSeconds(mono_now() - begun).count());
+        took.push_back(FractionalSeconds(monotonic_now() - begun).count());
         EXPECT_EQ(done.exit_code, 0) << done.errors;
         EXPECT_THAT(done.output, HasSubstr("\"phase\": \"closed\""));
     }
@@ -325,9 +325,9 @@ TEST_F(Poller, SiteWithoutControllerDoesNotDelayTheOthers)
 {
     kill_controller("SPP_TX");
     auto const file = make_run("down", obedient, all_sites);
-    auto const begun = mono_now();
+    auto const begun = monotonic_now();
     auto const done = run({poller, file.string(), "--trace", flat_trace(50, 3600), "--explain"});
-    EXPECT_LT(mono_now() - begun, Millis(8'000)) << "one deadline, not one per command";
+    EXPECT_LT(monotonic_now() - begun, Millis(8'000)) << "one deadline, not one per command";
     EXPECT_EQ(done.exit_code, 75);
     EXPECT_THAT(done.errors, HasSubstr("errors at SPP_TX: cannot list jobs curtail.down.SPP_TX."));
     std::set<std::string> submitted;

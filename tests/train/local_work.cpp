@@ -21,10 +21,10 @@ TEST(LocalWork, TrainsTheLowestFreeBlocksOnce)
     work.begin(values({0}));
     Ranges const held{{0, 4}, {8, 12}};
     EXPECT_EQ(work.next_blocks(held, 2), (Ranges{{0, 2}}));
-    work.stepped({{0, 2}});
+    work.record_step({{0, 2}});
     EXPECT_EQ(work.next_blocks(held, 3), (Ranges{{2, 4}, {8, 9}}));
     (void)work.cut({1}, std::vector<float>{-1});
-    work.stepped({{2, 4}});
+    work.record_step({{2, 4}});
     EXPECT_EQ(work.next_blocks(held, 100), (Ranges{{8, 12}}));
 }
 
@@ -32,7 +32,7 @@ TEST(LocalWork, ACutHoldsTheWorkSinceTheLastOne)
 {
     LocalWork work;
     work.begin(values({1, 2}));
-    work.stepped({{0, 1}});
+    work.record_step({{0, 1}});
     auto const first = work.cut({1}, std::vector<float>{0.5F, 4});
     EXPECT_EQ(*first.delta, (std::vector<float>{0.5F, -2}));
     EXPECT_EQ(first.ranges, (Ranges{{0, 1}}));
@@ -47,7 +47,7 @@ TEST(LocalWork, NonFiniteValuesAreCounted)
 {
     LocalWork work;
     work.begin(values({1, 2, 3}));
-    work.stepped({{0, 1}});
+    work.record_step({{0, 1}});
     auto const made = work.cut({1}, std::vector<float>{0, NAN, INFINITY});
     EXPECT_EQ(made.nonfinite, 2);
     EXPECT_EQ(made.ranges, (Ranges{{0, 1}}));
@@ -60,14 +60,14 @@ TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
     LocalWork work;
     work.begin(values({1}));
     Ranges const held{{0, 9}};
-    work.stepped({{0, 2}});
-    work.spoil({{2, 3}});
+    work.record_step({{0, 2}});
+    work.record_bad_step({{2, 3}});
     EXPECT_TRUE(work.next_blocks(held, 9).empty()) << "work done now would be refused too";
     auto const made = work.cut({1}, *work.anchor());
     EXPECT_EQ(made.nonfinite, 1);
     EXPECT_EQ(made.ranges, (Ranges{{0, 3}}));
     EXPECT_EQ(work.next_blocks(held, 9), (Ranges{{3, 9}}));
-    work.stepped({{3, 4}});
+    work.record_step({{3, 4}});
     EXPECT_EQ(work.cut({2}, std::vector<float>{2}).nonfinite, 0);
 }
 
@@ -75,7 +75,7 @@ TEST(LocalWork, WithNothingUndecidedAndNoWorkItAdoptsTheNewModelBitForBit)
 {
     LocalWork work;
     work.begin(values({1, 2}));
-    work.stepped({{0, 1}});
+    work.record_step({{0, 1}});
     (void)work.cut({1}, std::vector<float>{0.1F, 0.2F});
     auto const theta = values({0.3F, 0.7F});
     EXPECT_EQ(work.adopt(theta, {{1}}, std::vector<float>{0.1F, 0.2F}), theta);
@@ -85,11 +85,11 @@ TEST(LocalWork, UndecidedAndNewWorkAreAppliedToTheNewModel)
 {
     LocalWork work;
     work.begin(values({8}));
-    work.stepped({{0, 1}});
+    work.record_step({{0, 1}});
     (void)work.cut({1}, std::vector<float>{7});  // d1 = 1
-    work.stepped({{1, 2}});
+    work.record_step({{1, 2}});
     (void)work.cut({2}, std::vector<float>{5});  // d2 = 2
-    work.stepped({{2, 3}});                      // x = 1: u = 4
+    work.record_step({{2, 3}});                  // x = 1: u = 4
     auto const x = work.adopt(values({16}), {{1}}, std::vector<float>{1});
     EXPECT_EQ(*x, (std::vector<float>{16 - 2 - 4}));
     EXPECT_EQ(*work.anchor(), (std::vector<float>{14}));

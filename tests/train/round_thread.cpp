@@ -95,7 +95,7 @@ class CountingSite {
         trainer_ = std::jthread([this] { train(); });
     }
     // Asks the site to leave within `grace`.
-    void stop(Millis grace) { thread_.post(rounds::StopRequested{mono_now() + grace}); }
+    void stop(Millis grace) { thread_.post(rounds::StopRequested{monotonic_now() + grace}); }
     // How the site left; empty if it did not leave in time.
     std::optional<Leave> left()
     {
@@ -112,7 +112,7 @@ class CountingSite {
     void train()
     {
         while (!abandoned_) {
-            auto order = thread_.order_until(mono_now() + Millis{1});
+            auto order = thread_.order_until(monotonic_now() + Millis{1});
             if (order && std::holds_alternative<Leave>(*order)) {
                 leave_ = std::get<Leave>(*order);
                 done_ = true;
@@ -127,7 +127,7 @@ class CountingSite {
         auto const blocks = held_ ? work_.next_blocks(*held_, 1) : rounds::Ranges{};
         if (blocks.empty()) return;
         for (auto& x : x_) x -= 0.25F;
-        work_.stepped(blocks);
+        work_.record_step(blocks);
         thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
     }
     void carry_out(LoadWeights const& load)
@@ -255,27 +255,27 @@ class HangingLoop {
 
 TEST(RoundThread, AHangingStepEndsTheProcessAfterTheGrace)
 {
-    auto const asked = mono_now();
+    auto const asked = monotonic_now();
     HangingLoop hanging([&] { return asked; }, Millis{200});
     EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
-    EXPECT_GE(mono_now(), asked + Millis{180});
+    EXPECT_GE(monotonic_now(), asked + Millis{180});
 }
 
 TEST(RoundThread, AnUnansweredOrderToLeaveEndsTheProcess)
 {
     HangingLoop hanging([] { return std::nullopt; }, Millis{200});
-    hanging.thread().post(rounds::StopRequested{mono_now()});
+    hanging.thread().post(rounds::StopRequested{monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
 }
 
 TEST(RoundThread, WithoutASignalALongStepGetsMoreTime)
 {
-    auto const start = mono_now();
+    auto const start = monotonic_now();
     HangingLoop slow([] { return std::nullopt; }, Millis{100});
     slow.thread().post(rounds::Stepped{{}, FractionalSeconds{0.25}});
-    slow.thread().post(rounds::StopRequested{mono_now()});
+    slow.thread().post(rounds::StopRequested{monotonic_now()});
     EXPECT_TRUE(curtail::test::eventually([&] { return slow.ended() == 69; }, long_enough));
-    EXPECT_GE(mono_now() - start, Millis{900});
+    EXPECT_GE(monotonic_now() - start, Millis{900});
 }
 
 TEST(RoundThread, AnErrorOfTheProtocolEndsAHangingProcessToo)
@@ -288,10 +288,10 @@ TEST(RoundThread, AnErrorOfTheProtocolEndsAHangingProcessToo)
 TEST(RoundThread, ALoopThatLeavesDoesNotEndTheProcess)
 {
     HangingLoop leaving([] { return std::nullopt; }, Seconds{30});
-    leaving.thread().post(rounds::StopRequested{mono_now()});
-    auto const start = mono_now();
+    leaving.thread().post(rounds::StopRequested{monotonic_now()});
+    auto const start = monotonic_now();
     (void)leaving.thread().join();
-    EXPECT_LT(mono_now() - start, Seconds{10}) << "leaving must be quick";
+    EXPECT_LT(monotonic_now() - start, Seconds{10}) << "leaving must be quick";
     EXPECT_EQ(leaving.ended(), 0);
 }
 

@@ -14,13 +14,13 @@ TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
 {
     StopSignal const stop;
     EXPECT_FALSE(stop.raised_at());
-    auto const before = mono_now();
+    auto const before = monotonic_now();
     ASSERT_EQ(raise(SIGUSR1), 0);
     auto const requested = stop.raised_at();
     ASSERT_TRUE(requested);
     EXPECT_GE(*requested, before);
-    EXPECT_LE(*requested, mono_now());
-    ASSERT_TRUE(test::eventually([&] { return mono_now() > *requested; }, Seconds{5}));
+    EXPECT_LE(*requested, monotonic_now());
+    ASSERT_TRUE(test::eventually([&] { return monotonic_now() > *requested; }, Seconds{5}));
     ASSERT_EQ(raise(SIGTERM), 0);
     EXPECT_EQ(stop.raised_at(), requested) << "a repeated drain gives no more time";
 }

@@ -8,7 +8,7 @@ namespace {
 // Applies the tip's decisions on this member.
 void own_decisions(Parts& p)
 {
-    p.contributions.decide(p.chain.tip()->find(*p.member));
+    p.contributions.remove_decided(p.chain.tip()->find(*p.member));
     for (auto const& r : p.chain.tip()->removed)
         if (r.member == *p.member) p.removal = r.reason;
     for (auto const& d : p.chain.tip()->decided)
@@ -34,7 +34,7 @@ void resume(Parts& p)
 bool take_next(Parts& p, std::string const& bytes)
 {
     if (auto error = p.chain.advance(bytes)) {
-        refuse(p, *error);
+        handle_invalid_record(p, *error);
         return false;
     }
     p.failures.bad_reads = 0;

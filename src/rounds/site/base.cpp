@@ -91,7 +91,7 @@ void answered_base_load(Parts& p, Input const& input)
     auto const age = std::clamp(store_now(p) - *p.chain.round_began(), Millis{0},
                                 p.chain.run().params.round_time);
     auto const now = p.machine.now();
-    p.training.loaded(p.base.merged ? now : now - age, now);
+    p.training.set_loaded(p.base.merged ? now : now - age, now);
     p.failures.loads = 0;
     p.contributions.forget_dropped();
     enter_run(p);

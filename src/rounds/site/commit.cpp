@@ -69,10 +69,10 @@ bool draft_commit(Parts& p)
         auto const& made = *p.payloads.made();
         commit->model = {commit->round, made.model};
         if (commit->outer_step) commit->outer = OuterRef{p.chain.run().outer.type, made.momentum};
-        p.payloads.send_under(commit->number);
+        p.payloads.bind_newest_to(commit->number);
     }
     if (!set_draft(p, std::move(*commit))) return false;
-    if (lone) p.proposal.send_lone();
+    if (lone) p.proposal.mark_lone();
     return true;
 }
 

@@ -53,7 +53,7 @@ bool Contributions::has_published() const
                        [](OwnContribution const& own) { return own.published; });
 }
 
-void Contributions::decide(Member const* me)
+void Contributions::remove_decided(Member const* me)
 {
     auto const decided = [&](OwnContribution const& own) {
         return me != nullptr && own.header.seq <= me->seq;

@@ -39,7 +39,7 @@ class Contributions {
 
     /// Removes contributions that a commit has decided. `me` is this member in the newest commit,
     /// or null if the member was removed.
-    void decide(Member const* me);
+    void remove_decided(Member const* me);
     /// Returns decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
     void forget_dropped() { dropped_.clear(); }

@@ -34,7 +34,7 @@ void found_newest(Parts& p)
     if (p.search.newest().value > 1) return p.machine.go(Phase::find_parent);
     if (auto error = p.chain.start(p.search.bytes())) {
         p.search.restart();
-        return refuse(p, *error);
+        return handle_invalid_record(p, *error);
     }
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.failures.bad_reads = 0;
@@ -103,7 +103,7 @@ void answered_find_parent(Parts& p, Input const& input)
     if (auto error = p.chain.start(p.search.newest(), p.search.bytes(), got->bytes)) {
         p.search.restart();
         p.machine.switch_to(Phase::find_commit);
-        return refuse(p, *error);
+        return handle_invalid_record(p, *error);
     }
     p.payloads.settle(*p.chain.tip(), p.machine);
     p.failures.bad_reads = 0;
@@ -128,7 +128,7 @@ void answered_find_sent(Parts& p, Input const& input)
     p.failures.misses = 0;
     auto const record =
         decode_commit(got->bytes, commit_name(p.payloads.unsettled_below(p.chain.tip()->number)));
-    if (!record) return refuse(p, record.error());
+    if (!record) return handle_invalid_record(p, record.error());
     p.failures.bad_reads = 0;
     p.payloads.settle(*record, p.machine);
     p.machine.go(Phase::find_sent);
@@ -158,7 +158,7 @@ void answered_find_round(Parts& p, Input const& input)
         return retry_absent(p, Phase::find_round, input, p.chain.tip()->recent.back().number);
     p.failures.misses = 0;
     auto const merge = decode_commit(got->bytes, commit_name(p.chain.tip()->recent.back().number));
-    if (!merge) return refuse(p, merge.error());
+    if (!merge) return handle_invalid_record(p, merge.error());
     p.chain.set_round_began(merge->time);
     p.failures.bad_reads = 0;
 }

@@ -89,8 +89,8 @@ void Garbage::begin(Commit const& tip, RunSpec const& run)
     auto const oldest_kept = tip.round.value - run.params.keep_models + 1;
     for (auto const& merge : tip.recent)
         if (merge.round.value == oldest_kept && oldest_kept > 1)
-            walk_ = Walk{merge.number, {}, collected_ ? 1 : rounds_back, reads};
-    collected_ = collected_ || walk_;
+            walk_ = Walk{merge.number, {}, walked_before_ ? 1 : rounds_back, reads};
+    walked_before_ = walked_before_ || walk_;
 }
 
 void Garbage::advance(std::string const* bytes, RunSpec const& run, Machine& machine)

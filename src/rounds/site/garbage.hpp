@@ -36,7 +36,7 @@ class Garbage {
     [[nodiscard]] bool step(Commit commit, RunSpec const& run, Machine& machine);
 
     std::optional<Walk> walk_;
-    bool collected_{};  ///< an earlier begin() found an expired model
+    bool walked_before_{};  ///< an earlier begin() found an expired model
 };
 
 }  // namespace curtail::rounds::site

@@ -45,7 +45,7 @@ void answered_genesis_store(Parts& p, Input const& input)
                           stored->parts);
     auto encoded = encode(commit);
     p.proposal.set_draft({std::move(commit), std::move(encoded)});
-    p.payloads.send_under({1});
+    p.payloads.bind_newest_to({1});
     p.machine.go(Phase::genesis_create);
 }
 

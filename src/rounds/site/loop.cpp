@@ -66,7 +66,7 @@ void settle(Parts& p)
 {
     auto& machine = p.machine;
     if (machine.out_of_time() && !machine.exited()) out_of_time(p);
-    machine.rewind_wake();
+    machine.reset_wake();
     while (!machine.asking() && !machine.exited()) {
         if (machine.stopping() && row(p).early) finish(p, ExitCode::ok);
         else if (machine.paused() || !row(p).act(p)) break;
@@ -132,7 +132,7 @@ void finish(Parts& p, ExitCode code, std::optional<Error> error)
     p.machine.exit(code, std::move(error));
 }
 
-void refuse(Parts& p, Error error)
+void handle_invalid_record(Parts& p, Error error)
 {
     if (++p.failures.bad_reads < reads_limit) return p.machine.retry(p.machine.phase());
     auto const code = error.code;

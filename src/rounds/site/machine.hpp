@@ -29,7 +29,7 @@ class Machine {
     /// Takes a stop request. The earliest deadline counts.
     void stop(StopRequested const& request);
     /// Forgets all times at which a Tick is due, except the deadline.
-    void rewind_wake() { wake_ = deadline_; }
+    void reset_wake() { wake_ = deadline_; }
 
     // ---- clock
 

@@ -55,7 +55,7 @@ void Payloads::made(std::vector<PartRef> model, std::vector<PartRef> momentum)
     made_->momentum = std::move(momentum);
 }
 
-void Payloads::send_under(CommitNumber number)
+void Payloads::bind_newest_to(CommitNumber number)
 {
     list_.back().sent = number;
     list_.back().settled = false;

@@ -40,13 +40,13 @@ class Payloads {
 
     /// Records that the process is about to create the commit `number`. This commit names the
     /// objects added last.
-    void send_under(CommitNumber number);
+    void bind_newest_to(CommitNumber number);
     /// Records that no further commit will name the objects added last.
     void release_newest() { list_.back().in_use = false; }
     /// Returns the number of a commit below `tip` that this process tried to create with unknown
     /// outcome. Returns 0 if there is none.
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
-    /// Takes an existing commit, `record`. Concerns the objects whose last send_under() had the
+    /// Takes an existing commit, `record`. Concerns the objects whose last bind_newest_to() had the
     /// number of `record`. Forgets those that `record` names. Deletes the others unless a further
     /// commit may name them.
     void settle(Commit const& record, Machine& machine);

@@ -63,7 +63,7 @@ void answered_run(Parts& p, Input const& input)
     auto const* got = std::get_if<Got>(&input);
     if (got == nullptr) return p.machine.retry(Phase::run_get);
     auto run = decode_run(got->bytes);
-    if (!run) return refuse(p, run.error());
+    if (!run) return handle_invalid_record(p, run.error());
     if (auto error = difference(*run, p.config.run)) return finish(p, error->code, *error);
     auto const& site = p.config.process.site;
     if (std::find(run->sites.begin(), run->sites.end(), site) == run->sites.end())

@@ -46,8 +46,8 @@ class Proposal {
     [[nodiscard]] bool is_draft(Digest const& record) const;
 
     /// Records that the draft commits this member's own weights.
-    void send_lone() { lone_sent_ = draft_->encoded.sha256; }
-    /// Returns true if `record` is the digest of the last draft for which send_lone() was called.
+    void mark_lone() { lone_sent_ = draft_->encoded.sha256; }
+    /// Returns true if `record` is the digest of the last draft for which mark_lone() was called.
     [[nodiscard]] bool lone_is(Digest const& record) const { return lone_sent_ == record; }
     [[nodiscard]] bool draft_is_lone() const { return lone_sent_ && is_draft(*lone_sent_); }
 

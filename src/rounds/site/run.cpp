@@ -93,7 +93,7 @@ bool merges_after_scan(Parts& p)
     bool all_found = true;
     bool any_found = p.contributions.has_published();
     for (auto const& id : others(p)) {
-        bool const found = header_of(p, id) != nullptr;
+        bool const found = find_contribution(p, id) != nullptr;
         any_found = any_found || found;
         all_found = all_found && (found || p.chain.tip()->find(id)->held.empty());
     }

@@ -29,7 +29,7 @@ void answered_scan(Parts& p, Input const& input)
     p.scan.answered(input, p.chain.run(), p.member.has_value(), p.pending, p.machine);
 }
 
-Found const* header_of(Parts const& p, MemberId const& id)
+Found const* find_contribution(Parts const& p, MemberId const& id)
 {
     auto const* m = p.chain.tip()->find(id);
     return m == nullptr ? nullptr : p.pending.next_of(*m);
@@ -37,7 +37,7 @@ Found const* header_of(Parts const& p, MemberId const& id)
 
 void propose_removal(Parts& p, MemberId const& id, Removal reason)
 {
-    if (header_of(p, id) != nullptr || p.scan.unresolved(id)) return;
+    if (find_contribution(p, id) != nullptr || p.scan.unresolved(id)) return;
     auto const seq = p.chain.tip()->find(id)->seq;
     if (auto const* why = p.scan.unread({id, seq.next()}))
         p.machine.note("header-unreadable", json::Object{{"member", id.value},

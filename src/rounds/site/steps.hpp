@@ -31,7 +31,7 @@ bool act_next_commit(Parts& p);
 /// Deletes the payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
 /// Handles an invalid record: reads it again, or exits after reads_limit invalid reads in a row.
-void refuse(Parts& p, Error error);
+void handle_invalid_record(Parts& p, Error error);
 /// Returns the current time by the store's clock.
 [[nodiscard]] Time store_now(Parts const& p);
 /// Returns the id under which this process writes: its member id, or one with N = 0.
@@ -158,7 +158,7 @@ bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
 /// Returns the contribution of the member that a commit must decide next. Returns null if this
 /// process has not found it.
-[[nodiscard]] Found const* header_of(Parts const& p, MemberId const& id);
+[[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's

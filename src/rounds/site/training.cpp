@@ -3,7 +3,7 @@
 
 namespace curtail::rounds::site {
 
-void Training::loaded(MonoTime round_began, MonoTime now)
+void Training::set_loaded(MonoTime round_began, MonoTime now)
 {
     base_ = requested_;
     loaded_ = true;

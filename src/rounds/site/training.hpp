@@ -16,7 +16,7 @@ class Training {
     void request(Round round) { requested_ = round; }
     /// Records that the trainer has loaded the requested model. `round_began` is when the round
     /// began for this member, and determines round_ends().
-    void loaded(MonoTime round_began, MonoTime now);
+    void set_loaded(MonoTime round_began, MonoTime now);
     /// Records that the trainer has adopted the requested model. Returns true if this model belongs
     /// to another round than the trainer's previous model.
     bool adopted(MonoTime now);
