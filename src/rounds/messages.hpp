@@ -11,32 +11,34 @@
 #include "rounds/record.hpp"
 
 // The inputs and outputs of rounds::Site. The program that owns the Site carries out each output.
-// An output with an `op` is a question: the program passes its answer back as an input.
+// An output with an `op` is a question: the program passes the answer to the Site as an input.
 //
-// Each question gets exactly one answer with the same `op`, even if carrying it out fails. The Site
-// has at most one open question at any time. Other inputs may arrive while a question is open.
+// Each question gets exactly one answer with the same `op`, even if the program cannot do what the
+// question asks. The Site has at most one open question at any time. Other inputs may arrive while
+// a question is open.
 //
 //     question                    possible answers
 //     Get                         Got, Missing, Unknown
 //     Create                      Created, Exists, Unknown
 //     StoreDelta, StoreModel,     Stored, Unavailable
 //       MakeInitial
-//     Merge                       Merged, Corrupt (the parent's model), Unavailable
+//     Merge                       Merged, Corrupt, Unavailable
 //     LoadModel                   Loaded, Corrupt, Unavailable
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
 //     Train, Discard, Delete, Note, Exit: no answer
 //
-// A question to the store may take long, so training and other inputs must go on meanwhile. All
-// names are relative to the run's folder `runs/<run>/`.
+// A question to the store may take long. Meanwhile the program must neither pause the trainer nor
+// hold back other inputs. The names of all objects are relative to the run's folder `runs/<run>/`.
 //
 // The comments below use these symbols (docs/rounds.md): theta for a committed model, x for the
 // trainer's fp32 weights, a for its anchor. d_j is the delta of the trainer's own contribution j.
-// `since` are the blocks that it trained on since the last cut. A prime marks the new value.
+// `since` are the blocks that the trainer trained on since the last cut. A prime marks the new
+// value.
 //
 // The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
-// includes the step. It carries out Cut and Adopt after the current step. After Cut, Adopt,
-// LoadModel or Discard it pauses until the next Train.
+// includes the step. The trainer carries out Cut and Adopt after the current step. After Cut,
+// Adopt, LoadModel or Discard, the trainer pauses until the next Train.
 namespace curtail::rounds {
 
 /// The number of a question.
@@ -60,7 +62,8 @@ struct Exists {
 /// Answer to Get: the content of the object.
 struct Got {
     Op op{};
-    std::string bytes;  ///< at most the first record_bytes_limit + 1 bytes
+    std::string bytes;  ///< if the object is longer than record_bytes_limit: any text of
+                        ///< record_bytes_limit + 1 bytes
 };
 /// Answer to Get: the store says that the object does not exist.
 struct Missing {
@@ -70,8 +73,8 @@ struct Missing {
 struct Unknown {
     Op op{};
     std::string why;
-    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` and `unavailable` persist until
-                                         ///< somebody repairs the store
+    ExitCode code{ExitCode::temporary};  ///< with `permission`, `io` or `unavailable`, the error
+                                         ///< lasts until somebody repairs the store
 };
 
 /// Answer to StoreDelta, StoreModel and MakeInitial: the payload is in the store and survives a
@@ -92,25 +95,26 @@ struct Adopted {
 /// Answer to Merge: the merge is done, or some contributions cannot be merged.
 struct Merged {
     /// A contribution that cannot be merged. The reason is `digest` if 3 reads did not return the
-    /// bytes that the header describes. It is `nan` if some values are not finite.
+    /// bytes that the header describes. The reason is `nan` if some values of the delta are not
+    /// finite.
     struct Refused {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
-        bool absent{};  ///< the store says that a payload does not exist. The answer may be
-                        ///< out of date, so Site asks again before a refusal.
+        bool absent{};  ///< the store says that a payload does not exist. This may be out of
+                        ///< date, so the Site repeats the merge before it refuses.
     };
     Op op{};
     std::vector<Refused> refused;   ///< if not empty, no model was made
-    std::vector<PartRef> model;     ///< the stored theta', in the order of Merge::weights
-    std::vector<PartRef> momentum;  ///< the stored m', in the order of Merge::momentum; empty
-                                    ///< unless Merge::outer_step is set
+    std::vector<PartRef> model;     ///< the stored parts of theta', in the order of Merge::weights
+    std::vector<PartRef> momentum;  ///< the stored parts of m', in the order of Merge::momentum;
+                                    ///< empty unless Merge::outer_step is set
 };
-/// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model. Its object is
-/// missing, too short or has another digest.
+/// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model or momentum.
+/// The object `name` is missing, has the wrong size or has the wrong digest.
 struct Corrupt {
     Op op{};
-    std::string name;  ///< of the object
+    std::string name;
     std::string why;
 };
 /// Answer to a question about payloads: the store failed or did not answer. A later try may
@@ -118,7 +122,7 @@ struct Corrupt {
 struct Unavailable {
     Op op{};
     std::string why;
-    ExitCode code{ExitCode::temporary};  ///< as in Unknown
+    ExitCode code{ExitCode::temporary};  ///< as Unknown::code
 };
 
 /// Says that the trainer has made one optimizer step on `blocks`.
@@ -126,14 +130,14 @@ struct Stepped {
     Ranges blocks;
     FractionalSeconds seconds{};  ///< duration of the step, without pauses
 };
-/// Answer to Cut: the trainer has set d_seq := a - x and then a := x. It keeps d_seq until an Adopt
-/// drops it.
+/// Answer to Cut: the trainer has set d_seq := a - x and then a := x. The trainer keeps d_seq until
+/// an Adopt, LoadModel or Discard drops it.
 struct CutReady {
     Op op{};
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
-    std::vector<double> sumsq;  ///< sum of squares of d_seq, one per part of the run
-    std::vector<std::int64_t> nonfinite;  ///< number of non-finite values of d_seq, one per part
+    std::vector<double> sumsq;  ///< for each part of the run: sum of squares of d_seq
+    std::vector<std::int64_t> nonfinite;  ///< for each part: number of non-finite values of d_seq
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
 struct StopRequested {
@@ -161,7 +165,7 @@ struct Create {
 /// Where to store one part of a payload.
 struct Target {
     std::string part;  ///< as PartRef::part
-    std::string name;  ///< used by this process only; a retry may write it again
+    std::string name;  ///< of the object; no other process uses it, and a retry may overwrite it
 };
 /// Asks to store the trainer's delta d_seq.
 struct StoreDelta {
@@ -169,7 +173,8 @@ struct StoreDelta {
     Seq seq;
     std::vector<Target> parts;
 };
-/// Asks to store the trainer's anchor as a model. The anchor equals x at the last cut.
+/// Asks to store the trainer's anchor as a model. The values of the anchor are those that x
+/// had at the last cut.
 struct StoreModel {
     Op op{};
     std::vector<Target> parts;
@@ -180,8 +185,8 @@ struct MakeInitial {
     std::int64_t seed{};
     std::vector<Target> parts;
 };
-/// Asks to read and verify the committed model and all deltas, to merge them and to store the
-/// result (rounds/merge.hpp).
+/// Asks to read and verify the committed model and the deltas in `include`, to merge the deltas
+/// into the model (rounds/merge.hpp), and to store the new model.
 ///
 /// g is the weighted_sum() of the deltas, in the order of `include`. If `outer_step` is set, theta'
 /// and m' come from nesterov_step() with eta and mu. Otherwise theta' comes from average_step().
@@ -227,8 +232,8 @@ struct Adopt {
     ModelRef model;            ///< theta; not read if `keeps_weights`
     bool keeps_weights{};      ///< theta is this trainer's own anchor. So the trainer only forgets
                                ///< `dropped`; a and x do not change.
-    std::vector<Seq> dropped;  ///< this member's contributions that commits have decided
-    CommitNumber commit;       ///< number of the commit, for logs
+    std::vector<Seq> dropped;  ///< the deltas to forget, because commits have decided them
+    CommitNumber commit;       ///< number of the newest commit, for logs
 };
 
 // ---- orders without an answer
@@ -238,11 +243,11 @@ struct Adopt {
 /// last blocks do not fill a step, the last step is smaller.
 struct Train {
     Ranges held;
-    Tokens tokens_before;  ///< tokens in the committed model and in undecided deltas. The trainer
-                           ///< adds those since the cut, for the learning rate schedule.
+    Tokens tokens_before;  ///< tokens in the committed model and in undecided deltas. For the
+                           ///< learning rate schedule, the trainer adds the tokens in `since`.
 };
-/// Orders the trainer to discard x, all deltas and `since`, because the member was removed. The
-/// trainer then pauses until a LoadModel.
+/// Orders the trainer to discard x, all deltas and `since`, because the member was removed. A
+/// LoadModel comes before the next Train.
 struct Discard {};
 /// Orders the program to delete a payload object if it exists. The program may do so at any later
 /// time.

@@ -11,10 +11,10 @@
 // run's folder `runs/<run>/`.
 namespace curtail::rounds {
 
-/// Identifies one process of a site, written `<site>.<8 hex>`.
+/// The id of one process of a site. Its text is `<site>.<8 hex>`.
 struct Process {
     SiteId site;
-    std::uint32_t nonce{};  ///< the hex digits, drawn at random when the process starts
+    std::uint32_t nonce{};  ///< value of the hex digits; drawn at random when the process starts
     [[nodiscard]] std::string text() const;  ///< `<site>.<8 hex>`
     friend auto operator<=>(Process const&, Process const&) = default;
 };
@@ -38,7 +38,7 @@ inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string commit_name(CommitNumber number);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
 /// Returns the name of one part of a contribution's delta. `base` is the round of the
-/// contribution's base.
+/// model that the contribution started from.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
 /// Returns the name of one part of the model that begins `round`. `attempt` distinguishes the
@@ -52,12 +52,11 @@ inline constexpr char const* run_name = "run.json";
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-/// Returns the value of PartRef::part for the weights of the run's part `part` (RunPart::name):
-/// `w<part>`.
+/// Returns `w<part>`: the value of PartRef::part for weights. `part` is a RunPart::name.
 [[nodiscard]] std::string weights_part(std::string_view part);
-/// Returns the same for momentum: `m<part>`.
+/// Returns `m<part>`: the value of PartRef::part for momentum.
 [[nodiscard]] std::string momentum_part(std::string_view part);
-/// Returns the same for a delta: `d<part>`.
+/// Returns `d<part>`: the value of PartRef::part for a delta.
 [[nodiscard]] std::string delta_part(std::string_view part);
 
 }  // namespace curtail::rounds

@@ -14,9 +14,9 @@ namespace curtail::rounds {
 /// A pending contribution that the writer of the next commit has found.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the header's bytes; empty if the store has no header,
-                                   ///< because a lone member commits its own weights
-    std::optional<Refusal> bad;    ///< fault in the bytes of the header or payload; empty: none
+    std::optional<Digest> sha256;  ///< of the header's bytes; empty for work that a lone member
+                                   ///< commits by its own weights, which needs no header
+    std::optional<Refusal> bad;  ///< fault found in the header's bytes or the payload; empty: none
 };
 /// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
 /// contribution. `sha256` is the digest of those bytes.
@@ -31,15 +31,16 @@ struct Admission {
 /// Changes that the next commit shall make in addition to deciding contributions.
 struct Intents {
     std::optional<Admission> admit;      ///< ignored if the process is a member already
-    std::map<MemberId, Removal> remove;  ///< ignored if the commit decides work of the member
+    std::map<MemberId, Removal> remove;  ///< ignored for a member whose work the commit decides
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
 };
 
 /// Builds the commit that follows `parent`. `by` is its writer, `now` its time. Returns an empty
-/// optional if the run is complete, or if the commit would change nothing.
+/// optional if `parent` has completed the run, or if the commit would change nothing.
 ///
-/// If the result is a merge commit, its model and outer state are still those of `parent`. The
-/// caller must replace both by the result of the merge. All other fields are final.
+/// If the result is a merge commit, its fields `model` and `outer` are still those of `parent`. The
+/// caller must set `model` to the merged model. If `outer_step` is set, the caller must also set
+/// `outer` to the new momentum. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Writer const& by, Time now,
                                          std::span<Found const> found, Intents const& intents);
@@ -53,13 +54,14 @@ struct Intents {
 [[nodiscard]] bool has_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
-/// announces. `held` are the blocks that its member holds. Checks wrong-run, bad-tokens, not-held,
-/// stale and nan, in this order. Returns an empty optional if the commit must include it.
+/// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
+/// wrong-run, bad-tokens, not-held, stale and nan, in this order. Returns an empty optional if the
+/// commit must include the contribution.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 
 /// Returns sqrt(sum of squares of the delta's values / tokens). Returns 0 if the contribution has
-/// no tokens or the value is not finite.
+/// no tokens or the result would not be finite.
 [[nodiscard]] double delta_norm(Header const& header);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
@@ -70,22 +72,23 @@ struct Intents {
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
-/// Grants free blocks to `members`, lowest first, until each member holds its grant_target() or no
-/// block is free. Serves the members in their order. A block is free if it is not in `done` and no
-/// member holds it. `done` are the blocks in the committed model.
+/// Grants free blocks to `members` until each member holds at least its grant_target() or no block
+/// is free. Serves one member after the other, in the order of `members`. Grants the lowest free
+/// blocks first. A block is free if it is not in `done` and no member holds it. `done` are the
+/// blocks in the committed model.
 void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members);
 
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:
-/// - the outer optimizer is `nesterov`, and no contribution is a lone member's own weights;
-/// - the included contributions of two or more sites have staleness 0;
+/// - the outer optimizer is `nesterov`, and no included contribution has `inlined` set;
+/// - at least two sites have an included contribution with staleness 0;
 /// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
 ///   tokens that the members of `parent` can train on in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
                                     std::span<Decided const> decided);
 
-/// Sets `scale` of each contribution: its weight in the merge, or 0 if it is refused or has no
-/// tokens.
+/// Sets `scale` of each contribution to the contribution's weight in the merge. Sets it to 0 if the
+/// contribution is refused or has no tokens.
 void set_scales(RunSpec const& run, std::vector<Decided>& decided);
 
 }  // namespace curtail::rounds

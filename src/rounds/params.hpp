@@ -9,22 +9,24 @@ namespace curtail::rounds {
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
 /// Times are in real time, not in the time of a trace. docs/rounds.md explains each parameter.
 struct Params {
-    Millis round_time{600'000};   ///< time from adopting a model to the cut, with several members
+    Millis round_time{600'000};   ///< time from adopting a model to the cut; not for a lone member
     std::int64_t local_steps{0};  ///< most steps before the cut; 0: only `round_time` counts
     Millis checkpoint_interval{600'000};  ///< time between a lone member's commits of its weights
     Millis gather_time{30'000};           ///< longest wait for headers before a merge
     Millis lease{120'000};                ///< validity of a merge lease
     Millis first_base_wait{180'000};  ///< longest wait of a new member for a lone member's commit
     Millis poll_run_lone{5'000};      ///< interval at which a lone member looks for the next commit
-    Millis poll_run{30'000};          ///< the same, of a member that is not lone
-    Millis poll_run_starved{10'000};  ///< longest such interval of a starved member
+    Millis poll_run{30'000};          ///< this interval for a member that is not lone
+    Millis poll_run_starved{10'000};  ///< upper limit of this interval for a starved member
     Millis poll_wait{2'000};  ///< interval at which a waiting site looks for commits and headers
-    Millis drop_after{1'800'000};   ///< a member not seen for this time + `skew` is suspect
+    /// A member is suspect if its Member::seen is longer ago than this time + `skew`.
+    Millis drop_after{1'800'000};
     Millis skew{60'000};            ///< largest expected error of the store's clock
-    std::int64_t max_undecided{2};  ///< undecided contributions per member; one more on leaving
-    std::int64_t max_staleness{2};  ///< in rounds; contributions with an older base are refused
-    std::int64_t max_missed{2};     ///< a member is suspect after this many merges without its work
-    std::int64_t keep_models{3};    ///< number of newest models kept
+    std::int64_t max_undecided{2};  ///< most undecided contributions per member; 1 more if leaving
+    std::int64_t max_staleness{2};  ///< in rounds; contributions with more staleness are refused
+    /// A member is suspect if this many merges in a row decided no contribution of the member.
+    std::int64_t max_missed{2};
+    std::int64_t keep_models{3};           ///< number of newest models kept
     std::int64_t milestone_every{50};      ///< every nth round's model is never deleted; 0: none
     std::int64_t outer_min_permille{250};  ///< least work for an outer step with momentum, in
                                            ///< 1/1000 of what the members can do in `round_time`

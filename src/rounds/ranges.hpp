@@ -9,15 +9,15 @@
 
 namespace curtail::rounds {
 
-/// The blocks `[begin, end)` of the run's data, numbered from 0.
+/// The blocks `[begin, end)` of the run's stream. The first block of the stream has the number 0.
 struct BlockRange {
     std::int64_t begin{};
     std::int64_t end{};
     friend auto operator<=>(BlockRange const&, BlockRange const&) = default;
 };
 
-/// A set of blocks, held as the fewest half-open ranges, sorted. Each set has exactly one such
-/// form. The JSON form is `[[0,512],[600,640]]`.
+/// A set of blocks, stored as a sorted list of as few half-open ranges as possible. Each set has
+/// exactly one such list. The JSON form is `[[0,512],[600,640]]`.
 class Ranges {
   public:
     Ranges() = default;
@@ -28,7 +28,8 @@ class Ranges {
     [[nodiscard]] bool empty() const { return list_.empty(); }
     [[nodiscard]] std::int64_t count() const;  ///< number of blocks
     [[nodiscard]] std::vector<BlockRange> const& list() const { return list_; }
-    [[nodiscard]] bool contains(Ranges const& other) const;  ///< contains all blocks of it
+    /// Returns true if this set contains all blocks of `other`.
+    [[nodiscard]] bool contains(Ranges const& other) const;
     [[nodiscard]] bool contains(std::int64_t block) const;
     [[nodiscard]] bool overlaps(Ranges const& other) const;
     [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< the n lowest blocks, or all if fewer

@@ -14,9 +14,10 @@ namespace curtail::rounds {
 /// has no gaps. It ends when `found` + 1 is missing.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
-/// Returns true if any site may remove the member as silent. One of two conditions suffices:
-/// - the last `max_missed` merges or more had no contribution of the member;
-/// - Member::seen is more than `drop_after` + `skew` before `now`, the time by the store's clock.
+/// Returns true if any site may remove the member as silent. `now` is the current time by the
+/// store's clock. One of two conditions suffices:
+/// - Member::missed is at least `max_missed`;
+/// - Member::seen is more than `drop_after` + `skew` before `now`.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);
 
 }  // namespace curtail::rounds

@@ -72,7 +72,7 @@ struct RunSpec {
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
     std::int64_t epochs{1};           ///< number of times that the run trains on all the data
     std::int64_t seed{1};             ///< seed of the initial weights
-    json::Object optimizer;  ///< settings of the inner optimizer, reals in the form of exact()
+    json::Object optimizer;  ///< settings of the inner optimizer; reals have the form of exact()
     Outer outer;
     std::vector<RunPart> parts;
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
@@ -87,12 +87,12 @@ struct RunSpec {
 struct Member {
     MemberId id;
     SiteId site;
-    Seq seq;      ///< its last decided contribution; 0 at admission
+    Seq seq;      ///< number of its last decided contribution; 0 at admission
     Ranges held;  ///< blocks that only this member may train on
     Rate rate{};
     Round since_round;      ///< round in which it was admitted
-    std::int64_t missed{};  ///< merges in a row without a contribution of this member
-    Time seen;              ///< time of the commit that admitted it or last decided its work
+    std::int64_t missed{};  ///< merges in a row without a decided contribution of this member
+    Time seen;              ///< time of the newest commit that admitted it or decided its work
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -117,11 +117,11 @@ struct Decided {
     Ranges ranges;
     std::int64_t tokens{};
     std::int64_t steps{};
-    std::int64_t staleness{};  ///< rounds between its base and the parent of the commit
-    float scale{};             ///< weight of its delta in the merge; 0 if refused or without ranges
+    std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
+    float scale{};             ///< weight in the merge; 0 if refused or without tokens
     double norm{};             ///< sqrt(sum of the delta's squares / tokens); 0 without tokens
     bool inlined{};            ///< work that a lone member committed by its own weights; such
-                               ///< work has neither a header nor a delta
+                               ///< a commit needs neither a header nor a delta
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
@@ -142,8 +142,8 @@ struct RecentMerge {
 /// The writer of a commit.
 struct Writer {
     MemberId member;         ///< with N = 0 if the process is not a member (rounds/names.hpp)
-    std::int64_t attempt{};  ///< number of the process's last attempt to store a model, create
-                             ///< the probe or join; counts from 1
+    std::int64_t attempt{};  ///< number of the process's last attempt to store a model, to create
+                             ///< the probe or to join; counts from 1
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -152,7 +152,7 @@ struct Commit {
     enum class Kind { genesis, roster, merge };
     RunId run;
     CommitNumber number;
-    Digest parent;  ///< digest of the previous commit's bytes, or of run.json for commit 1
+    Digest parent;  ///< digest of the previous commit's bytes; in commit 1, of run.json
     Kind kind{Kind::genesis};
     bool complete{};  ///< the model includes every block of the run
     Round round;
@@ -161,11 +161,12 @@ struct Commit {
     Totals totals;
     Ranges done;                   ///< blocks that the model includes
     std::vector<Member> members;   ///< sorted by id
-    std::vector<Decided> decided;  ///< sorted by member and seq; the order in which merges sum
+    std::vector<Decided> decided;  ///< sorted by member and seq; merges add deltas in this order
     std::vector<Removed> removed;  ///< sorted by member
     bool outer_step{};             ///< the merge was an outer step with momentum
     std::vector<double> norms;  ///< Decided::norm of the last included contributions, oldest first
-    std::vector<RecentMerge> recent;  ///< of the newest keep_models + 1 models, oldest first
+    /// The commits that made the newest keep_models + 1 models, oldest first.
+    std::vector<RecentMerge> recent;
     Writer by;
     Time time;  ///< by the store's clock
 
@@ -202,8 +203,8 @@ struct Header {
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// A lease, stored as `merge/<round>/<k>.json`: its member intends to make the merge that ends the
-/// round. It saves duplicate work; correctness does not depend on it.
+/// A lease, stored as `merge/<round>/<k>.json`. It says that its member intends to make the merge
+/// that ends the round. A lease avoids duplicate work; correctness does not depend on leases.
 struct Lease {
     MemberId member;
     std::int64_t k{};  ///< number of the lease within its round, from 1
@@ -223,10 +224,10 @@ struct Encoded {
 [[nodiscard]] Encoded encode(Header const& header);
 [[nodiscard]] Encoded encode(Lease const& lease);
 
-/// Reads the stored form of a record. `name` is the name under which it is stored, `run.json` for
-/// decode_run(). Fails with `protocol` in these cases:
+/// Reads the stored form of a record. `name` is the name under which the record is stored;
+/// decode_run() assumes `run.json`. Fails with `protocol` in these cases:
 /// - the record is too long or not in canonical form;
-/// - its content does not match the digest that it contains;
+/// - the digest in the record is not that of the record's other fields;
 /// - a field is missing, unknown or invalid;
 /// - the record does not belong under `name`.
 /// The message names the object and the broken rule.
@@ -235,8 +236,8 @@ struct Encoded {
 [[nodiscard]] Result<Header> decode_header(std::string_view bytes, std::string const& name);
 [[nodiscard]] Result<Lease> decode_lease(std::string_view bytes, std::string const& name);
 
-/// Returns the bits of a real number as hex digits. Records contain this text, because canonical
-/// JSON has only integers.
+/// Returns the bits of a real number as hex digits. Records contain this text, because all numbers
+/// in canonical JSON are integers.
 [[nodiscard]] std::string exact(double value);
 [[nodiscard]] std::string exact(float value);
 /// Reads the text that exact() returns. Returns an empty optional for any other text.

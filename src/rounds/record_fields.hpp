@@ -10,9 +10,9 @@
 
 // Writes and reads the fields that several records share. Private to record_*.cpp.
 //
-// A function with a parameter `key` reads that field of the object. part() reads all fields of an
-// object. If a field is missing or invalid, the function records an error in the reader and returns
-// a default value.
+// A function with a parameter `key` reads that field of the object that `r` reads. part() reads all
+// fields of the object. If a field is missing or invalid, the function records an error in the
+// reader and returns a default value.
 namespace curtail::rounds::fields {
 
 /// Integers in records are less than this limit, because some JSON readers round larger ones. Only

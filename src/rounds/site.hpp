@@ -33,11 +33,11 @@ enum class State {
 };
 [[nodiscard]] char const* to_text(State state);
 
-/// The process of a site and the run in which it takes part.
+/// A process of a site, and the run in which the site takes part.
 struct SiteConfig {
     Process process;
-    /// From this site's configuration. If the store has a run.json, difference() must find no
-    /// difference between the two. Otherwise the site stores this one.
+    /// The run as this site's configuration describes it. If the store has a run.json, difference()
+    /// must find no difference between that file and `run`. Otherwise the site stores `run`.
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
 };
@@ -48,13 +48,13 @@ struct Status {
     std::string waiting_for;         ///< what the site waits for, as a noun phrase
     std::optional<MemberId> member;  ///< empty: this process is not a member
     CommitNumber tip;                ///< newest commit read; 0: none yet
-    Round round;                     ///< of that commit
+    Round round;                     ///< round of the newest commit read
     Round base;                      ///< round of the trainer's model; 0: no model yet
-    std::vector<MemberId> members;   ///< all members in that commit
+    std::vector<MemberId> members;   ///< all members in the newest commit read
     Ranges held;                     ///< blocks that this member holds
-    Ranges since;                    ///< blocks trained since the last cut
-    std::vector<Ranges> undecided;   ///< blocks of each undecided contribution, by `seq`
-    bool leaving{};                  ///< the site has ordered its last cut
+    Ranges since;                    ///< blocks trained on since the last cut
+    std::vector<Ranges> undecided;   ///< blocks of each undecided contribution, sorted by `seq`
+    bool leaving{};                  ///< this member has begun to leave the run
 };
 
 namespace site {

@@ -10,19 +10,20 @@ namespace curtail::rounds::site {
 /// One of this member's contributions that no commit has decided yet.
 struct OwnContribution {
     Header header;
-    bool stored{};                   ///< the payload is in the store
-    std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try
+    bool stored{};                   ///< the payload is in the store, or there is none
+    std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try to
+                                     ///< create the header
     bool published{};                ///< the header is in the store
 };
 
-/// This member's contributions, each from its cut until a commit decides it.
+/// This member's contributions. Keeps each contribution from its cut until a commit decides it.
 class Contributions {
   public:
     /// Sets the number of the next contribution to the one after `last_decided`.
     void begin(Seq last_decided) { next_seq_ = last_decided.next(); }
     [[nodiscard]] Seq next_seq() const { return next_seq_; }
     [[nodiscard]] bool leaving() const { return leaving_; }  ///< true after leave()
-    /// Records that the next cut is the last.
+    /// Records that the contribution next_seq() is this member's last.
     void leave() { leaving_ = true; }
 
     void add(OwnContribution own);
@@ -40,7 +41,7 @@ class Contributions {
     /// Removes contributions that a commit has decided. `me` is this member in the newest commit,
     /// or null if the member was removed.
     void remove_decided(Member const* me);
-    /// Returns decided contributions whose deltas the trainer still keeps.
+    /// Returns the numbers of the decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
     void forget_dropped() { dropped_.clear(); }
 

@@ -7,29 +7,32 @@
 
 namespace curtail::rounds::site {
 
-/// Deletes expired payloads: those of rounds before the Params::keep_models newest. To find them,
-/// reads commits backwards, one per step, from the oldest commit whose model is kept.
+/// Deletes the payloads of expired rounds, except the models of milestones. A round has expired if
+/// it is older than the newest Params::keep_models rounds. To find the payloads, the class reads
+/// commits backwards, starting at the commit that made the oldest unexpired model.
 class Garbage {
   public:
-    /// Starts to read backwards if a model has expired. A site calls this after each merge commit
-    /// that it wrote. The first walk deletes the payloads of 8 rounds, each later walk those of 1.
-    /// The reason: the writers of older commits may have been killed before they deleted anything.
+    /// Starts a walk, i.e. the backward reading, if a round has expired. A site calls this after
+    /// each merge commit that it wrote. The first walk deletes the payloads of up to 8 rounds,
+    /// because other writers may have been killed before they deleted anything. Each later walk
+    /// deletes the payloads of 1 round.
     void begin(Commit const& tip, RunSpec const& run);
     /// Returns true if there is a further commit to read.
     [[nodiscard]] bool walking() const { return walk_.has_value(); }
     [[nodiscard]] CommitNumber next() const { return walk_->next; }  ///< number of that commit
-    /// Takes the bytes of the commit next(), or null if the site could not read it. Sends a Delete
-    /// for each expired payload that this commit leads to. Stops if `bytes` is null or invalid.
+    /// Takes the bytes of the commit next(), or null if the site could not read it. From this
+    /// commit and the one read before it, finds expired payloads and sends a Delete for each. Ends
+    /// the walk if `bytes` is null or invalid.
     void advance(std::string const* bytes, RunSpec const& run, Machine& machine);
 
   private:
     /// The state of the backward reading.
     struct Walk {
         CommitNumber next;            ///< number of the next commit to read
-        std::optional<Commit> newer;  ///< the commit after it
+        std::optional<Commit> newer;  ///< the commit read last; empty before the first
         int rounds{1};                ///< rounds whose payloads are still to be deleted
-        /// Commits left to read in sequence. The last read after them jumps to the nearest earlier
-        /// commit that made a model.
+        /// Number of commits that are still to be read one after the other. After them, one last
+        /// read jumps to the nearest earlier commit that made a model.
         int reads{1};
     };
     /// Takes one commit. Returns false if it was the last one to read.

@@ -7,7 +7,8 @@
 
 namespace curtail::rounds::site {
 
-/// The run and the newest commit that this process has read and checked, called the tip.
+/// The run's record, and the newest commit that this process has read and checked. That commit is
+/// called the tip.
 class KnownChain {
   public:
     [[nodiscard]] RunSpec const& run() const { return run_; }
@@ -24,13 +25,13 @@ class KnownChain {
     /// Checks commit 1 and makes it the tip. Like the functions below, returns an error with the
     /// code `protocol` if the commit is invalid, and an empty optional otherwise.
     [[nodiscard]] std::optional<Error> start(std::string const& bytes);
-    /// Checks commit `number` > 1 and makes it the tip. `parent` are the bytes of the commit before
-    /// it.
+    /// Checks commit `number` > 1 and makes it the tip. `parent` are the bytes of commit
+    /// `number` - 1.
     [[nodiscard]] std::optional<Error> start(CommitNumber number, std::string const& bytes,
                                              std::string const& parent);
     /// Checks the commit that follows the tip and makes it the tip.
     [[nodiscard]] std::optional<Error> advance(std::string const& bytes);
-    /// Checks a commit that is to follow the tip, before it is sent.
+    /// Checks a commit that this process wants to create after the tip.
     [[nodiscard]] std::optional<Error> check_next(Encoded const& encoded) const;
 
   private:

@@ -39,7 +39,8 @@ class Machine {
     [[nodiscard]] bool stopping() const { return deadline_.has_value(); }
     [[nodiscard]] bool out_of_time() const { return deadline_ && now_ >= *deadline_; }
     [[nodiscard]] bool paused() { return !reached(not_before_); }
-    /// Returns true if `t` is not in the future. Otherwise also makes a Tick due at `t`.
+    /// Returns true if `t` is not in the future. Otherwise returns false and makes a Tick due
+    /// at `t`.
     bool reached(MonoTime t);
     Millis jitter(Millis most);  ///< a random time from 0 to `most`
 
@@ -48,8 +49,8 @@ class Machine {
     [[nodiscard]] Phase phase() const { return phase_; }
     [[nodiscard]] bool exited() const { return phase_ == Phase::exited; }
     [[nodiscard]] int tries() const { return tries_; }
-    void go(Phase phase);         ///< sets tries to 0 and ends the pause
-    void switch_to(Phase phase);  ///< keeps the tries and the pause
+    void go(Phase phase);         ///< sets the number of tries to 0 and ends the pause
+    void switch_to(Phase phase);  ///< keeps the number of tries and the pause
     void retry(Phase phase);      ///< counts a try and starts a pause, longer with each try
     void set_tries(int tries) { tries_ = tries; }
     void pause_until(MonoTime t) { not_before_ = t; }
@@ -58,7 +59,7 @@ class Machine {
     // ---- outputs
 
     [[nodiscard]] bool asking() const { return open_.has_value(); }
-    /// Opens a question and returns its op. The caller must send the output with this op.
+    /// Opens a question and returns its op. The caller must then send an output with this op.
     Op ask(Question question);
     /// Opens a question and sends it as a Get.
     void get(std::string name);

@@ -24,8 +24,8 @@ namespace curtail::rounds::site {
 struct Failures {
     int bad_reads{0};  ///< reads that returned an invalid record
     int misses{0};     ///< reads that did not find a commit that must exist
-    int loads{0};      ///< loads of the newest model that failed
-    int at_start{0};   ///< lasting errors of the store before this process is a member
+    int loads{0};      ///< reads of the newest model with the answer Corrupt
+    int at_start{0};   ///< lasting errors of the store while this process is not a member
 };
 
 /// The wait of a new member for its first model.
@@ -37,7 +37,7 @@ struct Base {
 /// The parts that are reset when this process's membership ends.
 struct Membership {
     std::optional<MemberId> member;  ///< empty: not a member
-    std::optional<Removal> removal;  ///< why a commit removed the member; empty: it did not
+    std::optional<Removal> removal;  ///< why a commit removed the member; empty: not removed
     Base base;
     Training training;
     Contributions contributions;

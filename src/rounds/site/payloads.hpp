@@ -16,7 +16,7 @@ struct MergeKey {
     friend bool operator==(MergeKey const&, MergeKey const&) = default;
 };
 
-/// A model that this process stored and no commit names yet.
+/// A model that this process has stored. No commit names it yet.
 struct Made {
     MergeKey key;
     std::vector<PartRef> model;
@@ -24,18 +24,19 @@ struct Made {
 };
 
 /// Keeps the list of payload objects that this process stored for commits. An object stays in the
-/// list until a commit names it or it is deleted.
+/// list until a commit names it or this process deletes it.
 class Payloads {
   public:
     /// Adds the objects of a model that is about to be stored. Only the initial model has no `key`.
     void begin(std::vector<std::string> names);
     void begin(std::vector<std::string> names, MergeKey key);
-    /// Throws std::logic_error unless `parts` are the objects added last, in that order.
+    /// Throws std::logic_error unless `parts` are the objects of the last begin(), in the same
+    /// order.
     void require_newest(std::vector<PartRef> const& parts) const;
     /// Records that the model added last is stored.
     void made(std::vector<PartRef> model, std::vector<PartRef> momentum);
-    /// Returns the model added last with a key. Its parts are empty until made() records them.
-    /// Returns an empty optional before the first such model and after abandon().
+    /// Returns the last model that was added with a key. Its parts are empty until the other made()
+    /// records them. Returns an empty optional before the first such model and after abandon().
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
 
     /// Records that the process is about to create the commit `number`. This commit names the
@@ -43,12 +44,12 @@ class Payloads {
     void bind_newest_to(CommitNumber number);
     /// Records that no further commit will name the objects added last.
     void release_newest() { list_.back().in_use = false; }
-    /// Returns the number of a commit below `tip` that this process tried to create with unknown
-    /// outcome. Returns 0 if there is none.
+    /// Looks for a commit below `tip` that this process tried to create without learning the
+    /// outcome. Returns the commit's number, or 0 if there is none.
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
-    /// Takes an existing commit, `record`. Concerns the objects whose last bind_newest_to() had the
-    /// number of `record`. Forgets those that `record` names. Deletes the others unless a further
-    /// commit may name them.
+    /// Takes `record`, a commit that exists. Looks only at the objects that bind_newest_to() last
+    /// bound to the number of `record`. Forgets those objects that `record` names. Deletes the
+    /// others unless a further commit may name them.
     void settle(Commit const& record, Machine& machine);
     /// Records that no further commit will name any of the objects. Keeps the objects that a Create
     /// of unknown outcome may have committed. Deletes the others.
@@ -58,7 +59,7 @@ class Payloads {
     /// The objects of one model.
     struct Payload {
         std::vector<std::string> names;
-        CommitNumber sent;  ///< number of the last Create of a commit that names them; 0: none
+        CommitNumber sent;  ///< number given to the last bind_newest_to(); 0: none
         bool settled{};     ///< another commit has that number, so a late create must fail
         bool in_use{true};  ///< a further commit may name them
     };

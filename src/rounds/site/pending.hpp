@@ -11,26 +11,28 @@ namespace curtail::rounds::site {
 /// The key of one contribution.
 using Key = std::pair<MemberId, Seq>;
 
-/// The pending contributions that this process has found, of all members.
+/// The pending contributions that this process has found. They may belong to any member.
 class Pending {
   public:
     void add(Key const& key, Found found) { found_[key] = std::move(found); }
     [[nodiscard]] bool contains(Key const& key) const { return found_.contains(key); }
     [[nodiscard]] Found const& at(Key const& key) const { return found_.at(key); }
     [[nodiscard]] std::vector<Found> all() const;
-    /// Returns the contribution that a commit must decide next, or null if it was not found.
+    /// Returns the member's first contribution that no commit has decided. Returns null if this
+    /// process has not found it.
     [[nodiscard]] Found const* next_of(Member const& member) const;
     /// Returns the number of the member's last known contribution, pending or decided.
     [[nodiscard]] Seq last_of(Member const& member) const;
-    /// Returns true if a pending contribution of the member is its last.
+    /// Returns true if a pending contribution of the member is marked `leaving`.
     [[nodiscard]] bool leaves(MemberId const& member) const;
-    /// Returns true if a pending contribution of the member has the base `round` or is its last.
+    /// Returns true if a pending contribution of the member started from the model of `round` or is
+    /// marked `leaving`.
     [[nodiscard]] bool contributes(MemberId const& member, Round round) const;
 
     /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
-    /// Treats the readable header with the most ranges as unreadable. The caller does so if the
-    /// next commit would be invalid, e.g. too long. Returns false if there was no readable header.
+    /// Treats the readable header with the most ranges as unreadable. The caller calls this if the
+    /// next commit would be invalid, e.g. too long. Returns false if there is no readable header.
     bool refuse_widest(RunSpec const& run);
     /// Counts an answer that the contribution's payload is missing. The answer may be out of date,
     /// and a refusal is final. So count_absent returns true for the first four answers:

@@ -31,7 +31,7 @@ class Proposal {
     void admit(Admission admission) { intents_.admit = std::move(admission); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
     /// Adds the removal of a member. `last_decided` is the number of its last decided contribution.
-    /// The caller has looked for the header that follows it.
+    /// The caller must have looked for the header of the next contribution.
     void remove(MemberId const& member, Removal reason, Seq last_decided);
     [[nodiscard]] bool removes() const { return !intents_.remove.empty(); }
     /// Returns the intents for a commit after `tip`. Leaves out the removal of each member that a

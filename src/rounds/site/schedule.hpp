@@ -12,7 +12,7 @@ struct Schedule {
     MonoTime merge;          ///< earliest next try to merge or commit, after a failure
     MonoTime scan;           ///< earliest read of others' headers in state `run`
     MonoTime gather_until;   ///< end of the wait for missing headers before a merge
-    Phase back{Phase::run};  ///< phase to return to after `adopt` if the round is the same
+    Phase back{Phase::run};  ///< phase after `adopt` if the round is still the same
 };
 
 }  // namespace curtail::rounds::site

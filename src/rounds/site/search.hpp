@@ -34,7 +34,7 @@ class Search {
 };
 
 /// The members that this process, while in the state `fold` (docs/rounds.md), assumed to have
-/// ended. For each member, the class keeps the number of its last contribution known at that time.
+/// ended. For each member, the class keeps the number of the last contribution known at that time.
 class Folded {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }

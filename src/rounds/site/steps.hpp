@@ -12,9 +12,9 @@ namespace curtail::rounds::site {
 struct Row {
     Phase phase;
     State state;
-    bool early;  ///< a stop request ends the process at once, because it has no work yet
+    bool early;  ///< a stop request ends the process at once, because the process has no work
     char const* waiting_for;                 ///< what the site waits for, as a noun phrase
-    bool (*act)(Parts&);                     ///< returns false if it can only wait
+    bool (*act)(Parts&);                     ///< returns false if the site can only wait
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
 };
 /// Returns the row of the current phase.
@@ -28,7 +28,7 @@ struct Row {
 [[nodiscard]] Rate rate(Parts const& p);
 /// Asks for the commit that follows the tip. Returns true.
 bool act_next_commit(Parts& p);
-/// Deletes the payloads that no commit can name, and exits.
+/// Deletes this process's payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
 /// Handles an invalid record: reads it again, or exits after reads_limit invalid reads in a row.
 void handle_invalid_record(Parts& p, Error error);
@@ -84,11 +84,11 @@ void answered_base_poll(Parts& p, Input const& input);
 bool act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 void answered_base_forward(Parts& p, Input const& input);
-/// Handles a failure to read the newest model. Returns true if the process exits, because the
-/// tip has led to eight answers Corrupt.
+/// Handles a failure to read the newest model. Exits after eight answers Corrupt for the same tip.
+/// Returns true if the process exits.
 bool load_failed(Parts& p, Input const& input);
-/// Handles the removal of this member: joins again, or exits if another process of the site has
-/// taken its place.
+/// Handles the removal of this member. The process exits if it is stopping, or if another process
+/// of the site has replaced the member. Otherwise the process joins again.
 void removed(Parts& p);
 
 // ---- run.cpp: RUN
@@ -96,13 +96,14 @@ void removed(Parts& p);
 /// Enters the state `run` and orders the trainer to train.
 void enter_run(Parts& p);
 bool act_run(Parts& p);
-/// Returns true if this member is lone: all other members were admitted in this round. If all
-/// members were admitted in this round, the first of them, with the smallest N in its id, is lone.
+/// Returns true if this member is lone, i.e. if both conditions hold:
+/// - all other members were admitted in this round;
+/// - this member was admitted in an earlier round, or its id has the smallest N of all.
 [[nodiscard]] bool lone(Parts const& p);
 /// Returns the blocks that this member holds and has not trained on.
 [[nodiscard]] Ranges trainable(Parts const& p);
-/// Returns true after `round_time` or `local_steps`. Otherwise makes a Tick due at the end of
-/// `round_time`.
+/// Returns true if this round has lasted `round_time` or has had `local_steps` steps. Otherwise
+/// returns false and makes a Tick due at the end of `round_time`.
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
 bool act_run_scan(Parts& p);
@@ -147,7 +148,8 @@ void answered_lone_store(Parts& p, Input const& input);
 
 // ---- scanning.cpp: scans for pending contributions
 
-/// Starts a scan for pending contributions of `members`. Adds this member's own without a read.
+/// Starts a scan for pending contributions of `members`. Adds this member's published
+/// contributions without reading them.
 void begin_scan(Parts& p, std::vector<MemberId> members);
 /// Returns all other members in the tip.
 [[nodiscard]] std::vector<MemberId> others(Parts const& p);
@@ -156,8 +158,8 @@ void begin_scan(Parts& p, std::vector<MemberId> members);
 /// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
-/// Returns the contribution of the member that a commit must decide next. Returns null if this
-/// process has not found it.
+/// Returns the member's first contribution that no commit has decided. Returns null if this process
+/// has not found it.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
@@ -174,8 +176,9 @@ void begin_commit(Parts& p, Mode mode);
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
-/// Makes `commit` the draft and returns true if it is valid. Otherwise returns false. The process
-/// then tries to merge without the header that Pending::refuse_widest() refuses, or exits.
+/// If `commit` is valid, makes it the draft and returns true. Otherwise returns false. If
+/// Pending::refuse_widest() then refuses a header, the site merges again without it. If not, the
+/// process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
 /// Gives up a commit or merge that failed repeatedly. Reads the chain, then trains for a while.

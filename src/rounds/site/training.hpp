@@ -4,7 +4,7 @@
 
 namespace curtail::rounds::site {
 
-/// What a Site knows about the trainer's model and its work since the last cut.
+/// What a Site knows about the trainer's model and about the work since the last cut.
 class Training {
   public:
     [[nodiscard]] bool loaded() const { return loaded_; }  ///< the trainer has a model
@@ -14,8 +14,8 @@ class Training {
 
     /// Records that the trainer was ordered to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
-    /// Records that the trainer has loaded the requested model. `round_began` is when the round
-    /// began for this member, and determines round_ends().
+    /// Records that the trainer has loaded the requested model. `round_began` is the time at which
+    /// the round began for this member. It determines round_ends().
     void set_loaded(MonoTime round_began, MonoTime now);
     /// Records that the trainer has adopted the requested model. Returns true if this model belongs
     /// to another round than the trainer's previous model.
@@ -34,13 +34,14 @@ class Training {
     bool loaded_{};
     Round base_;
     Round requested_;
-    MonoTime round_began_{};  ///< as given to loaded(), or when the trainer adopted the model
+    MonoTime round_began_{};  ///< as given to set_loaded(), or when the trainer adopted the model
     MonoTime last_cut_{};
     std::int64_t steps_in_round_{0};
     Ranges since_;
 };
 
-/// What a process remembers when it joins again as a new member: its rate and refused work.
+/// What a process still knows when it joins again as a new member: its rate, and the
+/// number of refusals with the reason `nan` in a row.
 class History {
   public:
     void step(Ranges const& blocks, FractionalSeconds seconds, Params const& params);
@@ -55,7 +56,7 @@ class History {
 
   private:
     double blocks_{0};   ///< recent blocks; older ones count less
-    double seconds_{0};  ///< of training on them
+    double seconds_{0};  ///< duration of the steps on `blocks_`
     int not_finite_{0};  ///< refusals with the reason `nan` in a row
 };
 
