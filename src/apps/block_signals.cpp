@@ -15,7 +15,8 @@ namespace {
 enum ExitCode { usage_error = 64, system_error = 71, cannot_execute = 126, not_found = 127 };
 
 constexpr char const* help =
-    "Runs a command with signals blocked: they stay pending until the command unblocks them.\n"
+    "Runs a command with the named signals blocked. A blocked signal stays pending until the\n"
+    "command unblocks it.\n"
     "Usage: curtail-block-signals SIGNAL... -- COMMAND [ARGUMENT...]\n"
     "\n"
     "SIGNAL is one of HUP, INT, QUIT, USR1, USR2, ALRM, TERM, CONT; a prefix SIG is allowed.\n"

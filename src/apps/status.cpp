@@ -81,11 +81,10 @@ int main(int argc, char** argv)
           "",
           {{"verify", apps::OptionType::flag, "", "",
             "Recompute the run from its store: check that the chain is unbroken, that all digests "
-            "match and that every block is in the model exactly once; if not, exit with 76 and "
+            "match and that no block is in the model twice. At the first fault, exit with 76 and "
             "name the object and the reason"},
            {"paths", apps::OptionType::flag, "", "",
-            "Print the paths of the run, its data and its store, without reading them (for "
-            "scripts)"}},
+            "Print the paths of the run's folder, data and store; read none of them (for scripts)"}},
           {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_status,
           true}},

@@ -55,7 +55,7 @@ int main(int argc, char** argv)
     using apps::OptionType;
     return apps::run(
         {"curtail-train",
-         "Trains one site of a run, with one process per device under mpirun. Normally started by "
+         "Trains a run at one site, with one rank per device under mpirun. Normally started by "
          "slurm/site_train.sh.",
          {{"",
            "",
@@ -77,7 +77,8 @@ int main(int argc, char** argv)
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
          "with 0. A SIGTERM to mpirun\n"
          "is different: mpirun kills its ranks within 2 s.\n"
-         "A terminal shows progress. Ranks under mpirun have no terminal: see metrics.jsonl and "
+         "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "
+         "metrics.jsonl and\n"
          "curtail-status.\n"},
         argc, argv);
 }

@@ -24,9 +24,12 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 
 Command inspect_command()
 {
-    return {"inspect",         "Describe a checkpoint, a snapshot, a shard, or the model of a run",
-            {commit_option()}, {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
-            inspect,           true};
+    return {"inspect",
+            "Describe a tensor file (snapshot, payload part or shard), or the model of a run",
+            {commit_option()},
+            {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
+            inspect,
+            true};
 }
 
 }  // namespace curtail::apps::model

@@ -104,7 +104,8 @@ std::vector<Option> poll_option_table()
          "Print what a poll would do, in the format of --explain, and change nothing"},
         {"explain", OptionType::flag, "", "",
          "Print signal, window, jobs and next actions of each site, with reasons (with --watch: at "
-         "the end). Without a signal source, signal and window are those of the last poll"},
+         "the end). Without a signal source, read no signal and print the windows of the last "
+         "poll"},
         {"watttime", OptionType::flag, "", "", "Read signals from WattTime; needs --credentials"},
         {"credentials", OptionType::text, "FILE", "",
          "WattTime account as JSON with username and password, mode 0600"},
@@ -119,11 +120,11 @@ std::vector<Option> poll_option_table()
         {"look-every", OptionType::number, "SECONDS", "",
          "With --watch: seconds between two queries of the jobs [1 in a replay, else 10]"},
         {"drain-on-exit", OptionType::flag, "", "",
-         "On Ctrl-C drain all jobs and wait for their end (a replay always does)"},
+         "Before --watch exits, drain all jobs and wait for their end (a replay always does)"},
         {"site", OptionType::text, "SITE", "", "Poll only this site; repeatable", false, true},
         {"job-line", OptionType::text, "NAME", "",
-         "Print `SITE RANKS` of the site with this name, ignoring case, and exit (for job "
-         "scripts)"}};
+         "Print `SITE RANKS` (name and number of ranks) of the site NAME, in any letter case, and "
+         "exit; for job scripts"}};
 }
 
 }  // namespace curtail::apps
