@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the round protocol of two builds in the simulator, seed by seed.
 
-Runs seeds 1 to 200 of tests/rounds/simulation.cpp with both. Each seed's log holds every input and
-output of every site. Reports how many logs are identical; exits with 1 if one differs.
+Runs seeds 1 to 200 of tests/rounds/simulation.cpp with both builds. Each seed's log holds every
+input and output of every site. Reports how many logs are identical; exits with 1 if one differs.
 
-A build is a build folder, or a commit, which is then built in a temporary worktree. It may also be
-a folder of logs that --keep wrote earlier.
+A build is a build folder, or a commit, which is then built in a temporary worktree. A folder of
+logs that --keep wrote earlier can stand for a build.
 
 example:
   scripts/compare_simulations.py build/release HEAD~1
@@ -53,7 +53,8 @@ def parse_options():
     parser.add_argument(
         "--seeds", type=seed_range, default=(1, 200), metavar="A..B", help="default: 1..200"
     )
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the logs of BEFORE there")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="also store the logs of BEFORE in FOLDER")
     return parser.parse_args()
 
 

@@ -3,7 +3,7 @@
 # demo.sh [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
 # Replays 18 recorded hours on three private Slurm clusters on this machine. Trains a small model
 # while windows are open. Ends with a table, report.html in the run's folder and a sample of text.
-# Ctrl-C, TERM or a closed terminal: jobs are drained and the clusters are stopped; nothing is left
+# On Ctrl-C, TERM or a closed terminal, drains the jobs and stops the clusters; nothing is left
 # running. A second signal cancels the jobs instead of draining them.
 set -euo pipefail
 

@@ -6,7 +6,7 @@
 # run again at any time. Without root or sudo it installs no packages: it prints what each missing
 # package is for and the command to install them, and unpacks the wheels. It then exits with 69 if
 # sudo is missing, or with 77 if sudo refuses or cannot ask for a password.
-# With CURTAIL_TORCH_ROOT (another LibTorch) it fetches only plotly.js, for the report.
+# With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

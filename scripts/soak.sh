@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the kill test with twenty seeds, the simulator of the round
-# protocol with many seeds, and the unit tests under sanitizers. Started again on the same commit,
-# it skips what has passed. Results in results/soak/<commit>/: one log per item, and summary.jsonl
-# with one line per item.
+# protocol with many seeds, and the unit tests under sanitizers. If you start it again on the same
+# commit, it skips the items that passed. Results are in results/soak/<commit>/: one log per item,
+# and summary.jsonl with one line per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

@@ -14,13 +14,15 @@ usage() {
     cat <<EOT
 usage: private_clusters.sh up [--if-needed] [SITE...]   start one cluster per site
                                                         [CAISO_NORTH SPP_TX NEM_SA]
-       private_clusters.sh down                         cancel their jobs and stop all daemons
+       private_clusters.sh down                         cancel the jobs of all clusters and
+                                                        stop all daemons
        private_clusters.sh status                       show the nodes and jobs of each cluster
-       private_clusters.sh env SITE                     print the line that selects one cluster:
+       private_clusters.sh env SITE                     print a line that selects the cluster of
+                                                        SITE when the shell evaluates it:
                                                         eval "\$(... env SITE)"
 
 Environment:
-  CURTAIL_CLUSTERS            working folder [the target of build/clusters if it exists, otherwise
+  CURTAIL_CLUSTERS            working folder [the target of the link build/clusters, or without it
                               \${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>]
   CURTAIL_CLUSTER_CPUS        CPUs of each cluster [number of cores, at least 4]
   CURTAIL_CLUSTER_KILL_WAIT   seconds between TERM and KILL of a cancelled job [10]

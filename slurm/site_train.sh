@@ -30,7 +30,7 @@ readonly usage="usage: sbatch -n RANKS slurm/site_train.sh RUN.json [SITE]"
 help() {
     cat <<EOT
 $usage
-Trains a run at one site under mpirun until it gets USR1 (scancel --batch --signal=USR1 JOB).
+Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB).
 SITE may be omitted if the cluster has the site's name. Without -n, the number of ranks comes from
 the site's file and all ranks share the one CPU that Slurm allocates.
 
