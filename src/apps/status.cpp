@@ -84,7 +84,8 @@ int main(int argc, char** argv)
             "match and that no block is in the model twice. At the first fault, exit with 76 and "
             "name the object and the reason"},
            {"paths", apps::OptionType::flag, "", "",
-            "Print the paths of the run's folder, data and store; read none of them (for scripts)"}},
+            "Print the paths of the run's folder, data and store; read none of them (for "
+            "scripts)"}},
           {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_status,
           true}},
