@@ -14,11 +14,10 @@
 // (account_of.hpp), or from the logs of the experiment in arXiv:2602.22760
 // (reference/account.hpp).
 //
-// Times (`..._s`, unless stated otherwise) are seconds of the signal's clock after
-// `Account::time_zero`. Durations of training, rounds, starts and stops are in real seconds. The
-// signal's clock and real time run at the same speed unless a replay's clock factor differs from 1.
-// A missing value is an empty optional, never 0. A `site` of type std::size_t is an index into
-// `Account::sites`.
+// Numbers named `..._s` are seconds of the signal's clock. Among them, points in time count from
+// `Account::time_zero`. Comments say which numbers are real seconds instead. The signal's clock and
+// real time run at the same speed unless a replay's clock factor differs from 1. A missing value is
+// an empty optional, never 0. A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
 using MaybeSeconds = std::optional<double>;
@@ -31,8 +30,8 @@ struct Span {
 };
 
 /// An interval in which a site was in one state. The state is the name of an energy::State, or
-/// `provision` while the site waits for devices. In the account of arXiv:2602.22760 it may also be
-/// a part of an exchange: `contribute`, `merge` or `adopt`.
+/// `provision` while the site waits for devices. In the account of arXiv:2602.22760, the state may
+/// also be a part of an exchange: `contribute`, `merge` or `adopt`.
 struct StateSpan {
     std::string state;
     Span when;
@@ -59,8 +58,10 @@ struct Latency {
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
-    MaybeSeconds close_s;          ///< empty if the window is still open at the end of the account
-    MaybeSeconds released_s;       ///< when the window's last job released its devices
+    MaybeSeconds close_s;  ///< empty if the window is still open at the end of the account
+    /// When the window's last job released its devices. If the window had no job, this is
+    /// `close_s`.
+    MaybeSeconds released_s;
     std::vector<Span> closing;     ///< intervals in which the window was `closing`
     MaybeSeconds first_step_s;     ///< when the first step ended
     MaybeSeconds last_step_s;      ///< when the last step ended
@@ -105,8 +106,8 @@ struct RoundAccount {
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians over the joint rounds, in real seconds. A median is empty if no round recorded that
-/// time. RoundPart and RoundAccount describe the times of the same names.
+/// Medians, over the joint rounds, of the fields with the same names in RoundAccount and RoundPart.
+/// All medians are in real seconds. A median is empty if no joint round recorded the time.
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -118,8 +119,8 @@ struct RoundSummary {
 
 /// A line on the loss charts.
 struct Curve {
-    /// `run`, or the site's name for a curve of one site, or `one` or `two` for the baseline with
-    /// that many sites.
+    /// `run` for the run's curve; the site's name for the curve of one site; `one` or `two` for the
+    /// baseline with that many sites.
     std::string id;
     std::string label;         ///< text for the user
     std::vector<double> step;  ///< x position on the chart, in steps
@@ -133,19 +134,18 @@ struct FinalLoss {
     std::string id;
     std::string label;
     double best_perplexity{};          ///< lowest smoothed perplexity
-    double tail_loss{};                ///< mean of the last `LossAccount::tail_steps` steps
+    double tail_loss{};                ///< mean loss over the last `LossAccount::tail_steps` steps
     std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
     double wall_s{};                   ///< when the curve's last step ended
     std::int64_t steps{};
 };
 
-/// Difference between the loss of a curve and that of the curve `LossAccount::difference_to`. Both
-/// are averaged over buckets of steps.
+/// The loss of the curve with the id `id`, minus the loss of the curve with the id
+/// `LossAccount::difference_to`. Both losses are first averaged over buckets of steps.
 struct Difference {
     std::string id;
     std::vector<double> step;        ///< x position on the chart, in steps
-    std::vector<double> difference;  ///< loss of this curve minus that of the other, in nats per
-                                     ///< token
+    std::vector<double> difference;  ///< in nats per token
     std::vector<double> error;       ///< standard error of `difference`
 };
 
@@ -154,14 +154,14 @@ struct LossAccount {
     std::int64_t tokens_per_step{};
     std::string smoothing;  ///< description of the smoothing for the user
     std::int64_t tail_steps{};
-    std::vector<Curve> raw;     ///< one per site: single steps, not smoothed
+    std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
     std::vector<Curve> curves;  ///< smoothed curves
     std::vector<FinalLoss> finals;
     std::string difference_to;         ///< id of the curve that others are compared with
     std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
     std::vector<Difference> differences;
 
-    /// Returns the final loss of the curve with the id `curve`, or null if it has none.
+    /// Returns the final loss of the curve with the id `curve`, or null if there is none.
     [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
 };
 
@@ -194,8 +194,8 @@ struct SiteAccount {
     std::string devices;
     std::vector<StateSpan> states;
     energy::Bill bill;
-    /// Running totals of energy and carbon at 0, `Account::cumulative_step_s`, 2 x
-    /// `cumulative_step_s`, and so on.
+    /// Running totals of energy and carbon: the first at time zero, then one every
+    /// `Account::cumulative_step_s`.
     std::vector<energy::Tally> cumulative;
     double closed_s{};      ///< seconds in which the site neither had devices nor waited for them
     std::int64_t tokens{};  ///< tokens of this site that the committed model includes
@@ -213,12 +213,12 @@ struct Scenario {
     std::string id;  ///< `run`; `one:DE` (one site, always on in region DE); or `two` (two sites,
                      ///< always on)
     std::string label;
-    std::string region;  ///< empty if there are several
+    std::string region;  ///< empty if the scenario has several regions
     std::size_t sites{1};
     MaybeSeconds wall_s;
     std::optional<double> step;  ///< real seconds per step
-    /// The energy and carbon. For `two`, this is one tally for each pair of regions, with the
-    /// lowest carbon first. Otherwise it is a single tally.
+    /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
+    /// increasing carbon. For any other scenario, there is a single tally.
     std::vector<energy::Tally> range;
     std::int64_t tokens{};
     std::optional<double> perplexity;
@@ -242,7 +242,7 @@ struct Baseline {
     FinalLoss loss;
 };
 
-/// Says for one number of the report where it comes from.
+/// Where one number of the report comes from.
 struct ProvenanceNote {
     std::string key;  ///< `co2`, `energy`, `share`, `wall`, `ppl`, `tokens` or `goodput`
     std::string title;
@@ -284,7 +284,8 @@ struct Account {
     /// `complete`, `finished`, `running`, `resting`, `waiting for devices`, `waiting for a window`
     /// or `stopped`; docs/report.md defines them.
     std::string status;
-    std::string source;  ///< origin, as a text for the user; empty if it is a run's own folder
+    std::string source;  ///< origin of the numbers, as a text for the user; empty if they come from
+                         ///< the run's own folder
     std::string model;   ///< description of the model for the user
     std::int64_t parameters{};
     Time time_zero;  ///< the origin of the report's time axis, on the signal's clock
@@ -308,7 +309,7 @@ struct Account {
     std::optional<std::int64_t> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
-    /// Maps a region to its running totals, every `always_on_step_s`.
+    /// Region -> running totals of the always-on scenario in that region.
     std::map<std::string, RunningTotals> always_on_cumulative;
     double always_on_step_s{300};
     std::vector<Scenario> other_scenarios;
@@ -318,7 +319,7 @@ struct Account {
         missing;  ///< key of a missing number or part -> reason, for the user
     std::vector<FactGroup> facts;
     std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
-    /// Contradictions in the files, which may make numbers wrong.
+    /// Contradictions in the files. They may make numbers wrong.
     std::vector<std::string> warnings;
     std::vector<EventLine> events;
 };
@@ -338,12 +339,13 @@ struct Account {
 /// `state` is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
 /// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
-/// Returns an empty optional if either is incomplete (energy::Tally::whole) or `other` is 0.
+/// Returns an empty optional unless both tallies are whole (energy::Tally::whole) and the CO2 of
+/// `other` is above 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
-/// Describes the part of the always-on scenarios after the signal's last sample. The value of that
-/// sample is assumed to continue. Returns one sentence for each group of regions with the same
-/// numbers, and none for a scenario without such a part.
+/// Says how much of each always-on scenario comes after the signal's last sample, whose value is
+/// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
+/// `held_s` of 0 is left out.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
 /// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
 /// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
@@ -352,7 +354,7 @@ struct Account {
                                               std::optional<Latency> WindowAccount::*latency,
                                               bool others_trained);
 /// Returns the minimum, median and maximum of `values`, or an empty optional if there are no
-/// values. The median of an even number is the mean of the middle two.
+/// values. The median of an even number of values is the mean of the middle two.
 [[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 
 }  // namespace curtail::account

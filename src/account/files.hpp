@@ -35,7 +35,7 @@ struct Contribution {
     std::string refusal;  ///< why the contribution was refused; empty if it was included
     std::int64_t tokens{};
     std::int64_t steps{};
-    double norm{};  ///< of its delta: sqrt(sum of squares / tokens)
+    double norm{};  ///< norm of the contribution's delta: sqrt(sum of the delta's squares / tokens)
 };
 
 /// The parts of a commit that the report needs.
@@ -53,36 +53,37 @@ struct CommitSummary {
 /// The content of a run's files.
 struct RunFiles {
     config::Run run;
-    std::optional<TimeScale> clock;  ///< the clock of a replay; empty if the run follows real time
+    std::optional<TimeScale> clock;    ///< the signal's clock in a replay; empty otherwise
     std::vector<Event> poller_events;  ///< the events that the poller logged
     std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
     std::vector<CommitSummary> commits;
-    /// Read from the `trace_file` passed to load_run(). If none was passed, the samples that the
-    /// poller used; may be empty.
+    /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
+    /// these are the samples that the poller used. May be empty.
     std::vector<RegionSeries> trace;
     std::string trace_name;  ///< origin of `trace`, as a text for the user
     /// Whether `trace` was read from a file passed to load_run(). The run may then have used only
     /// part of it.
     bool trace_from_file{false};
-    std::optional<Time> evaluated_until;  ///< all windows are evaluated up to this time, on the
-                                          ///< signal's clock
+    /// The poller has evaluated all windows up to this time of the signal's clock. Empty if this
+    /// time is unknown.
+    std::optional<Time> evaluated_until;
     std::optional<HeldOut> held_out;
-    /// Input file -> text with its SHA-256 and its size in bytes.
+    /// The name of each input file, and a text that states the file's SHA-256 and size in bytes.
     std::vector<std::pair<std::string, std::string>> digests;
-    int broken_lines{0};  ///< number of damaged lines in all JSON-lines files, for example cut
-                          ///< short by a crash
+    /// Number of damaged lines in all JSON-lines files. A crash can cut a line short.
+    int broken_lines{0};
 };
 
 /// Reads all files. `run_file` must exist, and so must `trace_file` if it is given. Any other
-/// missing file counts as empty. Fails if a file is damaged. A damaged line of a JSON-lines file is
-/// not an error: it is skipped and counted.
+/// missing file counts as empty. Fails if a file is damaged, with one exception: a damaged line of
+/// a JSON-lines file is skipped, and counted in RunFiles::broken_lines.
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Reads the samples that the poller used from the file `path`. Takes the longest `signal_max_age`
-/// of a region's sites as the maximum age. If two samples of a region are further apart, the signal
-/// counts as unknown between them. This function then inserts a sample without a value, 1 ms after
-/// the earlier one.
+/// Reads the file `path`, in which the poller stored the samples that it used. The maximum age of a
+/// region's samples is the longest `signal_max_age` of the sites in that region. If two successive
+/// samples of a region are further apart than the maximum age, the intensity between them counts as
+/// unknown: this function inserts a sample without a value 1 ms after the earlier one.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the file that `curtail-model evaluate` writes. Returns an empty optional if the file does

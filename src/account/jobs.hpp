@@ -25,23 +25,26 @@ struct JobTimeline {
     Millis overlap{0};
 };
 
-/// Computes a site's jobs from `own`, the site's events, and `poller`, the poller's events. Both
-/// must be in order of time.
+/// Computes a site's jobs from two lists of events. The trainers of the site logged `own`, and the
+/// poller logged `poller`. Each list must be in order of time.
 ///
-/// A job has devices from the earliest of three times: the launcher's start time, the poller's
-/// `started` event, and the trainer's first event. It has them until the trainer's exit or the
-/// launcher's end time, whichever is later. A trainer that was killed logged no exit. Its job then
-/// ends at the launcher's end time. Without that time, the job ends at the poller's `ended`,
-/// `failed` or `cancelled` event. Without such an event, it ends when the next job begins. A site
-/// runs one job at a time, so time in which two jobs seemed to have devices counts for the later
-/// job.
+/// A job has devices from the earliest of three times: the job's start as reported by the launcher,
+/// the poller's `started` event, and the trainer's first event. The job keeps the devices until the
+/// later of two times: the trainer's exit, and the job's end as reported by the launcher. A trainer
+/// that was killed logged no exit. The job of such a trainer ends at the time that the launcher
+/// reports. If the launcher reports no time for such a job, the job ends at the time of the
+/// poller's `ended`, `failed` or `cancelled` event. If there is no such event, the job ends when
+/// the next job begins. A site runs one job at a time, so time in which two jobs seemed to have
+/// devices counts for the later job.
 [[nodiscard]] std::vector<JobTimeline> jobs_of(std::vector<Event> const& own,
                                                std::vector<Event> const& poller,
                                                SiteId const& site);
 
-/// Computes what a job did while it had devices, without gaps. A job that is still running ends at
-/// `run_end`. After the trainer's exit the job is draining. If the trainer logged no exit, training
-/// ends with the last step in `steps`, and the job is idle after it.
+/// Computes what a job did while it had devices. The returned intervals are in order of time and
+/// leave no gap. If the job still has its devices, the last interval ends at `run_end`. After the
+/// trainer's exit, the job is draining. If a trainer in the state `training` was killed or is still
+/// running, training ends with the job's last step in `steps`. From then on, the job counts as
+/// idle.
 [[nodiscard]] std::vector<energy::StateInterval> states_of(JobTimeline const& job,
                                                            std::vector<StepMetrics> const& steps,
                                                            Time run_end);

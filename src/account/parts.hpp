@@ -12,7 +12,7 @@ struct SiteWork {
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
 };
-/// What all sites contributed, and the rounds.
+/// What all sites contributed, and the rounds in which they did.
 struct Work {
     Commits commits;
     std::int64_t tokens{};  ///< tokens that the committed model includes
@@ -45,8 +45,9 @@ struct Energy {
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
 
-/// The counterfactual of the run: the committed tokens trained at one site that never stops, in
-/// each region.
+/// The counterfactual of the run: one site trains on as many tokens as the committed model
+/// includes, and never stops. There is one scenario per region of the trace, with the site in that
+/// region.
 struct AlwaysOn {
     std::optional<double> lone_rate;  ///< see lone_rate()
     std::vector<Scenario> scenarios;
@@ -54,7 +55,7 @@ struct AlwaysOn {
     double step_s{300};                               ///< seconds between two running totals
     std::string missing;  ///< why there are no scenarios; empty if there are some
 };
-/// Computes the counterfactual for `tokens` tokens.
+/// Computes the counterfactual of training on `tokens` tokens.
 [[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline,
                                     std::int64_t tokens);
 /// Returns the tokens per real second of all steps that ran while no other site had devices.
@@ -74,10 +75,10 @@ struct Training {
 /// The evaluation on held-out text, if it belongs to this run.
 struct Evaluation {
     std::optional<HeldOut> held_out;
-    std::string rejected;  ///< why evaluation.json was not used; empty if it was used or does not
-                           ///< exist
+    std::string rejected;  ///< why evaluation.json was not used; empty if the file was used or does
+                           ///< not exist
 };
-/// Checks whether the evaluation that was read belongs to this run.
+/// Checks whether the evaluation in `files` belongs to this run.
 [[nodiscard]] Evaluation evaluation_of(RunFiles const& files);
 
 /// Returns the run's status (see Account::status).
@@ -93,24 +94,24 @@ struct Explanation {
     std::vector<std::pair<std::string, std::string>> notes;  ///< title and text of each note
     std::vector<std::string> warnings;
 };
-/// What explain() needs to know apart from the account.
+/// Why parts of the account are missing. An empty text means that there is nothing to explain.
 struct Gaps {
     std::string always_on;  ///< AlwaysOn::missing
     std::string held_out;   ///< Evaluation::rejected
 };
-/// Writes the texts. `figures` is the account with all its numbers.
+/// Writes the texts. All numbers of the account `figures` must have been computed before.
 [[nodiscard]] Explanation explain(RunFiles const& files, Timeline const& timeline,
                                   Account const& figures, Gaps const& gaps);
 
-/// Says for the main numbers where they come from.
+/// Says where each of the main numbers comes from.
 [[nodiscard]] std::vector<ProvenanceNote> provenance_of(Account const& figures);
 /// Lists facts about the run.
 [[nodiscard]] std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
                                               Account const& figures);
-/// Lists contradictions in the files, which may make numbers wrong.
+/// Lists contradictions in the files. They may make numbers wrong.
 [[nodiscard]] std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline);
 
-/// The text that says why the carbon is missing if a run has no signal.
+/// The reason that the report gives for missing numbers if a run has no signal.
 inline constexpr char const* no_signal =
     "no trace was given (--trace) and the poller kept no samples";
 

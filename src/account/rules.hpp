@@ -4,7 +4,7 @@
 
 #include "account/parts.hpp"
 
-// The settings and helpers that the energy of a run and its counterfactual share.
+// Helpers for two functions of parts.hpp: energy_of() and always_on_of().
 namespace curtail::account {
 
 /// Returns the settings for the bill of `site`.
@@ -17,14 +17,15 @@ namespace curtail::account {
             {energy::Origin::modelled, "power model x " + signal}};
 }
 
-/// Returns the shortest step in seconds, a whole number of minutes, that covers `seconds` with at
-/// most `points` steps.
+/// Returns the step between the points of a chart, in seconds. The step is the smallest whole
+/// number of minutes such that `points` x step >= `seconds`.
 [[nodiscard]] inline double chart_step(double seconds, double points)
 {
     return 60 * std::max(1.0, std::ceil(seconds / points / 60));
 }
 
-/// Returns how many points, `step` seconds apart, cover `seconds` including both ends.
+/// Returns the number of points at 0, `step`, 2 x `step`, and so on, up to the first point at or
+/// after `seconds`.
 [[nodiscard]] inline std::size_t points_for(double seconds, double step)
 {
     return static_cast<std::size_t>(std::ceil(std::max(0.0, seconds) / step)) + 1;

@@ -12,8 +12,8 @@ namespace curtail::account {
 /// Formats `value` with its digits in groups of three: `1,234,567`.
 [[nodiscard]] std::string grouped(std::int64_t value);
 
-/// Formats a setting of the sites. Writes one value if all sites have the same, or else the value
-/// of each site with the site's label.
+/// Formats a setting of the sites. Writes a single value if it is the same for all sites. Otherwise
+/// writes each site's value, followed by the site's label.
 template <class T>
 [[nodiscard]] std::string each_site(Account const& a, T SiteAccount::*setting)
 {

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-// Reduces the number of points in a chart. Totals in the report do not depend on it: they are
-// computed from every sample.
+// Reduces the number of points in a chart. Totals in the report do not depend on this reduction:
+// they are computed from all data.
 namespace curtail::account {
 
 /// Maximum number of points in a line of a chart.
 inline constexpr std::size_t max_points_per_line = 4000;
 
-/// Returns the indices of those points of a line that a chart should keep, in ascending order. If
-/// the line has at most `most` points, these are all of them. Otherwise there are at most `most`,
-/// where `most` below 6 counts as 6.
+/// Selects the points of a line that a chart should keep, and returns their indices in ascending
+/// order. If the line has at most `most` points, the chart keeps all of them. Otherwise it keeps at
+/// most `most` points. In that case, a `most` below 6 counts as 6.
 ///
 /// The line is divided into buckets of consecutive points. Each bucket keeps its first and last
 /// point, and its lowest and highest value, so that every peak and dip remains. It also keeps its
@@ -24,8 +24,8 @@ inline constexpr std::size_t max_points_per_line = 4000;
 /// Does the same for a line without missing values.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
                                                  std::size_t most = max_points_per_line);
-/// Returns the indices of those of `count` points of a scatter plot that a chart should keep:
-/// evenly spaced, at most `most`. Extremes get no preference, because they would make the cloud of
+/// Selects at most `most` points of a scatter plot with `count` points, and returns their indices.
+/// The indices are evenly spaced. Extremes get no preference, because they would make the cloud of
 /// points look wider than it is.
 [[nodiscard]] std::vector<std::size_t> thin_dots(std::size_t count, std::size_t most);
 

@@ -6,26 +6,27 @@
 
 #include "account/jobs.hpp"
 
-// Computes what happened in a run from its events: windows, states and latencies. The functions do
-// no I/O.
+// Computes the windows, states and latencies of a run from the run's files. The functions do no
+// I/O.
 namespace curtail::account {
 
 /// Converts between real time, the signal's clock, and seconds on the signal's clock after time
-/// zero. Without a clock of a replay, the signal's clock shows real time.
+/// zero. Unless the run is a replay, the signal's clock shows real time.
 class Axis {
   public:
-    /// Takes the clock of a replay, if any, and time zero on the signal's clock.
+    /// `clock` is the signal's clock in a replay, and empty otherwise. `zero` is time zero on the
+    /// signal's clock.
     Axis(std::optional<TimeScale> clock, Time zero) : clock_(clock), zero_(zero) {}
-    /// Returns the time on the signal's clock at the real time `real`.
+    /// Converts a real time to a time on the signal's clock.
     [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
-    /// Returns the seconds after time zero at the real time `real`.
+    /// Converts a real time to seconds after time zero, on the signal's clock.
     [[nodiscard]] double at(Time real) const { return seconds_between(zero_, signal(real)); }
-    /// Returns the seconds after time zero at a time on the signal's clock.
+    /// Converts a time on the signal's clock to seconds after time zero.
     [[nodiscard]] double of_signal(Time signal_time) const
     {
         return seconds_between(zero_, signal_time);
     }
-    /// Returns the time on the signal's clock, `seconds` after time zero.
+    /// Returns the time that is `seconds` after time zero on the signal's clock.
     [[nodiscard]] Time signal_at(double seconds) const
     {
         return zero_ + std::chrono::round<Millis>(FractionalSeconds(seconds));
@@ -50,8 +51,8 @@ struct WindowTimeline {
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
     std::optional<Latency> start;    ///< from the opening to the end of the first step
-    std::optional<Latency> stop;  ///< from the stop request to the trainer's exit, for the window's
-                                  ///< last job
+    std::optional<Latency> stop;     ///< of the window's last job that was asked to stop: from the
+                                     ///< stop request to the trainer's exit
 };
 
 /// What happened at one site.
@@ -59,17 +60,17 @@ struct SiteTimeline {
     std::vector<JobTimeline> jobs;                 ///< in the order in which they began
     std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's clock
     std::vector<energy::StateInterval> held_real;  ///< the same states in real time
-    std::vector<StateSpan> states;  ///< the same in seconds after time zero, and also the state
-                                    ///< `provision`
-    std::vector<double> drains;     ///< real seconds from a stop request to the trainer's exit
+    /// The same states in seconds after time zero, and also the state `provision`.
+    std::vector<StateSpan> states;
+    std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
 };
 
 /// What happened in a run.
 struct Timeline {
     Axis axis{std::nullopt, Time{}};
-    Time end;  ///< the last recorded time, in real time
+    Time end;  ///< the last recorded time; a real time
     double end_s{};
-    bool running{false};  ///< whether a job has not ended
+    bool running{false};  ///< whether at least one job has not ended
     std::vector<Decision> decisions;
     std::vector<WindowTimeline> windows;  ///< in order of opening
     std::vector<SiteTimeline> sites;      ///< one per site, in the order of run.sites
