@@ -6,8 +6,8 @@
 namespace curtail::report {
 
 /// Makes the document `curtail.report/1` (docs/report.md), which contains every number of the page.
-/// Series are thinned for charts only after all sums are computed. If `generated_at` is empty, the
-/// document does not say when it was made.
+/// All sums are computed before the series are thinned for the charts. If `generated_at` is empty,
+/// the document does not say when it was made.
 [[nodiscard]] json::Object document(account::Account const& account,
                                     std::optional<Time> generated_at);
 

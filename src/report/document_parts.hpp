@@ -4,7 +4,7 @@
 
 #include "report/document.hpp"
 
-// Makes the parts of the document (document.hpp), with one function per top-level key.
+// Makes parts of the document (document.hpp). Each function named `..._json` makes one part.
 namespace curtail::report {
 
 /// Rounds `value` to `digits` decimals, which is enough for a chart and keeps the page small.
@@ -28,7 +28,7 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-/// Returns the carbon of a tally in grams, or null if the carbon is unknown.
+/// Returns a tally's carbon, in grams with `digits` decimals, or null if the carbon is unknown.
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
 [[nodiscard]] json::Value headline_json(account::Account const& account);

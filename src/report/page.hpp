@@ -18,8 +18,8 @@ namespace curtail::report {
 
 /// Writes one HTML page that needs no other file and no network. It contains the style, the
 /// scripts, `document`, and plotly.js compressed with gzip. The page's content security policy
-/// forbids all requests. It allows only the page's own script and plotly.js, each identified by its
-/// digest. `plotly` is the content of plotly.min.js.
+/// forbids all requests. It allows two scripts, which it identifies by their digests: the page's
+/// own script and plotly.js. `plotly` is the content of plotly.min.js.
 [[nodiscard]] std::string page(json::Object const& document, account::Account const& account,
                                std::string plotly);
 
