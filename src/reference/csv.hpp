@@ -9,7 +9,7 @@
 namespace curtail::reference {
 
 /// The rows of a comma-separated file without its header. The format is RFC 4180: fields may be in
-/// quotes, and a quote in them is doubled.
+/// quotes, and a quote inside such a field is doubled. A field must not contain a line break.
 struct CsvTable {
     std::filesystem::path file;
     std::vector<std::vector<std::string>> rows;  ///< each has as many fields as the header
@@ -23,8 +23,8 @@ struct CsvTable {
     }
     /// Returns where a row is, for error messages: "results/x.csv: line 12".
     [[nodiscard]] std::string place(std::size_t row) const;
-    /// Returns a field as a finite number; `row` and `column` count from 0. Fails with `data`,
-    /// naming the place, if the field is not such a number.
+    /// Returns a field as a finite number; `row` and `column` count from 0. Fails with `data` if
+    /// the field is not such a number; the error names the place.
     [[nodiscard]] Result<double> number(std::size_t row, std::size_t column) const;
 };
 

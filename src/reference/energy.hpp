@@ -10,17 +10,19 @@
 
 namespace curtail::reference {
 
-/// Energy drawn while the intensity is below this threshold would have been curtailed.
+/// Energy drawn while the intensity is below this threshold counts as clean. Without the run, this
+/// energy would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
-/// The power, energy and carbon of each client, and of the baseline: one site that never stopped.
-/// Power and intensity are sampled every 60 s.
+/// The power, energy and carbon of each client and of the baseline. The baseline is one site that
+/// never stopped. Power and intensity are sampled every 60 s.
 struct Energy {
     energy::Grid grid;
     std::array<std::vector<Watts>, 3> power;  ///< one series per client, with one value per point
                                               ///< of `grid`
-    std::vector<Watts> one_site;  ///< power of the baseline, from its first to its last step
-    /// One per client. Its carbon follows from the intensity of the client's region.
+    std::vector<Watts> one_site;  ///< power of the baseline at each point of `grid`; 0 before its
+                                  ///< first and after its last step
+    /// One tally per client. The carbon is computed with the intensity of the client's region.
     std::array<energy::Tally, 3> clients;
     energy::Tally run;  ///< sum over the clients
     /// Maps each region of the trace to what the baseline would have caused there.
@@ -34,8 +36,8 @@ struct Energy {
 /// Computes the energy and carbon of the clients and of the baseline.
 [[nodiscard]] Energy energy_of(Logs const& logs, History const& history);
 
-/// Returns the intensity of a region. Before the first sample it has that sample's value, and after
-/// the last sample the last value.
+/// Returns the intensity of a region. Before the first sample, the intensity is that of the first
+/// sample. After the last sample, it is that of the last sample.
 [[nodiscard]] energy::IntensitySeries intensity_of(RegionSeries const& series);
 
 }  // namespace curtail::reference

@@ -7,16 +7,16 @@
 #include "energy/bill.hpp"
 #include "reference/logs.hpp"
 
-// Computes what happened in the experiment of arXiv:2602.22760 from its logs.
+// Computes what happened in the experiment of arXiv:2602.22760 from the experiment's logs.
 namespace curtail::reference {
 
 /// One window of a client, from the decision to open it to the release of the client's devices.
 struct Window {
     std::size_t client{};
-    Time decision;                   ///< the decision to open the window
-    Time ready;                      ///< the client has its devices, and draws power from here on
+    Time decision;  ///< the decision to open the window
+    Time ready;     ///< when the client received its devices; it draws power from then on
     std::optional<Time> connected;   ///< when the client joined the server
-    std::vector<Time> turned_dirty;  ///< each time at which the close delay began
+    std::vector<Time> turned_dirty;  ///< the times at which the close delay began
     std::optional<Time> drain;       ///< when the window closed
     /// When the devices were released. If the logs end before that, this is the time of the
     /// last event.
@@ -31,7 +31,7 @@ struct RoundPart {
     std::int64_t steps{};
     Time first_step;
     Time last_step;
-    /// Sum of the intervals in which logged steps are at most 60 s apart.
+    /// Time in the client's training segments (see History::training) during the round.
     FractionalSeconds training{};
 };
 
@@ -52,15 +52,17 @@ struct Round {
 /// What happened in the experiment.
 struct History {
     std::vector<Window> windows;  ///< in the order of their decisions
-    /// One per client: when it had devices.
+    /// One list per client: the intervals in which the client had devices.
     std::array<std::vector<energy::Interval>, 3> provisioned;
-    std::array<std::vector<energy::Interval>, 3> training;  ///< one per client: when it trained
-    std::vector<Round> rounds;                              ///< the rounds that ended
-    Time end;                                               ///< time of the last event
+    /// One list per client: the client's training segments. Within a segment, successive logged
+    /// steps are at most 60 s apart.
+    std::array<std::vector<energy::Interval>, 3> training;
+    std::vector<Round> rounds;  ///< the rounds that ended
+    Time end;                   ///< time of the last event
 };
 
-/// Computes the history from the logs. Fails with `data` if the events contradict each other, such
-/// as a round that ends without a start.
+/// Computes the history from the logs. Fails with `data` if the events contradict each other, for
+/// example if a round ends but never started. Fails with `data` if a window has no step.
 [[nodiscard]] Result<History> history_of(Logs const& logs);
 
 }  // namespace curtail::reference

@@ -12,7 +12,7 @@
 // The parts of the account of arXiv:2602.22760. Each function computes one of them.
 namespace curtail::reference {
 
-inline constexpr std::int64_t step_tokens = 524'288;  ///< tokens per site and optimizer step
+inline constexpr std::int64_t step_tokens = 524'288;  ///< tokens of one step at one site
 inline constexpr std::int64_t planned_steps = 23'400;
 
 /// The energy and carbon of one site.
@@ -23,8 +23,8 @@ struct SiteEnergy {
                                          ///< of other sites
     std::vector<energy::Tally> rounds;   ///< one per round passed to site_energy()
 };
-/// Computes the energy and carbon of one site. `site` is the client's index, and `states` are the
-/// states in which the client had devices.
+/// Computes the energy and carbon of one site. `site` is the index of a client, and `states` are
+/// the states of this client.
 [[nodiscard]] SiteEnergy site_energy(std::size_t site,
                                      std::vector<account::StateSpan> const& states,
                                      std::vector<account::WindowAccount> const& windows,
@@ -32,8 +32,8 @@ struct SiteEnergy {
                                      Logs const& logs, History const& history,
                                      Energy const& energy);
 
-/// Computes the training losses. `last_step_s` is the time of the run's last step, and `tokens` the
-/// run's number of tokens.
+/// Computes the training losses. `last_step_s` is the time of the run's last step. `tokens` is the
+/// number of tokens that the run trained on.
 [[nodiscard]] account::LossAccount loss_of(Logs const& logs, double last_step_s,
                                            std::int64_t tokens);
 
@@ -48,13 +48,13 @@ struct Scenarios {
 [[nodiscard]] Scenarios scenarios_of(Logs const& logs, Energy const& energy,
                                      account::LossAccount const& loss);
 
-/// Says for the main numbers where they come from.
+/// Says where each of the main numbers comes from.
 [[nodiscard]] std::vector<account::ProvenanceNote> provenance();
 /// Lists facts about the run. `source` is the origin of the logs, as a text for the user.
 [[nodiscard]] std::vector<account::FactGroup> facts_of(Logs const& logs, std::string const& source);
 /// Says which numbers are missing, and why.
 [[nodiscard]] std::map<std::string, std::string> missing();
-/// Returns further texts of the report, with their titles.
+/// Returns the title and the text of each further note in the report.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes();
 
 }  // namespace curtail::reference

@@ -7,12 +7,13 @@
 #include "core/json.hpp"
 #include "reference/history.hpp"
 
-// Recomputes the numbers published in arXiv:2602.22760 from the logs of its experiment.
+// Computes the published numbers of arXiv:2602.22760 from the logs of the experiment.
 // docs/energy.md states the rules.
 namespace curtail::reference {
 
-/// Smooths `values` exponentially, and returns the lowest smoothed value: y0 = x0, yi = a y(i-1) +
-/// (1 - a) xi. Throws std::out_of_range if `values` is empty.
+/// Smooths `values` exponentially, and returns the lowest smoothed value. With the values xi, the
+/// smoothed values are y0 = x0 and yi = a y(i-1) + (1 - a) xi. Throws std::out_of_range if `values`
+/// is empty.
 [[nodiscard]] double minimum_smoothed(std::vector<double> const& values, double a);
 
 /// The lowest smoothed training perplexity of the run, and of the baselines with one and with two
@@ -26,27 +27,27 @@ struct Perplexity {
 /// averaged first.
 [[nodiscard]] Perplexity perplexity_of(Logs const& logs);
 
-/// Durations in rounds with two or more sites: medians, in seconds. The median of an even number of
-/// values is the upper of the middle two, as in the paper.
+/// Median durations in joint rounds, in seconds. A joint round has two or more sites. The median of
+/// an even number of values is the upper of the middle two, as in the paper.
 struct RoundTimes {
-    std::size_t joint_rounds{};  ///< number of such rounds
-    double duration{};           ///< from the start of the round to its merge
-    double training{};           ///< of one site in one round: time inside its training segments
-    double before_first_step{};  ///< from the start of the round to the start of its first step
-    double after_last_step{};    ///< from the round's last step to its event ROUND_END
-    double merge{};              ///< from the event ROUND_END to the merge (event AGGREGATION)
+    std::size_t joint_rounds{};  ///< number of joint rounds
+    double duration{};           ///< from the round's start to its merge
+    double training{};           ///< length of one site's training segments in one round
+    double before_first_step{};  ///< from the round's start to the start of its first step
+    double after_last_step{};    ///< from the last step to the round's end (event ROUND_END)
+    double merge{};              ///< from the round's end to its merge (event AGGREGATION)
 };
-/// Computes the medians. Rounds of twice the median length or more do not count for
-/// `before_first_step` and `after_last_step`.
+/// Computes the medians. A round that lasts at least twice as long as the median joint round does
+/// not count for `before_first_step` and `after_last_step`.
 [[nodiscard]] RoundTimes round_times(Logs const& logs, History const& history);
 
 /// Returns the mean duration of a step in seconds. This is the time from the first to the last
-/// logged step, divided by the difference of their step numbers.
+/// logged step, divided by the difference between the numbers of these two steps.
 [[nodiscard]] double seconds_per_step(std::vector<LoggedStep> const& steps);
 
 /// One published number.
 struct PublishedValue {
-    std::string key;    ///< `co2_kg`, `baseline_co2_kg.DE`
+    std::string key;    ///< such as `co2_kg` or `baseline_co2_kg.DE`
     std::string label;  ///< text for the user
     double value{};
     std::string unit;  ///< empty if the number has no unit
