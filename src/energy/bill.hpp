@@ -38,19 +38,20 @@ struct Bill {
 /// The settings with which a bill is computed.
 struct Rules {
     Power power;
-    /// Energy drawn while the intensity is below this threshold would have been curtailed.
+    /// Energy drawn while the intensity is below this threshold counts as clean. Without the site,
+    /// this energy would have been curtailed.
     GramsPerKwh threshold{100};
     Provenance energy;  ///< becomes Bill::energy
     Provenance carbon;  ///< becomes Bill::carbon
 };
 
-/// Computes the bill of a site that was in `states` and had its window open or closing during
-/// `windows`. The states must not overlap each other. The windows must be in order of time, and
-/// must not overlap each other.
+/// Computes the bill of a site. `states` are the site's states while it had devices; they must not
+/// overlap each other. `windows` are the intervals in which the site's window was open or closing.
+/// These intervals must be in order of time, and must not overlap each other.
 [[nodiscard]] Bill bill_of(std::span<StateInterval const> states, std::span<Interval const> windows,
                            IntensitySeries const& intensity, Rules const& rules);
 
-/// Computes running totals at `count` times: `from`, `from + step`, and so on. Each is the sum of
+/// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
 /// everything drawn since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
                                             IntensitySeries const& intensity, Rules const& rules,
@@ -64,12 +65,12 @@ struct Rules {
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;
-    Interval held;  ///< the part of `when` after the last sample, where the last intensity is
-                    ///< assumed to continue
+    Interval held;  ///< the part of `when` after the signal's last sample, whose value is assumed
+                    ///< to continue
 };
 /// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
-/// training power. `tokens_per_second` is per second of the signal's clock. Throws
-/// std::invalid_argument unless the rate is positive.
+/// training power. `tokens_per_second` counts seconds of the signal's clock. Throws
+/// std::invalid_argument unless `tokens_per_second` is positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);
 

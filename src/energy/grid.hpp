@@ -22,8 +22,9 @@ struct Grid {
     }
 };
 
-/// Groups `times` into intervals without a gap longer than `longest_gap`. Each interval goes from
-/// the first to the last of its times. Throws std::invalid_argument if `times` are not in order.
+/// Groups `times` into intervals. Within an interval, successive times are at most `longest_gap`
+/// apart. Each interval goes from the first to the last of its times. Throws std::invalid_argument
+/// if `times` are not in order.
 [[nodiscard]] std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap);
 
 /// Returns, for each time of the grid, whether it is inside one of the intervals. Here an interval
@@ -32,13 +33,14 @@ struct Grid {
                                                Grid const& grid);
 
 /// Returns the power at each time of the grid. It is training power inside an interval of
-/// `training`. Elsewhere it is idle power inside an interval of `provisioned`, and 0 outside.
+/// `training`. Otherwise, it is idle power inside an interval of `provisioned`. At all other times,
+/// it is 0.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
                                                Power const& power, Grid const& grid);
 
-/// Sums up energy and carbon over the grid. Each point adds power x step to the energy, and that
-/// energy x the intensity at the point to the carbon.
+/// Sums up energy and carbon over the grid. The energy of a point is power x step. The carbon of a
+/// point is its energy x its intensity.
 [[nodiscard]] Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
                                   IntensitySeries const& intensity, GramsPerKwh threshold);
 

@@ -14,7 +14,8 @@ enum class PastEnds {
     hold  ///< the value of the nearest sample, as in the technical report (arXiv:2602.22760)
 };
 
-/// An interval in which the intensity changes linearly from `begin` to `end`, or is unknown.
+/// An interval in which the intensity either changes linearly from the value `begin` to the value
+/// `end`, or is unknown.
 struct IntensityPiece {
     Interval when;
     bool known{false};
@@ -23,7 +24,8 @@ struct IntensityPiece {
 };
 
 /// The marginal carbon intensity of one region over time. Between two neighbouring samples the
-/// intensity is linear. It is unknown between them if one of the two has no value.
+/// intensity is linear. If one of these two samples has no value, the intensity between them is
+/// unknown.
 class IntensitySeries {
   public:
     /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than
