@@ -30,8 +30,7 @@ enum class Phase {
     closing  ///< the signal has been dirty for less than close_delay; jobs still run
 };
 
-/// The state of one site's window after its last evaluation. It is stored as JSON and compared in
-/// tests.
+/// The state of one site's window after its last evaluation. It is stored as JSON.
 struct WindowState {
     Phase phase{Phase::closed};
     std::optional<Time> closing_since;  ///< when the signal turned dirty; set if and only if the
@@ -51,7 +50,7 @@ enum class Reason {
     turned_dirty,   ///< open -> closing: the intensity is above close_above
     delay_running,  ///< stays closing: the signal has been dirty for less than close_delay
     recovered,      ///< closing -> open: the intensity is at most close_above
-    delay_over      ///< closing -> closed: the signal has been dirty for close_delay
+    delay_over      ///< closing -> closed: the signal has been dirty for close_delay or longer
 };
 
 /// The result of evaluating a window once.
@@ -70,8 +69,9 @@ struct Decision {
 [[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
                                Time now, Thresholds const& rule);
 
-/// Explains the step from `before` to `decision` in one sentence, with the numbers that caused it:
-/// `69 g/kWh is below 100: window opens`. Pass the arguments that advance() received.
+/// Explains `decision` in one sentence that contains the numbers behind the decision. Example:
+/// `69 g/kWh is below 100: window opens`. `decision` must be what advance() returned. The other
+/// arguments must be those that advance() received.
 [[nodiscard]] std::string explain(WindowState const& before, Decision const& decision,
                                   std::optional<GramsPerKwh> intensity, Time now,
                                   Thresholds const& rule);
@@ -84,8 +84,8 @@ struct Decision {
 /// Writes `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`. closing_since is null in
 /// any other phase.
 [[nodiscard]] json::Object to_json(WindowState const& state);
-/// Reads the members that to_json() writes from the object that `r` reads. Errors are recorded in
-/// `r`.
+/// Reads a state from the object of `r`, which must contain the members that to_json() writes.
+/// Errors are recorded in `r`.
 [[nodiscard]] WindowState read_window_state(json::ObjectReader& r);
 
 }  // namespace curtail::windows

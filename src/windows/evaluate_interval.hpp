@@ -24,7 +24,7 @@ struct Change {
     Phase from;
     Phase to;
     Reason reason;                         ///< why the phase changed
-    std::optional<GramsPerKwh> intensity;  ///< valid at `time`; empty if it is unknown
+    std::optional<GramsPerKwh> intensity;  ///< intensity at `time`; empty if it is unknown
     std::string explanation;  ///< one sentence for the user, with the numbers that caused the
                               ///< change
     friend bool operator==(Change const&, Change const&) = default;
@@ -43,11 +43,12 @@ struct EvaluatedInterval {
 /// Evaluates a window over the interval from `from` to `now`, both included. `before` is the
 /// window's state at `from`.
 ///
-/// Evaluates, in order, every instant at which something can change. These are the time of each
-/// sample, the instant at which the newest sample becomes stale, and the end of a running close
-/// delay. The result therefore does not depend on when or how often this function is called. One
-/// call for a day and a thousand calls with arbitrary `now` give the same changes and the same
-/// state. If `now` is before `from`, only the instant `from` is evaluated.
+/// Evaluates the window, in order of time, at `from` and at every later instant at which something
+/// can change. These instants are the times of the samples, the time at which the newest sample
+/// becomes stale, and the end of a running close delay. The result therefore does not depend on
+/// when or how often this function is called. One call for a day and a thousand calls with
+/// arbitrary `now` give the same changes and the same state. If `now` is before `from`, the window
+/// is evaluated only at `from`.
 ///
 /// A sample is valid until the time of the next one, but for at most `max_age`; after that it is
 /// stale. A sample without an intensity says that the provider had no value at that time.
