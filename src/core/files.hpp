@@ -48,19 +48,19 @@ class Fd {
     std::filesystem::path const& path, std::int64_t limit = std::int64_t{1} << 30);
 /// Replaces the content of `path` atomically and durably. Writes a temporary file in the same
 /// folder, syncs the file to disk, renames it to `path`, and syncs the folder. Readers never see a
-/// partial file. If writing fails, as on a full disk, the old file stays and no temporary file
-/// remains.
+/// partial file. If writing fails, for example because the disk is full, the old file stays and no
+/// temporary file remains.
 [[nodiscard]] Result<void> write_file(std::filesystem::path const& path, std::string_view content,
                                       unsigned mode = 0644);
-/// Replaces `path` like write_file(), but calls `fill` to write the temporary file. Use it for
-/// libraries that write files themselves, such as HDF5. `fill` receives the path of the temporary
-/// file.
+/// Replaces `path` like write_file(), but calls `fill` to write the temporary file. `fill` receives
+/// the path of the temporary file. Use this function with a library that writes files itself, such
+/// as HDF5.
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
-/// Appends `line` and a newline to a file, in a single write. Creates a missing file. If the file
-/// ends with a partial line, starts a new line first. If `durable`, syncs the file to disk before
-/// returning.
+/// Appends `line` and a newline to a file, in a single write. Creates the file if it does not
+/// exist. If the file ends with a partial line, starts a new line first. If `durable`, syncs the
+/// file to disk before returning.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
 /// Creates a folder and its missing parents. An existing folder is not an error. Fails with
@@ -72,8 +72,8 @@ class Fd {
 /// Syncs a folder to disk, so that new and renamed files in it survive a crash.
 [[nodiscard]] Result<void> sync_folder(std::filesystem::path const& folder);
 
-/// An exclusive lock on a file. The destructor releases the lock. The kernel releases it if the
-/// process dies.
+/// An exclusive lock on a file. The destructor releases the lock. If the process dies, the kernel
+/// releases the lock.
 class FileLock {
   public:
     /// Takes the lock without waiting, and writes this process's id and host into the file. Fails

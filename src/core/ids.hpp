@@ -10,24 +10,25 @@
 
 namespace curtail {
 
-/// A name whose type tells what it names, so that a site is never taken for a run.
+/// A name. Its type tells whether it names a site, a run or something else, so that the compiler
+/// rejects the name of a site where the name of a run is expected.
 template <class Tag>
 struct Name {
     std::string value;
     friend auto operator<=>(Name const&, Name const&) = default;
 };
-using SiteId = Name<struct SiteTag>;      ///< such as `CAISO_NORTH`; a plain name
-using RunId = Name<struct RunTag>;        ///< such as `demo`; a plain name
+using SiteId = Name<struct SiteTag>;      ///< such as `CAISO_NORTH`; see is_plain_name()
+using RunId = Name<struct RunTag>;        ///< such as `demo`; see is_plain_name()
 using RegionId = Name<struct RegionTag>;  ///< a grid region, as the signal provider names it
-/// One instance of a site's trainer: `<site>.<8 hex digits>.<N>`. The hex digits identify the
-/// process. N is the number of the commit that admitted the instance.
+/// The name of one instance of a site's trainer: `<site>.<8 hex digits>.<N>`. The hex digits
+/// identify the process. N is the number of the commit that admitted the instance.
 using MemberId = Name<struct MemberTag>;
-/// The time at which a site's window opened, as format_time() writes it.
+/// The name of a site's window: the time at which the window opened, as format_time() writes it.
 using WindowId = Name<struct WindowTag>;
 
-/// Tells whether `text` is a plain name. A plain name has 1 to 32 characters: letters, digits, '_'
-/// or '-', with a letter or digit first. Names of sites and runs become parts of file names, job
-/// names and shell commands.
+/// Tells whether `text` is a plain name. A plain name has 1 to 32 characters: first a letter or a
+/// digit, then letters, digits, '_' or '-'. The names of sites and runs must be plain names,
+/// because they become parts of file names, job names and shell commands.
 [[nodiscard]] bool is_plain_name(std::string_view text);
 /// Parses the name of a site. Fails with `config` if `text` is not a plain name.
 [[nodiscard]] Result<SiteId> parse_site_id(std::string_view text);
@@ -40,9 +41,11 @@ struct Ordinal {
     constexpr Ordinal next() const { return {value + 1}; }
 };
 using CommitNumber = Ordinal<struct CommitTag>;  ///< number of a commit in the chain: 1, 2, 3, ...
-using Round = Ordinal<struct RoundTag>;          ///< number of a round; each merge commit adds one
-using Seq = Ordinal<struct SeqTag>;  ///< number of a contribution of one member: 1, 2, 3, ...
-/// Number of a block, from 0 on, over all epochs of the data.
+using Round = Ordinal<struct RoundTag>;  ///< number of a round; a merge commit increases it by one
+/// Number of a contribution. Each member numbers its own contributions 1, 2, 3, ...
+using Seq = Ordinal<struct SeqTag>;
+/// Number of a block. The first block of the first epoch is 0; numbering continues through all
+/// epochs.
 using BlockIndex = Ordinal<struct BlockTag>;
 
 }  // namespace curtail

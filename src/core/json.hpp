@@ -14,8 +14,8 @@
 
 #include "core/result.hpp"
 
-// JSON documents as plain C++ values. Only this library includes RapidJSON, which parses and prints
-// them.
+// JSON documents as plain C++ values. RapidJSON parses and prints the documents. Only json.cpp
+// includes RapidJSON.
 
 namespace curtail::json {
 
@@ -27,8 +27,8 @@ class Object {
   public:
     Object() = default;
     Object(std::initializer_list<std::pair<std::string, Value>> members);
-    /// Makes an object from members with distinct names. The caller must know that the names are
-    /// distinct; this function does not check them.
+    /// Makes an object from `members`. The caller must ensure that their names are distinct. This
+    /// function does not check the names.
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
@@ -72,7 +72,8 @@ class Value {
     [[nodiscard]] bool is_null() const { return std::holds_alternative<std::nullptr_t>(v_); }
     [[nodiscard]] bool const* as_bool() const { return std::get_if<bool>(&v_); }
     [[nodiscard]] std::int64_t const* as_integer() const { return std::get_if<std::int64_t>(&v_); }
-    /// Returns an integer or a real number as a double; an empty optional for other types.
+    /// Returns the value as a double if it is an integer or a real number. Returns an empty
+    /// optional for any other type.
     [[nodiscard]] std::optional<double> as_number() const;
     [[nodiscard]] std::string const* as_text() const { return std::get_if<std::string>(&v_); }
     [[nodiscard]] Array const* as_array() const { return std::get_if<Array>(&v_); }
@@ -100,14 +101,15 @@ struct Limits {
 };
 /// Limits for records, and for other small files and responses.
 inline constexpr Limits record_limits{std::size_t{256} * 1024, 32};
-/// Limits for other responses of servers.
+/// Limits for larger responses of servers.
 inline constexpr Limits response_limits{std::size_t{8} * 1024 * 1024, 32};
 /// Limits for all other documents.
 inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
 enum class Dialect {
-    strict,   ///< RFC 8259
-    comments  ///< for files that people write: allows // and /* */ comments and trailing commas
+    strict,  ///< RFC 8259
+    /// For files that people write. Allows trailing commas, and comments: // and /* */.
+    comments
 };
 
 /// Parses one document. Fails with `data` if `text` is not valid in `dialect`, or exceeds `limits`.
@@ -138,9 +140,13 @@ enum class Dialect {
 /// as \uXXXX.
 [[nodiscard]] std::string to_script(Value const& value);
 
-/// A reader of one object with a strict schema. Request every allowed key, then call finish().
-/// finish() returns one error. If the object has an unknown key, the error suggests the nearest
-/// known key. Otherwise it is the first error found: a missing key, a wrong type or a broken rule.
+/// Reads one object, and rejects unknown keys. For every allowed key, call a function that reads
+/// the key. Then call finish().
+///
+/// finish() returns at most one error. If the object has an unknown key, the error suggests the
+/// nearest known key. Otherwise, finish() returns the first error that was found: a missing key, a
+/// wrong type or a broken rule.
+///
 /// A function that finds an error returns `fallback`. Without `fallback`, it returns zero or an
 /// empty value.
 ///
@@ -153,13 +159,14 @@ class ObjectReader {
     /// or a place in it. Errors have the code `code`.
     ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
 
-    // Each of these four functions returns the value of `key`, which must have the type in the
-    // function's name. A key without `fallback` is required.
+    // Each of these four functions returns the value of `key`. The value must have the type in the
+    // name of the function. Without `fallback`, the key is required.
     std::string text(std::string const& key, std::optional<std::string> fallback = {});
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
     bool boolean(std::string const& key, std::optional<bool> fallback = {});
-    // Each of these three functions returns an empty optional if the key is absent or null.
+    // Each of these three functions returns an empty optional if the key is absent or its value is
+    // null.
     std::optional<std::string> optional_text(std::string const& key);
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
@@ -167,25 +174,28 @@ class ObjectReader {
     /// the key is required.
     std::size_t one_of(std::string const& key, std::vector<std::string> const& words,
                        std::optional<std::size_t> fallback = {});
-    /// Returns the value of `key`, which may have any type; a null pointer if the key is absent.
+    /// Returns the value of `key`. The value may have any type. Returns a null pointer if the key
+    /// is absent.
     Value const* any(std::string const& key, bool required = false);
-    /// Returns the list at `key`; an empty list if the key is absent.
+    /// Returns the list at `key`. Returns an empty list if the key is absent.
     Array const& list(std::string const& key, bool required = true);
-    /// Calls `read` with a reader for the nested object at `key`, and then finish() of that reader.
-    /// A key that is absent and not required is skipped.
+    /// Calls `read` with a reader for the nested object at `key`. Then calls finish() of that
+    /// reader, and records any error. Does nothing if the key is absent and not required.
     void object(std::string const& key, std::function<void(ObjectReader&)> const& read,
                 bool required = true);
-    /// Does the same for each element of the list of objects at `key`.
+    /// Does the same as object() for each element of the list at `key`. The elements must be
+    /// objects.
     void each(std::string const& key, std::function<void(ObjectReader&)> const& read,
               bool required = true);
 
-    /// Records an error if not `good`, as in require(c.n > 0, "n", "must be positive").
+    /// Records an error if `good` is false. Example: `require(c.n > 0, "n", "must be positive")`.
     void require(bool good, std::string const& key, std::string const& rule);
     void reject(Error error);  ///< records an error that the caller found
-    /// Returns the name of a key for messages, such as "inputs/runs/demo.json: sites.key".
+    /// Returns the text that names a key in messages, such as "inputs/runs/demo.json: data.folder".
     [[nodiscard]] std::string place(std::string const& key) const;
     [[nodiscard]] bool error_free() const { return !error_; }
-    /// Returns the error described above. Returns an empty optional if there is none.
+    /// Returns the error, as the comment of this class describes. Returns an empty optional if
+    /// there is no error.
     [[nodiscard]] std::optional<Error> finish();
 
   private:
@@ -201,8 +211,9 @@ class ObjectReader {
     std::optional<Error> error_;
 };
 
-/// Reads the file `path`, which contains one object in strict JSON. Returns what `read` makes from
-/// the object. Returns an empty optional if the file does not exist.
+/// Reads the file `path`, which must contain one object in strict JSON. Calls `read` with a reader
+/// for the object, and returns the result of `read`. Returns an empty optional if the file does not
+/// exist.
 template <class Read>
 [[nodiscard]] auto read_record(std::filesystem::path const& path, Read const& read,
                                Limits limits = record_limits)

@@ -8,8 +8,8 @@ namespace curtail {
 
 enum class Level { debug, info, warning, error };
 
-/// A log for people. Each program creates one that writes to stderr, and passes it to its
-/// libraries. Copies write to the same place.
+/// A log for people. Each program creates a Log that writes to stderr, and passes it to the
+/// libraries. Copies of a Log write to the same place.
 class Log {
   public:
     /// The function that receives each text to log.

@@ -24,12 +24,12 @@ enum class ExitCode : int {
     interrupted = 130  ///< stopped by the user
 };
 
-/// An expected failure, which a function returns. A defect is an exception instead. The message
-/// reads "what: why; remedy".
+/// An expected failure, which a function returns. A defect causes an exception instead. message()
+/// returns "what: why; remedy".
 struct Error {
     ExitCode code{ExitCode::software};
     std::string what;    ///< what failed: "cannot read shard data/00012.h5"
-    std::string why;     ///< why: "digest differs (expected 3f.., found 91..)"
+    std::string why;     ///< why it failed: "digest differs (expected 3f.., found 91..)"
     std::string remedy;  ///< what to do: "run `curtail-data verify`"; may be empty
 
     [[nodiscard]] std::string message() const;

@@ -27,25 +27,26 @@ class Secret {
     Secret& operator=(Secret const&) = delete;
 
     [[nodiscard]] bool empty() const { return text_.size() <= 1; }
-    /// Returns the plain text, which ends with a NUL and belongs to this object. Pass it only to
-    /// functions that need it.
+    /// Returns the plain text, which ends with a NUL and belongs to this object. Pass the text only
+    /// to functions that need it.
     [[nodiscard]] char const* reveal() const { return text_.empty() ? "" : text_.data(); }
     friend bool operator==(Secret const& a, Secret const& b);
 
   private:
     void wipe();
-    /// The text and its NUL, in a vector: moving a short std::string would leave a copy behind.
+    /// The text with a NUL at its end. This is not a std::string, because moving a short
+    /// std::string would leave a copy of the text behind.
     std::vector<char> text_;
 };
 
 std::ostream& operator<<(std::ostream& out, Secret const&);
 
 /// Disables core files, and hides this process's memory from other processes of the same user. Call
-/// this function before reading a secret. Child processes also have core files disabled, but their
-/// memory is not hidden. Fails with `os_error`.
+/// this function before reading a secret. Core files stay disabled in child processes, but the
+/// memory of child processes is not hidden. Fails with `os_error` if the system refuses.
 [[nodiscard]] Result<void> hide_process_memory();
 
-/// Overwrites a text that held a secret, and then empties it. No copy remains in freed memory.
+/// Overwrites and then empties `text`, so that the secret in it does not remain in freed memory.
 void wipe(std::string& text);
 
 }  // namespace curtail

@@ -27,7 +27,8 @@ namespace curtail {
 [[nodiscard]] std::string hex(std::span<unsigned char const> bytes);
 /// Splits a text at each separator, and keeps empty parts. The parts point into `text`.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-/// Returns the text without spaces, tabs and line ends at both ends. The result points into `text`.
+/// Returns the text without leading and trailing spaces, tabs and line breaks. The result points
+/// into `text`.
 [[nodiscard]] std::string_view trim(std::string_view text);
 
 }  // namespace curtail

@@ -6,8 +6,8 @@
 
 namespace curtail {
 
-/// A number whose type states its unit. There are no implicit conversions, and only operators with
-/// a physical meaning.
+/// A number whose type states its unit. The compiler never converts between units by itself. Only
+/// operators with a physical meaning exist.
 template <class Unit, class Number = double>
 struct Quantity {
     Number value{};
@@ -54,9 +54,10 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
     return static_cast<double>(a.value) / static_cast<double>(b.value);
 }
 
-/// The number of g/kWh in one pound per MWh, the unit of WattTime (1 g/kWh = 1 kg/MWh). The exact
-/// number is 0.45359237. Curtail uses the same rounded number as the logs of arXiv:2602.22760, so
-/// that its results match their trace exactly.
+/// The factor that converts pounds per MWh, the unit of WattTime, to g/kWh. The exact factor is
+/// 0.45359237, the number of kilograms in a pound, because 1 g/kWh is 1 kg/MWh. The intensities in
+/// the logs of arXiv:2602.22760 were computed with this rounded factor. Curtail uses the same
+/// factor to compute exactly the same intensities.
 inline constexpr double grams_per_kwh_per_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {
