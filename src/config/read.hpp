@@ -17,12 +17,13 @@ inline constexpr char const* plain_name_rule =
 /// Parses a configuration file. Fails with `config` if the file is damaged, or with `no_input` if
 /// it is missing.
 [[nodiscard]] Result<json::Value> read_file(std::filesystem::path const& file);
-/// Returns the absolute form of `path`, a path written in `file`. A relative path is relative to
-/// the folder of `file`.
+/// Returns the absolute form of `path`, which the file `file` contains. A relative `path` is
+/// relative to the folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,
                                             std::string const& path);
-// The functions below read one key with `r`. They record any error in `r` and still return a
-// usable value, so that reading can go on. Without `fallback`, the key is required.
+// Each of the functions below uses `r` to read the value of one key. It records any error in `r`
+// and still returns a usable value, so that reading can go on. Without `fallback`, the key is
+// required.
 
 /// Reads the path at `key` and resolves it. An empty path is an error, because it would resolve to
 /// the folder of `file`.
@@ -30,17 +31,17 @@ inline constexpr char const* plain_name_rule =
                                               std::filesystem::path const& file,
                                               std::string const& key,
                                               std::optional<std::string> fallback = {});
-/// Reads an integer from `min` to `max`. If the value is outside, records an error and returns the
-/// nearest bound.
+/// Reads an integer from `min` to `max`. If the value is not in this range, records an error and
+/// returns the nearest bound.
 [[nodiscard]] std::int64_t read_integer(json::ObjectReader& r, std::string const& key,
                                         std::optional<std::int64_t> fallback, std::int64_t min,
                                         std::int64_t max = std::int64_t{1} << 53);
-/// Reads a number from `min` to `max`. If the value is outside, records an error and returns the
-/// nearest bound.
+/// Reads a number from `min` to `max`. If the value is not in this range, records an error and
+/// returns the nearest bound.
 [[nodiscard]] double read_number(json::ObjectReader& r, std::string const& key, double fallback,
                                  double min, double max);
-/// Reads a duration from 0.001 to 1e9 seconds, and rounds it to milliseconds. Returns `fallback`
-/// after an error.
+/// Reads a duration from 0.001 to 1e9 seconds, and rounds it to milliseconds. Returns `fallback` if
+/// `r` has recorded an error, even an earlier one.
 [[nodiscard]] Millis read_seconds(json::ObjectReader& r, std::string const& key, Millis fallback);
 
 }  // namespace curtail::config

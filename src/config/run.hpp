@@ -19,40 +19,43 @@ struct Data {
     std::int64_t epochs{1};        ///< passes over the data
 };
 
-/// Sizes of an optimizer step, and when to save and stop. A step consumes whole blocks.
+/// The size of an optimizer step, and when the trainer saves snapshots and stops. A step consumes
+/// whole blocks.
 struct Training {
     /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
     std::int64_t batch_tokens{524'288};
-    /// Rows per forward pass of a rank; a row has `model.sequence` tokens. Gradient accumulation
-    /// covers the rest of the batch.
+    /// Rows per forward pass of a rank; a row has `model.sequence` tokens. If a rank's share of the
+    /// batch has more rows, the rank makes several passes and adds up their gradients.
     std::int64_t device_batch_rows{8};
     /// Steps between two snapshots; 0: write a snapshot only when the trainer exits.
     std::int64_t snapshot_every_steps{0};
-    /// Steps after which a trainer without a store stops; 0: at the end of the data.
+    /// Steps after which a trainer without a store stops; 0: it stops at the end of the data.
     std::int64_t steps_without_store{0};
 };
 
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct Optimizer {
-    Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
+    Tokens schedule{12'270'000'000};  ///< length of the learning rate and weight decay schedules
     std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
     /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
     /// multiplies it by (12 / layers)^2.
     double weight_decay{0.2};
-    /// Fraction of the schedule, at its end, in which the learning rates fall to `final_lr`.
+    /// The learning rates are constant at first and then fall until the end of the schedule. This
+    /// is the fraction of the schedule in which they fall.
     double warmdown{0.4};
-    double final_lr{0};  ///< fraction of the learning rate that remains at the end
-    /// Precision of Muon's matrix products: bfloat16 or (false) float32.
+    double final_lr{0};  ///< fraction of each learning rate that remains at the end
+    /// Whether Muon computes its matrix products in bfloat16. Otherwise, Muon uses float32.
     bool muon_bfloat16{false};
 };
 
-/// A training run, as a run file such as inputs/runs/demo.json describes it: its model, data and
-/// sites, and the protocol between the sites.
+/// A training run: the settings in a run file (such as inputs/runs/demo.json), and in the model and
+/// site files that the run file names.
 struct Run {
     std::filesystem::path file;  ///< absolute path of the run file
     RunId run;
-    std::filesystem::path folder;  ///< absolute path of the folder where sites and poller write
-    std::string store;             ///< URL of the store: `file:///absolute/folder`
+    /// Absolute path of the run's folder, where the sites and the poller write.
+    std::filesystem::path folder;
+    std::string store;  ///< URL of the store: `file:///absolute/folder`
     std::int64_t seed{1};
     Model model;
     Data data;
@@ -72,9 +75,10 @@ struct Run {
     [[nodiscard]] std::filesystem::path poller_folder() const { return folder / "poller"; }
 };
 
-/// Reads a run file, and the model and site files that it names. A relative path is relative to the
-/// file that contains the path. Fails with `config` if a file is invalid; for an unknown key, the
-/// message suggests the nearest known key. Fails with `no_input` if a file is missing.
+/// Reads a run file, and the model and site files that the run file names. A relative path in one
+/// of these files is relative to the folder of that file. Fails with `config` if a file is invalid;
+/// for an unknown key, the message suggests the nearest known key. Fails with `no_input` if a file
+/// is missing.
 [[nodiscard]] Result<Run> read_run(std::filesystem::path const& file);
 
 }  // namespace curtail::config

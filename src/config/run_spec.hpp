@@ -8,7 +8,8 @@ namespace curtail::config {
 
 /// Returns the content of run.json, on which all sites of the run must agree. `manifest` is the
 /// digest of the data's manifest.json. `parameters` contains the names of the model's parameters,
-/// in order. Each payload stores all parameters in a single part, part 0.
+/// in the order in which payloads store them. Each payload stores all parameters in a single part,
+/// part 0.
 [[nodiscard]] rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest,
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);

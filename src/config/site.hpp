@@ -16,19 +16,22 @@ namespace curtail::config {
 struct Launcher {
     enum class Kind { slurm, local };
     Kind kind{Kind::slurm};
-    std::filesystem::path slurm_conf;         ///< `SLURM_CONF`; empty: as in the environment
+    /// Value of `SLURM_CONF` for Slurm's commands. If empty, the commands use the value in the
+    /// environment.
+    std::filesystem::path slurm_conf;
     std::string partition;                    ///< empty: the cluster's default
     std::string time_limit{"24:00:00"};       ///< time limit of a job, in sbatch's format
     std::filesystem::path script;             ///< job script, by default slurm/site_train.sh
     std::vector<std::string> sbatch_options;  ///< further options for sbatch, such as `--account=x`
-    /// File that the script sources first, for example to load modules; may be empty.
+    /// File that the script sources first, for example to load modules. If empty, the script
+    /// sources no file.
     std::filesystem::path prologue;
     Millis command_deadline{10'000};  ///< time limit of each Slurm command
     Millis grace{120'000};  ///< time from the first delivered drain signal to the first cancel
 };
 
-/// One Slurm cluster or partition in one grid region, as a site file describes it
-/// (inputs/sites/*.json).
+/// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
+/// describes it.
 struct Site {
     SiteId site;
     RegionId region;      ///< as the signal provider names it
