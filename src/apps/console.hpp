@@ -13,8 +13,7 @@ namespace curtail::apps {
 struct Console {
     Log log;           ///< writes to stderr
     bool json{false};  ///< true with `--json`: the result is one JSON document
-    /// Writes a part of the result to stdout. After an error, no more is written, and
-    /// finish_output() returns that error.
+    /// Writes a part of the result to stdout. Writes nothing if an earlier write has failed.
     void print(std::string_view text) const;
     void print_json(json::Value const& document) const;
     /// errno of the first failed write, or 0. Copies of the Console share this number.

@@ -39,10 +39,12 @@ struct Positional {
     bool repeated{false};
 };
 
-/// Texts of options and positionals, by name. A name without an entry has no value yet.
+/// Texts of options and positionals, by name. If a name has no entry or an empty list, its option
+/// or positional has no value.
 using Values = std::map<std::string, std::vector<std::string>>;
 
-/// Returns why `text` is not a valid value of `option`; an empty string if it is valid.
+/// Returns the reason why `text` is not a valid value of `option`. Returns an empty string if
+/// `text` is valid.
 [[nodiscard]] std::string problem_with(Option const& option, std::string const& text);
 /// Returns true for "true", "yes", "on" and "1". Returns false for "false", "no", "off" and "0".
 /// Returns an empty optional for any other text.

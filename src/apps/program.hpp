@@ -9,8 +9,9 @@
 #include "apps/option.hpp"
 #include "core/result.hpp"
 
-// All programs share this code. Each program declares its options once, in a table. Command-line
-// parsing, help pages, environment variables and the configuration file all use this table.
+// All programs share this code. Each program declares its options once, in a table. The
+// command-line parser, the help pages, and the code that reads environment variables and the
+// --config file all use this table.
 
 namespace curtail::apps {
 
@@ -30,7 +31,7 @@ class Arguments {
     Values values;
 };
 
-/// A command of a program, with the options of the command.
+/// A command of a program: its options and positionals, and the function that runs it.
 struct Command {
     std::string name;  ///< empty if the program has no subcommands
     std::string summary;

@@ -15,7 +15,7 @@ class Progress {
     Progress(Progress const&) = delete;
     Progress& operator=(Progress const&) = delete;
     void update(double done, double total);  ///< shows how much is done, and the time that is left
-    /// Shows a text instead of the amount. Use it if the total is unknown.
+    /// Shows a text instead of the amount. Use this function if the total is unknown.
     void show_text(std::string const& text);
 
   private:

@@ -7,9 +7,10 @@
 
 namespace curtail::apps {
 
-/// Checks that writing `file` overwrites no input. Fails with `usage` if `file` exists and is not
-/// an earlier output of the same kind. `kind` names the kind with its article, such as "a report".
-/// Every output of that kind contains the text `mark` in its first 4096 bytes.
+/// Checks that writing `file` would overwrite nothing but an earlier output. Fails with `usage` if
+/// `file` exists and its first 4096 bytes do not contain `mark`. All outputs of one kind contain
+/// the same `mark` there. `kind` is what the error message calls such an output, for example "a
+/// report".
 [[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
                                         std::string_view mark);
 

@@ -8,11 +8,12 @@
 
 namespace curtail::apps {
 
-/// Completes the values of a command line. A missing value comes from the environment, else from
-/// the JSON file `config`, else from the default. If `config` is empty, there is no file.
+/// Adds to `values` the values that the command line does not contain. Each of them comes from the
+/// environment, or else from the JSON file `config`, or else from the default. If `config` is
+/// empty, there is no such file.
 ///
 /// Fails with `usage` if an environment variable is invalid, or if a required option is missing.
-/// Fails with `config` if the file is invalid, or with `no_input` if it cannot be opened.
+/// Fails with `config` if the JSON file is invalid, or with `no_input` if it cannot be opened.
 [[nodiscard]] Result<void> complete(std::vector<Option> const& options, std::string const& config,
                                     Values& values);
 

@@ -25,11 +25,11 @@ struct Opened {
     config::Run run;
     evaluate::CommittedModel model;
 };
-/// Reads the run file `file`, and loads the model of a commit. `--commit` gives the number of the
-/// commit; the default is the newest.
+/// Reads the run file `file`, and loads the model of one commit of the run. The option `--commit`
+/// gives the number of the commit; the default is the newest commit.
 [[nodiscard]] Result<Opened> open_model(std::string const& file, Arguments const& arguments);
-/// Does the same. Also fails with `config` if the run's data folder does not contain the data that
-/// the model was trained on.
+/// Does the same as open_model(). Also fails with `config` if the run's data folder does not
+/// contain the data that the model was trained on.
 [[nodiscard]] Result<Opened> open_model_and_data(std::string const& file,
                                                  Arguments const& arguments);
 

@@ -8,14 +8,15 @@
 
 namespace curtail::apps {
 
-/// Returns the sites of a run with the given names, each once. Returns all sites if `names` is
-/// empty. Fails with `usage` if a name is unknown. The pointers refer to elements of run.sites.
+/// Returns the sites of `run` that have one of the names in `names`, each site once. Returns all
+/// sites if `names` is empty. Fails with `usage` if a name is unknown. The pointers refer to
+/// elements of run.sites.
 [[nodiscard]] Result<std::vector<config::Site const*>> choose_sites(
     config::Run const& run, std::vector<std::string> const& names);
 
-/// Prints a line for job scripts: the name of the site `name`, a space, and the number of ranks. If
-/// no site has exactly this name, ignores case, because Slurm writes cluster names in lower case.
-/// Fails with `usage` if there is no such site.
+/// Prints a line for job scripts: the name of one site, a space, and the number of the site's
+/// ranks. Chooses the site that is called `name`. If there is none, ignores case, because Slurm
+/// writes cluster names in lower case. Fails with `usage` if there is still no such site.
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, std::string const& name,
                                           Console const& console);
 

@@ -8,9 +8,10 @@
 
 namespace curtail::apps {
 
-/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. A process that ignores
-/// SIGHUP (nohup) still ignores it. Create the listener before any other thread, because threads
-/// inherit the blocked signals.
+/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
+/// SIGHUP (as under nohup), the listener leaves SIGHUP ignored. The constructor blocks these
+/// signals in the calling thread. Create the listener before any other thread, because a thread
+/// inherits the set of blocked signals from its creator.
 class StopSignals {
   public:
     StopSignals();
