@@ -7,30 +7,31 @@
 #include "core/json.hpp"
 #include "core/time.hpp"
 
-// Reads and writes `events.jsonl`, to which the poller and each site's trainer append
-// (docs/formats-run.md).
+// Reads and writes files named `events.jsonl` (docs/formats-run.md). The poller writes one such
+// file, and the trainer of each site writes one.
 namespace curtail::runlog {
 
-/// One line of an `events.jsonl`. For each type of event, poller_events.hpp or trainer_events.hpp
-/// declares a struct with its details.
+/// One line of an `events.jsonl`. poller_events.hpp and trainer_events.hpp declare structs for the
+/// details of most types of event.
 struct Event {
     Time time;             ///< real time
     std::string type;      ///< `window-open`, `job-submitted`, `first-step`, ...
-    std::string site;      ///< empty if the event concerns no single site
+    std::string site;      ///< empty if the event does not belong to a site
     json::Object details;  ///< all other keys of the line
 
-    /// Returns the detail `key` as text. A detail of another type is returned as its JSON text. If
-    /// the detail is missing or null, the text is empty.
+    /// Returns the detail `key` as text. If the detail has another type, returns its JSON text. If
+    /// the detail is missing or null, returns an empty text.
     [[nodiscard]] std::string text(char const* key) const;
-    /// Returns the detail `key`. This function and the next two return an empty optional if the
-    /// detail is missing or has another type.
+    /// Returns the detail `key`. This function, number() and time_of() return an empty optional if
+    /// the detail is missing or has another type.
     [[nodiscard]] std::optional<std::int64_t> integer(char const* key) const;
     [[nodiscard]] std::optional<double> number(char const* key) const;
-    [[nodiscard]] std::optional<Time> time_of(char const* key) const;  ///< stored as text
+    /// The detail must be text that parse_time() accepts.
+    [[nodiscard]] std::optional<Time> time_of(char const* key) const;
 };
 
-/// Appends events to a file, one line per event. A crash may leave an incomplete line; read_events
-/// skips and counts it.
+/// Appends events to a file, one line per event. A crash may leave an incomplete line, which
+/// read_events() skips and counts.
 class EventLog {
   public:
     explicit EventLog(std::filesystem::path path) : path_(std::move(path)) {}
@@ -43,7 +44,7 @@ class EventLog {
 /// The content of an `events.jsonl`.
 struct EventFile {
     std::vector<Event> events;
-    int broken_lines{0};  ///< skipped lines: damaged, or incomplete because their writer crashed
+    int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
 };
 /// Reads all valid lines of a file. A missing file counts as empty.
 [[nodiscard]] Result<EventFile> read_events(std::filesystem::path const& path);

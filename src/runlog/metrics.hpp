@@ -12,14 +12,16 @@ namespace curtail::runlog {
 
 /// The metrics of one optimizer step: a line of a site's `metrics.jsonl`.
 struct StepMetrics {
-    Time time;                     ///< real time at the end of the step
-    std::int64_t step{};           ///< number of the step within its process, from 1
-    std::int64_t round{};          ///< round of the site's model; 0 if the trainer uses no store
-    Tokens tokens{};               ///< trained by this step
+    Time time;  ///< real time at the end of the step
+    /// Number of the step in this process, from 1. Without a store, the trainer continues the count
+    /// from the snapshot.
+    std::int64_t step{};
+    std::int64_t round{};          ///< round of the model before the step; 0 without a store
+    Tokens tokens{};               ///< tokens of this step, over all ranks
     Tokens progress{};             ///< tokens that the weights were trained on before the step
-    std::optional<double> loss;    ///< mean in nats per token; empty if not finite
-    double lr_scale{};             ///< factor of the learning rate schedule
-    FractionalSeconds duration{};  ///< of the step, in real time
+    std::optional<double> loss;    ///< mean per token, in nats; empty if not finite
+    double lr_scale{};             ///< the schedule's factor for all learning rates
+    FractionalSeconds duration{};  ///< duration of the step, in real time
 };
 
 /// Appends one line to the file `path`.
@@ -29,7 +31,7 @@ struct StepMetrics {
 /// The content of a `metrics.jsonl`.
 struct MetricsFile {
     std::vector<StepMetrics> steps;
-    int broken_lines{0};  ///< skipped lines: damaged, or incomplete because their writer crashed
+    int broken_lines{0};  ///< number of damaged or incomplete lines, which are skipped
 };
 /// Reads all valid lines of a file. A missing file counts as empty.
 [[nodiscard]] Result<MetricsFile> read_metrics(std::filesystem::path const& path);

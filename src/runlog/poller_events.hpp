@@ -7,18 +7,20 @@
 #include "core/units.hpp"
 #include "runlog/event.hpp"
 
-// The events that the poller writes, one struct per type. `to_event` makes an Event from the
-// struct. `..._in` reads the struct back, or returns an empty optional if the event has another
-// type. A detail that the line lacks is read as empty.
+// Structs for the events that the poller writes. A function `to_event` makes an Event from a
+// struct. A function `..._in` makes the struct from an Event. If the event has another type,
+// `..._in` returns an empty optional. If a detail is missing, the corresponding member of the
+// struct is empty.
 namespace curtail::runlog {
 
 /// An event: the phase of a site's window has changed.
 struct Decision {
-    std::optional<Time> signal_time;       ///< on the signal's clock
-    std::string from;                      ///< old phase: `closed`, `open`, `closing`
+    /// Time of the change on the signal's clock, which in a replay is the clock of the replay.
+    std::optional<Time> signal_time;
+    std::string from;                      ///< old phase: `closed`, `open` or `closing`
     std::string to;                        ///< new phase
     std::string reason;                    ///< name of the cause: `turned-dirty`, `delay-over`, ...
-    std::optional<GramsPerKwh> intensity;  ///< empty: no value that is recent enough
+    std::optional<GramsPerKwh> intensity;  ///< empty if no value was recent enough
 };
 [[nodiscard]] Event to_event(Decision const& decision, Time now, std::string site);
 [[nodiscard]] std::optional<Decision> decision_in(Event const& event);
@@ -27,22 +29,23 @@ struct Decision {
 struct WindowChange {
     bool opens{false};                ///< false: the window has closed
     std::string window;               ///< name of the window: the time at which it opened
-    std::optional<Time> signal_time;  ///< on the signal's clock
+    std::optional<Time> signal_time;  ///< time of the change, on the signal's clock
 };
 [[nodiscard]] Event to_event(WindowChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<WindowChange> window_change_in(Event const& event);
 
-/// An event: a job was submitted, started, drained or cancelled, or has ended or failed.
+/// An event: a job was submitted, has started, was asked to drain, was cancelled, has ended or has
+/// failed.
 struct JobChange {
     enum class Type { submitted, started, drained, cancelled, ended, failed };
     Type type{Type::submitted};
-    std::string window;      ///< name of the window for which the job runs
+    std::string window;      ///< name of the window for which the job was submitted
     std::string job;         ///< job id; empty if the launcher refused the job
-    std::string why;         ///< `drained`, `cancelled`: the reason
-    std::string state;       ///< `ended`, `failed`: the job's final state, in the launcher's words
-    std::optional<Time> at;  ///< time of the start or end, as the launcher reports it
-    std::optional<int> exit_code;   ///< `ended`, `failed`: the job's exit code
-    std::optional<Millis> backoff;  ///< `failed`: pause before the next job
+    std::string why;         ///< for `drained` and `cancelled`: the reason
+    std::string state;       ///< for `ended` and `failed`: the launcher's name of the final state
+    std::optional<Time> at;  ///< time of the job's start or end, as the launcher reports it
+    std::optional<int> exit_code;   ///< for `ended` and `failed`: the job's exit code
+    std::optional<Millis> backoff;  ///< for `failed`: pause before the next job
 };
 [[nodiscard]] Event to_event(JobChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobChange> job_change_in(Event const& event);

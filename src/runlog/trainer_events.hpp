@@ -6,27 +6,28 @@
 #include "core/result.hpp"
 #include "runlog/event.hpp"
 
-// The events that a site's trainer writes, one struct per type. `to_event` makes an Event from the
-// struct. `..._in` reads the struct back, or returns an empty optional if the event has another
-// type. `is_...` only tests the type. Events of the round protocol (`joined`, `cut`, `merged`, ...)
-// are written from rounds::Note (rounds/messages.hpp).
+// Structs for the events that a site's trainer writes. A function `to_event` makes an Event from a
+// struct. A function `..._in` makes the struct from an Event. If the event has another type,
+// `..._in` returns an empty optional. A function `is_...` only tests the type. The trainer makes
+// the events of the round protocol (`joined`, `cut`, `merged`, ...) from rounds::Note
+// (rounds/messages.hpp).
 namespace curtail::runlog {
 
-/// What the site's job is doing, for the calculation of its power.
+/// What a site's job is doing. Curtail computes the power of the site from this state.
 enum class PowerState { starting, training, exchange, idle, draining, ended };
 [[nodiscard]] char const* to_text(PowerState state);
 
 /// An event: the site's power state has changed.
 struct StateChange {
-    std::string state;  ///< text of a PowerState
-    std::string job;    ///< job id of the site's scheduler; may be empty
+    std::string state;  ///< new state, as to_text() writes it
+    std::string job;    ///< job id, from Slurm or the local launcher; may be empty
 };
 [[nodiscard]] Event to_event(StateChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<StateChange> state_change_in(Event const& event);
 
 /// An event: a trainer has started.
 struct TrainerStart {
-    std::string job;     ///< job id of the site's scheduler; may be empty
+    std::string job;     ///< job id, from Slurm or the local launcher; may be empty
     int ranks{0};        ///< number of processes of the job
     json::Object build;  ///< what `--version` prints: version, commit, compiler, ...
 };
@@ -47,15 +48,16 @@ struct StopRequested {};
 
 /// An event: the trainer has finished its first optimizer step.
 struct FirstStep {
-    std::int64_t round{0};  ///< round of the model before the step; 0 if the trainer uses no store
+    std::int64_t round{0};  ///< round of the model before the step; 0 without a store
 };
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);
 
-/// An event: a contribution is in the store. It is written from rounds::Note.
+/// An event: a contribution is in the store. The trainer makes this event from a rounds::Note, so
+/// there is no `to_event`.
 struct Contributed {
     std::string member;   ///< member id
-    std::int64_t seq{0};  ///< number of the contribution within its member, from 1
+    std::int64_t seq{0};  ///< number of the contribution; each member counts from 1
 };
 [[nodiscard]] std::optional<Contributed> contributed_in(Event const& event);
 
