@@ -31,11 +31,12 @@ struct Response {
     std::optional<Seconds> retry_after;  ///< wait that the Retry-After header asks for
 };
 
-/// Limit on all headers together, in bytes.
+/// Largest accepted size of all headers of a response together, in bytes.
 inline constexpr std::size_t header_limit = std::size_t{32} << 10;
 
-/// A sender of GET requests. The client always verifies certificates. It never decompresses, and
-/// never follows redirects, which would forward credentials. A client is not thread-safe.
+/// A sender of GET requests. The client always verifies certificates. It never decompresses a
+/// response. It never follows a redirect, because that would forward credentials. A client is not
+/// thread-safe.
 class Client {
   public:
     /// Trusts the certificates in `ca_file`, or those of the system if `ca_file` is empty.
@@ -44,7 +45,7 @@ class Client {
     Client(Client&&) noexcept;
     Client& operator=(Client&&) noexcept;
 
-    /// Sends a request and returns the response. Messages show the URL without its query.
+    /// Sends a request and returns the response. Error messages show the URL without its query.
     ///
     /// Fails with `temporary` if there is no connection, or no complete response in time. Fails
     /// with `permission` if the certificate is not trusted. Fails with `data` if the response

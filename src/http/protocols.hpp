@@ -8,9 +8,9 @@ namespace curtail::http {
 /// versions at compile time and at run time both have this option.
 [[nodiscard]] bool has_protocol_names();
 
-/// Restricts a handle to https, or to http if `https` is false. If `by_name`, uses
-/// CURLOPT_PROTOCOLS_STR. Otherwise uses CURLOPT_PROTOCOLS, which newer versions deprecate. Returns
-/// libcurl's error code.
+/// Restricts `handle` to https, or to http if `https` is false. If `by_name`, uses
+/// CURLOPT_PROTOCOLS_STR. Otherwise uses CURLOPT_PROTOCOLS, which newer versions of libcurl
+/// deprecate. Returns libcurl's error code.
 [[nodiscard]] CURLcode restrict_protocols(CURL* handle, bool https, bool by_name);
 
 }  // namespace curtail::http

@@ -18,20 +18,20 @@ struct Url {
 /// Splits a URL of the form `SCHEME://[CREDENTIALS@]HOST[:PORT][/PATH][?QUERY]`. Returns an empty
 /// optional for any other text.
 ///
-/// The host must consist of letters, digits, '.' and '-', or be an IPv6 address in brackets. With
-/// other characters, libcurl could read a URL differently than this function. Curtail does not
-/// use libcurl's own parser, `curl_url`, because libcurl 7.61 lacks it.
+/// The host must consist of letters, digits, '.' and '-', or be an IPv6 address in brackets. If
+/// other characters were allowed, libcurl might read a URL differently than this function does.
+/// Curtail does not use libcurl's own parser, `curl_url`, because libcurl 7.61 lacks it.
 [[nodiscard]] std::optional<Url> parse_url(std::string_view text);
 
-/// Tells whether `host` is the loopback interface: an address in 127.0.0.0/8, [::1] or `localhost`.
+/// Tells whether `host` means this machine: `localhost`, `[::1]`, or an address in 127.0.0.0/8.
 [[nodiscard]] bool is_loopback(std::string const& host);
 
 /// Returns the URL without its query, which may hold secrets. Escapes unprintable characters.
 [[nodiscard]] std::string without_query(std::string_view url);
 
-/// Accepts an https URL to any host, or an http URL to the loopback interface. Fails with `config`
-/// for any other URL, or if the URL contains credentials. The message begins with `what`, the
-/// operation that failed.
+/// Accepts an https URL to any host, and an http URL to the loopback interface (see is_loopback()).
+/// Fails with `config` for any other URL, and for a URL that contains credentials. The message
+/// begins with `what`, the operation that failed.
 [[nodiscard]] Result<Url> check_url(std::string_view url, std::string const& what);
 
 }  // namespace curtail::http
