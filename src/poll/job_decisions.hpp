@@ -9,8 +9,9 @@
 #include "poll/status.hpp"
 #include "runlog/event.hpp"
 
-// The part of a poll that concerns jobs: converts between the launcher, the plan (plan/plan.hpp)
-// and the log. The functions read no clock and do no I/O.
+// The part of a poll that concerns jobs. It gives the jobs that the launcher listed to the plan
+// (plan/plan.hpp). It turns the plan's results into events, log lines and a status. The functions
+// read no clock and do no I/O.
 namespace curtail::poll {
 
 /// Why all jobs should stop even if their windows are open.
@@ -29,25 +30,26 @@ enum class StopReason {
 struct JobObservation {
     plan::SiteState state;
     std::vector<runlog::Event> events;
-    std::vector<std::string> warnings;  ///< lines for the log about failed jobs
+    std::vector<std::string> warnings;  ///< log lines about failed jobs
 };
 /// Updates a site's jobs from the jobs that the launcher listed. `now` is real time.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
                                           plan::Rules const& rules);
 
-/// Decides the next actions and describes the site's jobs. `now` is real time.
+/// Decides the next actions, and returns them in the status of the site's jobs. `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                                        std::vector<plan::Job> const& listed, Time now,
                                        plan::Rules const& rules);
-/// Describes the jobs of a site whose launcher failed to list them with `list_error`.
+/// Returns the status of a site's jobs after the launcher failed to list them. `list_error` is the
+/// launcher's error.
 [[nodiscard]] JobStatus undecided_status(WindowRecord const& window,
                                          plan::DesiredState const& desired, Error list_error);
 
 /// Returns the outcome of an action that the launcher answered with `result`. `submitted` is the
 /// new job's id; empty if there is none.
 [[nodiscard]] plan::Outcome outcome_of(Result<void> const& result, plan::JobId const& submitted);
-/// Returns the line for the log about an action and its outcome.
+/// Returns the log line that reports an action and its outcome.
 [[nodiscard]] std::string action_text(SiteId const& site, plan::Action const& action,
                                       plan::Outcome const& outcome);
 

@@ -20,8 +20,8 @@ struct JournalEntry {
     std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
 };
 
-/// The file `poller/journal.jsonl`. An intent is on disk before its action is carried out, and an
-/// outcome after. Reading skips a line that a crash cut short.
+/// The file `poller/journal.jsonl`. The poller writes an intent before it carries out the action,
+/// and the outcome afterwards. Reading skips a line that a crash cut short.
 class Journal {
   public:
     explicit Journal(std::filesystem::path path) : path_(std::move(path)) {}
@@ -29,8 +29,8 @@ class Journal {
     [[nodiscard]] Result<std::vector<JournalEntry>> read(std::int64_t after) const;
     /// Appends an entry, and returns when it is on disk.
     [[nodiscard]] Result<void> append(JournalEntry const& entry) const;
-    /// Renames the journal to `journal.1.jsonl` if it is longer than `longest` bytes, replacing the
-    /// previous file of that name. Call it only when the state file includes all entries.
+    /// If the journal is longer than `longest` bytes, renames it to `journal.1.jsonl`. An earlier
+    /// file of that name is lost. Call this only when state.json includes all entries.
     [[nodiscard]] Result<void> rotate(std::int64_t longest = 1 << 20) const;
 
   private:

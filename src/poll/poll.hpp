@@ -11,7 +11,7 @@
 // threads, so no site waits for another.
 namespace curtail::poll {
 
-/// A run, and what is needed to poll its sites. `run` must outlive it.
+/// A run, and what is needed to poll its sites. `run` must outlive this object.
 struct PollContext {
     config::Run const& run;
     std::vector<SiteParts> sites;
@@ -30,15 +30,16 @@ struct PollResult {
     std::vector<SiteStatus> sites;
     std::vector<Error> errors;  ///< errors that concern no single site
 
-    /// Returns one error, which determines the program's exit code and names all affected sites. It
-    /// is the first error that is not `temporary`, or else the first error. Returns an empty
-    /// optional if there are no errors.
+    /// Returns one error for the whole poll. Its code determines the program's exit code. It is the
+    /// first error that is not `temporary`; if all are `temporary`, it is the first error. The
+    /// message also names all sites that have errors. Returns an empty optional if there are no
+    /// errors.
     [[nodiscard]] std::optional<Error> error() const;
 };
 
 /// Polls every site once and carries out the actions. A dry run changes neither files nor jobs.
 /// Fails with `temporary` if another poller of the run is active. Also fails if it cannot write the
-/// poller's state. It stops jobs as decided even in that case.
+/// poller's state. Even then it carries out the decisions to stop jobs.
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;

@@ -11,8 +11,8 @@
 // functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// Maps a site and an event type to the time up to which events.jsonl contains such events. The
-/// time is on the signals' clock.
+/// Maps a site and an event type to a time on the signals' clock: that of the newest event of this
+/// site and this type in events.jsonl.
 using WrittenUntil = std::map<std::pair<SiteId, std::string>, Time>;
 
 /// The state with which a poller starts.
@@ -21,13 +21,15 @@ struct Recovered {
     WrittenUntil written_until;  ///< empty unless state.json was lost
 };
 
-/// Computes the state with which a poller starts. It has a record of each of `sites`. `now` is real
-/// time.
+/// Computes the state with which a poller starts. The state has a record of each of `sites`. `now`
+/// is real time.
 ///
-/// Applies the journal entries that the stored state does not include. Removes from the outbox the
-/// events that have reached events.jsonl. If state.json is missing, rebuilds intents without an
-/// outcome and unfinished jobs from the journal and the events. In that case is_written() finds the
-/// events that this poller would otherwise log twice.
+/// Applies the journal entries that the stored state does not include. Removes an event from the
+/// outbox if events.jsonl already contains it.
+///
+/// If state.json is missing, rebuilds two things from the journal and the events: the intents that
+/// have no outcome, and the jobs that have not ended. In that case is_written() finds the events
+/// that this poller would otherwise log twice.
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 

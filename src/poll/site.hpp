@@ -18,18 +18,18 @@ namespace curtail::poll {
 /// The result of evaluating a site's window.
 struct WindowResult {
     bool phase_changed{false};  ///< the window's phase has changed
-    /// An error if a change could not be written. The window was evaluated even then.
+    /// An error if a change could not be written. Even then the window was evaluated.
     Result<void> stored;
 };
 /// The result of managing a site's jobs.
 struct JobResult {
     bool listed{false};  ///< the launcher listed the jobs; if not, nothing was decided
-    /// An error if a change could not be written. Jobs are stopped as decided even then, so that a
-    /// full disk does not prevent it.
+    /// An error if a change could not be written. Even then the poller carries out the decisions to
+    /// stop jobs, because a full disk must not keep jobs running.
     Result<void> stored;
 };
 
-/// What is needed to poll one site. `site` must outlive it.
+/// What is needed to poll one site. `site` must outlive this object.
 struct SiteParts {
     config::Site const& site;
     std::filesystem::path complete_file;  ///< if this file exists, the run needs no more jobs
@@ -37,8 +37,9 @@ struct SiteParts {
                                                   ///< stored phase is used
     std::unique_ptr<launch::Launcher> launcher;
     plan::Rules rules;
-    std::optional<Time> trace_start;  ///< in a replay: time from which its first poll evaluates the
-                                      ///< window
+    /// In a replay, the time from which the first poll evaluates the window. Empty if the signal is
+    /// live.
+    std::optional<Time> trace_start;
 };
 
 /// Polls one site. Reads signals and lists jobs. The pure functions in window_evaluation.hpp and
@@ -57,8 +58,8 @@ class SitePoller {
     [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
-    /// Shortens the grace period to 0 from now on: a job that should stop is cancelled after one
-    /// drain attempt.
+    /// Sets the grace period to 0 for all later polls: a job that should stop is then cancelled
+    /// after one drain attempt.
     void skip_grace();
     /// Returns what the last poll found out.
     [[nodiscard]] SiteStatus status() const;
@@ -81,7 +82,7 @@ class SitePoller {
     SiteParts parts_;
     StateStore& store_;
     Log log_;
-    mutable std::mutex mutex_;  ///< guards what follows
+    mutable std::mutex mutex_;  ///< guards the two members below
     SiteStatus status_;
     bool skips_grace_{false};
 };

@@ -16,12 +16,12 @@ struct LoopIntervals {
                           ///< phase the next request follows at once
 };
 
-/// Logs an error when it first occurs or changes, and not again each time it recurs. `log` and
+/// Logs the errors of one site, and does not repeat an error while it stays the same. `log` and
 /// `site` must outlive this object.
 class ErrorLog {
   public:
     ErrorLog(Log const& log, SiteId const& site) : log_(log), site_(site) {}
-    /// Logs the error in `result`, if there is one and it differs from the last.
+    /// Logs the error in `result` if there is one, unless the previous call had the same error.
     void report(Result<void> const& result);
 
   private:
@@ -38,9 +38,10 @@ class SiteLoop {
 
     /// Starts both threads.
     void start();
-    /// Evaluates the window a last time. From then on all jobs are stopped, and `reason` says why.
+    /// Evaluates the window a last time. From then on the site should have no job, and the job
+    /// thread stops all jobs. `reason` says why.
     void stop_jobs(StopReason reason);
-    /// Returns whether jobs were listed after stop_jobs() and none is left.
+    /// Returns true if the launcher has listed the jobs since stop_jobs() and no job is left.
     [[nodiscard]] bool is_done() const;
     /// Asks both threads to end. Jobs keep running.
     void request_stop();

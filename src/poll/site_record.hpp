@@ -14,7 +14,8 @@ struct WindowRecord {
     windows::WindowState state;
     std::optional<Time> evaluated_until;  ///< time on the signals' clock; empty before the first
                                           ///< poll
-    std::optional<WindowId> open;         ///< the open window; set while jobs may run
+    std::optional<WindowId> open;         ///< the window in which jobs may run; empty
+                                          ///< in the phase `closed`
     friend bool operator==(WindowRecord const&, WindowRecord const&) = default;
 };
 

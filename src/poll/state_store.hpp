@@ -25,7 +25,9 @@ struct JournalStep {
     std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
     plan::SiteState jobs;                  ///< the site's jobs after the entry
     std::vector<runlog::Event> events;     ///< events to log because of the entry
-    bool only_if_written{false};  ///< if the entry cannot be written, the jobs stay unchanged too
+    /// What to do if the entry cannot be written. True: discard `jobs` and `events`. False: store
+    /// them nevertheless.
+    bool only_if_written{false};
 };
 
 /// The poller's state on disk, in the folder `poller/` (mode 0700) of the run's folder. It consists
@@ -58,21 +60,21 @@ class StateStore {
     /// Returns all known sites, including those that the run no longer names.
     [[nodiscard]] std::map<SiteId, SiteRecord> sites() const;
 
-    /// Stores a site's window together with its events. Events are written at once, whatever
-    /// `durability` says. After an error the change stays in memory and is written with the next
-    /// one.
+    /// Stores a site's window together with the window's events. If there are events, writes
+    /// everything before it returns, whatever `durability` says. After an error the change stays in
+    /// memory and is written with the next change.
     [[nodiscard]] Result<void> set_window(SiteId const& site, WindowRecord const& window,
                                           std::vector<runlog::Event> events, Durability durability);
-    /// Stores a site's jobs together with their events, and writes both at once. After an error the
-    /// change stays in memory and is written with the next one.
+    /// Stores a site's jobs together with their events, and writes both before it returns. After an
+    /// error the change stays in memory and is written with the next change.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs,
                                         std::vector<runlog::Event> events);
     /// Appends an entry to the journal, and returns when it is on disk. The entry's jobs and events
     /// wait in memory until the next change or save().
     [[nodiscard]] Result<void> append(JournalStep step);
     /// Appends those of `samples` that are newer than all stored samples of the region, and returns
-    /// when they are on disk. `samples` must be in order of time. The result says whether there
-    /// were any new ones.
+    /// when they are on disk. `samples` must be in order of time. The result is true if at least
+    /// one sample was new.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Writes all waiting changes.

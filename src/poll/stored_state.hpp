@@ -30,7 +30,7 @@ struct StoredState {
     void add_events(SiteId const& site, std::vector<runlog::Event> events);
 };
 
-/// Returns the content of the file.
+/// Returns `state` as JSON for the file `poller/state.json`.
 [[nodiscard]] json::Value to_json(StoredState const& state);
 /// Reads the state from the file `path`. Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<StoredState>> read_state(std::filesystem::path const& path);
@@ -41,8 +41,8 @@ struct FolderContents {
     std::vector<JournalEntry> journal;  ///< the entries that `state` does not include, in order
     std::vector<runlog::Event> events;  ///< content of events.jsonl; read only if recovery needs it
 };
-/// Reads state.json, journal.jsonl and events.jsonl. If state.json is missing, also reads
-/// journal.1.jsonl.
+/// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl. Reads
+/// events.jsonl only if recovery needs it.
 [[nodiscard]] Result<FolderContents> read_folder(std::filesystem::path const& folder);
 
 }  // namespace curtail::poll

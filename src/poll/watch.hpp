@@ -8,11 +8,11 @@
 
 namespace curtail::poll {
 
-/// Carries the user's requests to stop from another thread to watch().
+/// Counts the user's requests to stop. Another thread calls raise() while watch() runs.
 class StopRequest {
   public:
-    /// Adds a request. The first one stops watch(). The second one cancels jobs instead of waiting
-    /// for them to end.
+    /// Adds a request. The first request stops watch(). If watch() then waits for jobs to end, the
+    /// second request makes it cancel them.
     void raise() { ++level_; }
     /// Returns how many requests were made.
     [[nodiscard]] int level() const { return level_; }
@@ -27,15 +27,16 @@ struct WatchOptions {
     /// running.
     bool drain_on_exit{false};
     LoopIntervals intervals;
-    /// When jobs are to stop, watch() waits this long after the longest grace period of all sites.
-    /// It then cancels the jobs that have not ended. It waits for these jobs for up to `patience`,
-    /// but at most 15 s, and then fails.
+    /// When jobs are to stop, watch() waits for the longest grace period of all sites, and then for
+    /// `patience`. It then cancels the jobs that have not ended, and waits again: for `patience` or
+    /// 15 s, whichever is shorter. If a job is left after that, watch() fails.
     Millis patience{60'000};
-    std::function<void(double, double)> progress;  ///< receives the seconds of a replay that are
-                                                   ///< done, and their total
+    /// Called repeatedly in a replay. Receives the seconds replayed so far, and the seconds that
+    /// the whole replay takes. Both are on the trace's clock. May be empty.
+    std::function<void(double, double)> progress;
 };
 
-/// Polls until a stop request or the end of the trace. At the end of the trace it drains all jobs.
+/// Polls until a stop request or the end of the trace. At the end of the trace, drains all jobs.
 /// Fails with `interrupted` if a replay was stopped before its end. Fails with `temporary` if
 /// another poller is active, or if jobs of a site could not be stopped.
 [[nodiscard]] Result<PollResult> watch(PollContext context, WatchOptions const& options,
