@@ -16,17 +16,17 @@ struct DesiredState {
     std::string why;  ///< the reason, such as "the window is closed"
 };
 
-/// Decides the actions for the time `now`. Returns at least one; a `wait` says what the poller
-/// waits for.
+/// Decides the actions at the time `now`. Returns at least one action; a `wait` says what the
+/// poller waits for.
 ///
 /// - While a job is desired, one job is kept. If no job is desired, every job is stopped.
-/// - A job that is pending is stopped by removing it from the queue. A running one is drained
-///   repeatedly, and cancelled `grace` after the first delivered drain signal.
-/// - A job belongs to its window. It is stopped when that window closes, even if the next one has
-///   already opened.
-/// - While a job is stopping, no other job is submitted: the next one is submitted after its end.
-/// - If there are two jobs, the running one is kept; if both are running or both pending, the older
-///   one.
+/// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
+///   drains it repeatedly, and cancels it `grace` after the first delivered drain signal.
+/// - A job belongs to the window for which it was submitted. It is stopped when that window closes,
+///   even if the next window has already opened.
+/// - While a job is stopping, no other job is submitted. The next job is submitted after its end.
+/// - If there are two jobs, the running one is kept. If both are running or both are pending, the
+///   older one is kept.
 /// - After a failure the next job is submitted only after the backoff.
 /// - A listed job that `state` does not track is ignored.
 ///
@@ -35,8 +35,8 @@ struct DesiredState {
                                          std::vector<Job> const& jobs, Time now,
                                          Rules const& rules);
 
-/// Returns warnings about the listed jobs that have not ended, on one line. The text is empty if
-/// there are none.
+/// Returns one line with all warnings about those listed jobs that have not ended. The text is
+/// empty if there are no warnings.
 [[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs);
 
 }  // namespace curtail::plan

@@ -9,20 +9,20 @@ namespace curtail::plan {
 
 /// Returns the tracked job whose id is `id`, or null if there is none. The pointer is into `state`.
 [[nodiscard]] TrackedJob* find(SiteState& state, JobId const& id);
-/// Returns the entry of `jobs` for the job `tracked`, or null if there is none. The pointer is into
-/// `jobs`. The ids and the intents must be equal. A listed job without an intent, whose comment is
-/// unreadable, needs only the same id.
+/// Returns the listed job that is the tracked job `tracked`, or null if there is none. The pointer
+/// is into `jobs`. The ids and the intents must be equal. If the listed job has no intent because
+/// its comment is unreadable, equal ids suffice.
 [[nodiscard]] Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked);
 /// Returns whether `state` tracks the listed job `job`.
 [[nodiscard]] bool is_tracked(SiteState const& state, Job const& job);
-/// Adds a job to the state in `update`, and a `submitted` event to its events.
+/// Adds a job to `update.state`, and a `submitted` event to `update.events`.
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent);
 
-/// Records `failure` without counting it: no job is submitted before `now` + `pause`. Returns
-/// `pause`.
+/// Records `failure` in the state, and forbids submissions before `now` + `pause`. Does not count
+/// the failure. Returns `pause`.
 Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now);
-/// Records and counts `failure`: no job is submitted before `now` + the backoff. Returns the
-/// backoff.
+/// Records `failure` in the state and counts it. Forbids submissions before `now` + the backoff.
+/// Returns the backoff.
 Millis count_failure(SiteState& state, std::string failure, Time now, Rules const& rules);
 
 }  // namespace curtail::plan

@@ -10,15 +10,16 @@ namespace curtail::plan {
 /// All durations are real time, even if the signals follow a recorded trace.
 struct Rules {
     /// Time from the first delivered drain signal to a cancel. If no drain signal was delivered, a
-    /// cancel follows 3 x `grace` after the first attempt.
+    /// cancel follows 3 x `grace` after the first drain attempt.
     Millis grace{120'000};
     int drains_before_cancel{2};    ///< minimum number of drain attempts before a cancel
     Millis drain_interval{3'000};   ///< time between two drain attempts; the poller repeats the
                                     ///< drain signal because one may be lost
     Millis cancel_interval{5'000};  ///< time between two cancel attempts
-    Millis settle_time{5'000};  ///< how long a job may take to appear in the list of jobs if its
-                                ///< submission got no answer
-    /// A job that ends by itself after a shorter run counts as failed, even with exit code 0.
+    /// If a submission got no answer: how long its job may take to appear in the list of jobs.
+    Millis settle_time{5'000};
+    /// A job that ends by itself before it has run this long counts as failed, even if its exit
+    /// code is 0.
     Millis min_run_time{20'000};
     /// The failure of a job that ran at least this long starts a new series of failures.
     Millis proven_run_time{600'000};

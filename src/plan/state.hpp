@@ -9,7 +9,7 @@
 
 namespace curtail::plan {
 
-/// A decision to submit a job whose outcome is not yet known.
+/// A decision to submit a job. The outcome of the submission is not yet known.
 struct Intent {
     IntentId id;
     WindowId window;
@@ -28,8 +28,8 @@ struct TrackedJob {
     std::optional<Time> running_since;
     std::optional<Time> asked_since;    ///< time of the first stop request, a drain or a cancel
     std::optional<Time> drained_since;  ///< time of the first drain signal that was delivered
-    std::optional<Time> last_drain;     ///< time of the last attempt
-    std::optional<Time> last_cancel;    ///< time of the last attempt
+    std::optional<Time> last_drain;     ///< time of the last attempt to drain
+    std::optional<Time> last_cancel;    ///< time of the last attempt to cancel
     int drains{0};                      ///< number of drain attempts
     bool cancel_arrived{false};         ///< the launcher accepted a cancel
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;

@@ -21,8 +21,8 @@ struct JobEvent {
     std::string detail;
     std::optional<int> exit_code;       ///< for `ended` and `failed`, if known
     std::optional<Millis> retry_after;  ///< for `failed`: the pause before the next job
-    std::optional<Time> time;  ///< the launcher's time, if known, for `started`, `ended` and
-                               ///< `failed`
+    /// For `started`, `ended` and `failed`: the time that the launcher states, if known.
+    std::optional<Time> time;
 };
 
 /// A new state, and the events that report what has changed.
