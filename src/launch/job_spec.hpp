@@ -44,7 +44,7 @@ struct ParsedComment {
 };
 
 /// Returns the first 8 hex digits of the SHA-256 of the folder's absolute path without symbolic
-/// links, as does `printf %s "$(realpath DIR)" | sha256sum`.
+/// links. The command `printf %s "$(realpath DIR)" | sha256sum` prints the whole SHA-256.
 [[nodiscard]] std::string hash_path(std::filesystem::path const& run_folder);
 /// Returns the name of a site's jobs, `curtail.<run>.<site>.<folder id>`. None of the three parts
 /// contains a dot.

@@ -6,18 +6,21 @@
 
 namespace curtail::launch {
 
-/// The newer system calls that may be used. They are newer than Linux 4.18, and are called by
-/// number because glibc 2.28 does not declare them. Each has a fallback for kernels and containers
-/// that lack it. The default value allows all of them. Tests set a member to false, as if the
-/// kernel answered ENOSYS.
+/// The optional features of the kernel that may be used. A kernel or container may lack them, so
+/// each has a fallback. The default value allows all of them. Tests set a member to false, as if
+/// the feature were missing.
+///
+/// The system calls among them are newer than Linux 4.18. They are called by number because glibc
+/// 2.28 does not declare them.
 struct Kernel {
-    bool pidfd{true};        ///< pidfd_open and pidfd_send_signal, from Linux 5.3
-    bool close_range{true};  ///< close_range, from Linux 5.9; with CLOSE_RANGE_CLOEXEC from 5.11
-    bool proc{true};         ///< /proc/self/fd; the fallback tries every descriptor number
+    bool pidfd{true};  ///< the system calls pidfd_open and pidfd_send_signal, from Linux 5.3
+    /// The system call close_range, from Linux 5.9. Its flag CLOSE_RANGE_CLOEXEC exists from 5.11.
+    bool close_range{true};
+    bool proc{true};  ///< the folder /proc/self/fd; the fallback tries every descriptor number
 
     /// Opens a descriptor that becomes readable when the process `pid` ends. If that fails, the
-    /// descriptor is invalid and errno is set. It is ENOSYS if the kernel has no such descriptors,
-    /// and ESRCH if there is no such process.
+    /// descriptor is invalid and errno is set. ENOSYS means that the kernel has no such
+    /// descriptors, ESRCH that there is no such process.
     [[nodiscard]] Fd open_process(pid_t pid) const;
     /// Closes all descriptors with a number of at least `first`. Async-signal-safe.
     void close_from(unsigned first) const;

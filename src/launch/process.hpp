@@ -45,9 +45,9 @@ using Sessions = std::multimap<pid_t, pid_t>;
 /// Sends a signal to every process of the session that `leader` created. Returns how many processes
 /// those are. Signal 0 only counts them.
 ///
-/// Works even after `leader` has ended. The kernel may then have reused the session's id. Therefore
-/// only processes that started with `variable` (`NAME=value`) in their environment then receive the
-/// signal.
+/// Also works after `leader` has ended. By then the kernel may have reused the session's id. So
+/// after the end of `leader`, the function signals and counts only those processes of the session
+/// that started with `variable` (`NAME=value`) in their environment.
 int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
                    std::string const& variable, int signal, Kernel const& kernel = {});
 

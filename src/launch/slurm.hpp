@@ -11,8 +11,8 @@ namespace curtail::launch {
 ///
 /// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
 /// runs one after the other. The jobs' name contains the run, site and folder, so they never wait
-/// for another run's job. A job receives only the variables in an explicit list, and no others of
-/// the poller's environment.
+/// for another run's job. Of the poller's environment, a job receives only the variables in
+/// an explicit list.
 class SlurmLauncher final : public Launcher {
   public:
     explicit SlurmLauncher(JobSpec spec) : spec_(std::move(spec)) {}

@@ -7,17 +7,18 @@
 
 namespace curtail::launch {
 
-/// The argument of `squeue --Format`. Every field has a suffix instead of a width, so that squeue
-/// does not truncate it (Slurm 20.11 or newer).
+/// The argument of `squeue --Format`. Every field has a suffix instead of a width, so squeue does
+/// not truncate the field. This needs Slurm 20.11 or newer.
 extern char const* const squeue_format;
 
 /// Parses the output of squeue, and returns the jobs with the oldest first. squeue must run with
 /// squeue_format and SLURM_TIME_FORMAT=%s. Omits jobs whose comment names another run, site or
-/// folder, and text that is not a job. Fails with `data` if the last job in `text` is incomplete.
+/// folder. Also omits text that is not a job. Fails with `data` if the last job in `text` is
+/// incomplete.
 [[nodiscard]] Result<std::vector<plan::Job>> parse_squeue(JobSpec const& spec,
                                                           std::string_view text);
-/// Returns the exit code for a wait status as squeue prints it. `0` gives 0, `256` gives 1, and `9`
-/// (signal 9) gives 137.
+/// squeue prints a wait status instead of an exit code. This function converts it: 0 gives 0, 256
+/// gives 1, and 9 (signal 9) gives 137.
 [[nodiscard]] int exit_code_of(int wait_status);
 
 }  // namespace curtail::launch
