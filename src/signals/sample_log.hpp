@@ -12,8 +12,8 @@
 #include "core/result.hpp"
 #include "signals/sample.hpp"
 
-// The poller keeps every sample that it used to evaluate a window, in poller/signals.jsonl. Each
-// line is one JSON object:
+// The file poller/signals.jsonl contains every sample with which the poller evaluated a window.
+// Each line is one JSON object:
 // `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`.
 // curtail-report computes the carbon of a live run from this file.
 //
@@ -48,10 +48,10 @@ class SampleLog {
 struct SampleFile {
     std::vector<RegionSeries> regions;  ///< in the order in which the regions first appear
     std::set<std::string> providers;
-    int broken_lines{0};  ///< skipped lines: damaged, or cut short by a crash of their writer
+    int broken_lines{0};  ///< number of skipped lines: damaged, or cut short by a crash
 };
-/// Reads a whole file. If a region has several samples at one time, the last one counts. For a
-/// missing file, the result has no samples.
+/// Reads a whole file. If a region has several samples with the same time, the last of them in the
+/// file counts. If the file is missing, the result has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

@@ -13,8 +13,8 @@ namespace curtail::signals {
 /// Intensities of one or more regions at common times, recorded in a CSV file (docs/signals.md).
 class Trace {
   public:
-    /// All `series` must have samples at the same times, and at least one sample. `source` names
-    /// the trace in messages.
+    /// All `series` must have samples at the same times. Each must have at least one sample.
+    /// `source` names the trace in messages.
     Trace(std::string source, std::vector<RegionSeries> series)
         : source_(std::move(source)), series_(std::move(series))
     {
@@ -50,7 +50,7 @@ inline constexpr std::size_t trace_row_limit = 10'000'000;
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 
 /// A provider that returns the samples of a trace. The poller asks only for samples up to the
-/// current time of the replay, so it never sees a sample before its time.
+/// current time of the replay, so it never sees a later sample.
 class TraceProvider final : public Provider {
   public:
     explicit TraceProvider(Trace trace) : trace_(std::move(trace)) {}

@@ -28,11 +28,14 @@ struct Credentials {
 
 struct Options {
     std::string base_url{"https://api.watttime.org"};
-    std::filesystem::path ca_file;  ///< certificates to trust instead of the system's; may be empty
-    /// Folder with mode 0700. It keeps the token between processes, so that few of them need to log
-    /// in.
+    /// File of certificates to trust instead of the system's. If the path is empty, the client
+    /// trusts the system's certificates.
+    std::filesystem::path ca_file;
+    /// Folder with mode 0700. It holds the token, so that one process can use the token of an
+    /// earlier process and need not log in.
     std::filesystem::path state_folder;
-    /// File with the account. A change of this file clears an earlier rejection.
+    /// File with the account. If WattTime rejected the account, a change of this file allows a new
+    /// try.
     std::filesystem::path credentials_file;
     bool writes{true};        ///< false in a dry run: read state_folder, but write nothing
     Millis deadline{10'000};  ///< for a whole query: login, waits and retries included
@@ -50,8 +53,8 @@ class Client {
     /// `clock` must outlive the client.
     Client(Credentials credentials, Options options, Clock const& clock);
 
-    /// Returns the current value: the first point of the forecast, which covers the current five
-    /// minutes. Fails with `data` if the forecast is empty.
+    /// Returns the current value: the first point of the forecast. That point is valid for the
+    /// current five minutes. Fails with `data` if the forecast is empty.
     [[nodiscard]] Result<Points> live(RegionId const& region);
 
     /// Returns the wait that the last response asked for with Retry-After; zero if it did not ask.

@@ -9,12 +9,12 @@
 
 namespace curtail::signals {
 
-/// A provider of WattTime's live values, current and earlier.
+/// A provider of WattTime's live values.
 ///
-/// The provider queries each value once and keeps it for a day in the state folder. All processes
-/// that cron starts share the values. A failed query loses none. If no process queries for some
-/// time, that time remains a gap. The provider never fetches past values or corrections, because
-/// they were not known at the time.
+/// The provider queries each value while the value is current, and keeps it for a day in the state
+/// folder. All processes that cron starts share the stored values. A failed query discards no
+/// stored value. If no process queries for some time, that time remains a gap. The provider never
+/// fetches past values or later corrections: they were not known when windows were evaluated.
 class WattTimeProvider final : public Provider {
   public:
     /// Uses the state folder and the log of `client`.
@@ -24,9 +24,10 @@ class WattTimeProvider final : public Provider {
     ///
     /// After a failed query, all processes wait before the next query of this region. The wait is
     /// 30 s and doubles with each failure, up to 5 min. If the server's Retry-After asks for more,
-    /// that wait counts, up to an hour. Meanwhile each answer contains the same problem. If
-    /// WattTime rejected the account, a change of the credentials file ends the wait for processes
-    /// that start later.
+    /// that wait counts, up to an hour. Meanwhile each answer contains the same problem.
+    ///
+    /// If WattTime rejected the account, a process that starts after a change of the credentials
+    /// file does not wait, unless Retry-After asked for the wait.
     ///
     /// The answer also has a problem if the newest value is at least ten minutes old.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;

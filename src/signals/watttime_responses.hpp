@@ -33,11 +33,13 @@ struct Points {
 /// Returns the token in a response of /login. Fails with `data` if the response has no token.
 [[nodiscard]] Result<Secret> read_token(std::string const& body, std::string const& source);
 
-/// What to do after a response of /v3/forecast, with the content or the error.
+/// What to do after a response of /v3/forecast, and the response's content or an error.
 struct Interpretation {
     enum class Kind {
-        good,    ///< status 200 and JSON: use it
-        log_in,  ///< the response is not JSON, or has status 401 or 403: the token may have expired
+        good,  ///< status 200 and JSON: use it
+        /// Status 401, status 403 without a scope error, or status 200 without JSON: the token may
+        /// have expired.
+        log_in,
         try_later,  ///< status 429 or 5xx
         no_access,  ///< status 403 with a scope error: the account may not access this region or
                     ///< signal

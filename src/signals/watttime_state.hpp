@@ -14,7 +14,7 @@ namespace curtail::signals::watttime {
 /// a JSON file.
 struct RegionState {
     std::vector<Sample> samples;     ///< sorted by time; no two have the same time
-    std::optional<Error> problem;    ///< of the last query, if any
+    std::optional<Error> problem;    ///< the last query's problem; empty if it had none
     int failures{0};                 ///< failed queries in a row, counted up to max_failures
     std::optional<Time> not_before;  ///< earliest time of the next query
     bool server_asked{false};        ///< whether `not_before` comes from the server's Retry-After
