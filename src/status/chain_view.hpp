@@ -8,7 +8,7 @@
 
 namespace curtail::status {
 
-/// A member in the newest commit, with its contributions that no commit has decided yet.
+/// A member in the newest commit, and the headers of the member's pending contributions.
 struct MemberView {
     rounds::Member row;
     std::vector<rounds::Header> pending;  ///< in order of `seq`
@@ -25,9 +25,9 @@ struct ChainView {
 };
 
 /// Reads run.json, the newest commit, and the headers and leases that no commit refers to yet. Does
-/// not check the newest commit against earlier ones (chain::verify does).
+/// not check the newest commit against earlier ones; chain::verify_run() does.
 /// Returns an empty optional if the run has not started in this store.
-/// Fails with `protocol` if run.json or a commit that it reads is damaged.
+/// Fails with `protocol` if run.json is damaged, or if this function reads a damaged commit.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);
 
 /// One line for the user: what a member or the run is doing or waiting for.
