@@ -46,13 +46,14 @@ class FaultyStore final : public ObjectStore {
         ObjectName name;
         Content bytes;
     };
-    /// Returns true with the given probability and then counts one fault.
+    /// Returns true with the given probability. If it returns true, it counts one fault.
     [[nodiscard]] bool draw(double probability);
     /// Runs at the start of every request: carries out each delayed create with probability 0.2.
-    /// Fails with `temporary` or `io` if it draws the fault `unavailable` or `no_space`.
+    /// Then fails with `temporary` if it draws the fault `unavailable`. If `writes` is true, it
+    /// also fails with `io` if it draws the fault `no_space`.
     [[nodiscard]] Result<void> begin(char const* act, ObjectName const& name, bool writes);
     void land_some_delayed();
-    void damage(Content& content);  ///< may shorten it or flip one bit
+    void damage(Content& content);  ///< may shorten `content`, flip one of its bits, or both
 
     ObjectStore& inner_;
     mutable std::mutex mutex_;

@@ -41,6 +41,7 @@ struct ObjectInfo {
 /// - `temporary` if the store does not answer;
 /// - `unavailable` if the store's folder no longer exists;
 /// - `data` if the object is not a regular file or is longer than the limit.
+///
 /// A reader sees a whole object or none, even after a failed create or put.
 class ObjectStore {
   public:

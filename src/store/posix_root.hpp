@@ -11,8 +11,8 @@
 
 namespace curtail::store {
 
-/// The system calls that open a path below the root. Neither choice leaves the root or follows a
-/// symbolic link.
+/// How a path below the root is opened. Neither way leads out of the root or follows a symbolic
+/// link.
 enum class Lookup {
     kernel,   ///< one openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS); needs Linux 5.6
     stepwise  ///< one openat(O_NOFOLLOW) per path segment; works on any Linux

@@ -8,8 +8,8 @@
 
 namespace curtail::store {
 
-/// A store in a shared folder, with one file per object. docs/store.md lists what the store needs
-/// of the file system.
+/// A store in a shared folder, with one file per object. docs/store.md lists the requirements on
+/// the file system.
 ///
 /// Files and folders get the permission bits of the root. So a group can share a root of mode 2770.
 /// A killed process may leave temporary files behind (temporary_name); they have no effect.
