@@ -14,8 +14,8 @@ namespace curtail::chain {
 
 /// How thoroughly read_chain checks each commit.
 enum class Check {
-    links,  ///< only that it names the digest of its parent
-    rules   ///< also that it agrees with run.json and obeys every rule of the protocol
+    links,  ///< only that the commit names the digest of its parent
+    rules   ///< also that the commit agrees with run.json and obeys every rule of the protocol
 };
 
 /// Returns all commits in order. The vector is empty if the run has no commit.
@@ -27,9 +27,9 @@ enum class Check {
                                                              Check check);
 
 /// Verifies the whole run in its store. Performs all checks of verify_objects(VerifySource const&)
-/// (chain/verify.hpp). Before them, searches for commits beyond the end of the chain, because such
-/// a commit shows that the chain has a gap. Fails with `protocol` if a check fails; the message
-/// names the object and the reason.
+/// (chain/verify.hpp). Before these checks, searches for commits beyond the first missing commit,
+/// because such a commit shows that the chain has a gap. Fails with `protocol` if a check fails;
+/// the message names the object and the reason.
 [[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);
 
 }  // namespace curtail::chain

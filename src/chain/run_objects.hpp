@@ -33,7 +33,7 @@ class RunObjects {
     /// Reads and decodes run.json. Returns an empty optional if the run has not started.
     /// Fails with `protocol` if run.json is damaged.
     [[nodiscard]] Result<std::optional<rounds::RunSpec>> spec() const;
-    /// Reads and decodes one commit, and does not compare it with its parent. Returns an empty
+    /// Reads and decodes one commit. Does not compare the commit with its parent. Returns an empty
     /// optional if the commit does not exist. Fails with `protocol` if the commit is damaged.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
     /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
@@ -44,8 +44,8 @@ class RunObjects {
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part) const;
 
-    /// Returns functions that read these objects, for the functions in chain/verify.hpp. The store
-    /// must outlive them.
+    /// Returns functions that read these objects; the functions in chain/verify.hpp need them. The
+    /// store must outlive the returned functions.
     [[nodiscard]] VerifySource source() const;
 
   private:
