@@ -27,7 +27,8 @@ struct Parameter {
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// The run to which a payload belongs, and the parameters of its model in the order of Values.
+/// The run to which a payload belongs, and the parameters of the run's model. Their values have the
+/// same order in Values.
 struct Layout {
     RunId run;
     std::vector<Parameter> parameters;
