@@ -9,8 +9,8 @@
 
 namespace curtail::comm {
 
-/// A collective operation failed, and the ranks cannot continue. Let the exception end the program;
-/// MpiSession::run ends all ranks.
+/// A collective operation failed, and the ranks cannot continue. Do not catch this exception:
+/// MpiSession::run() handles it.
 struct CommError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -25,8 +25,8 @@ class MpiSession {
     /// Starts MPI and requests MPI_THREAD_MULTIPLE. Fails with `unavailable` if MPI cannot start or
     /// supports less than MPI_THREAD_SERIALIZED.
     [[nodiscard]] static Result<MpiSession> start();
-    /// Ends MPI. Every rank must destroy its session. If an exception is unwinding the stack, the
-    /// destructor aborts all ranks instead of waiting for them.
+    /// Ends MPI, if start() started it. Every rank must destroy its session. If an exception is
+    /// unwinding the stack, the destructor aborts all ranks instead of waiting for them.
     ~MpiSession();
     MpiSession(MpiSession&&) noexcept;
     MpiSession& operator=(MpiSession&&) = delete;
@@ -37,22 +37,23 @@ class MpiSession {
     using Body = std::function<Result<void>(Collectives&)>;
     using LogError = std::function<void(Error const&)>;
     /// Runs `body` on this rank and returns when all ranks have finished theirs. Every rank must
-    /// call it. If `body` throws, its exception becomes an error: `temporary` for CommError,
-    /// `software` for any other.
+    /// call run(). If `body` throws, the exception becomes an error: `temporary` for CommError,
+    /// `software` for any other exception.
     ///
     /// If `body` fails on any rank, run() fails on every rank with the greatest exit code. The
     /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
     /// that call has returned, for at most `grace`. Otherwise the launcher could kill the logging
-    /// rank, because it kills all ranks once one exits with an error. The returned error only names
-    /// the rank that failed. If there is only one rank, run() instead returns that rank's own error
-    /// and does not call `log_error`.
+    /// rank, because it kills all ranks once one exits with an error. The returned error names the
+    /// rank that failed, but not why it failed. If there is only one rank, run() instead returns
+    /// that rank's own error and does not call `log_error`.
     ///
     /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
-    /// forever. The failed rank waits at most `grace` for them. Then it calls `log_error` and
-    /// aborts all ranks with its exit code.
+    /// forever. The failed rank waits at most `grace` for them. If they have not finished by then,
+    /// it calls `log_error` and aborts all ranks with its exit code.
     ///
-    /// If MPI itself fails while the ranks agree on the result, the error is `temporary`. The rank
-    /// that sees the failure then calls `log_error` and aborts all ranks.
+    /// MPI itself may fail while the ranks agree on the result. The rank that sees the failure then
+    /// calls `log_error` and aborts all ranks. The error is that of `body` if `body` failed on this
+    /// rank, and otherwise `temporary`.
     [[nodiscard]] Result<void> run(Body const& body, LogError const& log_error,
                                    Millis grace = Millis{2000});
 
