@@ -41,17 +41,18 @@ struct TrainingSplit {
     std::vector<std::size_t> training;
     std::vector<std::size_t> held_out;
 };
-/// Shuffles the indices 0 to documents - 1 with `seed` and holds out the last of them. Their number
-/// is the fraction `share` of all, rounded to the nearest integer, but at least one if `share` is
-/// positive. Fails with `usage` unless 0 <= share < 1. Fails with `data` if no document is left for
-/// training.
+/// Shuffles the indices 0 to documents - 1 with `seed` and holds out the last ones. It holds out
+/// the fraction `share` of the documents, rounded to the nearest integer, but at least one document
+/// if `share` is positive. Fails with `usage` unless 0 <= share < 1. Fails with `data` if no
+/// document is left for training.
 [[nodiscard]] Result<TrainingSplit> split_documents(std::size_t documents, double share,
                                                     std::uint64_t seed);
 
-/// Returns 0 to n - 1 in an order that depends only on `n` and `seed`, and is the same on every
-/// machine. It is a Fisher-Yates shuffle from the back with the random numbers of SplitMix64
-/// (Steele, Lea and Flood 2014). To draw below a bound, it multiplies a 64-bit random number by the
-/// bound and takes the upper 64 bits of the product. The bias is below 2^-32 for n < 2^32.
+/// Returns the numbers 0 to n - 1 in an order that depends only on `n` and `seed`. The order is the
+/// same on every machine. The function makes a Fisher-Yates shuffle from the back with the random
+/// numbers of SplitMix64 (Steele, Lea and Flood 2014). To draw a number below a bound, it
+/// multiplies a 64-bit random number by the bound and takes the upper 64 bits of the product. The
+/// bias is below 2^-32 for n < 2^32.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);
 
 }  // namespace curtail::data

@@ -5,7 +5,7 @@
 namespace curtail::data {
 
 /// Turns text into tokens. Caches the tokens of each piece of text (data/splitter.hpp). Not
-/// thread-safe: use one Encoder per thread. `tokenizer` must outlive it.
+/// thread-safe: use one Encoder per thread. `tokenizer` must outlive the Encoder.
 class Encoder {
   public:
     explicit Encoder(Tokenizer const& tokenizer) : tokenizer_(tokenizer) {}

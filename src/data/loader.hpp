@@ -32,11 +32,11 @@ struct Batch {
 ///
 /// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
 /// the run is therefore block b = p mod blocks_per_epoch of the stream. It has K inputs, which
-/// begin at token b K of the stream. Row r of the block has T of them, which begin at token
-/// b K + r T. The targets of a row are the T tokens that begin one later. The tokens after the last
-/// whole block are never inputs.
+/// begin at token b K of the stream. Row r of the block has T of these inputs. They begin at token
+/// b K + r T. Each input's target is the next token of the stream. The tokens after the last whole
+/// block are never inputs.
 ///
-/// The contents of a block depend on nothing else, in particular not on ranks or sites.
+/// The contents of block p depend only on the stream, K, T and p, and not on ranks or sites.
 class Loader {
   public:
     /// Makes a loader. Fails with `config` if K is not a positive multiple of T. Fails with `data`
@@ -47,9 +47,9 @@ class Loader {
     [[nodiscard]] std::int64_t blocks_per_epoch() const { return blocks_per_epoch_; }
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
     [[nodiscard]] TokenStream& stream() { return stream_; }
-    /// Reads the rows `range` of a batch that consists of `blocks`, one after another. Throws
-    /// std::out_of_range if a row does not exist or a block is negative. Fails with `data` if a
-    /// shard is damaged.
+    /// Joins `blocks`, in their order, into a batch and reads the rows `range` of this batch.
+    /// Throws std::out_of_range if a row does not exist or a block index is negative. Fails with
+    /// `data` if a shard is damaged and with `no_input` if it is missing.
     [[nodiscard]] Result<Batch> rows(std::span<BlockIndex const> blocks, RowRange range);
 
   private:

@@ -22,9 +22,9 @@ struct OutputPaths {
 /// Returns the paths for the data folder `out`.
 [[nodiscard]] OutputPaths output_paths(std::filesystem::path const& out);
 
-/// Says why `folder` must not be replaced: what it contains that `curtail-data prepare` did not
-/// write. Returns an empty text if `prepare` wrote all of it, even if shards are missing or
-/// damaged.
+/// Checks whether `folder` may be replaced: it must be a data folder, and `curtail-data prepare`
+/// must have written every file in it. Returns an empty text if the folder may be replaced, even if
+/// shards are missing or damaged. Otherwise returns the reason.
 [[nodiscard]] std::string foreign_content(std::filesystem::path const& folder);
 
 /// Removes what an interrupted `curtail-data prepare` left at `path`. Fails with `cannot_create`,

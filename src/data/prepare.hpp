@@ -20,10 +20,10 @@ struct PrepareOptions {
     std::optional<std::filesystem::path> tokenizer;
     double held_out_share{0.05};  ///< fraction of the documents to hold out
     std::int64_t seed{1};         ///< determines the order of the documents
-    /// Tokens of a shard. The last shard may have fewer.
+    /// Number of tokens in a shard. The last shard may have fewer.
     std::int64_t shard_tokens{std::int64_t{1} << 26};
-    /// Whether to replace a data folder that is damaged, or was prepared from different text or
-    /// options. A folder that contains other files is never replaced.
+    /// Whether to replace a data folder that is damaged or was prepared from other text or with
+    /// other options. A folder that contains other files is never replaced.
     bool replace{false};
 };
 
@@ -33,7 +33,7 @@ struct Prepared {
     bool up_to_date{false};  ///< the data folder was already as requested and was not changed
 };
 
-/// Turns text into tokenizer, shards and manifest in the data folder `options.out`. Trains the
+/// Turns text into a tokenizer, shards and a manifest in the data folder `options.out`. Trains the
 /// tokenizer only on the training documents. Writes into the sibling folder `.<name>.part` first,
 /// so that the data folder appears complete or not at all. Fails with `temporary` if another
 /// process is preparing the same folder. Fails with `cannot_create` if the folder exists and must

@@ -5,8 +5,8 @@
 
 namespace curtail::data {
 
-/// Called during a long operation with the work done and in total. The operation chooses the unit,
-/// for example documents or tokens.
+/// Called during a long operation, with the amount of work done so far and the total amount. The
+/// operation chooses the unit, for example documents or tokens.
 using ProgressCallback = std::function<void(double done, double total)>;
 /// Called during an operation of several stages, with the name of the stage ("training the
 /// tokenizer", ...) and its progress.

@@ -29,9 +29,9 @@ struct Shard {
 [[nodiscard]] Result<ShardEntry> write_shard(std::filesystem::path const& folder,
                                              std::string const& file, Shard const& shard,
                                              ShardLabel const& label);
-/// Reads the shard of `entry` in the data folder `folder`. Compares its digest, then its contents,
-/// with `entry` and `label`. Fails with `data` if they differ and with `no_input` if the file is
-/// missing.
+/// Reads from the data folder `folder` the shard that `entry` describes. First compares the digest
+/// of the file with `entry`, then the contents with `entry` and `label`. Fails with `data` if a
+/// comparison shows a difference, and with `no_input` if the file is missing.
 [[nodiscard]] Result<Shard> read_shard(std::filesystem::path const& folder, ShardEntry const& entry,
                                        ShardLabel const& label);
 
@@ -44,10 +44,11 @@ class ShardWriter {
         : folder_(std::move(folder)), label_(label), shard_tokens_(shard_tokens)
     {
     }
-    /// Adds a document. `tokens` must start with <|bos|>; `text_bytes` is the size of its text.
+    /// Adds a document. `tokens` must start with <|bos|>; `text_bytes` is the size of the
+    /// document's text.
     [[nodiscard]] Result<void> add(std::span<Token const> tokens, std::int64_t text_bytes);
-    /// Writes the last shard and returns the entry of the split for the manifest. Call this
-    /// function once.
+    /// Writes the last shard. Returns what the manifest records about the split. Call this function
+    /// once.
     [[nodiscard]] Result<SplitEntry> finish();
 
   private:

@@ -10,8 +10,9 @@
 
 namespace curtail::data {
 
-/// One split of a data folder as one long sequence of tokens, shard after shard. Reads and verifies
-/// a shard when it is first needed, and caches the last four shards used. Not thread-safe.
+/// One split of a data folder as one long sequence of tokens, shard after shard. Keeps the four
+/// most recently used shards in memory. Reads and verifies a shard when it is needed and not in
+/// memory. Not thread-safe.
 class TokenStream {
   public:
     /// Reads the manifest of the data folder `folder`. Fails with `no_input` if it is missing and

@@ -30,8 +30,8 @@ struct Summary {
 [[nodiscard]] std::string to_text(Summary const& summary);
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
-/// Returns the attributes of a tensor file, for example of a shard, and the names, types and shapes
-/// of its tensors. Compares the digest of its contents first.
+/// Returns the attributes of a tensor file (for example a shard), and the names, types and shapes
+/// of its tensors. First checks the digest of the contents, if the file has one.
 [[nodiscard]] Result<json::Object> describe_file(std::filesystem::path const& file);
 /// Returns a description from describe_file() as lines of text.
 [[nodiscard]] std::string contents_text(json::Object const& description);

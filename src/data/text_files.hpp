@@ -14,7 +14,7 @@ namespace curtail::data {
 ///
 /// Follows links. Recognizes a file that it meets again under another name. Fails with `no_input`
 /// if a source is missing or a folder has no `.txt` file. Also fails with `no_input` if a link is
-/// broken or a `.txt` in a folder is not a regular file.
+/// broken or if an entry of a folder has the ending `.txt` but is neither a file nor a folder.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
     std::span<std::filesystem::path const> sources);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Byte-level byte-pair encoding. Tokenizer files have tiktoken's format: each line has the base64
-// of a token's bytes and the token's rank, which is its id.
+// Byte-level byte-pair encoding. Tokenizer files have tiktoken's format: each line has the bytes of
+// a token, in base64, and the rank of the token. The rank is the token's id.
 
 #include <array>
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace curtail::data {
 
-using Token = std::uint16_t;  ///< id, the index in the vocabulary
+using Token = std::uint16_t;  ///< a token's id, that is, its index in the vocabulary
 inline constexpr std::int64_t max_vocabulary_size = 65'536;
 inline constexpr std::size_t max_token_bytes = 4'096;
 /// The greatest size of a tokenizer file.
 inline constexpr std::int64_t max_tokenizer_bytes = 64 << 20;
-/// The special tokens. They have the last ids of the vocabulary, in this order. Text is never
-/// encoded to them.
+/// The special tokens. They have the last ids of the vocabulary, in this order. The encoder never
+/// turns text into a special token.
 inline constexpr std::array<std::string_view, 9> special_tokens{
     "<|bos|>",           "<|user_start|>",   "<|user_end|>",   "<|assistant_start|>",
     "<|assistant_end|>", "<|python_start|>", "<|python_end|>", "<|output_start|>",
@@ -50,7 +50,7 @@ class Tokenizer {
     [[nodiscard]] static Result<Tokenizer> from_ranks(std::vector<std::string> ranks,
                                                       std::string const& source);
     /// Parses the contents of a tokenizer file: lines of base64, a space and the rank. Fails with
-    /// `data` if a line differs from that.
+    /// `data` if a line has another form.
     [[nodiscard]] static Result<Tokenizer> parse(std::string_view text, std::string const& source);
     /// Reads a tokenizer file.
     [[nodiscard]] static Result<Tokenizer> read(std::filesystem::path const& file);
@@ -66,8 +66,9 @@ class Tokenizer {
     /// Returns the token that precedes every document.
     [[nodiscard]] Token bos() const { return special(0); }
 
-    /// Returns the bytes of `tokens`, with special tokens by name. The result may begin or end
-    /// inside a multi-byte character. Fails with `data` if an id does not exist.
+    /// Returns the bytes of all `tokens`, joined together. The bytes of a special token are its
+    /// name, such as `<|bos|>`. The result may begin or end inside a multi-byte character. Fails
+    /// with `data` if an id does not exist.
     [[nodiscard]] Result<std::string> decode(std::span<Token const> tokens) const;
 
   private:
