@@ -14,12 +14,12 @@ namespace curtail::evaluate {
 struct SampleSettings {
     /// The greatest number of tokens to add. The model may end the document earlier.
     std::int64_t tokens{200};
-    double temperature{0.8};  ///< divisor of the logits; at 0, always the most likely token
+    double temperature{0.8};  ///< divisor of the logits; 0 means always the most likely token
     std::uint64_t seed{1};    ///< seed of the random numbers
 };
 
 /// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
-/// continuation. Passes both through printable() (core/text.hpp), except newlines and tabs.
+/// continuation. Passes both through printable() (core/text.hpp), but keeps newlines and tabs.
 /// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8 or the tokenizer has a
 /// larger vocabulary than the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
