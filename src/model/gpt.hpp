@@ -12,7 +12,7 @@ namespace curtail::model {
 /// Sum of the cross entropies of `count` targets. The sums of micro-batches and ranks can be added.
 struct LossSum {
     double sum{};          ///< nats
-    std::int64_t count{};  ///< number of targets, without those of -1
+    std::int64_t count{};  ///< number of targets other than -1
     /// Returns the mean loss in nats per token.
     [[nodiscard]] double mean() const { return sum / static_cast<double>(count); }
     LossSum& operator+=(LossSum other);
@@ -21,10 +21,11 @@ struct LossSum {
 /// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
 /// backward pass.
 ///
-/// `input` and `target` are contiguous tensors (B, T) of int64 token ids. B is any number of rows,
-/// T is at most the model's sequence, and V below is the size of the vocabulary. Targets of -1 are
-/// ignored. Throws if an id is out of range, or if a tensor has another type or shape. Results
-/// depend only on the weights and the rows, not on earlier calls.
+/// `input` and `target` are contiguous tensors (B, T) of int64 token ids. B, the number of rows, is
+/// not limited. T, the number of tokens in a row, is at most the model's sequence length. V below
+/// is the size of the vocabulary. Targets of -1 are ignored. The functions throw if an id is out of
+/// range, or if a tensor has another type or shape. Results depend only on the weights and the
+/// rows, not on earlier calls.
 class Gpt {
   public:
     explicit Gpt(Parameters weights);
@@ -44,10 +45,10 @@ class Gpt {
     /// Returns the sum of the losses.
     [[nodiscard]] LossSum loss(at::Tensor const& input, at::Tensor const& target) const;
 
-    /// Adds the derivative of `scale` times the sum of the losses to the gradients. Returns the sum
-    /// of the losses, without the factor. Let `scale` be 1 / (number of targets in the whole step,
-    /// on all ranks). Then the gradients, summed over micro-batches and ranks, are those of the
-    /// step's mean loss.
+    /// Multiplies the sum of the losses by `scale`, and adds the derivative of the product to the
+    /// gradients. Returns the sum of the losses without the factor `scale`. Let `scale` be 1 / n,
+    /// where n is the number of targets in the whole step on all ranks. Then the gradients, summed
+    /// over micro-batches and ranks, are those of the step's mean loss.
     LossSum accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale);
     void zero_gradients();
 

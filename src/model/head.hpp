@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The GPT from the last normalization to the loss (docs/model.md). The operators and their order
-// are those of nanochat. In the comments, N is the number of tokens, C the width and V the size of
-// the vocabulary. x (N, C) is the normalized output of the last layer. W is the parameter `head`,
-// whose rows after the first V are padding.
+// The part of the GPT after the last normalization, up to the loss (docs/model.md). The operators
+// and their order are those of nanochat. In the comments, N is the number of tokens, C the width
+// and V the size of the vocabulary. x (N, C) is the normalized output of the last layer. W is the
+// parameter `head`, whose rows after the first V are padding.
 
 #include <ATen/core/Tensor.h>
 
@@ -12,7 +12,7 @@
 
 namespace curtail::model {
 
-/// Returns the logits 15 tanh(x W^T / 15), without those of the padding: (N, V).
+/// Returns the logits 15 tanh(x W^T / 15), without the logits of the padding: (N, V).
 [[nodiscard]] at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head,
                                            std::int64_t vocabulary);
 
@@ -24,7 +24,7 @@ namespace curtail::model {
 
 /// The losses of a batch, for training.
 struct HeadLoss {
-    at::Tensor total;   ///< (): scale * sum of `losses`; differentiable once in x and W
+    at::Tensor total;   ///< scalar: scale * sum of `losses`; differentiable once in x and W
     at::Tensor losses;  ///< (N): as returned by head_losses()
 };
 /// Returns the losses as head_losses() does, and their scaled sum for a backward pass. Computes the

@@ -15,8 +15,8 @@ namespace curtail::model {
 ///     resid_lambdas              1
 ///     x0_lambdas                 0
 ///
-/// One random sequence fills the parameters in order. The bits therefore do not depend on the
-/// number of ranks or threads, nor on the processor's vector instructions.
+/// One random sequence fills the parameters in order. The weights are therefore bit-identical for
+/// every number of ranks and threads, and for every set of vector instructions of the processor.
 [[nodiscard]] Parameters initial_parameters(config::Model const& shape, std::uint64_t seed);
 
 }  // namespace curtail::model

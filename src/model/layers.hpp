@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The parts of the GPT other than matrix products, written with LibTorch's operators (formulas:
-// docs/model.md). LibTorch differentiates them. The operators and their order are those of
-// nanochat, so all results are bit-identical to nanochat's on the same type of processor.
+// Three parts of the GPT that have no weights: normalization, rotary position embedding and
+// attention (formulas: docs/model.md). They are written with LibTorch's operators, and LibTorch
+// differentiates them. The operators and their order are those of nanochat, so all results are
+// bit-identical to nanochat's on the same type of processor.
 //
 // In the comments, B is the number of rows, T the tokens of a row, C the width, and D the size of a
 // head. H is the number of query heads and K the number of key/value heads.

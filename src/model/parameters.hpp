@@ -12,7 +12,8 @@
 
 namespace curtail::model {
 
-/// A tensor and its name in files. Shares its memory with the tensor from which it was made.
+/// A tensor and its name in files. A NamedTensor shares its memory with the tensor from which it
+/// was made.
 struct NamedTensor {
     std::string name;
     at::Tensor tensor;
@@ -42,7 +43,7 @@ struct BlockMatrices {
 };
 
 /// The weights or gradients of a GPT in one contiguous buffer, with named tensors that share its
-/// memory. A single call can sum or store all of them. Movable; clone() makes a copy.
+/// memory. One call can therefore sum or store all values. Movable; clone() makes a copy.
 class Parameters {
   public:
     /// Sets all values to zero.
@@ -51,9 +52,9 @@ class Parameters {
     Parameters& operator=(Parameters&&) noexcept = default;
     /// Returns a copy with its own buffer.
     [[nodiscard]] Parameters clone() const;
-    /// Returns tensors that share these weights and are leaves of LibTorch's autograd graph. A
-    /// backward pass adds their derivatives in place to `gradients`, which must have the same shape
-    /// and type.
+    /// Returns tensors that share the memory of these weights and are leaves of LibTorch's autograd
+    /// graph. A backward pass adds the derivatives to `gradients` in place. `gradients` must have
+    /// the same shape and type as the weights.
     [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
@@ -70,8 +71,8 @@ class Parameters {
     /// Returns the parameter `name`. Throws std::out_of_range if there is none.
     [[nodiscard]] at::Tensor const& get(std::string_view name) const;
 
-    // Padded V is the vocabulary rounded up to a multiple of 64, C the width, L the number of
-    // layers. The formulas in docs/model.md use a and b.
+    // Padded V is the size of the vocabulary, rounded up to a multiple of 64. C is the width and L
+    // is the number of layers. The letters a and b are those in the formulas of docs/model.md.
     [[nodiscard]] at::Tensor const& embedding() const { return embedding_; }  ///< (padded V, C)
     [[nodiscard]] at::Tensor const& head() const { return head_; }            ///< (padded V, C)
     [[nodiscard]] at::Tensor const& resid_lambdas() const { return resid_; }  ///< (L): a
