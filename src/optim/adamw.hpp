@@ -6,7 +6,7 @@
 
 namespace curtail::optim {
 
-/// nanochat's constants of AdamW, which it uses without weight decay.
+/// The constants of AdamW in nanochat. nanochat uses AdamW without weight decay.
 struct AdamWSettings {
     double beta1{0.8};
     double beta2{0.95};
@@ -21,7 +21,7 @@ struct AdamWSettings {
 ///     w = w - rate (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
 class AdamW {
   public:
-    /// Starts with m and v of zero, in the shape of `weight`.
+    /// Sets m and v to zero, in the shape of `weight`.
     explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});
     /// Makes one step and changes `weight` in place. `count` is t, which is 1 in the first step.
     void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,

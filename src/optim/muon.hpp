@@ -8,34 +8,34 @@
 namespace curtail::optim {
 
 /// Orthogonalizes each of K matrices approximately: U S V^T becomes U V^T, by five Polar Express
-/// steps (arXiv:2505.16932). x is (K, m, n). The result has the same shape and the type `products`
+/// steps (arXiv:2505.16932). x is (K, m, n). The result has the shape of x. Its type is `products`
 /// (float32 or bfloat16), in which the matrix products are computed. A zero matrix stays zero.
 [[nodiscard]] at::Tensor polar_express(at::Tensor const& x, at::ScalarType products);
 
-/// The scheduled values for one step of Muon.
+/// The scheduled values for one step of Muon on matrices (m, n).
 struct MuonRates {
     double rate{};          ///< learning rate, before Muon multiplies it by sqrt(max(1, m / n))
     double momentum{};      ///< factor of the momentum, 0 to 1
     double weight_decay{};  ///< weight decay; Muon multiplies it by the learning rate
 };
 
-/// Muon for K matrices (m, n) of one shape, which it orthogonalizes together. Uses Nesterov
-/// momentum and NorMuon's variance reduction (arXiv:2510.05491). Its weight decay is cautious: it
-/// applies only where the step also shrinks the weight.
+/// Muon for K matrices of one shape (m, n). Orthogonalizes the K matrices together. Uses Nesterov
+/// momentum and NorMuon's variance reduction (arXiv:2510.05491). Muon's weight decay is cautious:
+/// it applies only where the step also shrinks the weight.
 class Muon {
   public:
     /// `count` is K, `rows` is m and `columns` is n. Matrix products are computed in the type
     /// `products`.
     Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products);
-    /// Makes one step. `weights` are K matrices, which are changed in place, and `gradients` are
-    /// theirs.
+    /// Makes one step. `weights` are the K matrices, which the step changes in place. `gradients`
+    /// are the gradients of these matrices, in the same order.
     void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
               MuonRates rates);
 
     [[nodiscard]] at::Tensor const& momentum() const { return momentum_; }  ///< (K, m, n)
     /// Returns the running mean of the squares of the orthogonalized updates. If m >= n, there is
-    /// one value per row: (K, m, 1). Otherwise there is one per column: (K, 1, n). The type is
-    /// float32, but the values are rounded to `products`.
+    /// one value per row: (K, m, 1). Otherwise there is one value per column: (K, 1, n). The type
+    /// is float32, but the values are rounded to `products`.
     [[nodiscard]] at::Tensor const& second_momentum() const { return second_; }
 
   private:

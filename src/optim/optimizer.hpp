@@ -40,7 +40,7 @@ class Optimizer {
     /// the next step.
     [[nodiscard]] OptimizerState state() const;
     /// Replaces the optimizer's state by a copy of the argument. Fails with `data`, and changes
-    /// nothing, if the argument has other names or shapes or a negative number of steps.
+    /// nothing, if the argument has other tensor names or shapes, or a negative number of steps.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
     /// Sets the state to that of a new optimizer. This is necessary after gradients that are not
     /// finite, because they would stay in the state forever.
