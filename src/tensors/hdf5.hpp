@@ -69,17 +69,18 @@ class Session {
 /// Returns the HDF5 type with which files store `dtype`. It is predefined: do not close it.
 [[nodiscard]] hid_t file_type(Dtype dtype);
 
-/// Attribute of the file's root with a SHA-256 in hexadecimal. It is the digest of all tensors in
-/// order of name, each as its content_line() followed by its bytes.
+/// Name of an attribute of the file's root. The value of the attribute is a SHA-256 in hexadecimal.
+/// It is the digest of all tensors, sorted by name. Each tensor enters the digest as its
+/// content_line(), followed by its bytes.
 inline constexpr char const* content_attribute = "content_sha256";
 /// Returns `name dtype [d0,d1,...]` and a newline.
 [[nodiscard]] std::string content_line(TensorInfo const& info);
 
-/// Sets the file access properties `access` so that HDF5 uses `bytes` as the file, without copying
-/// it. When HDF5 writes, `bytes` grows with the file. `bytes` must outlive the file.
+/// Sets the file access properties `access` so that HDF5 uses `bytes` itself, not a copy, as the
+/// file. When HDF5 writes, `bytes` grows with the file. `bytes` must outlive the file.
 ///
 /// Returns the name under which to open the file, or an empty text on failure. The name is unique,
-/// because HDF5 treats two open files of one name as the same file.
+/// because HDF5 treats two open files with one name as the same file.
 [[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
 
 }  // namespace curtail::tensors

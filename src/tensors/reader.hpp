@@ -11,11 +11,12 @@
 
 namespace curtail::tensors {
 
-/// What a reader accepts. It accepts only groups, plain tensors and hard links. It always refuses
-/// other links, external or virtual storage, references, and variable-length or compound types.
+/// The limits for a file that a reader accepts. Whatever the limits are, a file may contain only
+/// groups, plain tensors and hard links. A reader refuses all other links, external or virtual
+/// storage, references, and variable-length or compound types.
 struct ReadLimits {
-    std::int64_t objects{10'000};               ///< most tensors and groups in a file
-    std::int64_t bytes{std::int64_t{1} << 40};  ///< most bytes in all tensors together
+    std::int64_t objects{10'000};               ///< greatest number of tensors and groups in a file
+    std::int64_t bytes{std::int64_t{1} << 40};  ///< greatest size of all tensors together
     /// Whether to accept chunked storage with the filters deflate and shuffle.
     bool compressed{false};
 };
@@ -24,13 +25,13 @@ struct ReadLimits {
 /// these functions is `data`.
 class TensorReader {
   public:
-    /// Opens and checks the file `path`. Also compares the digest of the contents if the file has
-    /// one; TensorWriter always adds one.
+    /// Opens and checks the file `path`. If the file stores a digest of its contents, also checks
+    /// this digest. Every file of TensorWriter stores one.
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
                                                    ReadLimits const& limits = {});
     /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.
-    /// Does not compare the digest that the file contains. If the bytes were received, compare
-    /// their own digest before this call.
+    /// Does not check the digest that the file stores. If you received the bytes from elsewhere,
+    /// check the digest of `bytes` before this call.
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
                                                          ReadLimits const& limits = {});

@@ -48,9 +48,9 @@ struct TensorInfo {
     friend bool operator==(TensorInfo const&, TensorInfo const&) = default;
 };
 
-/// Returns true if `name` may name a tensor. It has at most 255 bytes and consists of components
-/// separated by `/`. Each component is printable ASCII without spaces, not empty, and neither `.`
-/// nor `..`.
+/// Returns true if `name` may name a tensor. The name of a tensor has at most 255 bytes and
+/// consists of components separated by `/`. Each component is printable ASCII without spaces, not
+/// empty, and neither `.` nor `..`.
 [[nodiscard]] bool is_tensor_name(std::string_view name);
 /// Returns true if `shape` has at most max_rank dimensions, none of them negative, and if its size
 /// in bytes fits into an int64.

@@ -24,7 +24,7 @@ class TensorWriter {
     {
         add(std::move(name), dtype_of<T>(), std::move(shape), std::as_bytes(values));
     }
-    /// Adds an attribute of the file's root: an integer, a number or a text. Throws
+    /// Adds an attribute of the file's root: an integer, a floating-point number or a text. Throws
     /// std::invalid_argument for any other type or an invalid name.
     void attribute(std::string name, json::Value value);
 
