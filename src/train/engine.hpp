@@ -14,7 +14,7 @@ namespace curtail::train {
 struct StepOutcome {
     double loss{};  ///< nats per token, mean over the whole batch; if it is not finite, the weights
                     ///< are unchanged
-    Tokens tokens{};  ///< consumed by the step
+    Tokens tokens{};  ///< number of tokens that the step used
     FractionalSeconds duration{};
     double lr_factor{};     ///< scheduled factor of all learning rates in this step
     bool stop_requested{};  ///< at least one rank was asked to stop
@@ -30,7 +30,7 @@ class Engine {
            model::Parameters weights);
 
     /// Makes one optimizer step on all rows of `blocks`. The scheduled rates follow from
-    /// `progress`, the number of tokens trained before the step. `stop_here` says that this rank
+    /// `progress`, the number of tokens trained before the step. `stop_here` says whether this rank
     /// was asked to stop. The gradients are those of the mean loss over the whole batch, for any
     /// number of ranks.
     ///

@@ -6,7 +6,8 @@
 namespace curtail::train {
 
 /// Succeeds on every rank if `mine` is a success on all ranks. Otherwise fails on every rank with
-/// the error of the highest failed rank. Every rank must call this function.
+/// the error of one failed rank, namely that with the highest number. Every rank must call this
+/// function.
 [[nodiscard]] Result<void> fail_together(comm::Collectives& ranks, Result<void> const& mine);
 
 }  // namespace curtail::train

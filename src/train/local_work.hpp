@@ -18,14 +18,15 @@ struct CutWork {
     rounds::Ranges ranges;  ///< blocks that the work used
     std::int64_t steps{};   ///< number of optimizer steps
     Values delta;           ///< anchor - weights
-    /// Sum of the squares of `delta`, added in double from the first value to the last.
+    /// Sum of the squares of the values in `delta`, added in double from the first value to the
+    /// last.
     double sum_of_squares{};
     std::int64_t nonfinite{};  ///< number of non-finite values in anchor - weights, plus 1 if a
                                ///< loss was not finite; if positive, `delta` is zero and the
                                ///< contribution only reports this number
 };
 
-/// The work of a site that no commit has included or refused yet (docs/rounds.md). In the comments
+/// A site's work that no commit has included or refused yet (docs/rounds.md). In the comments
 /// below, x is the weights, theta the committed model, and a the anchor.
 ///
 /// A delta is undecided from its cut until a commit includes or refuses it. The difference `a - x`
@@ -35,28 +36,30 @@ struct CutWork {
 /// This class only computes; its caller changes the ranks' weights. Used only on the leader.
 class LocalWork {
   public:
-    /// Sets a := theta and forgets all other work. The caller must set x := theta.
+    /// Forgets all work and sets `a := theta`. The caller must set `x := theta`.
     void begin(Values theta);
-    /// Returns the blocks for the next step: the lowest blocks of `held`, at most `most`, that are
-    /// neither in an undecided delta nor trained since the last cut. Returns no blocks after
-    /// record_bad_step() until the next cut, because the work of further steps would be refused.
+    /// Returns the blocks for the next step: the lowest blocks of `held` that are in no undecided
+    /// delta and that no step since the last cut used. Returns at most `most` blocks. From
+    /// record_bad_step() until the next cut, returns no blocks, because the work of further steps
+    /// would be refused.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     /// Records an optimizer step on `blocks`.
     void record_step(rounds::Ranges const& blocks);
-    /// Records a step on `blocks` whose loss was not finite. The next cut then discards the work
-    /// since the last cut and returns a positive CutWork::nonfinite. The caller must set x := a.
+    /// Records that a step on `blocks` gave a loss that is not finite. The next cut then discards
+    /// all work since the cut before it, and returns a positive CutWork::nonfinite. The caller must
+    /// set `x := a`.
     void record_bad_step(rounds::Ranges const& blocks);
-    /// Makes a cut: returns the work since the last cut, with the delta a - x, and sets a := x.
-    /// Without work, the delta is exactly zero and its ranges are empty. `seq` is the number of the
-    /// cut and must be new.
+    /// Makes a cut. Returns the work since the last cut, with the delta `a - x`, and resets the
+    /// anchor: `a := x`. If there was no work, the delta is exactly zero and CutWork::ranges is
+    /// empty. `seq` is the number of the cut and must be new.
     ///
     /// If the loss of a step or a value of the delta was not finite, returns a zero delta and
-    /// leaves a unchanged. The caller must then set x := a.
+    /// leaves `a` unchanged. The caller must then set `x := a`.
     CutWork cut(Seq seq, std::span<float const> x);
     /// Adopts the committed model `theta`. First forgets the deltas of the cuts `dropped`, which
-    /// commits have included or refused. Sets a := theta - sum of undecided deltas. Returns the new
-    /// weights a - u, where u is the work since the last cut. If no delta is undecided and there
-    /// was no work since the last cut, the new weights equal theta exactly.
+    /// commits have included or refused. Then sets `a := theta - sum of undecided deltas`. Returns
+    /// the new weights, `a - u`, where `u` is the work since the last cut. If no delta is undecided
+    /// and there was no work since the last cut, the new weights equal theta exactly.
     [[nodiscard]] Values adopt(Values theta, std::vector<Seq> const& dropped,
                                std::span<float const> x);
     /// Adopts a committed model that equals the anchor. Forgets the deltas of the cuts `dropped`;
@@ -65,14 +68,14 @@ class LocalWork {
     /// Forgets all work and the anchor. Call begin() before the next use.
     void discard();
 
-    /// Returns a; null before begin().
+    /// Returns `a`; null before begin().
     [[nodiscard]] Values const& anchor() const { return anchor_; }
     /// Returns the number of blocks trained since the last cut.
     [[nodiscard]] std::int64_t blocks_since() const { return since_.count(); }
 
   private:
     void drop(std::vector<Seq> const& seqs);
-    /// Returns theta - sum of undecided deltas.
+    /// Returns `theta - sum of undecided deltas`.
     [[nodiscard]] Values without_undecided(Values theta) const;
     Values anchor_;
     std::map<Seq, CutWork> undecided_;

@@ -55,7 +55,7 @@ class MemberLoop {
     std::int64_t round_{0};
     std::optional<Error> failure_;
     bool must_stop_{false};       ///< a rank was asked to stop, or the data could not be read
-    bool stop_forwarded_{false};  ///< the protocol has the stop request
+    bool stop_forwarded_{false};  ///< the loop has sent the stop request to the protocol
 };
 
 }  // namespace curtail::train

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Messages between the leader's background thread, which runs the round protocol, and its training
-// loop. theta is a committed model. An `op` numbers a question; its answer carries the same number
-// (rounds/messages.hpp).
+// Messages between the leader's background thread and the leader's training loop. The background
+// thread runs the round protocol. theta is a committed model. `op` is the number of a question, and
+// the answer to that question carries the same number (rounds/messages.hpp).
 
 #include <optional>
 #include <variant>
@@ -38,8 +38,9 @@ struct AdoptModel {
 /// Continues training on the blocks that the site holds.
 struct TrainBlocks {
     rounds::Ranges held;
-    /// Tokens in the committed model and in the deltas that no commit has included or refused. With
-    /// the tokens trained since the last cut, they determine the scheduled rates.
+    /// Number of tokens in the committed model and in the deltas that no commit has included or
+    /// refused. Together with the tokens trained since the last cut, this number determines the
+    /// scheduled rates.
     Tokens tokens_before;
 };
 /// Pauses training and forgets all work that is not in the committed model, because the member was

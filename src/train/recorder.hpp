@@ -17,14 +17,15 @@ namespace curtail::train {
 using runlog::PowerState;
 using runlog::StepMetrics;
 
-/// Returns `loss`, or an empty optional if it is not finite, as StepMetrics stores it.
+/// Returns `loss`, or an empty optional if `loss` is not finite. StepMetrics stores losses in this
+/// form.
 [[nodiscard]] inline std::optional<double> if_finite(double loss)
 {
     return std::isfinite(loss) ? std::optional(loss) : std::nullopt;
 }
 
-/// Called after every step, for example to display it. Runs in the training loop, so it must return
-/// quickly.
+/// Called after every step, for example to display the step. Runs in the training loop, so it must
+/// return quickly.
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
 /// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
@@ -44,12 +45,12 @@ class Recorder {
     {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
-    /// Writes an event with the new state, if it differs from the previous one.
+    /// Writes an event with the new state if it differs from the previous state.
     void state(PowerState state);
     /// Writes an event with the state `ended`, then one with the exit code.
     void ended(ExitCode code);
-    /// Replaces `status.json`, which curtail-status reads, by `status` with the time and the job.
-    /// Ignores calls within one second of the last write.
+    /// Writes `status`, with the time and the job added, as the new `status.json`. curtail-status
+    /// reads this file. Ignores calls within one second of the last write.
     void status(json::Object status);
 
   private:
@@ -60,8 +61,8 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
-    /// Protects last_state_: the background thread writes the last state if the training loop
-    /// hangs.
+    /// Protects last_state_. If the training loop hangs, the background thread writes the last
+    /// state.
     std::mutex state_lock_;
     std::string last_state_;
     StepWatcher watcher_;

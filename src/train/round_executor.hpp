@@ -14,8 +14,8 @@
 namespace curtail::train {
 
 /// Carries out the outputs of the round protocol (rounds/messages.hpp). Reads and writes records
-/// and payloads, merges, and sends orders to the training loop. Runs in the leader's background
-/// thread.
+/// and payloads, merges contributions, and sends orders to the training loop. Runs in the leader's
+/// background thread.
 class RoundExecutor {
   public:
     /// What the executor works with. `store` and `recorder` must outlive it.
@@ -29,8 +29,8 @@ class RoundExecutor {
     };
     explicit RoundExecutor(Parts parts) : parts_(std::move(parts)) {}
 
-    /// Carries out `output`. Returns the answer to it, or an empty optional if there is none or the
-    /// training loop will give it later.
+    /// Carries out `output` and returns the answer to it. Returns an empty optional if `output` has
+    /// no answer, or if the training loop will answer it later.
     [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
     /// Turns an event of the training loop into an input of the protocol. Of a CutMade, keeps the
     /// delta and the anchor, so that the protocol can have them stored later.

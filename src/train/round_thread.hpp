@@ -18,10 +18,10 @@ namespace curtail::train {
 class RoundThread {
   public:
     /// Ends the process if join() is not called in time after a stop request or the order Leave.
-    /// That happens if a rank hangs or a step takes too long.
+    /// The training loop cannot call join() in time if a rank hangs or a step takes too long.
     struct Watchdog {
-        /// Returns the time of the stop request to this process, empty if there was none. Safe from
-        /// any thread.
+        /// Returns the time of the stop request to this process, empty if there was none. Must be
+        /// safe to call from any thread.
         std::function<std::optional<MonoTime>()> stop_requested_at{};
         Millis grace{};  ///< time from a stop request until the launcher kills the job
         /// Ends the process. If this function is empty, the watchdog is off and the thread waits

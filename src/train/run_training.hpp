@@ -7,8 +7,8 @@
 
 namespace curtail::train {
 
-/// Trains one site as a member of a run. Ends when the site is asked to stop, the run is complete,
-/// or an error ends the training. Returns true if the run is complete.
+/// Trains at one site as a member of a run. Ends when the site is asked to stop, the run is
+/// complete, or an error ends the training. Returns true if the run is complete.
 ///
 /// Only the leader calls this function, while the other ranks are in SiteRanks::follow(). The
 /// caller dismisses them afterwards.

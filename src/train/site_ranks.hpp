@@ -36,8 +36,9 @@ class SiteRanks {
     enum class CommandType : std::int64_t { step, weights, optimizer, reset, barrier, dismiss };
     struct Command {
         CommandType type;
-        std::int64_t number;    ///< for `step`: ranges of blocks; for `optimizer`: steps done
-        std::int64_t progress;  ///< for `step`: tokens trained before it
+        std::int64_t number;    ///< for `step`: number of ranges of blocks; for `optimizer`: number
+                                ///< of steps made
+        std::int64_t progress;  ///< for `step`: number of tokens trained before this step
     };
     void send(Command command);
     void carry_out(Command command);

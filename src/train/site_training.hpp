@@ -15,11 +15,11 @@ namespace curtail::train {
 /// What to train, and how.
 struct TrainOptions {
     std::filesystem::path run;  ///< the run file
-    SiteId site;                ///< the site to train, one of the run's
-    std::string job;            ///< id of the job in the site's scheduler, for the events
-    bool alone{false};          ///< train without a store
-    int threads{1};             ///< CPU threads of this rank
-    StepWatcher watcher{};      ///< called on the leader after each step
+    SiteId site;                ///< the site at which to train; the run file must name it
+    std::string job;        ///< id of the job, as the launcher knows it; written into the events
+    bool alone{false};      ///< train without a store
+    int threads{1};         ///< CPU threads of this rank
+    StepWatcher watcher{};  ///< called on the leader after each step
 };
 
 /// Does the part of one rank in a site's job, from start to end. Every rank calls it. If a rank

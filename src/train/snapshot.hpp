@@ -18,7 +18,7 @@ struct Position {
     rounds::Rate rate{};   ///< measured speed, for the next process of this site
 };
 
-/// A site's own copy of weights and optimizer state between its jobs.
+/// A site's own copy of weights and optimizer state, which it keeps between jobs.
 struct Snapshot {
     std::string training_id;  ///< see train/training_id.hpp; an empty text if the file has none
     Position position;

@@ -15,8 +15,8 @@ namespace curtail::train {
 class StopSignal {
   public:
     StopSignal();
-    /// Leaves the signals ignored, because a repeated drain must not kill a rank that is about to
-    /// exit.
+    /// From here on, the process ignores the three signals, because a repeated drain must not kill
+    /// a rank that is about to exit.
     ~StopSignal();
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;

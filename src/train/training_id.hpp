@@ -3,7 +3,8 @@
 
 // The id of a training: a text that a snapshot stores to say to which training it belongs. The name
 // of the run would not suffice: somebody may empty the store and start the run again. For a
-// training without a store, the id depends on the configuration, because no commit records it.
+// training without a store, the id depends on the configuration, because no commit records the
+// configuration.
 
 #include <optional>
 #include <string>
@@ -14,15 +15,15 @@
 
 namespace curtail::train {
 
-/// Returns `run <digest of the run's first commit>`, which differs each time that the run is
-/// started anew. Returns an empty optional if the run has no commit yet. Fails with `protocol` if
-/// the first commit is damaged. Tries several times before it fails or returns an empty optional,
-/// because a wrong result would cost the optimizer's state.
+/// Returns `run <digest of the run's first commit>`, which differs whenever the run is started
+/// anew. Returns an empty optional if the run has no commit yet. Fails with `protocol` if the first
+/// commit is damaged. Tries several times before it fails or returns an empty optional, because a
+/// wrong result would cost the optimizer's state.
 [[nodiscard]] Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store,
                                                                       RunId const& run);
 
-/// Returns `alone <digest>` for a training without a store. The digest is that of everything that
-/// determines its weights: data, seed, model, optimizer, and the sizes of blocks and batches.
+/// Returns `alone <digest>` for a training without a store. `<digest>` is the digest of everything
+/// that determines the weights: data, seed, model, optimizer, and the sizes of blocks and batches.
 /// `manifest` is the digest of the data's manifest.json.
 [[nodiscard]] std::string training_id_alone(config::Run const& run, Digest const& manifest);
 /// Returns true if training_id_alone() made `training_id`.
