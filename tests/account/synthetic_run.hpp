@@ -7,8 +7,8 @@ namespace curtail::account::test {
 
 /// Variants of the synthetic run.
 struct Synthetic {
-    bool empty{false};  ///< configured, nothing has happened
-    /// Second of the trace at which the files end. If it is early enough, windows are still open.
+    bool empty{false};  ///< the run is configured, but nothing has happened yet
+    /// Second of the trace at which the files end. With a small value, windows are still open.
     double stop_at{70'000};
     bool gaps{false};  ///< the trace has intervals without samples
     /// Text appended to the name of the first region, and to labels, devices and reasons.

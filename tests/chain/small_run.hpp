@@ -35,8 +35,9 @@ inline std::string hdf5_image(std::vector<float> const& values)
     return image;
 }
 
-/// A small run in a store, made with the protocol's own functions: a lone phase, outer steps with
-/// momentum by two sites, a refused contribution, a member that leaves, old payloads deleted.
+/// A small run in a store, made with the protocol's own functions. The run has a lone phase, merges
+/// of two sites with momentum, a refused contribution, a member that leaves, and old payloads that
+/// are deleted.
 class SmallRun {
   public:
     explicit SmallRun(store::ObjectStore& objects, RunId id = {"small"}, std::int64_t blocks = 40)
@@ -94,7 +95,7 @@ class SmallRun {
     [[nodiscard]] MemberId a() const { return a_; }
     [[nodiscard]] MemberId b() const { return b_; }
 
-    /// The names of the objects that the chain refers to and the store still has.
+    /// The names of the objects that the chain refers to and that the store still has.
     [[nodiscard]] std::vector<std::string> kept() const
     {
         std::vector<std::string> names{rounds::run_name};

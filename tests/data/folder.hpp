@@ -8,7 +8,7 @@
 
 namespace curtail::data {
 
-/// Makes a data folder, without tokenizer, in which token i of the training split is i mod 1000.
+/// Makes a data folder without a tokenizer. Token i of its training split is i mod 1000.
 inline Manifest make_counting_folder(std::filesystem::path const& folder, std::int64_t tokens,
                                      std::int64_t shard_tokens)
 {

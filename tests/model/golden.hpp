@@ -21,8 +21,8 @@ class Golden {
     /// Attribute of the root.
     [[nodiscard]] std::int64_t integer(std::string const& attribute) const;
     [[nodiscard]] bool has(std::string const& name) const;  ///< whether there is a tensor `name`
-    [[nodiscard]] std::vector<std::string> groups() const;  ///< at the root, sorted
-    /// The tensors whose names start with `prefix`, named without it.
+    [[nodiscard]] std::vector<std::string> groups() const;  ///< groups at the root, sorted
+    /// The tensors whose names start with `prefix`. In the result, their names lack the prefix.
     [[nodiscard]] std::vector<model::NamedTensor> with_prefix(std::string const& prefix) const;
     [[nodiscard]] config::Model shape() const;  ///< from the attributes
     /// All parameters from `group`, which must hold nothing else.
@@ -33,7 +33,7 @@ class Golden {
     tensors::TensorReader reader_;
 };
 
-/// |a - b| / |b|, Frobenius norms in double.
+/// |a - b| / |b| with Frobenius norms, computed in double.
 [[nodiscard]] double relative(at::Tensor const& a, at::Tensor const& b);
 /// |a - b| / |b - start|: the difference relative to the update.
 [[nodiscard]] double relative_to_update(at::Tensor const& a, at::Tensor const& b,

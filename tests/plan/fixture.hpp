@@ -56,7 +56,8 @@ inline SiteState tracking(std::vector<Job> const& jobs, int second = 0)
 {
     return observe({}, jobs, at(second), rules).state;
 }
-/// Returns the state after `action` has succeeded. A submit has then made the job `submitted`.
+/// Returns the state after `action` has succeeded. If `action` is a submit, `submitted` is the id
+/// of the new job.
 inline SiteState done(SiteState state, Action const& action, int second, std::string submitted = {})
 {
     state = begin(std::move(state), action, at(second));

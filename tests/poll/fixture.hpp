@@ -18,7 +18,7 @@ using State = plan::Job::State;
 
 inline Time at(int seconds) { return from_unix_ms(1'768'151'100'000) + Seconds(seconds); }
 
-/// The state of a site's Slurm, which outlives the launcher as Slurm outlives the poller.
+/// The state of a site's Slurm. It outlives the launcher, as Slurm outlives the poller.
 struct FakeSlurm {
     std::mutex mutex;
     std::vector<plan::Job> jobs;
@@ -137,7 +137,8 @@ class Poll : public testing::Test {
             run_.sites.push_back(site);
         }
     }
-    /// Both sites have the same samples: one of these intensities every 300 s.
+    /// Both sites have the same samples: one every 300 s, with the values of `intensities` in
+    /// order.
     PollContext make_context(std::shared_ptr<Clock const> clock,
                              std::vector<double> const& intensities)
     {

@@ -13,8 +13,8 @@ inline constexpr int foreign_header_types = 5;
 inline constexpr int foreign_lease_types = 3;
 
 /// An invalid header under the name of the next header of `member`, at the commit `tip`. Type 0 is
-/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 more ranges, and 4 is cut
-/// in half.
+/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 additional ranges, and 4 is
+/// cut in half.
 inline std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member,
                                   int type)
 {
@@ -37,7 +37,7 @@ inline std::string foreign_header(RunSpec const& run, Commit const& tip, Member 
     return type == 0 ? "{}" : type == 4 ? bytes.substr(0, bytes.size() / 2) : bytes;
 }
 
-/// A foreign lease number `k`: types 0 and 1 are invalid, type 2 never expires.
+/// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.
 inline std::string foreign_lease(std::int64_t k, int type)
 {
     Lease const endless{member_id({{"foreign"}, 7}, {1}), k, Millis{1'000'000'000'000},

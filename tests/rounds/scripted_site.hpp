@@ -12,7 +12,7 @@
 
 namespace curtail::rounds::test {
 
-/// One site, driven step by step against a map of objects.
+/// One site, whose inputs come from the test. The store is a map of objects.
 class ScriptedSite : public testing::Test {
   protected:
     explicit ScriptedSite(RunSpec spec = small_run())
@@ -47,8 +47,8 @@ class ScriptedSite : public testing::Test {
             input = *answer;
         }
     }
-    /// Answers an output in the place of trainer and merge. If the result is empty, the test must
-    /// answer.
+    /// Answers an output as the trainer or a merge would. If the result is empty, the test itself
+    /// must answer.
     virtual std::optional<Input> work(Output const&) { return std::nullopt; }
     virtual Input got(Get const& get)
     {

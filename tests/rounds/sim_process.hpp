@@ -14,7 +14,8 @@
 
 namespace curtail::rounds::test {
 
-/// One process of a site in the simulation with its trainer and its invariants.
+/// One process of a site in the simulation, with the trainer and the checked invariants of this
+/// process.
 struct SimProcess {
     std::size_t site_index{};
     Process identity;
@@ -28,7 +29,7 @@ struct SimProcess {
     std::unique_ptr<SimTrainer> trainer;
     std::optional<Cut> cut;
     std::optional<std::pair<Adopt, Tickets>> adopt;
-    std::deque<Input> inbox;  ///< while frozen
+    std::deque<Input> inbox;  ///< inputs that arrived while the process was frozen
     std::optional<MonoTime> wake;
     std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
     std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer

@@ -59,7 +59,8 @@ class SimStore {
     {
     }
 
-    /// True if it was created.
+    /// Creates an object and returns true. Returns false, and changes nothing, if the name is
+    /// taken.
     bool create(std::string const& name, std::string const& bytes)
     {
         if (!small_.emplace(name, bytes).second) return false;
@@ -86,8 +87,7 @@ class SimStore {
         payloads_.at(name)[0] += 100;
         spoiled_.insert(name);
     }
-    /// Repairs spoiled payloads. A verifier, unlike a site, also reads the payload of a
-    /// contribution that was refused for a reason other than its digest.
+    /// Repairs all spoiled payloads, so that the chain can be verified.
     void heal()
     {
         for (auto const& name : spoiled_)
@@ -99,7 +99,7 @@ class SimStore {
         payloads_.erase(name);
         kept();
     }
-    /// Content if the object exists with the digest in the reference.
+    /// Returns the content if the object exists and has the digest in `ref`, otherwise null.
     [[nodiscard]] Tickets const* payload(PartRef const& ref) const
     {
         auto const it = payloads_.find(ref.name);
@@ -199,7 +199,7 @@ class SimStore {
         }
     }
 
-    /// Checks that the newest models exist.
+    /// Checks that the newest models are still in the store.
     void kept() const
     {
         if (chain_.empty()) return;

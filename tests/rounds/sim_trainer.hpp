@@ -41,7 +41,7 @@ class SimTrainer {
     }
     void pause() { running_ = false; }
 
-    /// Starts a step if possible; true if it did.
+    /// Starts a step if possible. Returns true if a step was started.
     [[nodiscard]] bool begin_step(std::int64_t blocks)
     {
         if (!loaded_ || !running_ || !stepping_.empty()) return false;

@@ -13,19 +13,20 @@
 
 namespace curtail::rounds::test {
 
-/// Probabilities of faults. Each applies to every operation that its comment names.
+/// Probabilities of faults, and one rate. Each probability applies to every operation that its
+/// comment names.
 struct Chaos {
     double lost_reply{0};    ///< of a create: applied, but the site gets no answer
     double lost_request{0};  ///< of a create: not applied, and no answer
-    double delayed{0};       ///< of a create: lands later, even after its writer's death
-    double stale_404{0};     ///< of a get, a delta in a merge, a model load
-    double no_answer{0};     ///< of gets, loads, payload stores, merges
-    double spoiled{0};       ///< of stored deltas
-    double refused{0};       ///< of merges: refuses one valid contribution
-    double faults_per_s{0};  ///< per simulated second: crashes, starts, second instances,
-                             ///< freezes, stop requests, failing writes, unreadable headers, and
-                             ///< objects that Curtail did not write
-    double nan{0};           ///< of cuts: values that are not finite
+    double delayed{0};       ///< of a create: applied later, even if its writer is dead by then
+    double stale_404{0};     ///< of a get, a delta in a merge, a model load: wrongly missing
+    double no_answer{0};     ///< of a get, a model load, a stored payload, a merge
+    double spoiled{0};       ///< of a stored delta: its content is wrong
+    double refused{0};       ///< of a contribution in a merge: refused although valid
+    double faults_per_s{0};  ///< rate per simulated second of all other faults: crashes, starts,
+                             ///< second instances, freezes, stop requests, failing writes,
+                             ///< unreadable headers, and objects that Curtail did not write
+    double nan{0};           ///< of a cut: its delta has values that are not finite
 };
 
 /// Several sites, a store and injected faults, in one thread and simulated time. One seed
@@ -67,8 +68,8 @@ class Simulator : public SimTime {
     void fill_store(Millis duration) { full_until_ = now() + duration; }
     [[nodiscard]] int creates_refused() const { return creates_refused_; }
     /// Adds an object that no program of Curtail writes, under a name that a site will read: the
-    /// next header of a member, alive or dead, or the next lease. Types below
-    /// foreign_header_types are those of foreign_header(). The following are those of
+    /// next header of a member, alive or dead, or the next lease. The types below
+    /// foreign_header_types are those of foreign_header(). The types from there on are those of
     /// foreign_lease().
     void inject(int type);
     void kill_all_but(std::shared_ptr<void> const& survivor)
@@ -89,7 +90,7 @@ class Simulator : public SimTime {
                                   pick(0, static_cast<std::int64_t>(list.size()) - 1))];
     }
     [[nodiscard]] std::size_t living_count() const { return living().size(); }
-    /// The site's newest living process, or null.
+    /// The newest living process of site `index`, or null.
     [[nodiscard]] Site const* site_of(std::size_t index) const
     {
         for (auto it = processes_.rbegin(); it != processes_.rend(); ++it)
@@ -116,7 +117,7 @@ class Simulator : public SimTime {
     void trace_to(std::ostream* trace) { trace_ = trace; }
     /// Number of notes of each type.
     [[nodiscard]] std::map<std::string, int> const& notes() const { return notes_; }
-    /// Number of inputs after which a site was in each state.
+    /// For each state, the number of inputs after which a site was in this state.
     [[nodiscard]] std::map<std::string, int> const& states() const { return states_; }
     void keep_log(bool keep) { keep_log_ = keep; }
 
@@ -140,8 +141,8 @@ class Simulator : public SimTime {
         log_.push_back(line);
     }
 
-    /// Delivers one input to a process, in order, now or after its freeze, and carries out the
-    /// outputs.
+    /// Delivers one input to a process, and carries out the outputs. If the process is frozen,
+    /// delivers the input after the freeze; the order of inputs stays the same.
     void deliver(P const& p, Input const& input)
     {
         if (p->dead) return;
@@ -333,7 +334,7 @@ class Simulator : public SimTime {
         p->dead = true;
     }
 
-    /// Carries out the trainer's orders for a step boundary.
+    /// Carries out the cut or the adoption that waits for the end of a step.
     void boundary(P const& p)
     {
         if (p->cut) {
@@ -370,7 +371,8 @@ class Simulator : public SimTime {
         step(p);
     }
 
-    /// Returns true, so that the loop of run_until() can call it in its condition.
+    /// Injects a fault by chance. Always returns true, so that run_until() can call it in the
+    /// condition of its loop.
     bool maybe_inject_fault()
     {
         auto const elapsed = now() - last_fault_check_;

@@ -5,8 +5,8 @@
 
 namespace curtail::test {
 
-/// Polls until `condition` holds; false if it does not within `limit`. For effects of another
-/// process.
+/// Waits until `condition` holds, for example until another process has done something. Returns
+/// false if `condition` does not hold within `limit`.
 template <class Condition>
 [[nodiscard]] bool eventually(Condition condition,
                               std::chrono::milliseconds limit = std::chrono::seconds(10))

@@ -16,7 +16,7 @@ inline std::filesystem::path path_from_environment(char const* name)
     return value;
 }
 
-/// The checkout.
+/// The folder of the checkout.
 inline std::filesystem::path source_folder()
 {
     return path_from_environment("CURTAIL_TEST_SOURCE_DIR");

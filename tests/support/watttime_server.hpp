@@ -22,14 +22,14 @@
 
 namespace curtail::test {
 
-/// Runs tests/support/watttime_server.py on a loopback port until it is destroyed. The account is
-/// user `alice` with the password below.
+/// Runs tests/support/watttime_server.py on a loopback port until the object is destroyed. The
+/// server knows the user `alice` with the password below.
 class WattTimeServer {
   public:
     static constexpr char const* password = "tr0ub4dor-and-3";
 
-    /// Serves https with a certificate for `tls_name`, e.g. `IP:127.0.0.1`, valid for `tls_days`;
-    /// serves http if `tls_name` is empty.
+    /// Serves https with a certificate for `tls_name`, e.g. `IP:127.0.0.1`, valid for `tls_days`
+    /// days. Serves http if `tls_name` is empty.
     explicit WattTimeServer(std::string const& tls_name = {}, int tls_days = 2)
     {
         std::ofstream(folder_ / "password") << password;
@@ -57,7 +57,8 @@ class WattTimeServer {
     /// Sets the server's behaviour, e.g. `fault=slow&times=2`, `forget_tokens`,
     /// `now=2026-01-11T17:00:00Z`, or `reset` (the state after start-up).
     void control(std::string const& query) { (void)get("/_control?" + query); }
-    /// Paths, with their queries, of all requests so far that begin with `prefix`, in order.
+    /// The paths of all requests so far, with their queries, in order. Only paths that begin with
+    /// `prefix` are listed.
     [[nodiscard]] std::vector<std::string> requests(std::string const& prefix = "")
     {
         std::vector<std::string> paths;

@@ -23,7 +23,7 @@
 
 namespace curtail::train::test {
 
-/// A run of one small site in its own folder, with data for about fifty blocks.
+/// A small run with one site, in its own folder, with data for about fifty blocks.
 class SmallTraining : public testing::Test {
   protected:
     void SetUp() override
@@ -75,7 +75,7 @@ class SmallTraining : public testing::Test {
         auto const ranks = comm::single_process();
         return train_site({run_file(), {"A"}, "1", alone, 1}, *ranks, stop, log());
     }
-    /// Trains in the run and requests a stop once `steps` steps are in its metrics.
+    /// Trains in the run and requests a stop once the metrics have `steps` steps.
     Result<void> train_until(std::size_t steps)
     {
         std::jthread const other([this, steps](std::stop_token const& given_up) {
