@@ -113,10 +113,13 @@ Parser::Parser(Program const& program) : program_(program), app_(program.summary
         ->type_name("FILE")
         ->check(CLI::Validator(
             [](std::string const& text) { return text.empty() ? "must not be empty" : ""; }, ""));
-    for (auto const& command : program.commands)
-        commands_.push_back(declare(
-            command.name.empty() ? app_ : *app_.add_subcommand(command.name, command.summary),
-            command));
+    for (auto const& command : program.commands) {
+        auto& app =
+            command.name.empty() ? app_ : *app_.add_subcommand(command.name, command.summary);
+        if (!command.example.empty())
+            app.footer("\nExample: " + command.example + "\n" + common_notes);
+        commands_.push_back(declare(app, command));
+    }
 }
 
 Declared const* Parser::chosen() const

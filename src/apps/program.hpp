@@ -39,6 +39,9 @@ struct Command {
     std::vector<Positional> positionals;
     std::function<Result<void>(Arguments const&, Console const&)> run;
     bool json{false};  ///< whether the command has the option `--json`
+    /// A command line that the command's help page shows. A program without subcommands leaves this
+    /// empty and shows examples in its `notes`.
+    std::string example{};
 };
 
 /// A program and its commands.

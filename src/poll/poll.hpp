@@ -15,11 +15,11 @@ namespace curtail::poll {
 struct PollContext {
     config::Run const& run;
     std::vector<SiteParts> sites;
-    std::shared_ptr<Clock const> clock;  ///< the signals' clock
+    std::shared_ptr<Clock const> clock;  ///< the signal's clock
     std::optional<Time> trace_end;       ///< in a replay: time of the trace's last sample
     Log log;
 
-    /// Returns the time on the signals' clock. In a replay this is at most `trace_end`.
+    /// Returns the time on the signal's clock. In a replay this is at most `trace_end`.
     [[nodiscard]] Time signal_now() const;
     /// Returns whether a replay has reached the last sample of its trace.
     [[nodiscard]] bool is_trace_over() const;

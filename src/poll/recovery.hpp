@@ -11,7 +11,7 @@
 // functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// Maps a site and an event type to a time on the signals' clock: that of the newest event of this
+/// Maps a site and an event type to a time on the signal's clock: that of the newest event of this
 /// site and this type in events.jsonl.
 using WrittenUntil = std::map<std::pair<SiteId, std::string>, Time>;
 

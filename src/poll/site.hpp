@@ -50,7 +50,7 @@ class SitePoller {
     /// Takes the parts of the site. `store` must outlive this object.
     SitePoller(SiteParts parts, StateStore& store, Log log);
 
-    /// Evaluates the window up to the time `signal_now` on the signals' clock.
+    /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
     /// Lists the jobs and decides the actions. Carries them out unless `dry_run` is set. A job is
     /// submitted only if its intent could be written to the journal. `stop` says why all jobs

@@ -12,7 +12,7 @@ namespace curtail::poll {
 /// What the poller remembers about one site's window from one poll to the next.
 struct WindowRecord {
     windows::WindowState state;
-    std::optional<Time> evaluated_until;  ///< time on the signals' clock; empty before the first
+    std::optional<Time> evaluated_until;  ///< time on the signal's clock; empty before the first
                                           ///< poll
     std::optional<WindowId> open;         ///< the window in which jobs may run; empty
                                           ///< in the phase `closed`

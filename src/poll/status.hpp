@@ -16,7 +16,7 @@ struct SignalStatus {
     /// Whether the poll requested samples from a provider. If not, time and phase are those of the
     /// last evaluation.
     bool requested{true};
-    Time time;                             ///< time of the evaluation, on the signals' clock
+    Time time;                             ///< time of the evaluation, on the signal's clock
     std::optional<GramsPerKwh> intensity;  ///< intensity of the sample valid at `time`; empty if
                                            ///< there is none
     std::optional<Time> sample_time;  ///< time of the newest sample, whether still valid or not

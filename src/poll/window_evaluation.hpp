@@ -34,8 +34,8 @@ struct WindowInput {
     WindowRecord const& before;
     std::vector<signals::Sample> const& samples;  ///< in order of time
     windows::Rule const& rule;
-    Time from;        ///< start of the evaluation, on the signals' clock
-    Time signal_now;  ///< end of the evaluation, on the signals' clock
+    Time from;        ///< start of the evaluation, on the signal's clock
+    Time signal_now;  ///< end of the evaluation, on the signal's clock
     Time real_now;    ///< real time, which becomes the time of the events
 };
 /// The result of evaluate_window().

@@ -20,6 +20,7 @@ struct Seen {
     Arguments arguments;
     bool ran{false};
     bool json{false};
+    std::string output{};
 };
 
 // Sets an environment variable for the lifetime of the object.
@@ -55,14 +56,15 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
               console.print("more\n");
               return {};
           },
-          true}},
-        ""};
+          true,
+          "curtail-x go --speed 2"}},
+        "\nExample: curtail-x go\n"};
     words.insert(words.begin(), "curtail-x");
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
     int const code = run(program, static_cast<int>(words.size()), words.data());
     auto const text = testing::internal::GetCapturedStderr();
-    (void)testing::internal::GetCapturedStdout();
+    seen.output = testing::internal::GetCapturedStdout();
     if (error != nullptr) *error = text;
     return code;
 }
@@ -307,6 +309,17 @@ TEST(Program, UnknownKeyInTheFileIsAConfigurationError)
     std::string error;
     EXPECT_EQ(run_with(seen, {"go", "--config", (folder / "c.json").c_str()}, &error), 78);
     EXPECT_NE(error.find("did you mean \"speed\"?"), std::string::npos) << error;
+}
+
+TEST(Program, HelpOfACommandShowsItsOwnExample)
+{
+    Seen seen;
+    EXPECT_EQ(run_with(seen, {"go", "--help"}), 0);
+    EXPECT_NE(seen.output.find("\nExample: curtail-x go --speed 2\n"), std::string::npos)
+        << seen.output;
+    EXPECT_NE(seen.output.find("\nExit codes: "), std::string::npos) << seen.output;
+    EXPECT_EQ(run_with(seen, {"--help"}), 0);
+    EXPECT_NE(seen.output.find("\nExample: curtail-x go\n"), std::string::npos) << seen.output;
 }
 
 TEST(Program, HelpAndVersionSucceed)

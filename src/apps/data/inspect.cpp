@@ -23,9 +23,13 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 
 Command inspect_command()
 {
-    return {"inspect", "Describe a prepared folder or a shard",
-            {},        {{"PATH", "Folder written by prepare, or a .h5 file"}},
-            inspect,   true};
+    return {"inspect",
+            "Describe a prepared folder or a shard",
+            {},
+            {{"PATH", "Folder written by prepare, or a .h5 file"}},
+            inspect,
+            true,
+            "curtail-data inspect results/demo/data"};
 }
 
 }  // namespace curtail::apps::data

@@ -118,7 +118,8 @@ Command prepare_command()
               "Replace a folder that was prepared from other text or with other options"}},
             {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
             prepare,
-            true};
+            true,
+            "curtail-data prepare my_text/ --out data --vocabulary 2048"};
 }
 
 }  // namespace curtail::apps::data

@@ -97,7 +97,8 @@ Command encode_command()
             {tokenizer_option()},
             {{"TEXT", "Text to encode [standard input]", false, true}},
             encode,
-            true};
+            true,
+            "curtail-data encode --tokenizer results/demo/data 'Hello, world'"};
 }
 
 Command decode_command()
@@ -106,7 +107,9 @@ Command decode_command()
             "Convert tokens to text",
             {tokenizer_option()},
             {{"TOKEN", "Token ids to decode [standard input]", false, true}},
-            decode};
+            decode,
+            false,
+            "curtail-data decode --tokenizer results/demo/data 39 265 271"};
 }
 
 }  // namespace curtail::apps::data

@@ -44,7 +44,8 @@ Command tokenizer_command()
             {{"out", OptionType::text, "FILE", "", "Output file", true}, vocabulary_option()},
             {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
             write_tokenizer,
-            true};
+            true,
+            "curtail-data tokenizer my_text/ --out my.tiktoken --vocabulary 2048"};
 }
 
 }  // namespace curtail::apps::data

@@ -46,9 +46,13 @@ Result<void> verify(Arguments const& arguments, Console const& console)
 
 Command verify_command()
 {
-    return {"verify", "Compare the files of a prepared folder with its manifest",
-            {},       {{"FOLDER", "Folder written by prepare"}},
-            verify,   true};
+    return {"verify",
+            "Compare the files of a prepared folder with its manifest",
+            {},
+            {{"FOLDER", "Folder written by prepare"}},
+            verify,
+            true,
+            "curtail-data verify results/demo/data"};
 }
 
 }  // namespace curtail::apps::data

@@ -103,7 +103,8 @@ Command evaluate_command()
          {"prompt", OptionType::text, "TEXT", "The ", "Prompt for the short sample in the result"}},
         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         evaluate,
-        true};
+        true,
+        "curtail-model evaluate inputs/runs/demo.json"};
 }
 
 }  // namespace curtail::apps::model

@@ -29,7 +29,8 @@ Command inspect_command()
             {commit_option()},
             {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
             inspect,
-            true};
+            true,
+            "curtail-model inspect results/demo/sites/CAISO_NORTH/snapshot.h5"};
 }
 
 }  // namespace curtail::apps::model

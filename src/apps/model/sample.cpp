@@ -62,7 +62,8 @@ Command sample_command()
          {"seed", OptionType::integer, "N", "1", "Random seed; the same seed gives the same text"}},
         {{"RUN", "Run file, such as inputs/runs/demo.json"}},
         sample,
-        true};
+        true,
+        "curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100"};
 }
 
 }  // namespace curtail::apps::model
