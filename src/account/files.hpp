@@ -61,8 +61,8 @@ struct RunFiles {
     /// these are the samples that the poller used. May be empty.
     std::vector<RegionSeries> trace;
     std::string trace_name;  ///< origin of `trace`, as a text for the user
-    /// Whether `trace` was read from a file passed to load_run(). The run may then have used only
-    /// part of it.
+    /// True if `trace` was read from a file passed to load_run(). If so, the run may have used only
+    /// part of `trace`.
     bool trace_from_file{false};
     /// The poller has evaluated all windows up to this time of the signal's clock. Empty if this
     /// time is unknown.

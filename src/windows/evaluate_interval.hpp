@@ -44,18 +44,18 @@ struct EvaluatedInterval {
 /// window's state at `from`.
 ///
 /// Evaluates the window, in order of time, at `from` and at every later instant at which something
-/// can change. These instants are the times of the samples, the time at which the newest sample
-/// becomes stale, and the end of a running close delay. The result therefore does not depend on
-/// when or how often this function is called. One call for a day and a thousand calls with
-/// arbitrary `now` give the same changes and the same state. If `now` is before `from`, the window
-/// is evaluated only at `from`.
+/// can change. These instants are the times of the samples, each time at which a sample becomes
+/// stale, and the end of a running close delay. If no sample arrives late, the result therefore
+/// does not depend on when or how often this function is called. One call for a day and a thousand
+/// calls with arbitrary `now` then give the same changes and the same state. If `now` is before
+/// `from`, the window is evaluated only at `from`.
 ///
 /// A sample is valid until the time of the next one, but for at most `max_age`; after that it is
 /// stale. A sample without an intensity says that the provider had no value at that time.
 /// `points` must be in order of time, and must contain all known samples in (from - max_age,
 /// now]. If several samples have the same time, the last of them counts. Samples later than `now`
-/// are ignored. A sample that arrives late, with a time at or before `from`, takes effect at
-/// `from`.
+/// are ignored. A sample is late if its time is at or before `from` and an earlier call did not
+/// have it. It takes effect at `from`.
 ///
 /// In each further call, pass the last result's `state` and `until` as `before` and `from`. In the
 /// first call, pass a default-constructed state, and as `from` the time from which to evaluate.

@@ -9,9 +9,9 @@
 namespace curtail::apps {
 
 /// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
-/// SIGHUP (as under nohup), the listener leaves SIGHUP ignored. The constructor blocks these
-/// signals in the calling thread. Create the listener before any other thread, because a thread
-/// inherits the set of blocked signals from its creator.
+/// SIGHUP (as under nohup), the listener leaves SIGHUP alone. In the calling thread, the
+/// constructor blocks the signals that it listens for. Create the listener before any other thread,
+/// because a thread inherits the set of blocked signals from its creator.
 class StopSignals {
   public:
     StopSignals();
