@@ -3,7 +3,7 @@
 """Checks every source with several compilers (-fsyntax-only), without precompiled headers.
 
 Configures a build folder in build/compilers/ for each compiler, to get the flags of every source.
-Builds only generated sources.
+Builds no program. It runs only the build steps that generate sources.
 Exit codes: 0 every source compiles; 1 a source does not; 64 usage error; 69 a compiler is missing.
 """
 

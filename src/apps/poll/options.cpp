@@ -123,8 +123,8 @@ std::vector<Option> poll_option_table()
          "Before --watch exits, drain all jobs and wait for their end (a replay always does)"},
         {"site", OptionType::text, "SITE", "", "Poll only this site; repeatable", false, true},
         {"job-line", OptionType::text, "NAME", "",
-         "Print `SITE RANKS` (name and number of ranks) of the site NAME, in any letter case, and "
-         "exit; for job scripts"}};
+         "Print `SITE RANKS`, the name and the number of ranks of one site, and exit; for job "
+         "scripts. NAME is the site's name; upper and lower case are treated alike"}};
 }
 
 }  // namespace curtail::apps
