@@ -3,9 +3,10 @@
 # setup.sh [--dry-run]
 # Installs what Curtail needs to build and run on Debian 12: the missing packages of
 # scripts/setup-packages.txt, and the pinned wheels of scripts/wheels.txt into .deps/site. Safe to
-# run again at any time. Without root or sudo it installs no packages: it prints what each missing
-# package is for and the command to install them, and unpacks the wheels. It then exits with 69 if
-# sudo is missing, or with 77 if sudo refuses or cannot ask for a password.
+# run again at any time. If packages are missing and it cannot become root, it prints what each one
+# is for and the command to install them. It then unpacks the wheels and exits: with 69 if sudo is
+# missing, with 77 if sudo refuses or cannot ask for a password.
+# With --dry-run it only prints what is missing.
 # With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
 set -euo pipefail
 
@@ -15,7 +16,7 @@ dry_run=no
 for argument in "$@"; do
     case $argument in
         --dry-run) dry_run=yes ;;
-        -h | --help) sed -n '3,9s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        -h | --help) sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
         *) echo "setup.sh: unknown option $argument; did you mean --dry-run?" >&2; exit 64 ;;
     esac
 done

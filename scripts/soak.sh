@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the kill test with twenty seeds, the simulator of the round
-# protocol with many seeds, and the unit tests under sanitizers. If you start it again on the same
+# protocol with many seeds, and the unit tests under sanitizers. With --foreground it runs them in
+# this terminal. With --status it prints the results so far. If you start it again on the same
 # commit, it skips the items that passed. Results are in results/soak/<commit>/: one log per item,
 # and summary.jsonl with one line per item.
 set -euo pipefail
@@ -43,7 +44,7 @@ case ${1:-} in
     --status)
         [ -e "$out/summary.jsonl" ] || { echo "soak: no results yet for commit $commit"; exit 0; }
         cat "$out/summary.jsonl"; exit 0 ;;
-    -h | --help) sed -n '3,7s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 

@@ -22,8 +22,8 @@ usage: private_clusters.sh up [--if-needed] [SITE...]   start one cluster per si
                                                         eval "\$(... env SITE)"
 
 Environment:
-  CURTAIL_CLUSTERS            working folder [the target of the link build/clusters, or without it
-                              \${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>]
+  CURTAIL_CLUSTERS            working folder [the target of the link build/clusters; if there is no
+                              link: \${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>]
   CURTAIL_CLUSTER_CPUS        CPUs of each cluster [number of cores, at least 4]
   CURTAIL_CLUSTER_KILL_WAIT   seconds between TERM and KILL of a cancelled job [10]
 

@@ -76,7 +76,7 @@ int main(int argc, char** argv)
 {
     apps::Program const program{
         "curtail-status",
-        "Shows the sites, windows, jobs and rounds of a run, and what each one is waiting for.",
+        "Shows the sites, windows, jobs and rounds of a run, and what each site is waiting for.",
         {{"",
           "",
           {{"verify", apps::OptionType::flag, "", "",

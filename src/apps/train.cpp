@@ -63,7 +63,7 @@ int main(int argc, char** argv)
             {"job", OptionType::text, "ID", "",
              "Id of this Slurm or local job; recorded in events"},
             {"alone", OptionType::flag, "", "",
-             "Train without a store, starting from this site's snapshot"},
+             "Train without a store; continue from this site's snapshot if there is one"},
             {"threads",
              OptionType::integer,
              "N",

@@ -103,7 +103,7 @@ Command prepare_command()
     return {"prepare",
             "Turn text into a folder with tokenizer, token shards and manifest; on failure, no "
             "partial folder remains",
-            {{"out", OptionType::text, "FOLDER", "", "Target folder"},
+            {{"out", OptionType::text, "FOLDER", "", "Target folder; pass either --out or --run"},
              {"run", OptionType::text, "RUN", "",
               "Take target folder, vocabulary size and seed from this run file"},
              vocabulary_option(),

@@ -7,7 +7,7 @@ namespace curtail::apps::model {
 
 Option commit_option()
 {
-    return {"commit", OptionType::integer, "N", "", "Number of the commit [the newest]"};
+    return {"commit", OptionType::integer, "N", "", "Number of the run's commit [the newest]"};
 }
 
 Option threads_option()

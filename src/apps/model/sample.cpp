@@ -36,34 +36,34 @@ Result<void> sample(Arguments const& arguments, Console const& console)
 Command sample_command()
 {
     constexpr double no_limit = Range{}.max;
-    return {
-        "sample",
-        "Continue a text with the model",
-        {commit_option(),
-         threads_option(),
-         {"prompt", OptionType::text, "TEXT", "The ", "Text to continue"},
-         {"tokens",
-          OptionType::integer,
-          "N",
-          "200",
-          "Generate at most N tokens; the model may end the text earlier",
-          false,
-          false,
-          {1, no_limit}},
-         {"temperature",
-          OptionType::number,
-          "X",
-          "0.8",
-          "Divides the logits: lower is more predictable, higher more random, 0 always takes "
-          "the most likely token",
-          false,
-          false,
-          {0, no_limit}},
-         {"seed", OptionType::integer, "N", "1", "Random seed; the same seed gives the same text"}},
-        {{"RUN", "Run file, such as inputs/runs/demo.json"}},
-        sample,
-        true,
-        "curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100"};
+    return {"sample",
+            "Continue a text with the model",
+            {commit_option(),
+             threads_option(),
+             {"prompt", OptionType::text, "TEXT", "The ", "Text to continue"},
+             {"tokens",
+              OptionType::integer,
+              "N",
+              "200",
+              "Generate at most N tokens; the model may end the text earlier",
+              false,
+              false,
+              {1, no_limit}},
+             {"temperature",
+              OptionType::number,
+              "X",
+              "0.8",
+              "Divides the logits: lower is more predictable, higher more random, 0 always takes "
+              "the most likely token",
+              false,
+              false,
+              {0, no_limit}},
+             {"seed", OptionType::integer, "N", "1",
+              "Random seed; the same model, options and seed give the same text"}},
+            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+            sample,
+            true,
+            "curtail-model sample inputs/runs/demo.json --prompt 'The ' --tokens 100"};
 }
 
 }  // namespace curtail::apps::model

@@ -90,17 +90,16 @@ Result<void> run_poll(Arguments const& arguments, Console const& console)
 
 Program program()
 {
-    return {
-        "curtail-poll",
-        "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
-        {{"",
-          "",
-          poll_option_table(),
-          {{"RUN", "Run file, such as inputs/runs/demo.json"}},
-          run_poll,
-          true}},
-        "\nState, journal and events are in poller/ of the run's folder. A second poller of the "
-        "same run exits with 75.\n"};
+    return {"curtail-poll",
+            "Follows each site's carbon signal and submits, drains and cancels the jobs of a run.",
+            {{"",
+              "",
+              poll_option_table(),
+              {{"RUN", "Run file, such as inputs/runs/demo.json"}},
+              run_poll,
+              true}},
+            "\nState, journal and events are in poller/ of the run's folder. A poller that "
+            "starts while another one of the run is active exits with 75.\n"};
 }
 
 }  // namespace

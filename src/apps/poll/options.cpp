@@ -112,7 +112,7 @@ std::vector<Option> poll_option_table()
         {"watttime-url", OptionType::text, "URL", "https://api.watttime.org",
          "Address of WattTime"},
         {"ca-file", OptionType::text, "FILE", "",
-         "Certificates to trust for WattTime instead of the system's"},
+         "Trust the certificates in FILE for WattTime, instead of those of the system"},
         {"trace", OptionType::text, "FILE", "",
          "Replay signals from a recorded trace, from its start"},
         {"speed", OptionType::number, "FACTOR", "",
