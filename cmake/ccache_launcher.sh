@@ -13,9 +13,11 @@ case " $* " in
     *) exit 0 ;;
 esac
 # Preprocess with the same arguments, less those that name outputs or use the compiled header.
+option=
+output=
 for argument; do
     shift
-    case ${option:-} in
+    case $option in
         -o) output=$argument ;;
         -MF | -MT) ;;
         *) case $argument in
@@ -26,8 +28,10 @@ for argument; do
     option=$argument
 done
 case $output in
-    *.gch) "$@" -E -P -dD > "$output.text" ;;
+    *.gch) ;;
     *) exit 0 ;;
 esac
-sha256sum < "$output.text" > "$output.sum"
-rm "$output.text"
+trap 'rm -f "$output.$$.text" "$output.$$.sum"' EXIT
+"$@" -E -P -dD > "$output.$$.text"
+sha256sum < "$output.$$.text" > "$output.$$.sum"
+mv "$output.$$.sum" "$output.sum"
