@@ -28,7 +28,7 @@ build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
 install: programs ## install the programs into PREFIX [/usr/local]
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 package: programs ## make a tarball of the programs in build/release
 	@cd $(BUILD) && cpack --config CPackConfig.cmake

@@ -5,18 +5,32 @@
 include(GNUInstallDirs)
 set(_share ${CMAKE_INSTALL_DATADIR}/curtail)
 
-install(DIRECTORY slurm modules inputs DESTINATION ${_share} USE_SOURCE_PERMISSIONS)
+# Named one by one: these folders may also hold files of the user.
+install(PROGRAMS slurm/site_train.sh slurm/private_clusters.sh DESTINATION ${_share}/slurm)
+install(FILES slurm/curtail.cron DESTINATION ${_share}/slurm)
+foreach(_part commands configuration daemons folder jobs processes)
+    install(FILES slurm/private_clusters/${_part}.sh DESTINATION ${_share}/slurm/private_clusters)
+endforeach()
+install(FILES modules/curtail.lua modules/curtail.tcl DESTINATION ${_share}/modules)
+install(FILES inputs/runs/demo.json DESTINATION ${_share}/inputs/runs)
+foreach(_site caiso_north nem_sa spp_tx)
+    install(FILES inputs/sites/${_site}.json DESTINATION ${_share}/inputs/sites)
+endforeach()
+foreach(_model demo d4 d12 d20)
+    install(FILES inputs/models/${_model}.json DESTINATION ${_share}/inputs/models)
+endforeach()
 install(FILES README.md CHANGELOG.md LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs FILES_MATCHING PATTERN "*.md"
     PATTERN "*.png")
 
 if(CURTAIL_COMPONENTS STREQUAL "all")
     install(DIRECTORY results/reference DESTINATION ${_share}/results)
-    install(DIRECTORY signals DESTINATION ${_share} FILES_MATCHING PATTERN "*.csv")
+    install(FILES signals/mci_2026-01-11.csv DESTINATION ${_share}/signals)
     install(FILES ${CURTAIL_PLOTLY} DESTINATION ${_share}/.deps/site/plotly/package_data)
     if(CURTAIL_INSTALL_TORCH)
+        # CMAKE_INSTALL_RPATH names this folder.
         install(DIRECTORY ${CURTAIL_TORCH_ROOT}/lib/ ${CURTAIL_CUDA_RUNTIME}/ DESTINATION
-            ${CMAKE_INSTALL_LIBDIR}/curtail
+            lib/curtail
             FILES_MATCHING PATTERN "libtorch_cpu.so*" PATTERN "libc10.so*" PATTERN "libgomp*.so*"
                 PATTERN "libcudart.so*" PATTERN "libcupti.so*")
     endif()

@@ -7,9 +7,9 @@ curtail-report.]])
 whatis("Name: curtail")
 whatis("Description: carbon-aware pre-training across Slurm sites")
 
-local root = os.getenv("CURTAIL_ROOT") or "/opt/curtail"
+local root = os.getenv("CURTAIL_ROOT") or ""
+if root == "" then root = "/opt/curtail" end
 local build = pathJoin(root, "build/release")
 if not isDir(build) then build = root end
 prepend_path("PATH", pathJoin(build, "bin"))
-setenv("CURTAIL_ROOT", root)
 setenv("CURTAIL_BUILD", build)

@@ -9,7 +9,7 @@ proc ModulesHelp { } {
 }
 module-whatis "Curtail: carbon-aware pre-training across Slurm sites"
 
-if { [info exists ::env(CURTAIL_ROOT)] } {
+if { [info exists ::env(CURTAIL_ROOT)] && $::env(CURTAIL_ROOT) ne "" } {
     set root $::env(CURTAIL_ROOT)
 } else {
     set root /opt/curtail
@@ -19,5 +19,4 @@ if { ![file isdirectory $build] } {
     set build $root
 }
 prepend-path PATH $build/bin
-setenv CURTAIL_ROOT $root
 setenv CURTAIL_BUILD $build
