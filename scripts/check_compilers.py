@@ -39,6 +39,8 @@ def configure(compiler: str) -> Path:
         f"-DCMAKE_C_COMPILER={c_compiler}",
         "-DCURTAIL_PRECOMPILED_HEADERS=OFF",
     ]
+    if os.environ.get("CURTAIL_TORCH_ROOT"):
+        command.append(f"-DCURTAIL_TORCH_ROOT={os.environ['CURTAIL_TORCH_ROOT']}")
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(
@@ -53,7 +55,7 @@ def configure(compiler: str) -> Path:
 def syntax_only(entry: dict) -> list[str]:
     """The entry's command without its output, dependency and debug options."""
     words = shlex.split(entry["command"])
-    while "env" in words[0] or "=" in words[0] or "ccache" in words[0]:
+    while words[0] == "env" or "=" in words[0] or "ccache" in Path(words[0]).name:
         words.pop(0)
     kept = []
     skip = 0
