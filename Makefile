@@ -36,7 +36,7 @@ package: programs ## make a tarball of the programs in build/release
 # Scripts use this build.
 demo bench soak: export CURTAIL_BUILD := $(CURDIR)/$(BUILD)
 
-demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your own text)
+demo: programs ## replay 18 recorded hours on three private Slurm clusters (TEXT=path: your text)
 	@exec scripts/demo.sh $${TEXT:+--text "$$TEXT"}
 
 test: build ## build and run every test

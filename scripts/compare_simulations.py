@@ -3,7 +3,8 @@
 """Compares the round protocol of two builds in the simulator, seed by seed.
 
 Runs the seeds (1 to 200, or those of --seeds) of tests/rounds/simulation.cpp with both builds. The
-log of a seed holds every input and output of every site. Reports how many logs are identical; exits with 1 if one differs.
+log of a seed holds every input and output of every site. Reports how many logs are identical; exits
+with 1 if one differs.
 
 A build is a build folder, or a commit, which is then built in a temporary worktree. A folder of
 logs that --keep wrote earlier can stand for a build.
