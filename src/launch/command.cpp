@@ -20,7 +20,7 @@
 namespace curtail::launch {
 namespace {
 
-constexpr std::size_t error_limit = 64 * 1024;
+constexpr std::size_t error_limit{65'536};
 // How often to look for the end of a child that has no descriptor.
 constexpr Millis child_poll_interval{10};
 

@@ -129,7 +129,7 @@ JobResult SitePoller::manage_jobs(StopReason stop, bool dry_run)
 // Stops a job even if the intent cannot be written: stopping it twice does no harm.
 Result<void> SitePoller::carry_out(plan::Action const& action)
 {
-    auto const intended = store_intent(action);
+    auto intended = store_intent(action);
     if (!intended && action.type == plan::ActionType::submit) return intended;
     auto const outcome = launch(action);
     auto const text = action_text(id(), action, outcome);

@@ -163,7 +163,7 @@ class SmallRun {
         rounds::Process const process{{site}, nonce};
         rounds::Intents intents;
         intents.admit = rounds::Admission{process, 1'000'000};
-        auto const id = rounds::member_id(process, tip().number.next());
+        auto id = rounds::member_id(process, tip().number.next());
         commit({}, intents, id);
         return id;
     }
@@ -209,7 +209,7 @@ class SmallRun {
 
     void merge(std::vector<rounds::Found> const& found) { commit(found, {}); }
     void commit(std::vector<rounds::Found> const& found, rounds::Intents const& intents,
-                std::optional<MemberId> writer = {})
+                std::optional<MemberId> const& writer = {})
     {
         now_ += Seconds{1};
         rounds::Writer const by{writer.value_or(a_), ++attempt_};

@@ -52,6 +52,7 @@ TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
     std::uniform_real_distribution<double> values(0, 300);
     std::uniform_real_distribution<double> places(-400, 4000);
     std::vector<SamplePoint> points;
+    points.reserve(12);
     for (int i = 0; i < 12; ++i)
         points.push_back(
             {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});

@@ -260,9 +260,11 @@ TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ExitCode::unavailable);
     EXPECT_THAT(refused.error().message(), HasSubstr("Invalid partition name specified"));
+    auto const* const timed_out =
+        "echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv "
+        "operation' >&2; exit 1";
     for (auto const* no_answer :
-         {"echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv "
-          "operation' >&2; exit 1",
+         {timed_out,
           "echo 'sbatch: error: Unable to contact slurm controller (connect failure)' >&2; exit 1",
           "kill -9 $$", "exit 1", "echo hello"}) {
         answer("sbatch", no_answer);

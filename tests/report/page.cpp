@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Account account_named(std::string name)
+Account account_named(std::string const& name)
 {
     Account account;
     account.name = name;

@@ -54,7 +54,7 @@ class SimTrainer {
     [[nodiscard]] int instance() const { return instance_; }
     [[nodiscard]] Ranges end_step()
     {
-        auto const done = std::exchange(stepping_, {});
+        auto done = std::exchange(stepping_, {});
         x_ = x_ + tickets_of(done, blocks_);
         since_ += done;
         ++steps_;

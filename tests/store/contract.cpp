@@ -86,6 +86,7 @@ TEST_P(Store, ExactlyOneOfManyThreadsCreatesAndItsBytesAreStored)
     std::vector<std::vector<int>> winners(objects);
     std::mutex mutex;
     std::vector<std::thread> all;
+    all.reserve(threads);
     std::atomic<int> ready{0};
     for (int t = 0; t < threads; ++t)
         all.emplace_back([&, t] {

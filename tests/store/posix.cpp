@@ -70,6 +70,7 @@ TEST(PosixStore, ExactlyOneOfManyProcessesCreates)
     int gate[2];
     ASSERT_EQ(pipe(gate), 0);
     std::vector<pid_t> children;
+    children.reserve(writers);
     for (int w = 0; w < writers; ++w)
         children.push_back(start([&] {
             auto const store = open_at(folder.path());

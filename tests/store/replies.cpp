@@ -50,15 +50,17 @@ ObjectName const record = *ObjectName::parse("runs/r/commits/00000001.json");
 ObjectName const neighbour = *ObjectName::parse("runs/r/commits/00000002.json");
 
 class LostReplies : public testing::Test {
-  protected:
-    LostReplies() : store_(*PosixStore::open(folder_.path(), IfMissing::refuse))
-    {
-        EXPECT_TRUE(store_->create(neighbour, bytes_of("n")));
-    }
+  public:
     ~LostReplies() override
     {
         link_mode = Link::normal;
         failing_sync = 0;
+    }
+
+  protected:
+    LostReplies() : store_(*PosixStore::open(folder_.path(), IfMissing::refuse))
+    {
+        EXPECT_TRUE(store_->create(neighbour, bytes_of("n")));
     }
     bool exists() { return store_->get(record, {100}).value().has_value(); }
 

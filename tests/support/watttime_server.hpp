@@ -86,6 +86,7 @@ class WattTimeServer {
         posix_spawn_file_actions_adddup2(&actions, child_in.get(), 0);
         posix_spawn_file_actions_adddup2(&actions, child_out.get(), 1);
         std::vector<char*> argv;
+        argv.reserve(arguments.size() + 1);
         for (auto& argument : arguments) argv.push_back(argument.data());
         argv.push_back(nullptr);
         int const error = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);

@@ -220,6 +220,7 @@ TEST(TensorFile, ThreadsMayReadAndWriteConcurrently)
 {
     auto const bytes = *Sample{}.writer().encode();
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; ++i)
         threads.emplace_back([&] {
             for (int k = 0; k < 50; ++k) {
