@@ -49,7 +49,7 @@ test-asan: ## unit tests under address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory build PRESET=asan+ubsan
 	@ctest --test-dir build/asan+ubsan --output-on-failure -j $(JOBS) -L unit
 
-bench: build ## measure; print ratios and keep them in results/bench
+bench: build ## measure pairs of commands and print their ratios; results in results/bench
 	@exec scripts/bench.py
 
 soak: build ## repeat the fault tests many times; resumable; results in results/soak

@@ -108,7 +108,11 @@ def main() -> int:
         help=f"[{' '.join(COMPILERS)}]",
     )
     parser.add_argument(
-        "-j", "--jobs", type=int, default=os.cpu_count(), help="sources at a time [all CPUs]"
+        "-j",
+        "--jobs",
+        type=int,
+        default=os.cpu_count(),
+        help="sources to check at once [number of CPUs]",
     )
     arguments = parser.parse_args()
     missing = [c for c in arguments.compilers if shutil.which(c) is None]

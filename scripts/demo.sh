@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # demo.sh [--run FILE] [--trace FILE] [--speed FACTOR] [--text PATH]
 # Replays 18 recorded hours on three private Slurm clusters on this machine. Trains a small model
-# while windows are open. Ends with a table, report.html in the run's folder and a sample of text.
-# On Ctrl-C, TERM or a closed terminal, drains the jobs and stops the clusters; nothing is left
-# running. A second signal cancels the jobs instead of draining them.
+# while windows are open. Then prints the report's tables and a sample of text, and writes
+# report.html into the run's folder. On Ctrl-C, TERM or a closed terminal, drains the jobs and stops
+# the clusters; nothing is left running. A second signal cancels the jobs instead of draining them.
 set -euo pipefail
 
 caller=$PWD

@@ -3,9 +3,9 @@
 # soak.sh [--foreground] [--status]
 # Repeats long tests in the background: the kill test with twenty seeds, the simulator of the round
 # protocol with many seeds, and the unit tests under sanitizers. With --foreground it runs them in
-# this terminal. With --status it prints the results so far. If you start it again on the same
-# commit, it skips the items that passed. Results are in results/soak/<commit>/: one log per item,
-# and summary.jsonl with one line per item.
+# this terminal. With --status it prints the results so far. The build and each test (for the kill
+# test, each seed) is an item. If you start it again on the same commit, it skips the items that
+# passed. Results are in results/soak/<commit>/: one log and one line of summary.jsonl per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

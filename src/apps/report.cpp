@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-report: what a run cost and what it avoided.
+// curtail-report: the energy, carbon and training of a run.
 #include "account/account_of.hpp"
 #include "apps/program.hpp"
 #include "apps/target.hpp"
@@ -123,16 +123,19 @@ int main(int argc, char** argv)
 {
     apps::Program const program{
         "curtail-report",
-        "Reports what a run cost and what it avoided.",
+        "Reports the energy, carbon and training of a run. Compares the carbon with that of "
+        "always-on training.",
         {{"",
           "",
           {{"reference", apps::OptionType::flag, "", "",
-            "Print the numbers published in arXiv:2602.22760, recomputed from its logs"},
+            "Print the numbers published in arXiv:2602.22760, recomputed from the logs of its "
+            "experiment"},
            {"logs", apps::OptionType::text, "FOLDER", shipped("results/reference").string(),
             "Logs of the experiment in arXiv:2602.22760, for --reference"},
            {"trace", apps::OptionType::text, "FILE", "",
-            "Trace of carbon intensity (CSV) that the run followed. Default: the samples that the "
-            "poller kept; with --reference, signals/mci_2026-01-11.csv of the checkout"},
+            "Trace of carbon intensity (CSV) that the run followed. Default: the samples in "
+            "poller/signals.jsonl of the run's folder; with --reference, "
+            "signals/mci_2026-01-11.csv of the checkout"},
            {"out", apps::OptionType::text, "FILE", "",
             "HTML page to write; the JSON document has the same name with .json. Default: "
             "report.html in the run's folder; with --reference, no page"},

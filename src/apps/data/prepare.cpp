@@ -105,10 +105,11 @@ Command prepare_command()
             "partial folder remains",
             {{"out", OptionType::text, "FOLDER", "", "Target folder; pass either --out or --run"},
              {"run", OptionType::text, "RUN", "",
-              "Take target folder, vocabulary size and seed from this run file"},
+              "Take target folder and seed from this run file, and the vocabulary size from its "
+              "model file"},
              vocabulary_option(),
              {"tokenizer", OptionType::text, "FILE", "",
-              "Use this tiktoken rank file instead of training a tokenizer"},
+              "Use this tokenizer file (tiktoken's format) instead of training a tokenizer"},
              {"held-out", OptionType::number, "SHARE", "0.05",
               "Share of the documents that is held out for evaluation"},
              {"seed", OptionType::integer, "NUMBER", "",

@@ -21,7 +21,7 @@ Option tokenizer_option()
             OptionType::text,
             "PATH",
             "",
-            "Tiktoken rank file, or a folder written by prepare",
+            "Tokenizer file in tiktoken's format, or a folder written by prepare",
             true};
 }
 

@@ -40,7 +40,7 @@ Result<void> write_tokenizer(Arguments const& arguments, Console const& console)
 Command tokenizer_command()
 {
     return {"tokenizer",
-            "Train a tokenizer on text and write it as a tiktoken rank file",
+            "Train a tokenizer on text and write it in tiktoken's format",
             {{"out", OptionType::text, "FILE", "", "Output file", true}, vocabulary_option()},
             {{"TEXT", "UTF-8 files, or folders with .txt files", true, true}},
             write_tokenizer,

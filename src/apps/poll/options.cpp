@@ -103,9 +103,9 @@ std::vector<Option> poll_option_table()
         {"dry-run", OptionType::flag, "", "",
          "Print what a poll would do, in the format of --explain, and change nothing"},
         {"explain", OptionType::flag, "", "",
-         "Print signal, window, jobs and next actions of each site, with reasons (with --watch: at "
-         "the end). Without a signal source, read no signal and print the windows of the last "
-         "poll"},
+         "Print signal, window, jobs and actions of each site, with reasons (with --watch: at the "
+         "end). Without a signal source, change nothing, and print the windows as the last poll "
+         "left them"},
         {"watttime", OptionType::flag, "", "", "Read signals from WattTime; needs --credentials"},
         {"credentials", OptionType::text, "FILE", "",
          "WattTime account as JSON with username and password, mode 0600"},
@@ -114,7 +114,8 @@ std::vector<Option> poll_option_table()
         {"ca-file", OptionType::text, "FILE", "",
          "Trust the certificates in FILE for WattTime, instead of those of the system"},
         {"trace", OptionType::text, "FILE", "",
-         "Replay signals from a recorded trace, from its start"},
+         "Replay a recorded trace (CSV). A new replay begins at the start of the trace; later "
+         "polls continue it"},
         {"speed", OptionType::number, "FACTOR", "",
          "Trace seconds per real second [new replay: 1; a continued replay keeps its speed]"},
         {"look-every", OptionType::number, "SECONDS", "",
