@@ -14,10 +14,10 @@
 // (account_of.hpp), or from the logs of the experiment in arXiv:2602.22760
 // (reference/account.hpp).
 //
-// Numbers named `..._s` are seconds of the signal's clock. Among them, points in time count from
-// `Account::time_zero`. Comments say which numbers are real seconds instead. The signal's clock and
-// real time run at the same speed unless a replay's clock factor differs from 1. A missing value is
-// an empty optional, never 0. A `site` of type std::size_t is an index into `Account::sites`.
+// The signal's clock shows real time or, in a replay, the time in the trace. Numbers named `..._s`
+// are seconds on the signal's clock. Among them, points in time count from `Account::time_zero`.
+// Comments say which other numbers are real seconds. A missing value is an empty optional, never 0.
+// A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
 using MaybeSeconds = std::optional<double>;
@@ -59,8 +59,8 @@ struct WindowAccount {
     std::size_t site{};
     double open_s{};
     MaybeSeconds close_s;  ///< empty if the window is still open at the end of the account
-    /// When the window's last job released its devices. If the window had no job, this is
-    /// `close_s`.
+    /// When the window's last job released its devices; empty if the job still has them. If the
+    /// window had no job, `released_s` equals `close_s`.
     MaybeSeconds released_s;
     std::vector<Span> closing;     ///< intervals in which the window was `closing`
     MaybeSeconds first_step_s;     ///< when the first step ended
@@ -76,27 +76,34 @@ struct RoundPart {
     std::size_t site{};
     std::int64_t steps{};
     std::int64_t tokens{};
-    double weight{};      ///< fraction of the round's tokens, 0 to 1
-    MaybeSeconds before;  ///< real seconds from the round's start to the site's first step
-    MaybeSeconds train;   ///< real seconds spent in steps
-    MaybeSeconds after;   ///< real seconds from the site's last step to the round's end
+    double weight{};  ///< fraction of the round's tokens, 0 to 1
+    /// Real seconds from the round's start to the start of the site's first step. In the account of
+    /// arXiv:2602.22760, real seconds until that step was logged.
+    MaybeSeconds before;
+    MaybeSeconds train;  ///< real seconds spent in steps
+    MaybeSeconds after;  ///< real seconds from the end of the site's last step to the round's end
 };
 
-/// Everything about one round.
+/// Everything about one round. A round of a Curtail run ends with its merge; docs/report.md defines
+/// the start. A round of arXiv:2602.22760 ends with its event ROUND_END, and its merge follows.
 struct RoundAccount {
     std::int64_t number{};
     double start_s{};
     double end_s{};
-    MaybeSeconds merged_s;  ///< when the merge was committed
+    MaybeSeconds merged_s;  ///< when the merge was committed; empty if the logs do not contain it
     double duration{};      ///< real seconds from start to end
-    MaybeSeconds merge;     ///< real seconds from the last contribution to the merge
+    /// Real seconds for which the last contribution was in the store before the merge. In the
+    /// account of arXiv:2602.22760, real seconds from the round's end to the merge.
+    MaybeSeconds merge;
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    /// Number of optimizer steps whose tokens the committed model includes. It is the round's x
-    /// position on the loss charts.
+    /// The round's x position on the loss charts, in steps: the tokens that the model includes
+    /// after the round, divided by the tokens of a step. In the account of arXiv:2602.22760, this
+    /// is the number of the round's last step.
     double last_step{};
     std::int64_t tokens{};
-    /// The largest norm of a delta in this round. The norm is sqrt(sum of squares / tokens).
+    /// The largest norm of the delta of an included contribution. The norm is sqrt(S / T): S is the
+    /// sum of the delta's squared values, and T is the number of the contribution's tokens.
     std::optional<double> delta_norm;
     /// Mean over the round's last 100 logged steps, in nats per token.
     std::optional<double> loss;
@@ -107,7 +114,8 @@ struct RoundAccount {
 };
 
 /// Medians, over the joint rounds, of the fields with the same names in RoundAccount and RoundPart.
-/// All medians are in real seconds. A median is empty if no joint round recorded the time.
+/// All medians are in real seconds. An optional median is empty if no joint round recorded the
+/// time. The medians for arXiv:2602.22760 have their own definitions (reference::RoundTimes).
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -124,7 +132,7 @@ struct Curve {
     std::string id;
     std::string label;         ///< text for the user
     std::vector<double> step;  ///< x position on the chart, in steps
-    std::vector<double> t;     ///< seconds after time zero
+    std::vector<double> t;     ///< seconds after time zero, on the signal's clock
     std::vector<double> loss;
     std::vector<double> perplexity;
 };
@@ -208,7 +216,7 @@ struct SiteAccount {
     double close_delay_s{600};
 };
 
-/// A scenario in a comparison: the run itself, or what the same work would have caused elsewhere.
+/// A scenario in a comparison: the run itself, or always-on training.
 struct Scenario {
     std::string id;  ///< `run`; `one:DE` (one site, always on in region DE); or `two` (two sites,
                      ///< always on)

@@ -12,18 +12,17 @@ namespace curtail::account {
 /// One step of a curve before smoothing.
 struct CurvePoint {
     double step{};  ///< x position on the chart, in optimizer steps
-    double t{};     ///< seconds after time zero
+    double t{};     ///< seconds after time zero, on the signal's clock
     double loss{};
     double perplexity{};
 };
 
 /// Smooths `points`, which must be in order of step, and then thins the curve to at most `most`
-/// points. Points of different sites can have the same step. Such points are replaced by their mean
-/// before the smoothing. The mean has the latest of their times.
+/// points. Points of different sites can have the same step. Before the smoothing, all points of a
+/// step become one point. It has their mean loss, their mean perplexity and their latest `t`.
 ///
-/// The smoothing is exponential. `constant` is a number of steps, not of points, so curves with
-/// different numbers of points per step are comparable. Point i has the loss x_i and the smoothed
-/// loss y_i. Perplexity is smoothed in the same way. In formulas:
+/// The smoothing is exponential. `constant` is a number of steps, not of points. Point i has the
+/// loss x_i and the smoothed loss y_i. Perplexity is smoothed in the same way. In formulas:
 ///     a   = exp(-(step_i - step_(i-1)) / constant)
 ///     y_i = a y_(i-1) + (1 - a) x_i
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label,

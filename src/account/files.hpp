@@ -35,7 +35,7 @@ struct Contribution {
     std::string refusal;  ///< why the contribution was refused; empty if it was included
     std::int64_t tokens{};
     std::int64_t steps{};
-    double norm{};  ///< norm of the contribution's delta: sqrt(sum of the delta's squares / tokens)
+    double norm{};  ///< norm of the contribution's delta; RoundAccount::delta_norm has the formula
 };
 
 /// The parts of a commit that the report needs.
@@ -53,7 +53,7 @@ struct CommitSummary {
 /// The content of a run's files.
 struct RunFiles {
     config::Run run;
-    std::optional<TimeScale> clock;    ///< the signal's clock in a replay; empty otherwise
+    std::optional<TimeScale> clock;    ///< clock of the replay; empty if the run is live
     std::vector<Event> poller_events;  ///< the events that the poller logged
     std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
     std::vector<CommitSummary> commits;
@@ -64,8 +64,8 @@ struct RunFiles {
     /// True if `trace` was read from a file passed to load_run(). If so, the run may have used only
     /// part of `trace`.
     bool trace_from_file{false};
-    /// The poller has evaluated all windows up to this time of the signal's clock. Empty if this
-    /// time is unknown.
+    /// The time up to which the poller has evaluated the windows of all sites, on the signal's
+    /// clock (account.hpp). Empty if unknown.
     std::optional<Time> evaluated_until;
     std::optional<HeldOut> held_out;
     /// The name of each input file, and a text that states the file's SHA-256 and size in bytes.
@@ -80,10 +80,10 @@ struct RunFiles {
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Reads the file `path`, in which the poller stored the samples that it used. The maximum age of a
-/// region's samples is the longest `signal_max_age` of the sites in that region. If two successive
+/// Reads the file `path`, in which the poller stored the samples that it used. If two successive
 /// samples of a region are further apart than the maximum age, the intensity between them counts as
-/// unknown: this function inserts a sample without a value 1 ms after the earlier one.
+/// unknown. To mark this, inserts a sample with an empty intensity, 1 ms after the earlier sample.
+/// The maximum age is the longest `signal_max_age` of the sites in the region.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the file that `curtail-model evaluate` writes. Returns an empty optional if the file does

@@ -17,8 +17,8 @@ namespace curtail::account {
             {energy::Origin::modelled, "power model x " + signal}};
 }
 
-/// Returns the step between the points of a chart, in seconds. The step is the smallest whole
-/// number of minutes such that `points` x step >= `seconds`.
+/// Returns the step between the points of a chart, in seconds. The step is the smallest positive
+/// number of whole minutes such that `points` x step >= `seconds`.
 [[nodiscard]] inline double chart_step(double seconds, double points)
 {
     return 60 * std::max(1.0, std::ceil(seconds / points / 60));

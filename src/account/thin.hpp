@@ -14,19 +14,19 @@ inline constexpr std::size_t max_points_per_line = 4000;
 
 /// Selects the points of a line that a chart should keep, and returns their indices in ascending
 /// order. If the line has at most `most` points, the chart keeps all of them. Otherwise it keeps at
-/// most `most` points. In that case, a `most` below 6 counts as 6.
+/// most max(`most`, 6) points.
 ///
-/// The line is divided into buckets of consecutive points. Each bucket keeps its first and last
-/// point, and its lowest and highest value, so that every peak and dip remains. It also keeps its
-/// first and last missing value, so that gaps remain.
+/// To select points, this function divides the line into buckets of consecutive points. Each bucket
+/// keeps its first and last point, its lowest and highest value, and its first and last missing
+/// value.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<std::optional<double> const> values,
                                                  std::size_t most = max_points_per_line);
 /// Does the same for a line without missing values.
 [[nodiscard]] std::vector<std::size_t> thin_line(std::span<double const> values,
                                                  std::size_t most = max_points_per_line);
 /// Selects at most `most` points of a scatter plot with `count` points, and returns their indices.
-/// The indices are evenly spaced. Extremes get no preference, because they would make the cloud of
-/// points look wider than it is.
+/// The indices are evenly spaced. Extremes get no preference, because a preference would make the
+/// cloud of points look wider than it is.
 [[nodiscard]] std::vector<std::size_t> thin_dots(std::size_t count, std::size_t most);
 
 /// Returns the elements of `values` at `indices`.

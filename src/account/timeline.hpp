@@ -45,8 +45,8 @@ struct WindowTimeline {
     std::string id;
     double open_s{};
     MaybeSeconds close_s;
-    Time opened_at;  ///< real time at which the poller saw the window open
-    /// Real time at which the site's next window opened; Time::max() if there is none.
+    Time opened_at;  ///< real time at which the poller noticed that the window had opened
+    /// `opened_at` of the site's next window; Time::max() if there is none.
     Time next_opened_at;
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`

@@ -39,8 +39,8 @@ struct Positional {
     bool repeated{false};
 };
 
-/// Texts of options and positionals, by name. If a name has no entry or an empty list, its option
-/// or positional has no value.
+/// Values of options and positionals, as text, by name. If a name has no entry or an empty list,
+/// its option or positional has no value.
 using Values = std::map<std::string, std::vector<std::string>>;
 
 /// Returns the reason why `text` is not a valid value of `option`. Returns an empty string if

@@ -25,7 +25,7 @@ class Arguments {
     [[nodiscard]] std::string text(std::string const& name) const;  ///< empty if there is no value
     [[nodiscard]] std::int64_t integer(std::string const& name) const;
     [[nodiscard]] double number(std::string const& name) const;
-    /// Returns every value of a repeatable option, in order.
+    /// Returns every value of an option or positional that may be repeated, in order.
     [[nodiscard]] std::vector<std::string> values_of(std::string const& name) const;
 
     Values values;

@@ -26,9 +26,9 @@ enum class Check {
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Verifies the whole run in its store. Performs all checks of verify_objects(VerifySource const&)
-/// (chain/verify.hpp). Before these checks, searches for commits beyond the first missing commit,
-/// because such a commit shows that the chain has a gap. Fails with `protocol` if a check fails;
+/// Verifies the whole run in its store. First checks that the chain has no gap: that no commit is
+/// missing while one of the next 1000 exists. Then performs all checks of
+/// verify_objects(VerifySource const&) (chain/verify.hpp). Fails with `protocol` if a check fails;
 /// the message names the object and the reason.
 [[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);
 

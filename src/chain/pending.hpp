@@ -6,8 +6,8 @@
 
 #include "chain/run_objects.hpp"
 
-// Reads headers and leases that no commit refers to yet. No commit depends on them. So a damaged
-// one does not end the read; its error message is added to `unreadable`.
+// Reads leases, and headers that no commit has decided yet. No commit depends on them. So a damaged
+// header or lease does not end the read; its error message is added to `unreadable`.
 namespace curtail::chain {
 
 /// The headers of one member's pending contributions.

@@ -17,9 +17,9 @@ namespace curtail::chain {
 /// A reader for the objects of one run. All names are relative to the run's folder in the store.
 /// The store must outlive the reader.
 ///
-/// Every function that returns a Result fails with `protocol` if the object is damaged: not a
-/// regular file, or a record of more than `record_bytes_limit` bytes. Other errors of the store are
-/// returned unchanged.
+/// Every function that returns a Result fails with `protocol` if the object is not a regular file,
+/// or is a record of more than `record_bytes_limit` bytes. Other errors of the store are returned
+/// unchanged.
 class RunObjects {
   public:
     RunObjects(store::ObjectStore& store, RunId run) : store_(store), run_(std::move(run)) {}
@@ -31,10 +31,10 @@ class RunObjects {
     /// them. Returns an empty optional if the object does not exist.
     [[nodiscard]] Result<std::optional<std::string>> record(std::string const& name) const;
     /// Reads and decodes run.json. Returns an empty optional if the run has not started.
-    /// Fails with `protocol` if run.json is damaged.
+    /// Fails with `protocol` if run.json is invalid.
     [[nodiscard]] Result<std::optional<rounds::RunSpec>> spec() const;
     /// Reads and decodes one commit. Does not compare the commit with its parent. Returns an empty
-    /// optional if the commit does not exist. Fails with `protocol` if the commit is damaged.
+    /// optional if the commit does not exist. Fails with `protocol` if the commit is invalid.
     [[nodiscard]] Result<std::optional<rounds::Commit>> commit(CommitNumber number) const;
     /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
     /// object does not exist.
@@ -44,8 +44,8 @@ class RunObjects {
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part) const;
 
-    /// Returns functions that read these objects; the functions in chain/verify.hpp need them. The
-    /// store must outlive the returned functions.
+    /// Returns functions that read these objects, for the checks in chain/verify.hpp. The store
+    /// must outlive the returned functions.
     [[nodiscard]] VerifySource source() const;
 
   private:

@@ -44,15 +44,16 @@ struct ChainSummary {
     std::int64_t members{};   ///< members admitted since the genesis
     std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
-    std::int64_t payloads{};  ///< payload objects whose size and digest were compared
-    std::int64_t headers{};   ///< headers whose digest was compared
+    std::int64_t payloads{};  ///< payload objects whose size and digest were verified
+    std::int64_t headers{};   ///< headers whose digest was verified
 };
 
 /// Verifies a run from the bytes in its store. Checks that:
 /// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
 /// - no block is included twice, and the token total is the sum over included contributions;
 /// - each header that a commit names has the digest that the commit records;
-/// - each included header agrees with the commit, and no rule demands its refusal;
+/// - the header of each included contribution agrees with the commit;
+/// - no rule demands the refusal of an included contribution that has a header;
 /// - each payload of a model, of outer momentum or of an included delta has the recorded size and
 ///   digest. A payload may be missing if the run no longer keeps it.
 ///

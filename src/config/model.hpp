@@ -8,28 +8,28 @@
 
 namespace curtail::config {
 
-/// The shape of a GPT model. The comments of the members give the letters L, C, H, T and V, by
-/// which docs/model.md calls these numbers. D = C / H is the size of a head.
+/// The shape of a GPT model. L, C, H, T and V are the letters of docs/model.md. D = C / H is the
+/// size of an attention head.
 struct Model {
     std::string name;
     std::int64_t layers{};      ///< L
     std::int64_t width{};       ///< C; a multiple of `heads`
-    std::int64_t heads{};       ///< H
+    std::int64_t heads{};       ///< H, the number of query heads
     std::int64_t kv_heads{};    ///< number of key-value heads, a divisor of H
     std::int64_t sequence{};    ///< T, the number of tokens in a row
     std::int64_t vocabulary{};  ///< V, the number of different tokens
     [[nodiscard]] std::int64_t head_size() const { return width / heads; }
-    /// Returns the number of rows of the embedding and of the head: V, rounded up to a multiple
+    /// Returns the number of rows of the embedding E and of W_head: V, rounded up to a multiple
     /// of 64.
     [[nodiscard]] std::int64_t padded_vocabulary() const { return (vocabulary + 63) / 64 * 64; }
-    /// Returns the number of all parameters. This includes the padding rows of the embedding and of
-    /// the head.
+    /// Returns the number of all parameters. This includes the padding rows of E and W_head.
     [[nodiscard]] std::int64_t parameters() const;
     friend bool operator==(Model const&, Model const&) = default;
 };
 
-/// Returns the shape that nanochat gives to a model of `depth` layers: L is `depth`, C is 64 times
-/// `depth`, and H is the divisor of C that is nearest to C / 128.
+/// Returns the shape that nanochat gives to a model of `depth` layers: L is `depth`, and C is 64
+/// times `depth`. C / 128 is rounded to an integer, half to even. H is the divisor of C nearest to
+/// this integer; if two are equally near, the larger. There are as many key-value heads.
 [[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
                                    std::int64_t vocabulary = 65'536);
 /// Reads a model file, such as inputs/models/d20.json. Fails with `config` if the file is invalid,

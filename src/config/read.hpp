@@ -17,13 +17,13 @@ inline constexpr char const* plain_name_rule =
 /// Parses a configuration file. Fails with `config` if the file is damaged, or with `no_input` if
 /// it is missing.
 [[nodiscard]] Result<json::Value> read_file(std::filesystem::path const& file);
-/// Returns the absolute form of `path`, which the file `file` contains. A relative `path` is
-/// relative to the folder of `file`.
+/// Makes `path` absolute. `path` is a setting in the configuration file `file`. A relative `path`
+/// is relative to the folder of `file`.
 [[nodiscard]] std::filesystem::path resolve(std::filesystem::path const& file,
                                             std::string const& path);
-// Each of the functions below uses `r` to read the value of one key. It records any error in `r`
-// and still returns a usable value, so that reading can go on. Without `fallback`, the key is
-// required.
+// Each of the functions below uses `r` to read the value of one key. If there is an error, the
+// function records it in `r`. It then still returns a value, so that the caller can read on. A
+// missing key has the value `fallback`. If `fallback` is an empty optional, the key is required.
 
 /// Reads the path at `key` and resolves it. An empty path is an error, because it would resolve to
 /// the folder of `file`.

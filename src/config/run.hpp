@@ -35,7 +35,7 @@ struct Training {
 
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct Optimizer {
-    Tokens schedule{12'270'000'000};  ///< length of the learning rate and weight decay schedules
+    Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
     std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
     /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
     /// multiplies it by (12 / layers)^2.

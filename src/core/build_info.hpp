@@ -6,8 +6,8 @@
 
 namespace curtail {
 
-/// A description of how this binary was built. `--version` prints it, and every result file
-/// contains it.
+/// A description of how this binary was built. `--version` prints it, and the trainer's
+/// event `trainer-start` contains it.
 struct BuildInfo {
     std::string version;
     std::string commit;  ///< git commit of the source; `+` follows if a tracked file has

@@ -58,9 +58,10 @@ class Fd {
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
-/// Appends `line` and a newline to a file, in a single write. Creates the file if it does not
-/// exist. If the file ends with a partial line, starts a new line first. If `durable`, syncs the
-/// file to disk before returning.
+/// Appends `line` and a newline to a file. Creates the file if it does not exist. If the file ends
+/// with a partial line, puts a newline before `line`. Appends all these bytes in a single write,
+/// unless the system accepts only a part of them. If `durable`, syncs the file to disk before
+/// returning.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
 /// Creates a folder and its missing parents. An existing folder is not an error. Fails with

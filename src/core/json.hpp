@@ -119,7 +119,7 @@ enum class Dialect {
 [[nodiscard]] Result<Value> parse(std::string_view text, std::string const& source,
                                   Dialect dialect = Dialect::strict,
                                   Limits limits = document_limits);
-/// Parses a file. Fails like parse(), or with `no_input` if the file cannot be opened.
+/// Parses a file. Fails like read_file() (core/files.hpp) or parse().
 [[nodiscard]] Result<Value> parse_file(std::filesystem::path const& path,
                                        Dialect dialect = Dialect::comments,
                                        Limits limits = document_limits);
@@ -147,8 +147,8 @@ enum class Dialect {
 /// nearest known key. Otherwise, finish() returns the first error that was found: a missing key, a
 /// wrong type or a broken rule.
 ///
-/// A function that finds an error returns `fallback`. Without `fallback`, it returns zero or an
-/// empty value.
+/// A function that finds an error returns `fallback`. Without `fallback`, it returns zero, an empty
+/// value or a null pointer.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};

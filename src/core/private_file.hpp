@@ -22,10 +22,12 @@ namespace curtail {
 /// with `data` if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::optional<std::string>> read_private_file(
     std::filesystem::path const& file, std::int64_t limit = std::int64_t{64} << 10);
-/// Creates `folder` with mode 0700. First creates those of its parents that are missing, with the
-/// usual mode. If `folder` already exists, it must
-/// be a folder that belongs to the effective user, and group and others must have no access to it.
-/// Fails with `permission` if this rule is broken.
+/// Creates `folder` with mode 0700. First creates its missing parents like make_folder()
+/// (core/files.hpp).
+///
+/// If `folder` already exists, it must be a folder, not a link. It must belong to the effective
+/// user, and group and others must have no access to it. Fails with `permission` if one of these
+/// rules is broken.
 [[nodiscard]] Result<void> ensure_private_folder(std::filesystem::path const& folder);
 
 }  // namespace curtail

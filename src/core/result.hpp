@@ -6,7 +6,8 @@
 namespace curtail {
 
 /// The kinds of failure. "Fails with `data`" in a comment means: returns an Error with the code
-/// ExitCode::data. The numbers follow sysexits.h and are the exit codes of every program.
+/// ExitCode::data. These are the exit codes of every program. The codes 64 to 78 are those of
+/// sysexits.h.
 enum class ExitCode : int {
     ok = 0,
     usage = 64,          ///< usage error: invalid command line
@@ -19,9 +20,9 @@ enum class ExitCode : int {
     io = 74,             ///< I/O error while reading or writing
     temporary = 75,      ///< temporary failure: retry the same command later
     protocol = 76,       ///< protocol error: broken chain, wrong run, inconsistent store
-    permission = 77,     ///< permission denied: a file mode, credential or certificate
-    config = 78,  ///< configuration error: a configuration file is invalid or does not fit its use
-    interrupted = 130  ///< stopped by the user
+    permission = 77,     ///< permission denied, or a file mode, credential or certificate rejected
+    config = 78,         ///< configuration error: a setting is invalid or contradicts other inputs
+    interrupted = 130    ///< stopped by the user
 };
 
 /// An expected failure, which a function returns. A defect causes an exception instead. message()

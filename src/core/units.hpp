@@ -56,8 +56,8 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 
 /// The factor that converts pounds per MWh, the unit of WattTime, to g/kWh. The exact factor is
 /// 0.45359237, the number of kilograms in a pound, because 1 g/kWh is 1 kg/MWh. Curtail rounds the
-/// factor to 0.453592, as the authors of arXiv:2602.22760 did. It therefore computes exactly the
-/// intensities that their logs contain.
+/// factor to 0.453592, as the authors of arXiv:2602.22760 did. With the same factor, Curtail
+/// computes the same intensities as they did.
 inline constexpr double grams_per_kwh_per_lb_per_mwh = 0.453592;
 constexpr GramsPerKwh from_lbs_per_mwh(double lbs_co2_per_mwh)
 {

@@ -69,8 +69,8 @@ struct AlwaysOn {
                     ///< to continue
 };
 /// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
-/// training power. `tokens_per_second` counts seconds of the signal's clock. Throws
-/// std::invalid_argument unless `tokens_per_second` is positive.
+/// training power. In a replay, the seconds of `tokens_per_second` are seconds of the trace, like
+/// the times in `intensity`. Throws std::invalid_argument unless `tokens_per_second` is positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);
 

@@ -23,9 +23,9 @@ struct IntensityPiece {
     GramsPerKwh end;
 };
 
-/// The marginal carbon intensity of one region over time. Between two neighbouring samples the
-/// intensity is linear. If one of these two samples has no value, the intensity between them is
-/// unknown.
+/// The marginal carbon intensity of one region over time. Between two neighbouring samples with
+/// values, the intensity is linear. If one of two neighbouring samples has no value, the intensity
+/// between them is unknown.
 class IntensitySeries {
   public:
     /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than

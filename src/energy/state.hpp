@@ -26,8 +26,8 @@ struct StateInterval {
 
 /// The power that a site draws. Nothing is metered: this is a model with two levels.
 struct Power {
-    Watts idle{468};        ///< while it has devices but does not train
-    Watts training{2'024};  ///< while it trains
+    Watts idle{468};        ///< while the site has devices but does not train
+    Watts training{2'024};  ///< while the site trains
     /// Returns the power drawn in `state`.
     [[nodiscard]] Watts of(State state) const { return state == State::training ? training : idle; }
 };

@@ -22,8 +22,8 @@ struct Tally {
 
     /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
     Tally& operator+=(Tally const& other);
-    /// Returns whether the carbon is known at least in part: the intensity of some of the energy is
-    /// known, and the tally is not blind. Also returns true if no energy was drawn.
+    /// Returns whether `carbon` can be reported: the intensity of some of the energy is known, and
+    /// the tally is not blind. Also returns true if no energy was drawn.
     [[nodiscard]] bool known() const { return energy.value <= 0 || (!blind && unknown < energy); }
     /// Returns whether the tally is known() and at most the fraction `most_unknown` of its energy
     /// has an unknown intensity. If a tally is known() but not whole(), its carbon is a lower
@@ -64,8 +64,9 @@ struct Tally {
     friend bool operator==(Tally const&, Tally const&) = default;
 };
 
-/// Integrates a constant power over an interval. The result is exact: the intensity is linear
-/// within each piece, and a piece is cut where the intensity crosses `threshold`.
+/// Integrates a constant power over an interval. Cuts the interval at the samples, and where the
+/// intensity crosses `threshold`. The result is exact, because the intensity between two cuts is
+/// linear.
 [[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
                               GramsPerKwh threshold);
 

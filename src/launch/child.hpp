@@ -23,8 +23,8 @@ class Child {
     Child(Child const&) = delete;
     Child& operator=(Child const&) = delete;
 
-    /// Returns a descriptor that becomes readable when the child ends, or -1 if the kernel offers
-    /// none. In the second case call has_ended() every few milliseconds.
+    /// Returns a descriptor that becomes readable when the child ends, or -1. If it is -1 although
+    /// error() is 0, the kernel offers none: call has_ended() every few milliseconds instead.
     [[nodiscard]] int fd() const { return fd_.get(); }
     /// Returns the errno of a failure to watch the child, or 0 if fd() or has_ended() can be used.
     [[nodiscard]] int error() const { return error_; }

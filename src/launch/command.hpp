@@ -41,8 +41,8 @@ struct Finished {
 /// returned unchanged. Fails with `unavailable` if there is no such program.
 [[nodiscard]] Result<std::string> find_program(std::string const& program, std::string const& path);
 
-/// Returns the environment for commands and jobs. It consists of this process's PATH, HOME, USER,
-/// LOGNAME and TMPDIR, and a plain locale, and so contains no secrets.
+/// Returns the environment for commands and jobs. It consists of LC_ALL=C.UTF-8 and this process's
+/// PATH, HOME, USER, LOGNAME and TMPDIR. So it contains no secrets.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> plain_environment();
 
 }  // namespace curtail::launch

@@ -8,13 +8,14 @@
 namespace curtail::launch {
 
 /// Returns the id of a run's folder. These 8 hex digits distinguish the jobs of the run from those
-/// of another run with the same name. The id stays the same if the folder is moved or reached by
-/// another path.
+/// of another run with the same name.
 ///
-/// The file `mark.json` in the folder stores the id together with the folder's path and inode. If
-/// the file is missing, the id is hash_path() of the folder; with `create` the file is then
-/// written. Fails with `config` if the folder is a copy: neither its path nor its inode is the one
-/// in the file.
+/// The file `mark.json` in the folder stores the id together with the folder's path and inode. The
+/// id is valid while one of the two is unchanged, for example after a move within the file system.
+/// Fails with `config` if both differ, as in a copy.
+///
+/// If the file is missing, the id is hash_path() of the folder. If `create` is set, a missing
+/// folder or file is created.
 [[nodiscard]] Result<std::string> run_folder_id(std::filesystem::path const& run_folder,
                                                 bool create);
 

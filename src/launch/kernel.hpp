@@ -6,12 +6,12 @@
 
 namespace curtail::launch {
 
-/// The optional features of the kernel that may be used. A kernel or container may lack them, so
-/// each has a fallback. The default value allows all of them. Tests set a member to false, as if
+/// Optional features of the kernel. A member is true if Curtail may use the feature. A kernel or
+/// container may lack a feature, so each feature has a fallback. Tests set a member to false, as if
 /// the feature were missing.
 ///
-/// The system calls among them are newer than Linux 4.18. They are called by number because glibc
-/// 2.28 does not declare them.
+/// The system calls below are newer than Linux 4.18. They are called by number because glibc 2.28
+/// does not declare them.
 struct Kernel {
     bool pidfd{true};  ///< the system calls pidfd_open and pidfd_send_signal, from Linux 5.3
     /// The system call close_range, from Linux 5.9. Its flag CLOSE_RANGE_CLOEXEC exists from 5.11.

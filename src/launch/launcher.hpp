@@ -12,8 +12,8 @@ namespace curtail::launch {
 /// Starts, lists and stops the jobs of one site of one run. Each function waits for the answer, at
 /// most for the site's command deadline. Not thread-safe.
 ///
-/// Fails with `temporary` if no answer came: the call may then have taken effect. Any other error
-/// means that the call certainly had no effect.
+/// Each function fails with `temporary` if no answer came: the call may then have taken effect. Any
+/// other error means that the call certainly had no effect.
 class Launcher {
   public:
     virtual ~Launcher() = default;
@@ -33,7 +33,7 @@ class Launcher {
 };
 
 /// Makes the launcher that the site's file selects. `folder_id` is the result of run_folder_id().
-/// `build` is the folder with bin/, which jobs receive as CURTAIL_BUILD.
+/// `build` is the folder that contains bin/. Jobs receive this folder as CURTAIL_BUILD.
 [[nodiscard]] std::unique_ptr<Launcher> make_launcher(config::Run const& run,
                                                       config::Site const& site,
                                                       std::string const& folder_id,

@@ -11,10 +11,11 @@ namespace curtail::launch {
 /// limit.
 ///
 /// The file `jobs/<intent>.json` in the site's folder records a job. It is written before the job's
-/// script starts, so a poller that was killed at any time finds the job again. A small supervisor
-/// process waits for the script and writes its exit code to `<intent>.exit`. The launcher cannot
-/// check the processes of a job whose record was written on another host. Until the exit code of
-/// that job is recorded, the job counts as ending.
+/// script starts. So the next poller finds the job, whenever this poller was killed. A small
+/// supervisor process waits for the script and writes its exit code to `<intent>.exit`.
+///
+/// The launcher cannot check the processes of a job whose record was written on another host. Until
+/// the exit code of that job is recorded, the job counts as ending.
 class LocalLauncher final : public Launcher {
   public:
     explicit LocalLauncher(JobSpec spec, Kernel kernel = {})
@@ -26,9 +27,9 @@ class LocalLauncher final : public Launcher {
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// Sends TERM to all processes of the job. They include processes that its script left running,
-    /// which have CURTAIL_JOB in their environment. A call at least 4 s after the first one sends
-    /// KILL instead.
+    /// Sends TERM to all processes of the job's session, even if the script has ended
+    /// (signal_session). A call at least 4 s after the first one sends KILL instead. Does nothing
+    /// if `only_pending` is set, because a local job is never pending.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:

@@ -10,9 +10,9 @@ namespace curtail::launch {
 /// runs with the site's SLURM_CONF, and at most for the site's command deadline.
 ///
 /// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
-/// runs one after the other. The jobs' name contains the run, site and folder, so they never wait
-/// for another run's job. Of the poller's environment, a job receives only the variables in
-/// an explicit list.
+/// runs one after the other. The jobs' name contains the run, site and folder id (job_name()), so
+/// they never wait for another run's job. Of the poller's environment, a job receives only the
+/// variables in an explicit list.
 class SlurmLauncher final : public Launcher {
   public:
     explicit SlurmLauncher(JobSpec spec) : spec_(std::move(spec)) {}

@@ -8,7 +8,7 @@
 namespace curtail::launch {
 
 /// The argument of `squeue --Format`. Every field has a suffix instead of a width, so squeue does
-/// not truncate the field. This needs Slurm 20.11 or newer.
+/// not truncate the field.
 extern char const* const squeue_format;
 
 /// Parses the output of squeue, and returns the jobs with the oldest first. squeue must run with

@@ -9,14 +9,14 @@
 
 namespace curtail::launch {
 
-/// A script to run detached from the caller, and the files that record it. All texts are complete
-/// before the fork, because the child must not allocate memory.
+/// A script to run detached from the caller, and the files that record it. The caller builds all
+/// strings before the fork, because the child must not allocate memory.
 struct SupervisedScript {
     std::vector<std::string> arguments;  ///< the first is the path of an executable file
     std::vector<std::pair<std::string, std::string>> environment;  ///< all variables of the script
     std::string folder;                                            ///< the script's working folder
     std::string log;  ///< file to which the script's stdout and stderr are appended
-    /// File created before the script starts. If it already exists, nothing starts.
+    /// File created before the script starts. If it already exists, start_supervised() fails.
     std::string record;
     /// The record consists of this head, `"script":{"pid":P,"started":S},"keeper":{...}` and the
     /// tail.
@@ -27,7 +27,7 @@ struct SupervisedScript {
 };
 
 /// Starts a supervisor process in the background, which starts the script and waits for its end.
-/// Returns when the record is on disk. Fails with `os_error` if nothing was started.
+/// Returns when the record is on disk. Fails with `os_error` if the script was not started.
 [[nodiscard]] Result<void> start_supervised(SupervisedScript const& script,
                                             Kernel const& kernel = {});
 

@@ -27,11 +27,10 @@ struct Parameter {
     [[nodiscard]] std::size_t elements() const;
 };
 
-/// The run to which a payload belongs, and the parameters of the run's model. Their values have the
-/// same order in Values.
+/// The run to which a payload belongs, and the parameters of the run's model.
 struct Layout {
     RunId run;
-    std::vector<Parameter> parameters;
+    std::vector<Parameter> parameters;  ///< in the order in which Values holds their values
     [[nodiscard]] std::size_t elements() const;
 };
 

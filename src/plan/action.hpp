@@ -13,7 +13,8 @@ enum class ActionType {
     drain,           ///< ask the job to finish its step, contribute and exit
     cancel,          ///< terminate the job
     cancel_pending,  ///< remove the job from the queue, unless it has started meanwhile
-    end_leftovers,   ///< terminate the processes that an ended job left running; stored as `sweep`
+    end_leftovers,   ///< terminate the processes that a job's ended script left running; stored as
+                     ///< `sweep`
     wait             ///< do nothing in this poll
 };
 /// Returns the name that the journal stores, such as `cancel-pending`.

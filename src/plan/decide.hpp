@@ -19,12 +19,14 @@ struct DesiredState {
 /// Decides the actions at the time `now`. Returns at least one action; a `wait` says what the
 /// poller waits for.
 ///
-/// - While a job is desired, one job is kept. If no job is desired, every job is stopped.
+/// - If a job is desired, one job is kept. If there is no job, one is submitted.
+/// - If no job is desired, every job is stopped.
 /// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
-///   drains it repeatedly, and cancels it `grace` after the first delivered drain signal.
+///   drains it repeatedly. The poller cancels it as soon as Rules::grace and
+///   Rules::drains_before_cancel permit.
 /// - A job belongs to the window for which it was submitted. It is stopped when that window closes,
 ///   even if the next window has already opened.
-/// - While a job is stopping, no other job is submitted. The next job is submitted after its end.
+/// - While a job is stopping, no other job is submitted.
 /// - If there are two jobs, the running one is kept. If both are running or both are pending, the
 ///   older one is kept.
 /// - After a failure the next job is submitted only after the backoff.

@@ -17,13 +17,13 @@ struct Job {
     enum class State {
         pending,
         running,
-        ending,  ///< its processes are being terminated, and it still occupies its devices
+        ending,  ///< no longer known to run, but not ended; may still occupy its devices
         ended
     };
     /// How a job ended.
     enum class End {
         clean,     ///< it ended by itself, with exit code 0
-        failed,    ///< it ended in any other way
+        failed,    ///< any end other than `clean` and `displaced`, e.g. a cancel
         displaced  ///< its cluster ended it: a node failed, or another job preempted it
     };
     JobId id;

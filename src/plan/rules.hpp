@@ -6,8 +6,8 @@
 
 namespace curtail::plan {
 
-/// How long the poller waits before it repeats a request, cancels a job or submits the next one.
-/// All durations are real time, even if the signals follow a recorded trace.
+/// The time limits and pauses for a site's jobs. All durations are real time, even if the signals
+/// follow a recorded trace.
 struct Rules {
     /// Time from the first delivered drain signal to a cancel. If no drain signal was delivered, a
     /// cancel follows 3 x `grace` after the first drain attempt.

@@ -13,7 +13,7 @@ namespace curtail::plan {
 struct Intent {
     IntentId id;
     WindowId window;
-    Time since;  ///< time of the decision, or the time at which its outcome became uncertain
+    Time since;  ///< time of the decision; once `uncertain` is set, the time at which it was set
     bool uncertain{false};  ///< the launcher's answer was lost, or the poller died; stored as
                             ///< `in_doubt`
     friend bool operator==(Intent const&, Intent const&) = default;
@@ -49,8 +49,8 @@ struct SiteState {
 
 /// Returns the state as JSON for the poller's state file.
 [[nodiscard]] json::Value to_json(SiteState const& state);
-/// Reads what to_json() writes. `where` is the file's name in error messages. Fails with `data` for
-/// any other value.
+/// Reads what to_json() writes. Fails with `data` for any other value. `where` is the file's name
+/// in error messages.
 [[nodiscard]] Result<SiteState> read_site_state(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::plan

@@ -28,7 +28,7 @@ struct PollContext {
 /// What a poll of all sites found out.
 struct PollResult {
     std::vector<SiteStatus> sites;
-    std::vector<Error> errors;  ///< errors that concern no single site
+    std::vector<Error> errors;  ///< errors that belong to none of `sites`
 
     /// Returns one error for the whole poll. Its code determines the program's exit code. It is the
     /// first error that is not `temporary`; if all are `temporary`, it is the first error. The
@@ -37,9 +37,11 @@ struct PollResult {
     [[nodiscard]] std::optional<Error> error() const;
 };
 
-/// Polls every site once and carries out the actions. A dry run changes neither files nor jobs.
-/// Fails with `temporary` if another poller of the run is active. Also fails if it cannot write the
-/// poller's state. Even then it carries out the decisions to stop jobs.
+/// Polls every site once. Carries out the actions unless `dry_run` is set. A dry run changes
+/// neither files nor jobs, and other pollers may be active meanwhile.
+///
+/// Without `dry_run`, fails with `temporary` if another poller of the run is active. Also fails if
+/// it cannot write the poller's state; even then it carries out the decisions to stop jobs.
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
@@ -50,7 +52,7 @@ using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
                                                      StateStore const& store);
-/// Collects the status of all sites. `errors` concern no single site.
+/// Collects the status of all sites. `errors` are errors that belong to none of these sites.
 [[nodiscard]] PollResult make_result(SitePollers const& pollers, std::vector<Error> errors);
 
 }  // namespace curtail::poll

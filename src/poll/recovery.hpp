@@ -33,7 +33,8 @@ struct Recovered {
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 
-/// Returns whether events.jsonl already contains an event.
+/// Returns whether `written` shows that events.jsonl already contains `event`. Returns false for an
+/// event without a time on the signal's clock.
 [[nodiscard]] bool is_written(WrittenUntil const& written, SiteId const& site,
                               runlog::Event const& event);
 

@@ -58,8 +58,7 @@ class SitePoller {
     [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
-    /// Sets the grace period to 0 for all later polls: a job that should stop is then cancelled
-    /// after one drain attempt.
+    /// For all later polls, sets Rules::grace to 0 and Rules::drains_before_cancel to 1.
     void skip_grace();
     /// Returns what the last poll found out.
     [[nodiscard]] SiteStatus status() const;

@@ -34,9 +34,11 @@ struct JournalStep {
 /// of a lock, state.json, journal.jsonl, events.jsonl and signals.jsonl. This class stores what it
 /// receives and makes no decisions. Thread-safe.
 ///
-/// No change is lost if a poller is killed at any time. The next poller applies the journal entries
-/// that state.json does not include (recover()), and each event is written to events.jsonl exactly
-/// once.
+/// A change may wait in memory. Each write of state.json includes all waiting changes.
+///
+/// A poller may be killed at any time. The next poller applies the journal entries that state.json
+/// does not include (recover()), and computes the other waiting changes again. Each event is
+/// written to events.jsonl exactly once.
 class StateStore {
   public:
     /// Whether the folder may be changed.
@@ -47,11 +49,14 @@ class StateStore {
     /// When a change is written to disk.
     enum class Durability {
         now,  ///< before the function returns
-        lazy  ///< with the next change; for changes that the next poller can compute again
+        lazy  ///< with the next write of state.json; for changes that the next poller can compute
+              ///< again
     };
-    /// Reads the folder and recovers the state from it. `now` is real time. Fails with `temporary`
-    /// if another poller holds the lock; the error names that poller. Fails with `permission` if
-    /// other users may read the folder.
+    /// Reads the folder and recovers the state from it. `now` is real time.
+    ///
+    /// With Access::write, fails with `temporary` if another poller holds the lock; the error names
+    /// that poller. With Access::write, also fails with `permission` if other users may access the
+    /// folder.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(config::Run const& run,
                                                                   Access access, Time now);
 
@@ -61,16 +66,16 @@ class StateStore {
     [[nodiscard]] std::map<SiteId, SiteRecord> sites() const;
 
     /// Stores a site's window together with the window's events. If there are events, writes
-    /// everything before it returns, whatever `durability` says. After an error the change stays in
-    /// memory and is written with the next change.
+    /// state.json and the events before it returns, whatever `durability` says. After an error the
+    /// change waits in memory.
     [[nodiscard]] Result<void> set_window(SiteId const& site, WindowRecord const& window,
                                           std::vector<runlog::Event> events, Durability durability);
     /// Stores a site's jobs together with their events, and writes both before it returns. After an
-    /// error the change stays in memory and is written with the next change.
+    /// error the change waits in memory.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs,
                                         std::vector<runlog::Event> events);
     /// Appends an entry to the journal, and returns when it is on disk. The entry's jobs and events
-    /// wait in memory until the next change or save().
+    /// wait in memory.
     [[nodiscard]] Result<void> append(JournalStep step);
     /// Appends those of `samples` that are newer than all stored samples of the region, and returns
     /// when they are on disk. `samples` must be in order of time. The result is true if at least

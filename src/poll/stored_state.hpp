@@ -39,10 +39,11 @@ struct StoredState {
 struct FolderContents {
     std::optional<StoredState> state;   ///< empty if state.json does not exist
     std::vector<JournalEntry> journal;  ///< the entries that `state` does not include, in order
-    std::vector<runlog::Event> events;  ///< content of events.jsonl; read only if recovery needs it
+    std::vector<runlog::Event> events;  ///< content of events.jsonl, if read_folder() has read it
 };
-/// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl. Reads
-/// events.jsonl only if recovery needs it.
+/// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl and
+/// events.jsonl. Also reads events.jsonl if the outbox is not empty, or if the state does not
+/// include all journal entries.
 [[nodiscard]] Result<FolderContents> read_folder(std::filesystem::path const& folder);
 
 }  // namespace curtail::poll

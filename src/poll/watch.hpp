@@ -23,8 +23,8 @@ class StopRequest {
 
 /// The options of watch().
 struct WatchOptions {
-    /// Whether a stop request drains all jobs and waits for them to end. If not, the jobs keep
-    /// running.
+    /// Whether, after a stop request, watch() drains all jobs and waits for them to end. If not,
+    /// the jobs keep running.
     bool drain_on_exit{false};
     LoopIntervals intervals;
     /// When jobs are to stop, watch() waits for the longest grace period of all sites, and then for

@@ -19,13 +19,12 @@ struct ClockCheck {
     WindowRecord record;
     std::optional<Error> error;  ///< set, with the code `temporary`, if the clock was set back
 };
-/// Checks whether the clock was set back since the last evaluation. This is so if the last
-/// evaluation ended at a time more than 5 s after `signal_now`. Unless the record is changed, the
-/// window stays as it is until the clock reaches that time again.
+/// Checks whether the clock was set back: whether the last evaluation ended at a time more than 5 s
+/// after `signal_now`.
 ///
-/// With a live signal, the returned record therefore lets the evaluation continue from
-/// `signal_now`. In a replay, the record is returned unchanged: the clock will reach that time
-/// again, and the trace will have the same samples.
+/// If the clock was set back and the signal is live, the returned record lets the evaluation
+/// continue from `signal_now`. Otherwise the record is returned unchanged. In a replay whose clock
+/// was set back, the window then stays as it is until the clock has caught up.
 [[nodiscard]] ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay);
 
 /// What evaluate_window() needs.

@@ -14,14 +14,14 @@ namespace curtail::reference {
 /// energy would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
-/// The power, energy and carbon of each client and of the baseline. The baseline is one site that
-/// never stopped. Power and intensity are sampled every 60 s.
+/// The power, energy and carbon of each client and of the baseline. The baseline is the always-on
+/// run with one site (Logs::one_site). Power and intensity are sampled every 60 s.
 struct Energy {
     energy::Grid grid;
     std::array<std::vector<Watts>, 3> power;  ///< one series per client, with one value per point
                                               ///< of `grid`
-    std::vector<Watts> one_site;  ///< power of the baseline at each point of `grid`; 0 before its
-                                  ///< first and after its last step
+    std::vector<Watts> one_site;  ///< power of the baseline at each point of `grid`; 0 before the
+                                  ///< baseline's first step and after its last step
     /// One tally per client. The carbon is computed with the intensity of the client's region.
     std::array<energy::Tally, 3> clients;
     energy::Tally run;  ///< sum over the clients

@@ -38,12 +38,12 @@ struct RoundPart {
 /// One round.
 struct Round {
     std::int64_t number{};
-    Time start;
-    Time end;
-    std::optional<Time> merged;  ///< when the merge ended; empty if it was not logged
+    Time start;                  ///< event ROUND_START
+    Time end;                    ///< event ROUND_END, before the merge
+    std::optional<Time> merged;  ///< event AGGREGATION, when the merge ended; empty if not logged
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    std::int64_t last_step{};  ///< number of the last step
+    std::int64_t last_step{};  ///< number of the round's last step, counted over the whole run
     double loss{};             ///< mean over the round's last 100 logged steps, in nats per token
     /// Returns whether two or more clients took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }

@@ -41,12 +41,13 @@ struct Logs {
     /// The regions of the clients, in the same order as `clients`.
     static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
-    /// Time zero of all logs. It is set to the time of the trace's first sample.
+    /// Time zero of all logs. It is set to the time of the first sample of `regions.back()`
+    /// in `trace`.
     Time zero;
     std::vector<RegionSeries> trace;
     std::array<std::vector<LoggedStep>, 3> steps;  ///< one list per client
-    std::vector<LoggedStep> one_site;   ///< steps of a run with one site that never stopped
-    std::vector<LoggedStep> two_sites;  ///< steps of a run with two sites that never stopped
+    std::vector<LoggedStep> one_site;              ///< steps of an always-on run with one site
+    std::vector<LoggedStep> two_sites;             ///< steps of an always-on run with two sites
     std::vector<LoggedEvent> events;
 
     /// Returns the trace of `region`, or null if there is none.
@@ -56,9 +57,8 @@ struct Logs {
 };
 
 /// Reads client_{0,1,2}.csv, baseline_1_client.csv, baseline_2_clients.csv and events.csv in
-/// `folder`. `trace` holds the intensity of each region. The time of the first sample in `trace`
-/// becomes time zero. Fails with `data` if `trace` lacks a region of Logs::regions, if a file is
-/// empty or damaged, or if the times in a file decrease.
+/// `folder`. `trace` holds the intensity of each region. Fails with `data` if `trace` lacks a
+/// region of Logs::regions, if a file is empty or damaged, or if the times in a file decrease.
 [[nodiscard]] Result<Logs> read_logs(std::filesystem::path const& folder,
                                      std::vector<RegionSeries> trace);
 

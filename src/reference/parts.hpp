@@ -19,8 +19,8 @@ inline constexpr std::int64_t planned_steps = 23'400;
 struct SiteEnergy {
     energy::Bill bill;
     std::vector<energy::Tally> cumulative;  ///< running totals, every 60 s
-    std::vector<energy::Tally> windows;  ///< one per window passed to site_energy(); 0 for windows
-                                         ///< of other sites
+    std::vector<energy::Tally> windows;  ///< one per window passed to site_energy(); a tally of 0
+                                         ///< for a window of another site
     std::vector<energy::Tally> rounds;   ///< one per round passed to site_energy()
 };
 /// Computes the energy and carbon of one site. `site` is the index of a client, and `states` are

@@ -23,19 +23,19 @@ struct Perplexity {
     double one_site{};
     double two_sites{};
 };
-/// Computes the lowest smoothed perplexities. Steps that several sites logged at the same time are
-/// averaged first.
+/// Computes the lowest smoothed perplexities. For the run, first averages the logged steps that
+/// have the same time.
 [[nodiscard]] Perplexity perplexity_of(Logs const& logs);
 
 /// Median durations in joint rounds, in seconds. A joint round has two or more sites. The median of
 /// an even number of values is the upper of the middle two, as in the paper.
 struct RoundTimes {
     std::size_t joint_rounds{};  ///< number of joint rounds
-    double duration{};           ///< from the round's start to its merge
+    double duration{};           ///< from Round::start to Round::merged
     double training{};           ///< length of one site's training segments in one round
-    double before_first_step{};  ///< from the round's start to the start of its first step
-    double after_last_step{};    ///< from the last step to the round's end (event ROUND_END)
-    double merge{};              ///< from the round's end to its merge (event AGGREGATION)
+    double before_first_step{};  ///< from Round::start to the estimated start of the first step
+    double after_last_step{};    ///< from the round's last step to Round::end
+    double merge{};              ///< from Round::end to Round::merged
 };
 /// Computes the medians. A round that lasts at least twice as long as the median joint round does
 /// not count for `before_first_step` and `after_last_step`.

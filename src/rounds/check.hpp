@@ -6,8 +6,8 @@ namespace curtail::rounds {
 
 /// Checks that the commit `child` follows from its parent by the rules of the protocol.
 /// `parent_sha256` is the digest of the parent's bytes. Returns an error with the code `protocol`
-/// if the commit is invalid. Its message names the commit and the first broken rule. Returns an
-/// empty optional if the commit is valid.
+/// if the commit is invalid. The error's message names the commit and the first broken rule.
+/// Returns an empty optional if the commit is valid.
 [[nodiscard]] std::optional<Error> check(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Commit const& child);
 

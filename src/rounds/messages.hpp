@@ -26,7 +26,8 @@
 //     LoadModel                   Loaded, Corrupt, Unavailable
 //     Adopt                       Adopted, Corrupt, Unavailable
 //     Cut                         CutReady
-//     Train, Discard, Delete, Note, Exit: no answer
+//
+// Train, Discard, Delete, Note and Exit are orders without an answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
 // hold back other inputs. The names of all objects are relative to the run's folder `runs/<run>/`.
@@ -95,8 +96,8 @@ struct Adopted {
 /// Answer to Merge: the merge is done, or some contributions cannot be merged.
 struct Merged {
     /// A contribution that cannot be merged. The reason is `digest` if 3 reads did not return the
-    /// bytes that the header describes. The reason is `nan` if some values of the delta are not
-    /// finite.
+    /// bytes that the header describes, or if these bytes are not a payload of this run. The reason
+    /// is `nan` if some values of the delta are not finite.
     struct Refused {
         MemberId member;
         Seq seq;
@@ -111,7 +112,7 @@ struct Merged {
                                     ///< empty unless Merge::outer_step is set
 };
 /// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model or momentum.
-/// The object `name` is missing, has the wrong size or has the wrong digest.
+/// The object `name` is missing, has the wrong size or digest, or is not a payload of this run.
 struct Corrupt {
     Op op{};
     std::string name;
@@ -132,12 +133,16 @@ struct Stepped {
 };
 /// Answer to Cut: the trainer has set d_seq := a - x and then a := x. The trainer keeps d_seq until
 /// an Adopt, LoadModel or Discard drops it.
+///
+/// If a value of a - x or the loss of a step was not finite, the trainer has discarded the work
+/// instead: d_seq := 0 and x := a. Then a number in `nonfinite` is positive.
 struct CutReady {
     Op op{};
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< for each part of the run: sum of squares of d_seq
-    std::vector<std::int64_t> nonfinite;  ///< for each part: number of non-finite values of d_seq
+    std::vector<std::int64_t> nonfinite;  ///< for each part: number of non-finite values of a - x,
+                                          ///< plus 1 if a loss was not finite
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
 struct StopRequested {
@@ -165,7 +170,8 @@ struct Create {
 /// Where to store one part of a payload.
 struct Target {
     std::string part;  ///< as PartRef::part
-    std::string name;  ///< of the object; no other process uses it, and a retry may overwrite it
+    std::string name;  ///< of the object. No other process uses this name. A retry may overwrite
+                       ///< the object.
 };
 /// Asks to store the trainer's delta d_seq.
 struct StoreDelta {
@@ -173,8 +179,7 @@ struct StoreDelta {
     Seq seq;
     std::vector<Target> parts;
 };
-/// Asks to store the trainer's anchor as a model. The values of the anchor are those that x
-/// had at the last cut.
+/// Asks to store, as a model, the values that x had at the last cut.
 struct StoreModel {
     Op op{};
     std::vector<Target> parts;
@@ -224,27 +229,29 @@ struct Cut {
     Seq seq;
     bool leaving{};  ///< this is the member's last cut
 };
-/// Asks the trainer to adopt a newer model. The trainer first forgets the deltas in `dropped`. It
-/// then computes u = a - x, a' = theta - sum of the remaining d_j, and x' = a' - u. If there was no
-/// step since the last cut, u is exactly zero. If no d_j remains either, x' equals theta exactly.
+/// Asks the trainer to adopt a newer model. The trainer first forgets the deltas in `dropped`.
+///
+/// Unless `keeps_weights` is set, the trainer then computes u = a - x, a' = theta - sum of the
+/// remaining d_j, and x' = a' - u. If there was no step since the last cut, u is exactly zero. If
+/// no d_j remains either, x' equals theta exactly.
 struct Adopt {
     Op op{};
-    ModelRef model;            ///< theta; not read if `keeps_weights`
-    bool keeps_weights{};      ///< theta is this trainer's own anchor. So the trainer only forgets
-                               ///< `dropped`; a and x do not change.
+    ModelRef model;            ///< theta; not read if `keeps_weights` is set
+    bool keeps_weights{};      ///< set if this trainer stored theta by a StoreModel. Then the
+                               ///< trainer only forgets `dropped`; a and x do not change.
     std::vector<Seq> dropped;  ///< the deltas to forget, because commits have decided them
     CommitNumber commit;       ///< number of the newest commit, for logs
 };
 
 // ---- orders without an answer
 
-/// Orders the trainer to train on those blocks of `held` that are neither in an undecided delta nor
-/// in `since`. The trainer takes the lowest block first and pauses when no block is left. If the
-/// last blocks do not fill a step, the last step is smaller.
+/// Orders the trainer to train on those blocks of `held` that are neither in an undecided
+/// contribution nor in `since`. The trainer takes the lowest block first and pauses when no block
+/// is left. If the last blocks do not fill a step, the last step is smaller.
 struct Train {
     Ranges held;
-    Tokens tokens_before;  ///< tokens in the committed model and in undecided deltas. For the
-                           ///< learning rate schedule, the trainer adds the tokens in `since`.
+    Tokens tokens_before;  ///< tokens in the committed model and in undecided contributions. For
+                           ///< the learning rate schedule, the trainer adds the tokens in `since`.
 };
 /// Orders the trainer to discard x, all deltas and `since`, because the member was removed. A
 /// LoadModel comes before the next Train.

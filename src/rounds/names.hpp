@@ -41,7 +41,7 @@ inline constexpr char const* run_name = "run.json";
 /// model that the contribution started from.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
-/// Returns the name of one part of the model that begins `round`. `attempt` distinguishes the
+/// Returns the name of one part of the model with which `round` begins. `attempt` distinguishes the
 /// models that one writer stores.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);

@@ -14,8 +14,8 @@ namespace curtail::rounds {
 /// A pending contribution that the writer of the next commit has found.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the header's bytes; empty for work that a lone member
-                                   ///< commits by its own weights, which needs no header
+    std::optional<Digest> sha256;  ///< of the header's bytes; empty if a lone member commits the
+                                   ///< work as its own weights, without a header
     std::optional<Refusal> bad;  ///< fault found in the header's bytes or the payload; empty: none
 };
 /// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
@@ -35,8 +35,9 @@ struct Intents {
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
 };
 
-/// Builds the commit that follows `parent`. `by` is its writer, `now` its time. Returns an empty
-/// optional if `parent` has completed the run, or if the commit would change nothing.
+/// Builds the commit that follows `parent`. `by` is the new commit's writer, `now` its time.
+/// Returns an empty optional if `parent` has completed the run, or if the commit would change
+/// nothing.
 ///
 /// If the result is a merge commit, its fields `model` and `outer` are still those of `parent`. The
 /// caller must set `model` to the merged model. If `outer_step` is set, the caller must also set
@@ -55,8 +56,8 @@ struct Intents {
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
-/// wrong-run, bad-tokens, not-held, stale and nan, in this order. Returns an empty optional if the
-/// commit must include the contribution.
+/// wrong-run, bad-tokens, not-held, stale and nan, in this order. Returns an empty optional if none
+/// of them applies. Does not check the reason digest, which Found::bad reports.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 

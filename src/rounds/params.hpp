@@ -19,7 +19,7 @@ struct Params {
     Millis poll_run{30'000};          ///< this interval for a member that is not lone
     Millis poll_run_starved{10'000};  ///< upper limit of this interval for a starved member
     Millis poll_wait{2'000};  ///< interval at which a waiting site looks for commits and headers
-    /// A member is suspect if its Member::seen is longer ago than this time + `skew`.
+    /// A member is suspect if its Member::seen is longer ago than `drop_after` + `skew`.
     Millis drop_after{1'800'000};
     Millis skew{60'000};            ///< largest expected error of the store's clock
     std::int64_t max_undecided{2};  ///< most undecided contributions per member; 1 more if leaving

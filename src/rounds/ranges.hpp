@@ -50,9 +50,9 @@ class Ranges {
 
 /// The most ranges that one set in a record may have.
 inline constexpr std::size_t ranges_limit = 4096;
-/// Reads the JSON form of a set. Fails with `protocol` unless `value` is a sorted list of pairs
-/// `0 <= begin < end <= 2^53` with a gap between neighbours. Error messages name the place
-/// `where`.
+/// Reads the JSON form of a set. Fails with `protocol` unless `value` is a sorted list of at most
+/// ranges_limit pairs `0 <= begin < end <= 2^53` with a gap between neighbours. Error messages name
+/// the place `where`.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::rounds

@@ -14,8 +14,8 @@ namespace curtail::rounds {
 /// has no gaps. It ends when `found` + 1 is missing.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
-/// Returns true if any site may remove the member as silent. `now` is the current time by the
-/// store's clock. One of two conditions suffices:
+/// Returns true if the member is suspect: other members may remove it as silent. `now` is the
+/// current time by the store's clock. One of two conditions suffices:
 /// - Member::missed is at least `max_missed`;
 /// - Member::seen is more than `drop_after` + `skew` before `now`.
 [[nodiscard]] bool is_suspect(Params const& params, Member const& member, Time now);

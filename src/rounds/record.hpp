@@ -29,7 +29,7 @@ using Rate = std::int64_t;
 
 /// A payload object in the store: one part of weights, momentum or a delta.
 struct PartRef {
-    std::string part;      ///< `w<p>`, `m<p>` or `d<p>` for the part p of the run, such as `w0`
+    std::string part;      ///< `w`, `m` or `d`, followed by a RunPart::name: `w0`
     std::string name;      ///< of the object, relative to the run's folder
     std::int64_t bytes{};  ///< size of the object
     Digest sha256;
@@ -119,9 +119,10 @@ struct Decided {
     std::int64_t steps{};
     std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
     float scale{};             ///< weight in the merge; 0 if refused or without tokens
-    double norm{};             ///< sqrt(sum of the delta's squares / tokens); 0 without tokens
-    bool inlined{};            ///< work that a lone member committed by its own weights; such
-                               ///< a commit needs neither a header nor a delta
+    double norm{};             ///< sqrt(sum of squares of the delta's values / tokens); 0 without
+                               ///< tokens
+    bool inlined{};            ///< a lone member committed the work as its own weights, without a
+                               ///< header and without a delta
     friend bool operator==(Decided const&, Decided const&) = default;
 };
 
@@ -196,7 +197,7 @@ struct Header {
     std::int64_t steps{};
     std::string encoding{"fp32"};
     std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
-    std::int64_t nonfinite{};      ///< number of values of the delta that are not finite
+    std::int64_t nonfinite{};      ///< sum of CutReady::nonfinite (rounds/messages.hpp)
     Rate rate{};
     Time time;                           ///< by the store's clock
     [[nodiscard]] double sumsq() const;  ///< sum over all parts
@@ -227,9 +228,10 @@ struct Encoded {
 /// Reads the stored form of a record. `name` is the name under which the record is stored;
 /// decode_run() assumes `run.json`. Fails with `protocol` in these cases:
 /// - the record is too long or not in canonical form;
-/// - the digest in the record is not that of the record's other fields;
 /// - a field is missing, unknown or invalid;
-/// - the record does not belong under `name`.
+/// - a commit or header does not belong under `name`;
+/// - `self` in run.json, a commit or a header is not the digest of the fields other than `self` and
+///   `sig`.
 /// The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);

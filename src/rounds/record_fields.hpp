@@ -10,9 +10,9 @@
 
 // Writes and reads the fields that several records share. Private to record_*.cpp.
 //
-// A function with a parameter `key` reads that field of the object that `r` reads. part() reads all
-// fields of the object. If a field is missing or invalid, the function records an error in the
-// reader and returns a default value.
+// A function with a parameter `key` reads the field `key` of the object that `r` reads. part()
+// reads the fields of a PartRef from this object. If a field is missing or invalid, the function
+// records an error in the reader and returns a default value.
 namespace curtail::rounds::fields {
 
 /// Integers in records are less than this limit, because some JSON readers round larger ones. Only
@@ -29,8 +29,8 @@ inline constexpr std::int64_t integer_limit = std::int64_t{1} << 53;
 /// canonical form without these two fields. `sig` is null.
 [[nodiscard]] Encoded finish_with_self(json::Object record);
 
-/// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object of integers
-/// and text, or is not in canonical form. `name` names the record in error messages.
+/// Parses a record. Fails with `protocol` if `bytes` is too long, is not a JSON object, contains a
+/// real number, or is not in canonical form. `name` names the record in error messages.
 [[nodiscard]] Result<json::Object> open(std::string_view bytes, std::string const& name);
 /// Does the same as open(), then removes the fields `self` and `sig`. Fails with `protocol` if
 /// `self` is not the digest of the rest or `sig` is not null.

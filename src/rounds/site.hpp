@@ -37,7 +37,8 @@ enum class State {
 struct SiteConfig {
     Process process;
     /// The run as this site's configuration describes it. If the store has a run.json, difference()
-    /// must find no difference between that file and `run`. Otherwise the site stores `run`.
+    /// must find no difference between that file and `run`. If the store has none, the site stores
+    /// `run`.
     RunSpec run;
     Rate rate{};  ///< as measured by the site's previous process; 0: unknown
 };

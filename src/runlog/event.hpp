@@ -26,7 +26,7 @@ struct Event {
     /// the detail is missing or has another type.
     [[nodiscard]] std::optional<std::int64_t> integer(char const* key) const;
     [[nodiscard]] std::optional<double> number(char const* key) const;
-    /// The detail must be text that parse_time() accepts.
+    /// Also returns an empty optional if the detail is a text that parse_time() rejects.
     [[nodiscard]] std::optional<Time> time_of(char const* key) const;
 };
 

@@ -13,10 +13,12 @@ namespace curtail::runlog {
 /// The metrics of one optimizer step: a line of a site's `metrics.jsonl`.
 struct StepMetrics {
     Time time;  ///< real time at the end of the step
-    /// Number of the step in this process, from 1. Without a store, the trainer continues the count
-    /// from the snapshot.
+    /// Number of the step. With a store, each instance counts its steps from 1. Without a store,
+    /// the trainer continues the count from its snapshot.
     std::int64_t step{};
-    std::int64_t round{};          ///< round of the model before the step; 0 without a store
+    /// Round of the committed model that the trainer last loaded or adopted before the step; 0
+    /// without a store.
+    std::int64_t round{};
     Tokens tokens{};               ///< tokens of this step, over all ranks
     Tokens progress{};             ///< tokens that the weights were trained on before the step
     std::optional<double> loss;    ///< mean per token, in nats; empty if not finite

@@ -13,7 +13,8 @@
 // (rounds/messages.hpp).
 namespace curtail::runlog {
 
-/// What a site's job is doing. Curtail computes the power of the site from this state.
+/// What a site's trainer is doing. `ended` means that the trainer exits. Curtail computes the power
+/// of the site from these states.
 enum class PowerState { starting, training, exchange, idle, draining, ended };
 [[nodiscard]] char const* to_text(PowerState state);
 
@@ -48,7 +49,7 @@ struct StopRequested {};
 
 /// An event: the trainer has finished its first optimizer step.
 struct FirstStep {
-    std::int64_t round{0};  ///< round of the model before the step; 0 without a store
+    std::int64_t round{0};  ///< see StepMetrics::round
 };
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);

@@ -22,9 +22,9 @@ struct Answer {
 class Provider {
   public:
     virtual ~Provider() = default;
-    /// Returns the known samples of `region` in [from, to]. To evaluate a window up to time u, pass
-    /// u minus the site's signal_max_age as `from`. The result then includes the sample that is
-    /// valid at u.
+    /// Returns the known samples of `region` in [from, to]. To evaluate a window from time t on,
+    /// pass t minus the site's signal_max_age as `from`. The result then includes the sample that
+    /// is valid at t, if one is known.
     [[nodiscard]] virtual Answer samples(RegionId const& region, Time from, Time to) = 0;
 };
 

@@ -20,7 +20,7 @@ inline constexpr Seconds data_period{300};               ///< how long a value i
 /// The points in a response of /v3/forecast.
 struct Points {
     std::vector<Sample> samples;        ///< sorted by time; no two have the same time
-    std::vector<std::string> warnings;  ///< texts from WattTime, made printable
+    std::vector<std::string> warnings;  ///< WattTime's warnings, made printable
 };
 
 /// Reads the points of a response. Fails with `data` if the response differs from the documentation

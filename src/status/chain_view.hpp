@@ -24,8 +24,8 @@ struct ChainView {
     std::vector<std::string> notes{};    ///< error messages for damaged headers and leases
 };
 
-/// Reads run.json, the newest commit, and the headers and leases that no commit refers to yet. Does
-/// not check the newest commit against earlier ones; chain::verify_run() does.
+/// Reads run.json, the newest commit, the headers of pending contributions, and the leases of the
+/// round. Does not check the newest commit against earlier ones; chain::verify_run() does.
 /// Returns an empty optional if the run has not started in this store.
 /// Fails with `protocol` if run.json is damaged, or if this function reads a damaged commit.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);

@@ -33,8 +33,8 @@ struct Progress {
     return p;
 }
 
-/// Returns the member's training speed in blocks per second. Returns an empty optional if the
-/// newest commit does not know the speed yet.
+/// Returns the member's training speed in blocks per second. Returns an empty optional if
+/// `member.rate` is 0, i.e. unknown.
 [[nodiscard]] inline std::optional<double> blocks_per_second(rounds::Member const& member)
 {
     return member.rate == 0 ? std::nullopt : std::optional(static_cast<double>(member.rate) * 1e-6);

@@ -11,7 +11,8 @@ namespace curtail::store {
 /// The name of one object: a path relative to the store's root.
 ///
 /// Every name has one of the forms below. So a name from a record cannot lead out of the store: it
-/// contains no `..`, no leading slash and no control character, and its length is bounded.
+/// contains no `..` and no leading slash. It also contains no control character, and its length is
+/// bounded.
 ///
 ///     runs/<run>/run.json
 ///     runs/<run>/probe/<site>.<8 hex>-<attempt>

@@ -23,7 +23,7 @@ using Content = std::vector<std::byte>;
 enum class CreateOutcome {
     created,  ///< this call created the object
     exists,   ///< an object of this name existed already, or another caller created it first
-    unknown   ///< no reply: the object may exist, or may appear later. Read it to find out.
+    unknown   ///< no reply: the object may exist already, appear later or never appear
 };
 
 /// What a store knows about an object without reading its content.
@@ -35,12 +35,12 @@ struct ObjectInfo {
 
 /// A store: a set of objects, each with a name. All functions are thread-safe.
 ///
-/// Every function fails with
+/// The functions fail with
 /// - `permission` if access is denied, the store is read-only, or a path has a symbolic link;
 /// - `io` if the store is full or a transfer failed;
 /// - `temporary` if the store does not answer;
-/// - `unavailable` if the store's folder no longer exists;
-/// - `data` if the object is not a regular file or is longer than the limit.
+/// - `unavailable` if the store's folder no longer exists, except in remove();
+/// - `data` if read(), get() or stat() finds that the object is not a regular file.
 ///
 /// A reader sees a whole object or none, even after a failed create or put.
 class ObjectStore {

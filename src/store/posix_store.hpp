@@ -11,8 +11,9 @@ namespace curtail::store {
 /// A store in a shared folder, with one file per object. docs/store.md lists the requirements on
 /// the file system.
 ///
-/// Files and folders get the permission bits of the root. So a group can share a root of mode 2770.
-/// A killed process may leave temporary files behind (temporary_name); they have no effect.
+/// Files and folders take their permission bits from the root (PosixRoot::mode()). So a group can
+/// share a root of mode 2770. A killed process may leave temporary files behind (temporary_name);
+/// they have no effect.
 class PosixStore final : public ObjectStore {
   public:
     /// Opens the store in the folder `root`. Uses Lookup::stepwise if the kernel does not support

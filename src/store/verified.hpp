@@ -18,8 +18,8 @@ struct ReadFailure {
 };
 
 /// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. Reads up to
-/// three times, with a pause of `pause` in between, because the network may damage a single read.
-/// After the third failure, returns the cause of that failure.
+/// three times, with a pause of `pause` in between, because a failure may be temporary. If all
+/// reads fail, returns the cause of the last failure.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,

@@ -81,11 +81,11 @@ struct Decision {
 /// Returns the name that stored records use, such as `turned-dirty`.
 [[nodiscard]] std::string_view to_string(Reason reason);
 
-/// Writes `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`. closing_since is null in
-/// any other phase.
+/// Writes `{"phase":"closing","closing_since":"2026-01-11T19:05:00Z"}`. closing_since is null
+/// unless the phase is `closing`.
 [[nodiscard]] json::Object to_json(WindowState const& state);
-/// Reads a state from the object of `r`, which must contain the members that to_json() writes.
-/// Errors are recorded in `r`.
+/// Reads the fields that to_json() writes, from the object that `r` reads. Errors are recorded in
+/// `r`.
 [[nodiscard]] WindowState read_window_state(json::ObjectReader& r);
 
 }  // namespace curtail::windows

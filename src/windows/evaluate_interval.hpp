@@ -13,7 +13,7 @@ namespace curtail::windows {
 
 /// The rule by which one site's window is evaluated.
 struct Rule {
-    Millis max_age{600'000};  ///< a sample is valid in [time, time + max_age)
+    Millis max_age{600'000};  ///< how long a sample is valid if no later sample replaces it
     Thresholds thresholds;
     friend bool operator==(Rule const&, Rule const&) = default;
 };
@@ -45,20 +45,22 @@ struct EvaluatedInterval {
 ///
 /// Evaluates the window, in order of time, at `from` and at every later instant at which something
 /// can change. These instants are the times of the samples, each time at which a sample becomes
-/// stale, and the end of a running close delay. If no sample arrives late, the result therefore
-/// does not depend on when or how often this function is called. One call for a day and a thousand
-/// calls with arbitrary `now` then give the same changes and the same state. If `now` is before
-/// `from`, the window is evaluated only at `from`.
+/// stale, and the end of a running close delay. If `now` is before `from`, the window is evaluated
+/// only at `from`.
 ///
-/// A sample is valid until the time of the next one, but for at most `max_age`; after that it is
-/// stale. A sample without an intensity says that the provider had no value at that time.
+/// A sample is valid until the time of the next one or its own time + `max_age`, whichever is
+/// earlier. In the second case it becomes stale, and the intensity is unknown until the next
+/// sample. A sample without an intensity says that the provider had no value at that time.
+///
 /// `points` must be in order of time, and must contain all known samples in (from - max_age,
 /// now]. If several samples have the same time, the last of them counts. Samples later than `now`
-/// are ignored. A sample is late if its time is at or before `from` and an earlier call did not
-/// have it. It takes effect at `from`.
+/// are ignored.
 ///
-/// In each further call, pass the last result's `state` and `until` as `before` and `from`. In the
-/// first call, pass a default-constructed state, and as `from` the time from which to evaluate.
+/// In the first call, pass a default-constructed state, and as `from` the time from which to
+/// evaluate. In each further call, pass the last result's `state` and `until` as `before` and
+/// `from`. Calls that follow on from one another in this way give the same changes and the same
+/// state as one call for the whole time. The only exception is a late sample: its time lies in an
+/// interval that was evaluated without it. A late sample has no effect before `from`.
 ///
 /// Throws std::invalid_argument if samples are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.

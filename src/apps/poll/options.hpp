@@ -39,8 +39,8 @@ struct PollOptions {
     std::vector<std::string> sites;  ///< empty: all sites of the run
     bool explain{false};             ///< print signal, window, jobs and next actions of each site
     Millis job_interval{};           ///< time between two queries of the jobs; for `watch` only
-    /// Whether to drain all jobs when the user stops the program. Only `watch` uses this. Always
-    /// true for a trace.
+    /// Whether to drain all jobs when the user stops the program. Only `watch` uses this option.
+    /// For a trace, the option is always true.
     bool drain_on_exit{false};
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }

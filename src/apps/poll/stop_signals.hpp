@@ -10,8 +10,8 @@ namespace curtail::apps {
 
 /// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
 /// SIGHUP (as under nohup), the listener leaves SIGHUP alone. In the calling thread, the
-/// constructor blocks the signals that it listens for. Create the listener before any other thread,
-/// because a thread inherits the set of blocked signals from its creator.
+/// constructor blocks the listener's signals. Create the listener before any other thread, because
+/// a thread inherits the set of blocked signals from its creator.
 class StopSignals {
   public:
     StopSignals();

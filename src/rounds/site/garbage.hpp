@@ -31,15 +31,15 @@ class Garbage {
         CommitNumber next;            ///< number of the next commit to read
         std::optional<Commit> newer;  ///< the commit read last; empty before the first
         int rounds{1};                ///< rounds whose payloads are still to be deleted
-        /// Number of commits that are still to be read one after the other. After them, one last
-        /// read jumps to the nearest earlier commit that made a model.
+        /// Number of commits that the walk may still read one after the other. One more read then
+        /// jumps to the nearest earlier commit that made a model.
         int reads{1};
     };
     /// Takes one commit. Returns false if it was the last one to read.
     [[nodiscard]] bool step(Commit commit, RunSpec const& run, Machine& machine);
 
     std::optional<Walk> walk_;
-    bool walked_before_{};  ///< an earlier begin() found an expired model
+    bool walked_before_{};  ///< an earlier begin() started a walk
 };
 
 }  // namespace curtail::rounds::site

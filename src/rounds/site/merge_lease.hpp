@@ -7,7 +7,7 @@ namespace curtail::rounds::site {
 /// What this site knows about the merge leases of the current round.
 class MergeLease {
   public:
-    /// Returns the number of the first lease not yet seen.
+    /// Returns the number of the newest lease seen, plus 1.
     [[nodiscard]] std::int64_t next() const { return k_ + 1; }
     /// Returns true if the newest lease is valid.
     [[nodiscard]] bool held(MonoTime now) const { return k_ > 0 && now < until_; }

@@ -16,11 +16,11 @@ struct MergeKey {
     friend bool operator==(MergeKey const&, MergeKey const&) = default;
 };
 
-/// A model that this process has stored. No commit names it yet.
+/// A model that this process has stored or is about to store. No commit names it yet.
 struct Made {
     MergeKey key;
-    std::vector<PartRef> model;
-    std::vector<PartRef> momentum;
+    std::vector<PartRef> model;     ///< empty until the model is stored
+    std::vector<PartRef> momentum;  ///< empty without an outer step with momentum
 };
 
 /// Keeps the list of payload objects that this process stored for commits. An object stays in the
@@ -33,10 +33,10 @@ class Payloads {
     /// Throws std::logic_error unless `parts` are the objects of the last begin(), in the same
     /// order.
     void require_newest(std::vector<PartRef> const& parts) const;
-    /// Records that the model added last is stored.
+    /// Records that the model added last is stored in these parts.
     void made(std::vector<PartRef> model, std::vector<PartRef> momentum);
-    /// Returns the last model that was added with a key. Its parts are empty until the other made()
-    /// records them. Returns an empty optional before the first such model and after abandon().
+    /// Returns the last model that was added with a key. Returns an empty optional before the first
+    /// such model and after abandon().
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
 
     /// Records that the process is about to create the commit `number`. This commit names the

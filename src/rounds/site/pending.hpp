@@ -34,9 +34,9 @@ class Pending {
     /// Treats the readable header with the most ranges as unreadable. The caller calls this if the
     /// next commit would be invalid, e.g. too long. Returns false if there is no readable header.
     bool refuse_widest(RunSpec const& run);
-    /// Counts an answer that the contribution's payload is missing. The answer may be out of date,
-    /// and a refusal is final. So count_absent returns true for the first four answers:
-    /// the caller must ask again.
+    /// Counts an answer that the contribution's payload is missing. Returns true for the first four
+    /// answers: they may be out of date, so the caller must ask again. Then returns false: the
+    /// caller must refuse the contribution.
     bool count_absent(Key const& key);
     /// Forgets contributions that `tip` has decided.
     void forget_decided(Commit const& tip);

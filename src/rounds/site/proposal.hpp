@@ -31,12 +31,11 @@ class Proposal {
     void admit(Admission admission) { intents_.admit = std::move(admission); }
     void set_rate(MemberId const& member, Rate rate) { intents_.rate = {member, rate}; }
     /// Adds the removal of a member. `last_decided` is the number of its last decided contribution.
-    /// The caller must have looked for the header of the next contribution.
+    /// The caller must have looked for the header of the member's next contribution.
     void remove(MemberId const& member, Removal reason, Seq last_decided);
     [[nodiscard]] bool removes() const { return !intents_.remove.empty(); }
-    /// Returns the intents for a commit after `tip`. Leaves out the removal of each member that a
-    /// commit has removed since the call of remove(). Does the same if a commit has decided a
-    /// contribution of the member since then.
+    /// Returns the intents for a commit after `tip`. Leaves out the removal of a member if, since
+    /// remove(), a commit has removed the member or decided one of its contributions.
     [[nodiscard]] Intents intents_at(Commit const& tip) const;
 
     [[nodiscard]] std::optional<Draft> const& draft() const { return draft_; }

@@ -22,13 +22,19 @@ class Scan {
     [[nodiscard]] std::optional<Key> next(Commit const& tip, Pending const& pending,
                                           Params const& params);
     /// Takes the answer about the header that next() returned. Adds an existing header to
-    /// `pending`. If the read failed or the bytes are invalid, makes `machine` ask again after a
-    /// pause, up to a limit for each header. `is_member` says whether this process is a member. A
-    /// process that is not a member asks again without limit, unless the store's error lasts
-    /// (is_lasting_error()).
+    /// `pending`.
+    ///
+    /// If the bytes are invalid, makes `machine` ask again after a pause. After reads_limit invalid
+    /// reads, adds the header as unreadable().
+    ///
+    /// If the read failed, makes `machine` ask again after a pause, up to tries_limit times. There
+    /// is no limit if this process is not a member (`is_member` is false) and the store's error
+    /// does not last (is_lasting_error()).
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
     /// Returns true if the last scan could not find out whether the member's next header exists.
+    /// Exception: if this process is a member, returns false once lasting errors have hidden the
+    /// header for `drop_after` + `skew`.
     [[nodiscard]] bool unresolved(MemberId const& member) const
     {
         return unresolved_.contains(member);
@@ -42,8 +48,8 @@ class Scan {
   private:
     /// A header whose reads gave a lasting error. Whether the header exists is unknown.
     struct Unread {
-        MonoTime since;   ///< time at which a scan first gave up the header
-        std::string why;  ///< the store's reason for the last such error
+        MonoTime since;   ///< time at which a scan first gave up reading the header
+        std::string why;  ///< the store's reason for the last lasting error
     };
     bool retry(Unknown const& unknown, Params const& params, bool is_member, Machine& machine);
     [[nodiscard]] bool unread_for_long(Params const& params, MonoTime now) const;

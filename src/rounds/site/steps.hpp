@@ -96,8 +96,8 @@ void removed(Parts& p);
 /// Enters the state `run` and orders the trainer to train.
 void enter_run(Parts& p);
 bool act_run(Parts& p);
-/// Returns true if this member is lone, i.e. if both conditions hold:
-/// - all other members were admitted in this round;
+/// Returns true if this member counts as lone, i.e. if both conditions hold:
+/// - all other members were admitted in the tip's round;
 /// - this member was admitted in an earlier round, or its id has the smallest N of all.
 [[nodiscard]] bool lone(Parts const& p);
 /// Returns the blocks that this member holds and has not trained on.
@@ -164,21 +164,21 @@ void answered_scan(Parts& p, Input const& input);
 /// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
 /// Adds the removal of a member to the next commit. A removal discards the work that the member's
-/// next header announces. So the function does nothing if the scan found this header, or could not
-/// find out whether the header exists.
+/// next header announces. So the function does nothing if the scan found this header, or if
+/// Scan::unresolved() returns true for the member.
 void propose_removal(Parts& p, MemberId const& id, Removal reason);
 
 // ---- commit.cpp: COMMIT
 
 /// Starts to create the next commit, for the purpose `mode`.
 void begin_commit(Parts& p, Mode mode);
-/// Builds the commit that follows the tip. Returns an empty optional if it would change nothing.
+/// Builds the commit that follows the tip. Returns an empty optional if rounds::next() does.
 [[nodiscard]] std::optional<Commit> build(Parts const& p);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
-/// If `commit` is valid, makes it the draft and returns true. Otherwise returns false. If
-/// Pending::refuse_widest() then refuses a header, the site merges again without it. If not, the
-/// process exits.
+/// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
+/// - in a fold or merge, Pending::refuse_widest() refuses a header, and the site merges again;
+/// - in another mode, or if there is no header to refuse, the process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
 /// Gives up a commit or merge that failed repeatedly. Reads the chain, then trains for a while.

@@ -34,7 +34,8 @@ class Training {
     bool loaded_{};
     Round base_;
     Round requested_;
-    MonoTime round_began_{};  ///< as given to set_loaded(), or when the trainer adopted the model
+    MonoTime round_began_{};  ///< as given to set_loaded(); for a later round, the time of adopting
+                              ///< its model
     MonoTime last_cut_{};
     std::int64_t steps_in_round_{0};
     Ranges since_;
@@ -49,7 +50,7 @@ class History {
     [[nodiscard]] bool measured() const { return seconds_ > 0; }
     [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` if not measured()
 
-    /// Takes the decision on a contribution of this process.
+    /// Records a commit's decision on a contribution of this process.
     void decided(Decided const& own);
     /// Returns true if the last three decisions were refusals with the reason `nan`.
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
