@@ -13,6 +13,7 @@
 #include "launch/kernels.hpp"
 #include "launch/process.hpp"
 #include "support/eventually.hpp"
+#include "support/old_kernel.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::launch {
@@ -41,6 +42,24 @@ TEST_P(CommandTest, PassesArgumentsUnchanged)
     ASSERT_TRUE(done) << done.error().message();
     EXPECT_EQ(done->output, "a b|$HOME|'\"; rm -rf x|*||");
     EXPECT_EQ(done->exit_code, 0);
+}
+
+class CommandOnRefusingKernel : public testing::TestWithParam<NamedKernel> {};
+INSTANTIATE_TEST_SUITE_P(Kernels, CommandOnRefusingKernel, refusing_kernels(), kernel_name);
+
+TEST_P(CommandOnRefusingKernel, RunsAndEndsAtTheDeadline)
+{
+    EXPECT_EQ(test::without_calls(new_calls, GetParam().error,
+                                  [] {
+                                      auto const done = run_command(command({"echo", "x"}));
+                                      if (!done || done->output != "x\n") return 1;
+                                      auto endless = command({"sleep", "600"});
+                                      endless.deadline = Millis{100};
+                                      auto const late = run_command(endless);
+                                      if (late) return 2;
+                                      return late.error().code == ExitCode::temporary ? 0 : 3;
+                                  }),
+              0);
 }
 
 TEST_P(CommandTest, PassesOnlyTheGivenEnvironment)

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "launch/kernels.hpp"
+#include "support/old_kernel.hpp"
 
 namespace curtail::launch {
 namespace {
@@ -20,11 +21,8 @@ class KernelTest : public testing::TestWithParam<NamedKernel> {
     template <class Body>
     static int in_child(Body body)
     {
-        pid_t const child = fork();
-        if (child == 0) _exit(body());
-        int status = 0;
-        waitpid(child, &status, 0);
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        return test::without_calls(GetParam().error == 0 ? std::vector<unsigned>{} : new_calls,
+                                   GetParam().error, body);
     }
     // The first descriptor of `count` consecutive ones; more than one getdents64 call lists.
     static constexpr int first = 100;
@@ -61,12 +59,27 @@ TEST_P(KernelTest, CloseOnExecFromMarksAllDescriptorsFromTheFirst)
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, KernelTest, all_kernels(), kernel_name);
+INSTANTIATE_TEST_SUITE_P(RefusingKernels, KernelTest, refusing_kernels(), kernel_name);
 
 TEST(Kernel, WithoutPidfdNoProcessCanBeOpened)
 {
     errno = 0;
     EXPECT_FALSE(Kernel{.pidfd = false}.open_process(getpid()));
     EXPECT_EQ(errno, ENOSYS);
+}
+
+class RefusedCalls : public testing::TestWithParam<NamedKernel> {};
+INSTANTIATE_TEST_SUITE_P(Kernels, RefusedCalls, refusing_kernels(), kernel_name);
+
+TEST_P(RefusedCalls, NoProcessCanBeOpened)
+{
+    EXPECT_EQ(test::without_calls(new_calls, GetParam().error,
+                                  [] {
+                                      errno = 0;
+                                      if (Kernel{}.open_process(getpid())) return 1;
+                                      return errno == ENOSYS ? 0 : 2;
+                                  }),
+              0);
 }
 
 TEST(Kernel, DescriptorOfAProcessShowsItsEndAndTakesSignals)

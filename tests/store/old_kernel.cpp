@@ -2,19 +2,14 @@
 // A store on a kernel that lacks openat2 and renameat2. A system call filter in a child process
 // makes the kernel answer ENOSYS, as Linux before 5.6 does.
 #include <gtest/gtest.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <fstream>
 
 #include "store/posix_store.hpp"
+#include "support/old_kernel.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::store {
@@ -25,35 +20,14 @@ namespace fs = std::filesystem;
 constexpr unsigned openat2_number = 437;
 ObjectName const record = *ObjectName::parse("runs/r/commits/00000001.json");
 
-// From now on this process gets ENOSYS for both calls.
-bool remove_new_calls()
-{
-    sock_filter program[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, openat2_number, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    sock_fprog const filter{std::size(program), program};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
-}
-
 // The exit code of a child process that runs `body` without the new calls.
 template <class Body>
 int on_old_kernel(Body body)
 {
-    pid_t const child = fork();
-    if (child == 0) {
-        if (!remove_new_calls() || syscall(openat2_number, 0, "", nullptr, 0) != -1 ||
-            errno != ENOSYS)
-            _exit(255);
-        _exit(body());
-    }
-    int status = 0;
-    if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
-    return WEXITSTATUS(status);
+    return test::without_calls({openat2_number, SYS_renameat2}, ENOSYS, [&] {
+        bool const missing = syscall(openat2_number, 0, "", nullptr, 0) == -1 && errno == ENOSYS;
+        return missing ? body() : 254;
+    });
 }
 
 TEST(OldKernel, TheStoreWalksPathsByItself)
