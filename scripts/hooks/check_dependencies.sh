@@ -5,6 +5,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 build=${CURTAIL_BUILD:-build/release}
-[ -x "$build/tests/test_core" ] || exit 0
+[ -x "$build/tests/test_core" ] || {
+    echo "check_dependencies.sh: checked nothing, because $build has no tests; run make build" >&2
+    exit 0
+}
 output=$(ctest --test-dir "$build" -R '^core_dependencies$' --output-on-failure 2>&1) ||
     { echo "$output" >&2; exit 1; }
