@@ -33,7 +33,7 @@ Result<std::optional<CommitNumber>> commit_beyond(RunObjects const& objects, Com
 // a client's cache, so this asks again. True: the commit exists now; `protocol`: it is lost.
 Result<bool> look_again(RunObjects const& objects, CommitNumber number, CommitNumber beyond)
 {
-    auto const exists = has_commit(objects, number);
+    auto exists = has_commit(objects, number);
     if (!exists || *exists) return exists;
     return fail(ExitCode::protocol, "the chain is broken at " + rounds::commit_name(number),
                 "it is missing, but " + rounds::commit_name(beyond) + " exists",
@@ -44,7 +44,7 @@ Result<bool> look_again(RunObjects const& objects, CommitNumber number, CommitNu
 // the end, a chain that lost a commit from its middle would seem shorter, not broken.
 Result<bool> continues_with(RunObjects const& objects, CommitNumber number)
 {
-    auto const exists = has_commit(objects, number);
+    auto exists = has_commit(objects, number);
     if (!exists || *exists) return exists;
     auto const beyond = commit_beyond(objects, number);
     if (!beyond) return tl::unexpected(beyond.error());

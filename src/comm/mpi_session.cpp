@@ -62,8 +62,8 @@ Result<bool> MpiSession::State::agree(ExitCode mine, std::optional<Millis> grace
         check(
             MPI_Iallreduce(own.data(), worst.data(), 1, MPI_2INT, MPI_MAXLOC, end->get(), &request),
             "end together");
-        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): await() tests the request until it
-        // is done
+        // await() tests the request until it is done.
+        // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)
         return await(request, grace, "end together");
     } catch (CommError const& broken) {
         return cannot_work_together(broken);

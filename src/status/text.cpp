@@ -62,7 +62,7 @@ std::string job_text(JobView const& job, Time now)
 // "ended" is an event in the past; every other state lasts.
 std::string trainer_text(SiteView const& site, Time now)
 {
-    auto const text = "trainer " + (site.trainer == "exchange" ? "in exchange" : site.trainer);
+    auto text = "trainer " + (site.trainer == "exchange" ? "in exchange" : site.trainer);
     if (!site.trainer_since) return text;
     auto const time = age(*site.trainer_since, now);
     return site.trainer == "ended" ? text + " " + time + " ago" : text + " for " + time;

@@ -41,6 +41,7 @@ class StoredRun : public testing::Test {
         run.sites.emplace_back().site = {"A"};
         auto const places = model::parameter_places(run.model);
         std::vector<std::string> names;
+        names.reserve(places.size());
         for (auto const& place : places) names.push_back(place.name);
         auto const spec = config::make_run_spec(run, sha256("manifest"), 100, names);
         auto const encoded_run = rounds::encode(spec);

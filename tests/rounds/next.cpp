@@ -148,8 +148,8 @@ TEST_F(Chain, TheTokensOfTooManyBlocksDoNotOverflowToZero)
     found.header.tokens = 0;
     EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), found.header), Refusal::bad_tokens);
     EXPECT_FALSE(has_tokens(run, found.header.ranges, 0));
-    EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), 3 * 2048));
-    EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), 3 * 2048 + 1));
+    EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), 6144));
+    EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), 6145));
 }
 
 TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)

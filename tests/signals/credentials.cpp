@@ -21,7 +21,7 @@ class Credentials : public testing::Test {
   protected:
     std::filesystem::path write(std::string const& content, unsigned mode = 0600) const
     {
-        auto const file = folder_ / "watttime.json";
+        auto file = folder_ / "watttime.json";
         EXPECT_TRUE(write_file(file, content, mode));
         EXPECT_EQ(chmod(file.c_str(), mode), 0);
         return file;
@@ -101,8 +101,8 @@ TEST_F(Credentials, ErrorForAMissingFileNamesItsContent)
 
 TEST_F(Credentials, RejectsLargeFiles)
 {
-    EXPECT_TRUE(read_private_file(write(std::string(64 * 1024, ' '))));
-    EXPECT_EQ(refusal(write(std::string(64 * 1024 + 1, ' '))).code, ExitCode::data);
+    EXPECT_TRUE(read_private_file(write(std::string(65'536, ' '))));
+    EXPECT_EQ(refusal(write(std::string(65'537, ' '))).code, ExitCode::data);
 }
 
 TEST_F(Credentials, ErrorsForWrongContentNeverShowIt)
