@@ -27,7 +27,7 @@ class Collectives {
     virtual ~Collectives() = default;
     [[nodiscard]] virtual int rank() const = 0;  ///< 0 to size() - 1
     [[nodiscard]] virtual int size() const = 0;
-    /// Replaces each values[i], on every rank, by its sum over the ranks.
+    /// Adds up the values[i] of all ranks, for each i. Every rank gets the sums in `values`.
     virtual void all_reduce_sum(std::span<float> values) = 0;
     virtual void all_reduce_sum(std::span<double> values) = 0;
     /// Replaces `bytes`, on every rank, by the bytes of rank `root`.

@@ -16,12 +16,13 @@ namespace curtail::comm {
 /// MPI_SUCCESS.
 void check(int code, char const* operation);
 
-/// Waits until a nonblocking operation is complete, without occupying a core. Returns false if the
-/// operation is still incomplete after `timeout`; an empty `timeout` means forever. Throws
-/// CommError if the operation fails.
+/// Waits until a nonblocking operation is complete. Returns false if the operation is still
+/// incomplete after `timeout`; an empty `timeout` means forever. Throws CommError if the operation
+/// fails.
 ///
-/// Checks continuously for 0.2 ms, then sleeps between checks. A sleep lasts a sixteenth of the
-/// time waited so far, but at least 0.02 ms and at most 1 ms.
+/// Checks continuously for 0.2 ms. Then sleeps between checks, so that a long wait does not occupy
+/// a core. A sleep lasts a sixteenth of the time waited so far, but at least 0.02 ms and at most
+/// 1 ms.
 [[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> timeout,
                          char const* operation);
 

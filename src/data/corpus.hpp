@@ -52,7 +52,7 @@ struct TrainingSplit {
 /// same on every machine. The function makes a Fisher-Yates shuffle from the back with the random
 /// numbers of SplitMix64 (Steele, Lea and Flood 2014). To draw a number below a bound, it
 /// multiplies a 64-bit random number by the bound and takes the upper 64 bits of the product. The
-/// bias is below 2^-32 for n < 2^32.
+/// probability of each number then has a relative error below 2^-32 if n < 2^32.
 [[nodiscard]] std::vector<std::size_t> shuffled(std::size_t n, std::uint64_t seed);
 
 }  // namespace curtail::data

@@ -27,20 +27,19 @@ struct Batch {
     std::vector<std::int64_t> targets;  ///< (B, T): for each input the token that follows it
 };
 
-/// Cuts a stream of n tokens into blocks of K tokens (`block_tokens`), and each block into rows of
-/// T tokens (`sequence`).
+/// Cuts the n tokens of a TokenStream into blocks of K tokens (`block_tokens`), and each block into
+/// rows of T tokens (`sequence`).
 ///
 /// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
-/// the run is therefore block b = p mod blocks_per_epoch of the stream. It has K inputs, which
-/// begin at token b K of the stream. Row r of the block has T of these inputs. They begin at token
-/// b K + r T. Each input's target is the next token of the stream. The tokens after the last whole
-/// block are never inputs.
+/// the run is therefore block b = p mod blocks_per_epoch of an epoch. It has K inputs, which begin
+/// at token b K. Row r of the block has T of these inputs, which begin at token b K + r T. Each
+/// input's target is the next token. The tokens after the last whole block are never inputs.
 ///
-/// The contents of block p depend only on the stream, K, T and p, and not on ranks or sites.
+/// The contents of block p depend only on the tokens, K, T and p, and not on ranks or sites.
 class Loader {
   public:
     /// Makes a loader. Fails with `config` if K is not a positive multiple of T. Fails with `data`
-    /// if the stream has fewer than K + 1 tokens.
+    /// if `stream` has fewer than K + 1 tokens.
     [[nodiscard]] static Result<Loader> create(TokenStream stream, std::int64_t block_tokens,
                                                std::int64_t sequence);
 

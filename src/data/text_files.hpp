@@ -12,9 +12,9 @@ namespace curtail::data {
 /// is searched for `.txt` files, subfolders included. The order is that of `sources`; the files of
 /// one folder are sorted by path.
 ///
-/// Follows links. Recognizes a file that it meets again under another name. Fails with `no_input`
-/// if a source is missing or a folder has no `.txt` file. Also fails with `no_input` if a link is
-/// broken or if an entry of a folder has the ending `.txt` but is neither a file nor a folder.
+/// Follows links. If a file has several names, returns only the first. Fails with `no_input` if a
+/// source is missing or a folder has no `.txt` file. Also fails with `no_input` if a link is broken
+/// or if an entry of a folder has the ending `.txt` but is neither a file nor a folder.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
     std::span<std::filesystem::path const> sources);
 

@@ -7,8 +7,9 @@ namespace curtail::data {
 
 /// Learns a vocabulary of `vocabulary_size` tokens, including special ones. Starts from the 256
 /// single bytes. Repeatedly makes a new token of the most frequent pair of neighbouring tokens
-/// inside a piece (data/splitter.hpp). Of equally frequent pairs it takes the one with the smallest
-/// ids. It skips pairs that would make a token of more than max_token_bytes bytes.
+/// inside a piece (data/splitter.hpp). Of equally frequent pairs, takes the one with the smallest
+/// left id, and among several of these, the one with the smallest right id. Skips pairs that would
+/// make a token of more than max_token_bytes bytes.
 ///
 /// Fails with `usage` if `vocabulary_size` is out of range. Fails with `data` if the text has too
 /// few pairs or is not UTF-8.

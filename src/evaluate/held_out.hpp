@@ -13,11 +13,12 @@ namespace curtail::evaluate {
 struct HeldOutLoss {
     std::int64_t tokens{};  ///< number of predicted tokens: all tokens of the stream but the first
     double loss{};          ///< mean, in nats per token
-    /// Standard error of `loss`, in nats per token. It is computed from the mean losses of the
-    /// whole rows, because these means are nearly independent. Empty if there are fewer than two
-    /// whole rows.
+    /// Standard error of `loss`, in nats per token. It is computed from the mean losses of the rows
+    /// of full length (see held_out_loss()), because these means are nearly independent. Empty if
+    /// fewer than two rows have full length.
     std::optional<double> standard_error;
-    /// Loss, in nats per token, of a model that knows only the frequencies of the same tokens.
+    /// Result of data::unigram_entropy() for the stream, in nats per token. This would be the loss
+    /// of a model that knows only the frequency of each token in the stream.
     double unigram_entropy{};
     /// Loss in bits per byte of the text. It can be compared between models with different
     /// vocabularies.

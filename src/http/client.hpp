@@ -23,7 +23,7 @@ struct Request {
     std::size_t body_limit{std::size_t{8} << 20};  ///< largest accepted body, in bytes
 };
 
-/// A server's response, with any status.
+/// A server's response. Client::get() returns it even if the status reports an error.
 struct Response {
     long status{};
     std::string content_type;

@@ -24,8 +24,8 @@ struct LossSum {
 /// `input` and `target` are contiguous tensors (B, T) of int64 token ids. B, the number of rows, is
 /// not limited. T, the number of tokens in a row, is at most the model's sequence length. V below
 /// is the size of the vocabulary. Targets of -1 are ignored. The functions throw if an id is out of
-/// range, or if a tensor has another type or shape. Results depend only on the weights and the
-/// rows, not on earlier calls.
+/// range, or if a tensor has another type or shape. Logits and losses depend only on the weights
+/// and the rows, not on earlier calls.
 class Gpt {
   public:
     explicit Gpt(Parameters weights);

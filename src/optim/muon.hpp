@@ -8,20 +8,20 @@
 namespace curtail::optim {
 
 /// Orthogonalizes each of K matrices approximately: U S V^T becomes U V^T, by five Polar Express
-/// steps (arXiv:2505.16932). x is (K, m, n). The result has the shape of x. Its type is `products`
-/// (float32 or bfloat16), in which the matrix products are computed. A zero matrix stays zero.
+/// steps (arXiv:2505.16932). x is (K, m, n). The result has the shape of x and the type `products`,
+/// float32 or bfloat16. The matrix products are computed in this type. A zero matrix stays zero.
 [[nodiscard]] at::Tensor polar_express(at::Tensor const& x, at::ScalarType products);
 
 /// The scheduled values for one step of Muon on matrices (m, n).
 struct MuonRates {
-    double rate{};          ///< learning rate, before Muon multiplies it by sqrt(max(1, m / n))
+    double rate{};          ///< learning rate, before Muon scales it by sqrt(max(1, m / n))
     double momentum{};      ///< factor of the momentum, 0 to 1
-    double weight_decay{};  ///< weight decay; Muon multiplies it by the learning rate
+    double weight_decay{};  ///< weight decay, before Muon multiplies it by the scaled rate
 };
 
-/// Muon for K matrices of one shape (m, n). Orthogonalizes the K matrices together. Uses Nesterov
-/// momentum and NorMuon's variance reduction (arXiv:2510.05491). Muon's weight decay is cautious:
-/// it applies only where the step also shrinks the weight.
+/// Muon for K matrices of one shape (m, n). One call of polar_express() orthogonalizes all of them.
+/// Uses Nesterov momentum and NorMuon's variance reduction (arXiv:2510.05491). Muon's weight decay
+/// is cautious: it leaves out each weight that the step moves away from zero.
 class Muon {
   public:
     /// `count` is K, `rows` is m and `columns` is n. Matrix products are computed in the type

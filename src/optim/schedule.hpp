@@ -11,9 +11,10 @@
 namespace curtail::optim {
 
 /// Position s in a schedule of S steps. s and S need not be integers: each is a number of tokens,
-/// divided by the number of tokens in one step. For s, a site counts the tokens in the committed
-/// model and the tokens in its work that no commit has included or refused yet. Rates therefore
-/// depend on progress and not on which sites are present. A position after the end counts as S.
+/// divided by the number of tokens in one step. For s, a member of a run counts the tokens in the
+/// committed model and the tokens in its work that no commit has included or refused yet. Rates
+/// therefore depend on progress and not on which sites are present. A training without a store
+/// counts all its tokens. A position after the end counts as S.
 struct Progress {
     double position{};  ///< s, the steps made so far; 0 in the first step
     double length{};    ///< S, the length of the schedule

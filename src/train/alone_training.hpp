@@ -5,11 +5,13 @@
 
 namespace curtail::train {
 
-/// Trains without a store (`--alone`). Starts with the weights that the ranks hold, at the position
-/// `context.start`. Ends after `training.steps` steps in total, at the end of the data, or after a
-/// stop request. Then saves a snapshot. Fails with `data` if the loss of a step is not finite.
-/// `stream_blocks` is the number of blocks in all epochs together. Only the leader calls this
-/// function.
+/// Trains without a store (`--alone`), from the position `context.start` on. The ranks must already
+/// hold the weights of this position. Stops at the end of the data, after a stop request, or after
+/// `training.steps` steps (run file; 0: no limit). The steps before `context.start` count too.
+///
+/// Finally saves a snapshot. If the loss of a step is not finite, fails with `data` and saves no
+/// further snapshot. `stream_blocks` is the number of blocks in all epochs together. Only the
+/// leader calls this function.
 [[nodiscard]] Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context,
                                        std::int64_t stream_blocks);
 

@@ -20,7 +20,7 @@ struct LeaderContext {
     Log log;
     std::filesystem::path snapshot;  ///< the file of this site's snapshot
     Position start;                  ///< position in the snapshot; zero if there is none
-    /// Id of this training, for the snapshots that it saves (train/training_id.hpp). Empty while
+    /// Id of this training, as stored in its snapshots (train/training_id.hpp). Empty while
     /// unknown, for example before the run's first commit.
     std::optional<std::string> training_id;
 };

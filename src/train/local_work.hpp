@@ -22,16 +22,16 @@ struct CutWork {
     /// last.
     double sum_of_squares{};
     std::int64_t nonfinite{};  ///< number of non-finite values in anchor - weights, plus 1 if a
-                               ///< loss was not finite; if positive, `delta` is zero and the
-                               ///< contribution only reports this number
+                               ///< loss was not finite; if positive, `delta` is zero and no commit
+                               ///< includes this work
 };
 
 /// A site's work that no commit has included or refused yet (docs/rounds.md). In the comments
-/// below, x is the weights, theta the committed model, and a the anchor.
+/// below, x is the weights, theta the committed model that the site adopted last, and a the anchor.
 ///
-/// A delta is undecided from its cut until a commit includes or refuses it. The difference `a - x`
-/// is the work since the last cut. This equation always holds: `x = theta - sum of undecided deltas
-/// - (a - x)`.
+/// A delta is undecided from its cut until a commit includes or refuses it. The anchor is
+/// `a = theta - sum of undecided deltas`, up to rounding. The difference `a - x` is the work since
+/// the last cut.
 ///
 /// This class only computes; its caller changes the ranks' weights. Used only on the leader.
 class LocalWork {
@@ -40,35 +40,37 @@ class LocalWork {
     void begin(Values theta);
     /// Returns the blocks for the next step: the lowest blocks of `held` that are in no undecided
     /// delta and that no step since the last cut used. Returns at most `most` blocks. From
-    /// record_bad_step() until the next cut, returns no blocks, because the work of further steps
-    /// would be refused.
+    /// record_bad_step() until the next cut, returns no blocks, because that cut would discard the
+    /// work of further steps.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     /// Records an optimizer step on `blocks`.
     void record_step(rounds::Ranges const& blocks);
-    /// Records that a step on `blocks` gave a loss that is not finite. The next cut then discards
-    /// all work since the cut before it, and returns a positive CutWork::nonfinite. The caller must
-    /// set `x := a`.
+    /// Records that a step on `blocks` gave a loss that is not finite. The caller must set `x := a`
+    /// at once. The next cut then discards all work since the cut before it, and returns a positive
+    /// CutWork::nonfinite.
     void record_bad_step(rounds::Ranges const& blocks);
-    /// Makes a cut. Returns the work since the last cut, with the delta `a - x`, and resets the
-    /// anchor: `a := x`. If there was no work, the delta is exactly zero and CutWork::ranges is
-    /// empty. `seq` is the number of the cut and must be new.
+    /// Makes a cut and returns the work since the previous cut. `seq` is the number of the cut and
+    /// must be new.
     ///
-    /// If the loss of a step or a value of the delta was not finite, returns a zero delta and
-    /// leaves `a` unchanged. The caller must then set `x := a`.
+    /// If the loss of a step or a value of `a - x` was not finite, returns a zero delta and leaves
+    /// `a` unchanged; the caller must then set `x := a`. Otherwise returns the delta `a - x` and
+    /// sets `a := x`. If there was no work, the delta is exactly zero and CutWork::ranges is empty.
     CutWork cut(Seq seq, std::span<float const> x);
     /// Adopts the committed model `theta`. First forgets the deltas of the cuts `dropped`, which
-    /// commits have included or refused. Then sets `a := theta - sum of undecided deltas`. Returns
-    /// the new weights, `a - u`, where `u` is the work since the last cut. If no delta is undecided
-    /// and there was no work since the last cut, the new weights equal theta exactly.
+    /// commits have included or refused. Then computes `u := a - x`, the work since the last cut,
+    /// and sets `a := theta - sum of undecided deltas`. Returns the new weights, `a - u`.
+    ///
+    /// If no delta is undecided any more and there was no work since the last cut, the new weights
+    /// equal theta exactly.
     [[nodiscard]] Values adopt(Values theta, std::vector<Seq> const& dropped,
                                std::span<float const> x);
-    /// Adopts a committed model that equals the anchor. Forgets the deltas of the cuts `dropped`;
-    /// anchor and weights stay the same.
+    /// Adopts the model of a checkpoint that this site committed. Forgets the deltas of the cuts
+    /// `dropped`. `a` and `x` stay the same.
     void adopt_own(std::vector<Seq> const& dropped);
     /// Forgets all work and the anchor. Call begin() before the next use.
     void discard();
 
-    /// Returns `a`; null before begin().
+    /// Returns `a`; null before begin() and after discard().
     [[nodiscard]] Values const& anchor() const { return anchor_; }
     /// Returns the number of blocks trained since the last cut.
     [[nodiscard]] std::int64_t blocks_since() const { return since_.count(); }

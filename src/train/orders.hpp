@@ -2,8 +2,8 @@
 #pragma once
 
 // Messages between the leader's background thread and the leader's training loop. The background
-// thread runs the round protocol. theta is a committed model. `op` is the number of a question, and
-// the answer to that question carries the same number (rounds/messages.hpp).
+// thread runs the round protocol. theta is a committed model. An order that needs an answer carries
+// the number `op` of the protocol's question (rounds/messages.hpp), and so does the answer.
 
 #include <optional>
 #include <variant>

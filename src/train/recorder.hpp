@@ -29,7 +29,8 @@ using runlog::StepMetrics;
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
 /// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
-/// calls step(), the background thread calls status(). Both may call event() and state().
+/// calls step(), the background thread calls status(). Both may call event() and state(). If the
+/// training loop hangs, the background thread calls ended().
 ///
 /// A full disk must not stop the training. The first failed write is logged as a warning; further
 /// failures are ignored.
@@ -45,7 +46,7 @@ class Recorder {
     {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
-    /// Writes an event with the new state if it differs from the previous state.
+    /// Writes an event with `state` if `state` differs from the previous state.
     void state(PowerState state);
     /// Writes an event with the state `ended`, then one with the exit code.
     void ended(ExitCode code);
@@ -61,9 +62,7 @@ class Recorder {
     std::string site_;
     std::string job_;
     Log log_;
-    /// Protects last_state_. If the training loop hangs, the background thread writes the last
-    /// state.
-    std::mutex state_lock_;
+    std::mutex state_lock_;  ///< protects last_state_, which both threads may change
     std::string last_state_;
     StepWatcher watcher_;
     MonoTime status_due_{};

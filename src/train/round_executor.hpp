@@ -32,8 +32,8 @@ class RoundExecutor {
     /// Carries out `output` and returns the answer to it. Returns an empty optional if `output` has
     /// no answer, or if the training loop will answer it later.
     [[nodiscard]] std::optional<rounds::Input> carry_out(rounds::Output const& output);
-    /// Turns an event of the training loop into an input of the protocol. Of a CutMade, keeps the
-    /// delta and the anchor, so that the protocol can have them stored later.
+    /// Turns an event of the training loop into an input of the protocol. Keeps the delta and the
+    /// anchor of a CutMade, because the protocol may later ask to store them.
     [[nodiscard]] rounds::Input translate(LoopEvent event);
     /// Returns true once the protocol has ordered the site to leave.
     [[nodiscard]] bool finished() const { return finished_; }
@@ -75,7 +75,7 @@ class RoundExecutor {
     Parts parts_;
     std::map<Seq, Values> deltas_;  ///< deltas of cuts that no commit has included or refused
     Values anchor_;                 ///< anchor after the last cut
-    std::string last_reason_;       ///< reason of the last failure that was logged
+    std::string last_reason_;       ///< reason of the previous failure
     bool finished_{false};
 };
 

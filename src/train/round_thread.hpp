@@ -17,15 +17,16 @@ namespace curtail::train {
 /// the training loop trains.
 class RoundThread {
   public:
-    /// Ends the process if join() is not called in time after a stop request or the order Leave.
-    /// The training loop cannot call join() in time if a rank hangs or a step takes too long.
+    /// Ends the process if join() is not called in time, for example because a rank hangs. After a
+    /// stop request, the time limit is nine tenths of `grace`. After the order Leave, it is `grace`
+    /// or four times the longest step, whichever is longer.
     struct Watchdog {
         /// Returns the time of the stop request to this process, empty if there was none. Must be
         /// safe to call from any thread.
         std::function<std::optional<MonoTime>()> stop_requested_at{};
         Millis grace{};  ///< time from a stop request until the launcher kills the job
-        /// Ends the process. If this function is empty, the watchdog is off and the thread waits
-        /// forever.
+        /// Ends the process. If this function is empty, the watchdog is off: the thread waits for
+        /// join() without a limit.
         std::function<void(Error const&)> end_process{};
     };
     /// Starts the thread. Replaces `parts.order` by a function that queues orders for try_order()

@@ -5,8 +5,8 @@
 
 namespace curtail::train {
 
-/// The ranks of a site. Rank 0 is the leader and decides; the other ranks are followers. Each call
-/// of the leader sends a command, which every follower carries out inside follow(). The
+/// The ranks of a site. Rank 0 is the leader and decides; the other ranks are followers. The
+/// leader's functions send commands, which every follower carries out inside follow(). The
 /// constructor's arguments must outlive the object.
 class SiteRanks {
   public:
@@ -18,7 +18,7 @@ class SiteRanks {
     [[nodiscard]] Engine& engine() { return engine_; }
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
-    // ---- for the leader; each returns when all ranks are done
+    // ---- for the leader; all but barrier() may return while followers are still busy
     /// Makes one step on all ranks (see Engine::step).
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
     /// Replaces the weights on all ranks.
@@ -26,8 +26,8 @@ class SiteRanks {
     /// Replaces the optimizer's state on all ranks.
     void broadcast_optimizer(optim::OptimizerState const& state);
     void reset_optimizer();  ///< gives all ranks the state of a new optimizer
-    void barrier();          ///< waits for all ranks, forever if one hangs
-    void dismiss();          ///< makes follow() return on every follower
+    void barrier();  ///< waits until no follower is busy; if a follower hangs, waits forever
+    void dismiss();  ///< makes follow() return on every follower
 
     // ---- for the followers
     void follow();  ///< returns after dismiss()

@@ -16,10 +16,10 @@ namespace curtail::train {
 struct TrainOptions {
     std::filesystem::path run;  ///< the run file
     SiteId site;                ///< the site at which to train; the run file must name it
-    std::string job;        ///< id of the job, as the launcher knows it; written into the events
-    bool alone{false};      ///< train without a store
-    int threads{1};         ///< CPU threads of this rank
-    StepWatcher watcher{};  ///< called on the leader after each step
+    std::string job;            ///< the launcher's id of the job, for events and status.json
+    bool alone{false};          ///< train without a store
+    int threads{1};             ///< CPU threads of this rank
+    StepWatcher watcher{};      ///< called on the leader after each step
 };
 
 /// Does the part of one rank in a site's job, from start to end. Every rank calls it. If a rank

@@ -13,9 +13,9 @@ namespace curtail::train {
 /// How far a site's own training has come. A member of a run needs only the rate, because the
 /// newest commit determines its weights and blocks.
 struct Position {
-    Tokens tokens{};       ///< number of tokens trained, over all processes of this site
-    std::int64_t steps{};  ///< number of optimizer steps, over all processes of this site
-    rounds::Rate rate{};   ///< measured speed, for the next process of this site
+    Tokens tokens{};       ///< number of tokens trained, over all instances of the trainer
+    std::int64_t steps{};  ///< number of optimizer steps, over all instances of the trainer
+    rounds::Rate rate{};   ///< measured speed, for the next instance
 };
 
 /// A site's own copy of weights and optimizer state, which it keeps between jobs.
