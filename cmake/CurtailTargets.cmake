@@ -105,8 +105,7 @@ function(_curtail_test_executable target main)
 endfunction()
 
 # curtail_test(FOLDER_FILE [SOURCE file] [LINKS target...] [RANKS n...] [PROGRAMS program...]
-# [LABELS label...]
-#              [TIMEOUT seconds] [ENVIRONMENT K=V...])
+#              [LABELS label...] [TIMEOUT seconds] [ENVIRONMENT K=V...])
 #   Adds FILE.cpp of the current folder of tests/ to the folder's executable, and a test that runs
 #   what this file defines. LINKS names libraries of ours (`rounds`) or other targets [FOLDER].
 #   PROGRAMS are built before the test. With RANKS the file becomes an executable of its own, which

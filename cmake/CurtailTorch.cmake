@@ -36,8 +36,8 @@ target_include_directories(curtail_torch SYSTEM BEFORE INTERFACE
     ${PROJECT_BINARY_DIR}/generated/system)
 target_link_libraries(curtail_torch INTERFACE ${CURTAIL_TORCH_ROOT}/lib/libtorch_cpu.so
     ${CURTAIL_TORCH_ROOT}/lib/libc10.so)
-# libtorch_cpu.so needs two CUDA libraries also on CPUs. It finds them beside itself; the linker
-# must be told.
+# libtorch_cpu.so needs two CUDA libraries also on CPUs. It finds them beside itself, but the
+# linker needs their folder.
 get_filename_component(CURTAIL_CUDA_RUNTIME ${CURTAIL_TORCH_ROOT}/../nvidia/cu13/lib ABSOLUTE)
 if(EXISTS ${CURTAIL_CUDA_RUNTIME})
     target_link_options(curtail_torch INTERFACE -Wl,-rpath-link,${CURTAIL_CUDA_RUNTIME})

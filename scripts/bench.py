@@ -38,7 +38,7 @@ def program(name):
 
 
 def execute(*command, **options):
-    """Runs a command to its end in a session of its own; ends that session if we are ended."""
+    """Runs a command to its end, in its own session. Ends that session if bench.py is ended."""
     command = [str(argument) for argument in command]
     process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                                start_new_session=True, **options)

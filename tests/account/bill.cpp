@@ -206,7 +206,7 @@ TEST(Bill, AnUnknownFigureIsNullAndNever0)
     auto files = small_run();
     auto const doc = document(account_of(files), std::nullopt);
     EXPECT_EQ(entry(doc, {"round_summary", "merge_s"}), json::Value())
-        << "no site told when it contributed";
+        << "no site logged when it contributed";
     files.sites[0].metrics.resize(1);
     files.sites[1].metrics.clear();
     auto const one_step = document(account_of(files), std::nullopt);

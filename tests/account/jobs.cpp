@@ -79,7 +79,7 @@ TEST(Jobs, ALaunchersWholeSecondsAreBoundedByOtherEvents)
         event(4, "job-ended", "EAST", {{"job", "1"}, {"ended", text(2.9)}})};
     EXPECT_THAT(states(with_exit(3), poller),
                 ElementsAre(held(State::starting, 0.25, 2), held(State::training, 2, 3)))
-        << "no job begins before it is submitted, and none ends before its trainer's last word";
+        << "no job begins before it is submitted, or ends before its trainer's last event";
 }
 
 TEST(Jobs, WithoutLauncherTimesPollerAndTrainerCount)
