@@ -16,9 +16,10 @@
 namespace curtail::train {
 
 /// Returns `run <digest of the run's first commit>`. A run that is started again from the beginning
-/// has another digest. Returns an empty optional if the run has no commit yet. Fails with `protocol` if the first
-/// commit is damaged. Reads several times before it fails or returns an empty optional. The reason:
-/// without the id, a site ignores its snapshot and loses the optimizer's state.
+/// has another digest. Returns an empty optional if the run has no commit yet. Fails with
+/// `protocol` if the first commit is damaged. Reads several times before it fails or returns an
+/// empty optional. The reason: without the id, a site ignores its snapshot and loses the
+/// optimizer's state.
 [[nodiscard]] Result<std::optional<std::string>> training_id_in_store(store::ObjectStore& store,
                                                                       RunId const& run);
 
