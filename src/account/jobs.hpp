@@ -11,8 +11,7 @@
 // trainer. The functions do no I/O.
 namespace curtail::account {
 
-/// What happened to one job of a site. All times are real times, not times on
-/// the signal's clock.
+/// What happened to one job of a site. All times are real times, in a replay too.
 struct JobTimeline {
     std::string job;          ///< job id, from Slurm or the local launcher; may be empty
     Time begin;               ///< when the job received its devices
@@ -22,8 +21,8 @@ struct JobTimeline {
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
                                                        ///< that the trainer logged
-    /// How long this job seemed to have devices after the `begin` of the site's next job. `end`
-    /// leaves this time out.
+    /// How long this job seemed to have devices after the `begin` of the site's next job. If
+    /// positive, `end` is that `begin`.
     Millis overlap{0};
 };
 
@@ -34,10 +33,9 @@ struct JobTimeline {
 /// the poller's `started` event, and the trainer's first event. The job keeps the devices until the
 /// later of two times: the trainer's exit, and the job's end as reported by the launcher.
 ///
-/// A trainer that was killed logged no exit. Its job ends at the first known time of this list:
-/// 1. the end that the launcher reports;
-/// 2. the time of the poller's `ended`, `failed` or `cancelled` event;
-/// 3. the time at which the site's next job begins.
+/// A trainer that was killed logged no exit. Its job then ends when the launcher says so. If that
+/// time is unknown, the poller's `ended`, `failed` or `cancelled` event gives it. Without such an
+/// event, the job ends when the site's next job begins.
 ///
 /// A site runs one job at a time. If a job seems to keep its devices after the next job has begun,
 /// the job ends when the next job begins.
@@ -47,9 +45,10 @@ struct JobTimeline {
 
 /// Computes what a job did while it had devices. The returned intervals are in order of time and
 /// leave no gap. If the job still has its devices, the last interval ends at `run_end`. The state
-/// from the trainer's exit to the job's end is called `draining`. If the trainer logged no exit,
-/// its last state may be `training`. The interval of this state then ends with the job's last step
-/// in `steps`. The time after that step counts as `idle`.
+/// from the trainer's exit to the job's end is called `draining`.
+///
+/// If a trainer in the state `training` logged no exit, that state ends with the job's last step in
+/// `steps`. The time after that step counts as `idle`.
 [[nodiscard]] std::vector<energy::StateInterval> states_of(JobTimeline const& job,
                                                            std::vector<StepMetrics> const& steps,
                                                            Time run_end);

@@ -25,8 +25,8 @@ enum class ExitCode : int {
     interrupted = 130    ///< stopped by the user
 };
 
-/// An expected failure, which a function returns. A defect causes an exception instead. message()
-/// returns "what: why; remedy".
+/// A failure, which a function returns. message() returns "what: why; remedy". A broken contract
+/// throws an exception instead.
 struct Error {
     ExitCode code{ExitCode::software};
     std::string what;    ///< what failed: "cannot read shard data/00012.h5"

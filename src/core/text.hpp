@@ -11,9 +11,9 @@ namespace curtail {
 /// Makes untrusted text safe for a log or a terminal. Writes control characters (including
 /// newline and ESC), bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
-/// If `wrong` has three or more characters, returns the first candidate that starts with `wrong`.
-/// If there is none, returns the candidate with the smallest edit distance from `wrong`. Returns an
-/// empty optional if this distance is above max(2, length of `wrong` / 3).
+/// Returns the candidate with the smallest edit distance from `wrong`. Returns an empty optional if
+/// this distance is above max(2, length of `wrong` / 3). Exception: if `wrong` has at least three
+/// characters and a candidate starts with `wrong`, returns the first such candidate.
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view wrong,
                                                       std::span<std::string const> candidates);
 /// Returns a remedy for an unknown name: `did you mean "x"?` with the result of nearest_name(). If

@@ -56,8 +56,8 @@ struct EvaluatedInterval {
 /// now]. If several samples have the same time, the last of them counts. Samples later than `now`
 /// are ignored.
 ///
-/// In the first call, pass a default-constructed state, and as `from` the time from which to
-/// evaluate. In each further call, pass the last result's `state` and `until` as `before` and
+/// In the first call, `before` is a default-constructed state, and `from` is the start of the whole
+/// evaluation. In each further call, pass the last result's `state` and `until` as `before` and
 /// `from`. Calls that follow on from one another in this way give the same changes and the same
 /// state as one call for the whole time. The only exception is a late sample: its time lies in an
 /// interval that was evaluated without it. A late sample has no effect before `from`.
