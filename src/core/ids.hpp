@@ -44,9 +44,6 @@ using CommitNumber = Ordinal<struct CommitTag>;  ///< number of a commit in the 
 using Round = Ordinal<struct RoundTag>;  ///< number of a round; a merge commit increases it by one
 /// Number of a contribution. Each member numbers its own contributions 1, 2, 3, ...
 using Seq = Ordinal<struct SeqTag>;
-/// Number of a block. The first block of the first epoch is 0; numbering continues through all
-/// epochs.
-using BlockIndex = Ordinal<struct BlockTag>;
 
 }  // namespace curtail
 

@@ -36,7 +36,7 @@ Result<Loader> Loader::create(TokenStream stream, std::int64_t block_tokens, std
     return Loader(std::move(stream), block_tokens, sequence);
 }
 
-Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange range)
+Result<Batch> Loader::rows(std::span<std::int64_t const> blocks, RowRange range)
 {
     if (range.begin < 0 || range.end < range.begin ||
         range.end > std::ssize(blocks) * rows_per_block())
@@ -46,7 +46,7 @@ Result<Batch> Loader::rows(std::span<BlockIndex const> blocks, RowRange range)
     batch.targets.reserve(batch.inputs.capacity());
     std::vector<Token> row(static_cast<std::size_t>(sequence_) + 1);
     for (auto r = range.begin; r < range.end; ++r) {
-        auto const block = blocks[static_cast<std::size_t>(r / rows_per_block())].value;
+        auto const block = blocks[static_cast<std::size_t>(r / rows_per_block())];
         if (block < 0) throw std::out_of_range("negative block");
         auto const offset =
             block % blocks_per_epoch_ * block_tokens_ + r % rows_per_block() * sequence_;

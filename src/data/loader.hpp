@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/ids.hpp"
 #include "data/stream.hpp"
 
 namespace curtail::data {
@@ -46,10 +46,10 @@ class Loader {
     [[nodiscard]] std::int64_t blocks_per_epoch() const { return blocks_per_epoch_; }
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
     [[nodiscard]] TokenStream& stream() { return stream_; }
-    /// Joins `blocks`, in their order, into a batch and reads the rows `range` of this batch.
-    /// Throws std::out_of_range if a row does not exist or a block index is negative. Fails with
-    /// `data` if a shard is damaged and with `no_input` if it is missing.
-    [[nodiscard]] Result<Batch> rows(std::span<BlockIndex const> blocks, RowRange range);
+    /// Joins the blocks with the numbers `blocks`, in their order, into a batch and reads the rows
+    /// `range` of this batch. Throws std::out_of_range if a row does not exist or a number is
+    /// negative. Fails with `data` if a shard is damaged and with `no_input` if it is missing.
+    [[nodiscard]] Result<Batch> rows(std::span<std::int64_t const> blocks, RowRange range);
 
   private:
     Loader(TokenStream stream, std::int64_t block_tokens, std::int64_t sequence);

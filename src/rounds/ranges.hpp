@@ -9,7 +9,8 @@
 
 namespace curtail::rounds {
 
-/// The blocks `[begin, end)` of the run's stream. The first block of the stream has the number 0.
+/// The blocks `[begin, end)` of the run's stream. The first block of the first epoch has the number
+/// 0; numbering continues through all epochs.
 struct BlockRange {
     std::int64_t begin{};
     std::int64_t end{};

@@ -12,11 +12,11 @@
 namespace curtail::train {
 namespace {
 
-std::vector<BlockIndex> indices_of(rounds::Ranges const& blocks)
+std::vector<std::int64_t> numbers_of(rounds::Ranges const& blocks)
 {
-    std::vector<BlockIndex> all;
+    std::vector<std::int64_t> all;
     for (auto const& range : blocks.list())
-        for (auto block = range.begin; block < range.end; ++block) all.push_back({block});
+        for (auto block = range.begin; block < range.end; ++block) all.push_back(block);
     return all;
 }
 
@@ -43,7 +43,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
     auto const started = std::chrono::steady_clock::now();
     auto const tokens = blocks.count() * run_.rounds.block_tokens;
     gpt_.zero_gradients();
-    auto const mine = accumulate(indices_of(blocks));
+    auto const mine = accumulate(numbers_of(blocks));
     collectives_.all_reduce_sum(gpt_.gradients().values());
     // Sum stop requests and failures along with the loss: no message of their own per step.
     std::array<double, 3> sums{mine ? mine->sum : 0, stop_here ? 1.0 : 0.0, mine ? 0.0 : 1.0};
@@ -60,7 +60,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
                        optimizer_.rates(at).lr_factor, sums[1] > 0};
 }
 
-Result<model::LossSum> Engine::accumulate(std::vector<BlockIndex> const& blocks)
+Result<model::LossSum> Engine::accumulate(std::vector<std::int64_t> const& blocks)
 {
     auto const rows = static_cast<std::int64_t>(blocks.size()) * loader_.rows_per_block();
     double const scale = 1.0 / static_cast<double>(rows * run_.model.sequence);

@@ -48,7 +48,7 @@ class Engine {
     }
 
   private:
-    Result<model::LossSum> accumulate(std::vector<BlockIndex> const& blocks);
+    Result<model::LossSum> accumulate(std::vector<std::int64_t> const& blocks);
 
     config::Run const& run_;
     data::Loader& loader_;

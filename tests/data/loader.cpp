@@ -45,8 +45,7 @@ TEST(Loader, BlocksOfAllEpochsAreRightAcrossShards)
     auto const per_epoch = loader.blocks_per_epoch();
     ASSERT_EQ(per_epoch, 41);
     for (std::int64_t p = 0; p < 3 * per_epoch; ++p) {
-        BlockIndex const block{p};
-        auto const batch = loader.rows(std::span(&block, 1), {0, 3}).value();
+        auto const batch = loader.rows(std::span(&p, 1), {0, 3}).value();
         ASSERT_EQ(batch.inputs.size(), 60U);
         for (std::int64_t i = 0; i < 60; ++i) {
             auto const position = p % per_epoch * 60 + i;
@@ -64,9 +63,9 @@ TEST(Loader, TheGlobalBatchDoesNotDependOnTheNumberOfRanks)
     auto loader = make_loader(folder.path(), 80, 16);
     for (unsigned seed = 1; seed <= 20; ++seed) {
         std::mt19937 random(seed);
-        std::vector<BlockIndex> blocks;
+        std::vector<std::int64_t> blocks;
         for (auto n = 1 + random() % 5; n > 0; --n)
-            blocks.push_back({static_cast<std::int64_t>(random() % 200)});
+            blocks.push_back(static_cast<std::int64_t>(random() % 200));
         auto const rows = std::ssize(blocks) * loader.rows_per_block();
         auto const whole = loader.rows(blocks, {0, rows}).value();
         for (int ranks : {1, 2, 3, 4, 8}) {
@@ -103,7 +102,7 @@ TEST(Loader, RowsOutOfRangeThrow)
     test::TemporaryFolder const folder;
     make_counting_folder(folder.path(), 101, 30);
     auto loader = make_loader(folder.path(), 20, 10);
-    BlockIndex const block{0};
+    std::int64_t const block = 0;
     EXPECT_THROW((void)loader.rows(std::span(&block, 1), {0, 3}), std::out_of_range);
     EXPECT_THROW((void)loader.rows(std::span(&block, 1), {-1, 1}), std::out_of_range);
     EXPECT_THROW((void)rows_of_rank(4, 2, 2), std::out_of_range);
