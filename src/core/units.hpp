@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <compare>
+#include <concepts>
 #include <cstdint>
 
 namespace curtail {
@@ -26,6 +27,8 @@ struct Quantity {
     {
         return {static_cast<Number>(factor * a.value)};
     }
+    /// Returns the number without its unit.
+    explicit constexpr operator double() const { return static_cast<double>(value); }
 };
 
 using Watts = Quantity<struct WattUnit>;
@@ -51,7 +54,20 @@ constexpr Grams operator*(WattHours energy, GramsPerKwh intensity)
 template <class Unit, class Number>
 constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {
-    return static_cast<double>(a.value) / static_cast<double>(b.value);
+    return static_cast<double>(a) / static_cast<double>(b);
+}
+/// Returns how many times the whole of b fits into a, for example the number of blocks in a number
+/// of tokens.
+template <class Unit, std::integral Number>
+constexpr Number operator/(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
+{
+    return a.value / b.value;
+}
+/// Returns what remains of a without a / b times b.
+template <class Unit, std::integral Number>
+constexpr Quantity<Unit, Number> operator%(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
+{
+    return {a.value % b.value};
 }
 
 /// The factor that converts pounds per MWh, the unit of WattTime, to g/kWh. The exact factor is

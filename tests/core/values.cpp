@@ -20,6 +20,13 @@ TEST(Units, EnergyTimesIntensityIsCarbon)
     EXPECT_DOUBLE_EQ(from_lbs_per_mwh(1000).value, 453.592);
 }
 
+TEST(Units, IntegersDivideIntoWholePartsAndARest)
+{
+    EXPECT_EQ(Tokens{17} / Tokens{5}, 3);
+    EXPECT_EQ(Tokens{17} % Tokens{5}, Tokens{2});
+    EXPECT_EQ(ratio(Tokens{17}, Tokens{5}), 3.4);
+}
+
 TEST(Time, ReadsIsoTimesAndRequiresATimeZone)
 {
     EXPECT_EQ(format_time(*parse_time("2026-01-11 17:00:00+00:00")), "2026-01-11T17:00:00Z");
