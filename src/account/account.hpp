@@ -75,7 +75,7 @@ struct WindowAccount {
 struct RoundPart {
     std::size_t site{};
     std::int64_t steps{};
-    std::int64_t tokens{};
+    Tokens tokens;
     double weight{};  ///< fraction of the round's tokens, 0 to 1
     /// Real seconds from the round's start to the start of the site's first step. In the account of
     /// arXiv:2602.22760, real seconds until that step was logged.
@@ -101,7 +101,7 @@ struct RoundAccount {
     /// after the round, divided by the tokens of a step. In the account of arXiv:2602.22760, this
     /// is the number of the round's last step.
     double last_step{};
-    std::int64_t tokens{};
+    Tokens tokens;
     /// The largest norm of the delta of an included contribution. The norm is sqrt(S / T): S is the
     /// sum of the delta's squared values, and T is the number of the contribution's tokens.
     std::optional<double> delta_norm;
@@ -159,7 +159,7 @@ struct Difference {
 
 /// Everything about the training loss.
 struct LossAccount {
-    std::int64_t tokens_per_step{};
+    Tokens tokens_per_step;
     std::string smoothing;  ///< description of the smoothing for the user
     std::int64_t tail_steps{};
     std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
@@ -178,11 +178,11 @@ struct HeldOut {
     std::int64_t commit{};  ///< number of the commit whose model was evaluated
     /// Number of the newest merge commit after `commit`; empty if there is none.
     std::optional<std::int64_t> newer;
-    std::optional<std::int64_t> trained_tokens;  ///< tokens that the evaluated model was trained on
-    double loss{};                               ///< nats per token
+    std::optional<Tokens> trained_tokens;  ///< tokens that the evaluated model was trained on
+    double loss{};                         ///< nats per token
     /// In nats per token: the loss of a model that knows only how frequent each token is.
     double unigram_entropy{};
-    std::int64_t tokens{};
+    Tokens tokens;
     std::optional<double> bits_per_byte;
 };
 
@@ -205,8 +205,8 @@ struct SiteAccount {
     /// Running totals of energy and carbon: the first at time zero, then one every
     /// `Account::cumulative_step_s`.
     std::vector<energy::Tally> cumulative;
-    double closed_s{};      ///< seconds in which the site neither had devices nor waited for them
-    std::int64_t tokens{};  ///< tokens of this site that the committed model includes
+    double closed_s{};  ///< seconds in which the site neither had devices nor waited for them
+    Tokens tokens;      ///< tokens of this site that the committed model includes
     std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
@@ -228,7 +228,7 @@ struct Scenario {
     /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
     /// increasing carbon. For any other scenario, there is a single tally.
     std::vector<energy::Tally> range;
-    std::int64_t tokens{};
+    Tokens tokens;
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
     double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
@@ -313,8 +313,8 @@ struct Account {
     std::optional<HeldOut> held_out;
     std::optional<double> step;       ///< mean duration of a step in real seconds
     std::optional<double> lone_rate;  ///< tokens per real second while no other site had devices
-    std::int64_t tokens{};            ///< tokens that the committed model includes
-    std::optional<std::int64_t> planned_tokens;
+    Tokens tokens;                    ///< tokens that the committed model includes
+    std::optional<Tokens> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
     /// Region -> running totals of the always-on scenario in that region.

@@ -46,9 +46,9 @@ config::Site const& site_for(RunFiles const& files, RegionId const& region)
 }
 
 // Why always-on cannot be computed; empty if it can.
-std::string obstacle(RunFiles const& files, std::int64_t tokens, std::optional<double> rate)
+std::string obstacle(RunFiles const& files, Tokens tokens, std::optional<double> rate)
 {
-    if (tokens == 0) return "no commit holds trained tokens yet";
+    if (tokens == Tokens{}) return "no commit holds trained tokens yet";
     if (!rate) return "no step ran while no other site held devices, so there is no lone rate";
     return files.trace.empty() ? no_signal : "";
 }
@@ -60,13 +60,13 @@ struct Region {
     double step_s{};
 };
 
-Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& axis,
-                 std::int64_t tokens, double rate)
+Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& axis, Tokens tokens,
+                 double rate)
 {
     auto const rules = rules_of(files, site_for(files, trace.region));
     energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
-    auto const result = energy::always_on({tokens}, rate / axis.factor(), start, series, rules);
+    auto const result = energy::always_on(tokens, rate / axis.factor(), start, series, rules);
     auto const wall = result.when.length().count();
     Scenario scenario;
     scenario.id = "one:" + trace.region.value;
@@ -98,7 +98,7 @@ std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline)
             if (!is_alone(held, s,
                           {step.time - std::chrono::round<Millis>(step.duration), step.time}))
                 continue;
-            tokens += static_cast<double>(step.tokens.value);
+            tokens += static_cast<double>(step.tokens);
             seconds += step.duration.count();
         }
     }
@@ -106,7 +106,7 @@ std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline)
     return tokens / seconds;
 }
 
-AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, std::int64_t tokens)
+AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens)
 {
     AlwaysOn out;
     out.lone_rate = lone_rate(files, timeline);

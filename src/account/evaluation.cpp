@@ -21,6 +21,12 @@ std::optional<std::int64_t> integer_at(json::Object const& object, char const* k
     return number ? std::optional(static_cast<std::int64_t>(*number)) : std::nullopt;
 }
 
+std::optional<Tokens> tokens_at(json::Object const& object, char const* key)
+{
+    auto const number = integer_at(object, key);
+    return number ? std::optional(Tokens{*number}) : std::nullopt;
+}
+
 }  // namespace
 
 Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path)
@@ -38,10 +44,10 @@ Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path
                     "run `curtail-model evaluate` again");
     HeldOut held;
     held.commit = integer_at(*object, "commit").value_or(0);
-    held.trained_tokens = integer_at(*object, "trained_tokens");
+    held.trained_tokens = tokens_at(*object, "trained_tokens");
     held.loss = *loss;
     held.unigram_entropy = *entropy;
-    held.tokens = integer_at(*object, "tokens").value_or(0);
+    held.tokens = tokens_at(*object, "tokens").value_or(Tokens{});
     held.bits_per_byte = number_at(*object, "bits_per_byte");
     return std::optional(held);
 }
@@ -62,7 +68,7 @@ Evaluation evaluation_of(RunFiles const& files)
         return rejected(
             fmt::format("its model was trained on {} tokens, and commit {} of this run "
                         "on {}",
-                        *held.trained_tokens, held.commit, commit->tokens));
+                        held.trained_tokens->value, held.commit, commit->tokens.value));
     for (auto const& c : files.commits)
         if (c.kind == CommitSummary::Kind::merge && c.number > held.commit) held.newer = c.number;
     return {held, {}};

@@ -50,7 +50,7 @@ FactGroup training_facts(config::Run const& run)
     return {
         "Training",
         false,
-        {{"batch", grouped(run.training.batch_tokens) + " tokens per site and step"},
+        {{"batch", grouped(run.training.batch_tokens.value) + " tokens per site and step"},
          {"inner optimizer", "Muon and AdamW"},
          {"outer step",
           run.outer.type == rounds::Outer::Type::average

@@ -33,7 +33,7 @@ struct Contribution {
     std::int64_t seq{};  ///< number of the contribution within its member
     bool included{true};
     std::string refusal;  ///< why the contribution was refused; empty if it was included
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t steps{};
     double norm{};  ///< norm of the contribution's delta; RoundAccount::delta_norm has the formula
 };
@@ -45,7 +45,7 @@ struct CommitSummary {
     Kind kind{Kind::genesis};
     bool run_complete{false};  ///< whether the model includes all planned blocks
     std::int64_t round{};
-    std::int64_t tokens{};  ///< tokens that the committed model includes, from the start of the run
+    Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
     Time time;  ///< real time
 };

@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t most_dots_of_a_site = 1500;
 
 // The steps of one site that have a loss.
-std::vector<CurvePoint> points_of(SiteFiles const& site, double tokens_per_step, Axis const& axis)
+std::vector<CurvePoint> points_of(SiteFiles const& site, Tokens tokens_per_step, Axis const& axis)
 {
     std::vector<CurvePoint> out;
     for (auto const& step : site.metrics)
         if (step.loss)
-            out.push_back({static_cast<double>(step.progress.value) / tokens_per_step,
-                           axis.at(step.time), *step.loss, std::exp(*step.loss)});
+            out.push_back({ratio(step.progress, tokens_per_step), axis.at(step.time), *step.loss,
+                           std::exp(*step.loss)});
     return out;
 }
 
@@ -39,7 +39,7 @@ double mean_step(RunFiles const& files)
 
 Training training_of(RunFiles const& files, Timeline const& timeline, MaybeSeconds last_step_s)
 {
-    auto const per_step = static_cast<double>(files.run.training.batch_tokens);
+    auto const per_step = files.run.training.batch_tokens;
     LossAccount loss;
     std::vector<CurvePoint> all;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
@@ -52,9 +52,9 @@ Training training_of(RunFiles const& files, Timeline const& timeline, MaybeSecon
                      [](CurvePoint const& a, CurvePoint const& b) { return a.step < b.step; });
     auto const count = static_cast<double>(all.size());
     double const constant = std::clamp(std::round(count / 50), 5.0, 100.0);
-    loss.tokens_per_step = files.run.training.batch_tokens;
+    loss.tokens_per_step = per_step;
     loss.smoothing = fmt::format("exponential, constant {:.0f} optimizer steps ({:.3g} M tokens)",
-                                 constant, constant * per_step * 1e-6);
+                                 constant, constant * static_cast<double>(per_step) * 1e-6);
     loss.tail_steps = static_cast<std::int64_t>(std::clamp(std::round(count / 10), 20.0, 1000.0));
     auto curve = smoothed_curve("run", "this run", all, constant, max_points_per_line);
     auto const tail = tail_of(all, static_cast<double>(loss.tail_steps));

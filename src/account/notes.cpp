@@ -70,7 +70,7 @@ void add_always_on(Notes& notes, Account const& a)
         fmt::format("{} tokens at {:.0f} tokens per real second, the rate of steps that ran while "
                     "no other site held devices. Starting, waiting and checkpoints are not "
                     "included, so always-on is shown at its best.",
-                    grouped(a.tokens), *a.lone_rate));
+                    grouped(a.tokens.value), *a.lone_rate));
     for (auto const& sentence : held_after_signal(a))
         notes.emplace_back("Always on, after the signal's end", sentence + ".");
     for (auto const& scenario : a.always_on) {
@@ -85,17 +85,17 @@ void add_always_on(Notes& notes, Account const& a)
     }
 }
 
-void add_uncommitted(Notes& notes, RunFiles const& files, std::int64_t committed)
+void add_uncommitted(Notes& notes, RunFiles const& files, Tokens committed)
 {
-    std::int64_t logged = 0;
+    Tokens logged;
     for (auto const& site : files.sites)
-        for (auto const& step : site.metrics) logged += step.tokens.value;
+        for (auto const& step : site.metrics) logged += step.tokens;
     if (logged <= committed) return;
     notes.emplace_back(
         "Work that is not in the model",
         fmt::format("The sites trained on {} tokens, of which {} are in the committed model. The "
                     "rest was cut short, refused, or is not decided yet.",
-                    grouped(logged), grouped(committed)));
+                    grouped(logged.value), grouped(committed.value)));
 }
 
 void add_broken_lines(Notes& notes, int broken_lines)

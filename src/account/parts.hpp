@@ -8,14 +8,14 @@ namespace curtail::account {
 
 /// What one site contributed to the committed model.
 struct SiteWork {
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
 };
 /// What all sites contributed, and the rounds in which they did.
 struct Work {
     Commits commits;
-    std::int64_t tokens{};  ///< tokens that the committed model includes
+    Tokens tokens;  ///< tokens that the committed model includes
     std::vector<SiteWork> sites;
     std::vector<RoundAccount> rounds;  ///< the rounds, without their tallies
     std::optional<RoundSummary> summary;
@@ -56,8 +56,7 @@ struct AlwaysOn {
     std::string missing;  ///< why there are no scenarios; empty if there are some
 };
 /// Computes the counterfactual of training on `tokens` tokens.
-[[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline,
-                                    std::int64_t tokens);
+[[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens);
 /// Returns the tokens per real second of all steps that ran while no other site had devices.
 /// Returns an empty optional if there was no such step.
 [[nodiscard]] std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline);

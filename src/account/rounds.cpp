@@ -148,14 +148,13 @@ class RoundBuilder {
         energy::Interval const when{start_of(previous, first_step_of(steps), busy_), commit.time};
         add_times_of(round, when);
         for (auto& [site, part] : parts) {
-            part.weight = static_cast<double>(part.tokens) / static_cast<double>(round.tokens);
+            part.weight = ratio(part.tokens, round.tokens);
             add_times(part, steps[site], when);
             round.parts.push_back(part);
         }
         auto const contributed = round.joint() ? last_contributed(commit, files_) : std::nullopt;
         if (contributed) round.merge = std::max(0.0, seconds_between(*contributed, commit.time));
-        round.last_step = static_cast<double>(commit.tokens) /
-                          static_cast<double>(files_.run.training.batch_tokens);
+        round.last_step = ratio(commit.tokens, files_.run.training.batch_tokens);
         round.delta_norm = delta_norm_of(commit);
         round.loss = tail_loss(steps);
         round.note = note_of(commit);
@@ -172,7 +171,7 @@ class RoundBuilder {
 
     [[nodiscard]] bool counts(Contribution const& c) const
     {
-        return index_of(c.site) && c.included && c.tokens != 0;
+        return index_of(c.site) && c.included && c.tokens != Tokens{};
     }
 
     [[nodiscard]] std::map<std::size_t, RoundPart> parts_of(CommitSummary const& commit) const

@@ -15,8 +15,7 @@ namespace {
 
 std::string figures_of(train::StepMetrics const& step)
 {
-    double const speed =
-        static_cast<double>(step.tokens.value) / std::max(step.duration.count(), 1e-9);
+    double const speed = static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
     auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
     return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", step.step,
                        step.loss.value_or(NAN), speed, round);

@@ -208,7 +208,7 @@ class Verifier {
     VerifySource const& source_;
     ChainSummary& summary_;
     std::int64_t oldest_kept_;
-    std::int64_t tokens_{0};
+    Tokens tokens_;
     Ranges ledger_;
     std::map<std::string, PartRef> seen_;  // checked payloads
 };

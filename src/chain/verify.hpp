@@ -29,7 +29,7 @@ struct VerifySource {
 struct ChainSummary {
     /// The contributions of all members of one site.
     struct SiteShare {
-        std::int64_t tokens{};         ///< in included contributions
+        Tokens tokens;                 ///< in included contributions
         std::int64_t contributions{};  ///< included contributions with at least one block
         std::int64_t refused{};        ///< refused contributions
         friend bool operator==(SiteShare const&, SiteShare const&) = default;

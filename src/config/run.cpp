@@ -19,7 +19,7 @@ constexpr std::int64_t max_epochs = 1 << 13;  // for a text of at most 2^50 toke
 Training read_training(json::ObjectReader& r)
 {
     Training t;
-    t.batch_tokens = read_integer(r, "batch_tokens", t.batch_tokens, 1, max_batch_tokens);
+    t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
     t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);
@@ -71,7 +71,7 @@ rounds::Params read_rounds(json::ObjectReader& r)
 {
     rounds::Params p;
     read_times(r, p);
-    p.block_tokens = read_integer(r, "block_tokens", p.block_tokens, 1, max_block_tokens);
+    p.block_tokens = {read_integer(r, "block_tokens", p.block_tokens.value, 1, max_block_tokens)};
     p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
     p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
     p.max_undecided = read_integer(r, "max_undecided", p.max_undecided, 1, max_count);
@@ -166,11 +166,11 @@ std::optional<Error> contradiction(Run const& run)
         return Error{ExitCode::config, run.file.string() + ": " + key, std::move(why),
                      std::move(remedy)};
     };
-    if (run.training.batch_tokens % run.rounds.block_tokens != 0)
+    if (run.training.batch_tokens % run.rounds.block_tokens != Tokens{})
         return bad("training.batch_tokens", "a step consumes whole blocks",
                    "make it a multiple of rounds.block_tokens (" +
-                       std::to_string(run.rounds.block_tokens) + ")");
-    if (run.rounds.block_tokens % run.model.sequence != 0)
+                       std::to_string(run.rounds.block_tokens.value) + ")");
+    if (run.rounds.block_tokens % Tokens{run.model.sequence} != Tokens{})
         return bad("rounds.block_tokens", "a block consists of whole rows",
                    "make it a multiple of the model's sequence (" +
                        std::to_string(run.model.sequence) + ")");

@@ -23,7 +23,7 @@ struct Data {
 /// whole blocks.
 struct Training {
     /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
-    std::int64_t batch_tokens{524'288};
+    Tokens batch_tokens{524'288};
     /// Rows per forward pass of a rank; a row has `model.sequence` tokens. If a rank's share of the
     /// batch has more rows, the rank makes several passes and adds up their gradients.
     std::int64_t device_batch_rows{8};

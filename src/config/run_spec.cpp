@@ -15,9 +15,8 @@ json::Object model_of(Model const& m)
 json::Object optimizer_of(Run const& run)
 {
     auto const& o = run.optimizer;
-    double const rule =
-        std::sqrt(static_cast<double>(run.training.batch_tokens) / static_cast<double>(1 << 19));
-    return {{"batch_tokens", run.training.batch_tokens},
+    double const rule = std::sqrt(ratio(run.training.batch_tokens, Tokens{1 << 19}));
+    return {{"batch_tokens", run.training.batch_tokens.value},
             {"schedule_tokens", o.schedule.value},
             {"lr_scale", rounds::exact(o.lr_scale.value_or(rule))},
             {"weight_decay", rounds::exact(o.weight_decay)},

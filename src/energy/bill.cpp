@@ -78,7 +78,7 @@ AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                    IntensitySeries const& intensity, Rules const& rules)
 {
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
-    FractionalSeconds const length{static_cast<double>(tokens.value) / tokens_per_second};
+    FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
     return {when, integrate(rules.power.training, when, intensity, rules.threshold),
             intensity.held_after_last(when)};

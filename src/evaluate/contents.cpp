@@ -128,7 +128,7 @@ json::Object describe_commit(CommittedModel const& model)
                        {"kind", rounds::to_text(commit.kind)},
                        {"round", commit.round.value},
                        {"model_of_round", commit.model.round.value},
-                       {"tokens", commit.totals.tokens},
+                       {"tokens", commit.totals.tokens.value},
                        {"steps", commit.totals.steps},
                        {"time", format_time(commit.time)}};
     return json::Object{{"attributes", about},

@@ -111,9 +111,9 @@ Result<HeldOutLoss> held_out_loss(model::Gpt const& gpt, data::TokenStream& stre
     auto const entropy = data::unigram_entropy(stream);
     if (!entropy) return tl::unexpected(entropy.error());
     HeldOutLoss out;
-    out.tokens = stream.tokens() - 1;
+    out.tokens = {stream.tokens() - 1};
     out.unigram_entropy = *entropy;
-    auto const total = total_loss(gpt, stream, out.tokens, progress);
+    auto const total = total_loss(gpt, stream, out.tokens.value, progress);
     if (!total) return tl::unexpected(total.error());
     out.loss = total->sum / static_cast<double>(out.tokens);
     out.standard_error = total->rows.standard_error();

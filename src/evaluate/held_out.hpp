@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
 #include <optional>
 
+#include "core/units.hpp"
 #include "data/progress.hpp"
 #include "data/stream.hpp"
 #include "model/gpt.hpp"
@@ -11,8 +11,8 @@ namespace curtail::evaluate {
 
 /// How well a model predicts text on which it was not trained.
 struct HeldOutLoss {
-    std::int64_t tokens{};  ///< number of predicted tokens: all tokens of the stream but the first
-    double loss{};          ///< mean, in nats per token
+    Tokens tokens;  ///< number of predicted tokens: all tokens of the stream but the first
+    double loss{};  ///< mean, in nats per token
     /// Standard error of `loss`, in nats per token. It is computed from the mean losses of the rows
     /// of full length (see held_out_loss()), because these means are nearly independent. Empty if
     /// fewer than two rows have full length.

@@ -53,7 +53,7 @@ void extend(model::Gpt const& gpt, data::Tokenizer const& tokenizer, SampleSetti
 {
     auto const count = static_cast<std::size_t>(tokenizer.vocabulary_size());
     std::mt19937_64 random(settings.seed);
-    for (std::int64_t n = 0; n < settings.tokens; ++n) {
+    for (std::int64_t n = 0; n < settings.tokens.value; ++n) {
         auto logits = next_logits(gpt, ids);
         logits.resize(count);  // the model's vocabulary may be larger than the tokenizer's
         auto const next =

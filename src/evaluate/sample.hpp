@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units.hpp"
 #include "data/progress.hpp"
 #include "data/tokenizer.hpp"
 #include "model/gpt.hpp"
@@ -13,7 +14,7 @@ namespace curtail::evaluate {
 /// How to continue a prompt.
 struct SampleSettings {
     /// The greatest number of tokens to add. The model may end the document earlier.
-    std::int64_t tokens{200};
+    Tokens tokens{200};
     double temperature{0.8};  ///< divisor of the logits; 0 means always the most likely token
     std::uint64_t seed{1};    ///< seed of the random numbers
 };

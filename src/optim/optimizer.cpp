@@ -39,8 +39,7 @@ std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor>
 
 }  // namespace
 
-Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings,
-                     std::int64_t batch_tokens)
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens)
     : shape_(shape),
       settings_(settings),
       batch_tokens_(batch_tokens),

@@ -26,7 +26,7 @@ struct OptimizerState {
 class Optimizer {
   public:
     /// `shape` is that of the model; `batch_tokens` is the number of tokens in one step.
-    Optimizer(config::Model const& shape, config::Optimizer settings, std::int64_t batch_tokens);
+    Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
 
     /// Makes one step. `gradients` are those of the mean loss over the whole batch.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
@@ -61,7 +61,7 @@ class Optimizer {
 
     config::Model shape_;
     config::Optimizer settings_;
-    std::int64_t batch_tokens_;
+    Tokens batch_tokens_;
     std::int64_t steps_{0};
     std::vector<model::ParameterPlace> places_;
     std::vector<MuonGroup> muon_;

@@ -6,12 +6,9 @@
 
 namespace curtail::optim {
 
-Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
-                     std::int64_t batch_tokens)
+Progress progress_of(Tokens tokens, config::Optimizer const& settings, Tokens batch_tokens)
 {
-    auto const batch = static_cast<double>(batch_tokens);
-    return {static_cast<double>(tokens) / batch,
-            static_cast<double>(settings.schedule.value) / batch};
+    return {ratio(tokens, batch_tokens), ratio(settings.schedule, batch_tokens)};
 }
 
 double lr_factor(Progress at, double warmdown, double final_lr)
@@ -35,13 +32,13 @@ double muon_weight_decay(Progress at, double base, std::int64_t layers)
     return base * depth * depth * (1 - std::min(at.position / at.length, 1.0));
 }
 
-double default_lr_scale(std::int64_t batch_tokens)
+double default_lr_scale(Tokens batch_tokens)
 {
-    return std::sqrt(static_cast<double>(batch_tokens) / 524'288);
+    return std::sqrt(ratio(batch_tokens, Tokens{524'288}));
 }
 
 Rates rates_at(Progress at, config::Model const& shape, config::Optimizer const& settings,
-               std::int64_t batch_tokens)
+               Tokens batch_tokens)
 {
     double const factor = lr_factor(at, settings.warmdown, settings.final_lr);
     double const scale = settings.lr_scale.value_or(default_lr_scale(batch_tokens));

@@ -7,6 +7,7 @@
 
 #include "config/model.hpp"
 #include "config/run.hpp"
+#include "core/units.hpp"
 
 namespace curtail::optim {
 
@@ -21,8 +22,8 @@ struct Progress {
 };
 /// Returns the position after `tokens` trained tokens. `batch_tokens` is the number of tokens in
 /// one step.
-[[nodiscard]] Progress progress_of(std::int64_t tokens, config::Optimizer const& settings,
-                                   std::int64_t batch_tokens);
+[[nodiscard]] Progress progress_of(Tokens tokens, config::Optimizer const& settings,
+                                   Tokens batch_tokens);
 
 /// Returns the factor of all learning rates. It is 1 until the last round(warmdown S) steps, then
 /// falls linearly to `final_lr` at S. Halves are rounded to even. There is no warm-up.
@@ -46,10 +47,10 @@ struct Rates {
 };
 /// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
 /// it.
-[[nodiscard]] double default_lr_scale(std::int64_t batch_tokens);
+[[nodiscard]] double default_lr_scale(Tokens batch_tokens);
 /// Returns the values for a step at `at`. A learning rate is nanochat's, times `lr_scale`, times
 /// the factor.
 [[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
-                             config::Optimizer const& settings, std::int64_t batch_tokens);
+                             config::Optimizer const& settings, Tokens batch_tokens);
 
 }  // namespace curtail::optim

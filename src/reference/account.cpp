@@ -250,8 +250,7 @@ account::Account account_of(Logs const& logs, History const& history)
         window.steps = steps_in(window, account.rounds);
     }
     add_energy(account, logs, history, energy);
-    account.step = *account.last_step_s /
-                   (static_cast<double>(account.tokens) / static_cast<double>(step_tokens));
+    account.step = *account.last_step_s / ratio(account.tokens, step_tokens);
     account.loss = loss_of(logs, *account.last_step_s, account.tokens);
     auto scenarios = scenarios_of(logs, energy, *account.loss);
     account.always_on = std::move(scenarios.always_on);

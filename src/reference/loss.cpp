@@ -80,7 +80,7 @@ Outcome outcome_of(std::string const& id, std::string const& label,
 
 }  // namespace
 
-account::LossAccount loss_of(Logs const& logs, double last_step_s, std::int64_t tokens)
+account::LossAccount loss_of(Logs const& logs, double last_step_s, Tokens tokens)
 {
     account::LossAccount loss;
     loss.tokens_per_step = step_tokens;

@@ -12,7 +12,7 @@
 // The parts of the account of arXiv:2602.22760. Each function computes one of them.
 namespace curtail::reference {
 
-inline constexpr std::int64_t step_tokens = 524'288;  ///< tokens of one step at one site
+inline constexpr Tokens step_tokens{524'288};  ///< tokens of one step at one site
 inline constexpr std::int64_t planned_steps = 23'400;
 
 /// The energy and carbon of one site.
@@ -34,8 +34,7 @@ struct SiteEnergy {
 
 /// Computes the training losses. `last_step_s` is the time of the run's last step. `tokens` is the
 /// number of tokens that the run trained on.
-[[nodiscard]] account::LossAccount loss_of(Logs const& logs, double last_step_s,
-                                           std::int64_t tokens);
+[[nodiscard]] account::LossAccount loss_of(Logs const& logs, double last_step_s, Tokens tokens);
 
 /// What the run is compared with.
 struct Scenarios {

@@ -199,8 +199,8 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("commits", commits_json(a));
     doc.set("lone_rate", a.lone_rate);
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
-    if (a.tokens > 0) doc.set("headline", headline_json(a));
-    if (a.tokens > 0 || anything_held(a)) doc.set("totals", totals_json(a));
+    if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
+    if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
     doc.set("decisions", decisions_json(a));
     doc.set("windows", windows_json(a));
@@ -209,7 +209,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     if (a.round_summary) doc.set("round_summary", round_summary_json(*a.round_summary));
     if (a.loss) doc.set("loss", loss_json(a));
     if (anything_held(a)) add_held(doc, a);
-    if (a.tokens > 0) doc.set("comparison", comparison_json(a));
+    if (a.tokens > Tokens{}) doc.set("comparison", comparison_json(a));
     doc.set("events", events_json(a));
     doc.set("events_left_out", static_cast<std::int64_t>(events_left_out(a)));
     doc.set("missing", missing_json(a));

@@ -50,7 +50,7 @@ Value always_on_series(account::Account const& a)
 struct Whole {
     energy::Tally tally;
     WattHours inside_windows;
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
 };
@@ -69,7 +69,7 @@ Object whole_json(Whole const& whole, account::Account const& a)
             {"share_inside_windows",
              tally.energy.value > 0 ? Value(ratio(whole.inside_windows, tally.energy)) : Value()},
             {"ratio", std::move(ratios)},
-            {"tokens", whole.tokens},
+            {"tokens", whole.tokens.value},
             {"joint_rounds", whole.joint_rounds},
             {"lone_rounds", whole.lone_rounds}};
 }

@@ -70,7 +70,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     } else {
         add_ranges(out, s, total_of(a).carbon.value / 1000);
     }
-    out.set("tokens", s.tokens);
+    out.set("tokens", s.tokens.value);
     out.set("ppl", s.perplexity);
     out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
     return out;
@@ -128,20 +128,20 @@ void add_loss_headline(Object& out, account::Account const& a)
                                    {"newer_commit", a.held_out->newer},
                                    {"loss", a.held_out->loss},
                                    {"unigram_entropy", a.held_out->unigram_entropy},
-                                   {"tokens", a.held_out->tokens},
+                                   {"tokens", a.held_out->tokens.value},
                                    {"bits_per_byte", a.held_out->bits_per_byte}});
 }
 
 void add_work_headline(Object& out, account::Account const& a)
 {
     Object tokens;
-    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens);
+    for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens.value);
     double const allocated = allocated_s(a);
     auto const joint =
         std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); });
-    out.set("tokens", a.tokens);
+    out.set("tokens", a.tokens.value);
     out.set("tokens_by_site", std::move(tokens));
-    out.set("planned_tokens", a.planned_tokens);
+    out.set("planned_tokens", a.planned_tokens ? Value(a.planned_tokens->value) : Value());
     out.set("goodput", allocated > 0 ? Value(training_s(a) / allocated) : Value());
     out.set("training_h", training_s(a) / 3600);
     out.set("allocated_h", allocated / 3600);

@@ -56,7 +56,7 @@ json::Value loss_json(account::Account const& a)
     Array curves, finals;
     for (auto const& curve : loss.curves) curves.emplace_back(curve_json(curve, false));
     for (auto const& f : loss.finals) finals.emplace_back(final_json(f));
-    Object out{{"tokens_per_step", loss.tokens_per_step},
+    Object out{{"tokens_per_step", loss.tokens_per_step.value},
                {"smoothing", loss.smoothing},
                {"tail_steps", loss.tail_steps}};
     out.set("raw", std::move(raw));

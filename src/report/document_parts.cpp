@@ -105,7 +105,7 @@ json::Value rounds_json(account::Account const& a)
         for (auto const& p : r.parts)
             sites.emplace_back(Object{{"site", a.sites.at(p.site).id.value},
                                       {"steps", p.steps},
-                                      {"tokens", p.tokens},
+                                      {"tokens", p.tokens.value},
                                       {"weight", rounded(p.weight, 5)},
                                       {"first_step_s", rounded(p.before, 2)},
                                       {"train_s", rounded(p.train, 2)},
@@ -118,7 +118,7 @@ json::Value rounds_json(account::Account const& a)
                                 {"sites", std::move(sites)},
                                 {"steps", r.steps},
                                 {"last_step", rounded(r.last_step, 2)},
-                                {"tokens", r.tokens},
+                                {"tokens", r.tokens.value},
                                 {"duration_s", rounded(r.duration, 2)},
                                 {"merge_s", rounded(r.merge, 2)},
                                 {"bytes", Value()},

@@ -66,7 +66,7 @@ std::vector<Row> summary_rows(account::Account const& a)
         {"Curtailed share of energy", figure(total.clean_share(), 1, 100), "%",
          source_of(a, "share")},
         {"Wall time", figure(a.last_step_s, 2, 1.0 / 3600), "h", source_of(a, "wall")},
-        {"Tokens", std::to_string(a.tokens), "", source_of(a, "tokens")}};
+        {"Tokens", std::to_string(a.tokens.value), "", source_of(a, "tokens")}};
     if (a.held_out) {
         rows.push_back(
             {"Held-out loss", figure(a.held_out->loss, 3), "nats per token", source_of(a, "ppl")});
@@ -111,7 +111,7 @@ std::vector<Row> round_rows(account::Account const& a)
         for (auto const& p : r.parts)
             sites += (sites.empty() ? "" : ", ") + a.sites.at(p.site).label;
         rows.push_back({std::to_string(r.number), utc(a, r.start_s), sites,
-                        std::to_string(r.tokens), figure(r.duration, 1), figure(r.merge, 2),
+                        std::to_string(r.tokens.value), figure(r.duration, 1), figure(r.merge, 2),
                         figure(r.loss, 3), figure(r.tally.energy.value / 1000, 2),
                         carbon(r.tally, 1, 1)});
     }
@@ -123,9 +123,9 @@ std::vector<Row> round_rows(account::Account const& a)
 std::string static_tables(account::Account const& a)
 {
     std::string out = "<h1>" + escape_html(a.title) + "</h1>";
-    if (a.tokens > 0 || total_of(a).energy.value > 0)
+    if (a.tokens > Tokens{} || total_of(a).energy.value > 0)
         out += table("Summary", {"Quantity", "Value", "Unit", "From"}, summary_rows(a));
-    if (a.tokens > 0)
+    if (a.tokens > Tokens{})
         out += table("Comparison with baselines",
                      {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
     out += table(

@@ -67,8 +67,9 @@ std::string work_text(account::Account const& a)
     TextTable table({"site", "tokens", "rounds with others", "alone",
                      "open to first step, s (min / median / max)", "stop to exit, s"});
     for (auto const& s : a.sites)
-        table.add({printable(s.label), std::to_string(s.tokens), std::to_string(s.joint_rounds),
-                   std::to_string(s.lone_rounds), spread_text(s.startup), spread_text(s.drain)});
+        table.add({printable(s.label), std::to_string(s.tokens.value),
+                   std::to_string(s.joint_rounds), std::to_string(s.lone_rounds),
+                   spread_text(s.startup), spread_text(s.drain)});
     return table.text();
 }
 
@@ -134,7 +135,7 @@ std::string always_on_text(account::Account const& a)
     if (a.lone_rate)
         text += fmt::format(
             "  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n",
-            a.tokens, *a.lone_rate);
+            a.tokens.value, *a.lone_rate);
     if (auto const why = a.missing.find("ratio"); why != a.missing.end())
         text += "  no percentages: " + why->second + "\n";
     for (auto const& line : account::held_after_signal(a)) text += "  " + printable(line) + "\n";
@@ -154,7 +155,7 @@ std::string closing_text(account::Account const& a)
     std::string text = fmt::format(
         "{} commits: {} merged from two sites or more, {} of a lone site, {} of the roster; {} "
         "tokens in the model\n",
-        c.all(), c.joint, c.lone, c.roster, a.tokens);
+        c.all(), c.joint, c.lone, c.roster, a.tokens.value);
     if (a.held_out)
         text += fmt::format(
             "held-out loss {:.3f} nats per token at commit {}{}; unigram entropy {:.3f}: {:.3f} "

@@ -13,7 +13,7 @@ namespace curtail::rounds {
 
 /// What determines the weight of a contribution in a merge.
 struct Weighed {
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t staleness{};  ///< rounds
 };
 

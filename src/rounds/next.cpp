@@ -222,15 +222,16 @@ Found unreadable(RunSpec const& run, MemberId const& member, Seq seq, Digest sha
 
 double delta_norm(Header const& header)
 {
-    double const norm =
-        header.tokens > 0 ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens)) : 0;
+    double const norm = header.tokens > Tokens{}
+                            ? std::sqrt(header.sumsq() / static_cast<double>(header.tokens))
+                            : 0;
     return std::isfinite(norm) ? norm : 0;
 }
 
-bool has_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens)
+bool has_tokens(RunSpec const& run, Ranges const& ranges, Tokens tokens)
 {
     auto const block = run.params.block_tokens;
-    return tokens % block == 0 && tokens / block == ranges.count();
+    return tokens % block == Tokens{} && tokens / block == ranges.count();
 }
 
 std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent, Ranges const& held,
@@ -295,7 +296,7 @@ void set_scales(RunSpec const& run, std::vector<Decided>& decided)
 {
     std::vector<Weighed> weighed;
     weighed.reserve(decided.size());
-    for (auto& d : decided) weighed.push_back({d.refused ? 0 : d.tokens, d.staleness});
+    for (auto& d : decided) weighed.push_back({d.refused ? Tokens{} : d.tokens, d.staleness});
     auto const scale = scales(weighed, run.params.staleness_discount_permille);
     for (std::size_t i = 0; i < decided.size(); ++i) decided[i].scale = scale[i];
 }

@@ -52,7 +52,7 @@ struct Intents {
 
 /// Returns true if the blocks of `ranges` have `tokens` tokens in total. Does not overflow for any
 /// ranges that a record can hold.
-[[nodiscard]] bool has_tokens(RunSpec const& run, Ranges const& ranges, std::int64_t tokens);
+[[nodiscard]] bool has_tokens(RunSpec const& run, Ranges const& ranges, Tokens tokens);
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons

@@ -32,8 +32,8 @@ struct Params {
                                            ///< 1/1000 of what the members can do in `round_time`
     /// The weight of a contribution is divided by 1 + staleness * this / 1000.
     std::int64_t staleness_discount_permille{250};
-    std::int64_t block_tokens{65'536};  ///< tokens in a block
-    std::int64_t grant_quantum{16};     ///< in blocks; grant_target() is a multiple of it
+    Tokens block_tokens{65'536};     ///< tokens in a block
+    std::int64_t grant_quantum{16};  ///< in blocks; grant_target() is a multiple of it
     friend bool operator==(Params const&, Params const&) = default;
 };
 

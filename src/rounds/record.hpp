@@ -52,7 +52,7 @@ struct OuterRef {
 
 /// The work in the committed model since the genesis.
 struct Totals {
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t steps{};  ///< optimizer steps of all sites
     friend bool operator==(Totals const&, Totals const&) = default;
 };
@@ -115,7 +115,7 @@ struct Decided {
     std::optional<Refusal> refused;  ///< empty: the contribution is included
     std::optional<Digest> header;    ///< of the header's bytes; empty if `inlined`
     Ranges ranges;
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t steps{};
     std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
     float scale{};             ///< weight in the merge; 0 if refused or without tokens
@@ -193,7 +193,7 @@ struct Header {
     Round base_round;  ///< round of the model that the contribution started from
     bool leaving{};    ///< this is the member's last contribution
     Ranges ranges;
-    std::int64_t tokens{};
+    Tokens tokens;
     std::int64_t steps{};
     std::string encoding{"fp32"};
     std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0

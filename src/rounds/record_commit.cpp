@@ -24,7 +24,7 @@ json::Value of(Decided const& d)
                         {"reason", d.refused ? json::Value(to_text(*d.refused)) : json::Value()},
                         {"header_sha256", d.header ? json::Value(d.header->hex()) : json::Value()},
                         {"ranges", d.ranges.to_json()},
-                        {"tokens", d.tokens},
+                        {"tokens", d.tokens.value},
                         {"steps", d.steps},
                         {"staleness", d.staleness},
                         {"scale", exact(d.scale)},
@@ -80,7 +80,7 @@ json::Object content(Commit const& c)
         {"round", c.round.value},
         {"model", of(c.model)},
         {"outer", of(c.outer)},
-        {"totals", json::Object{{"tokens", c.totals.tokens}, {"steps", c.totals.steps}}},
+        {"totals", json::Object{{"tokens", c.totals.tokens.value}, {"steps", c.totals.steps}}},
         {"data", json::Object{{"done", c.done.to_json()}}},
         {"members", list_of(c.members)},
         {"decided", list_of(c.decided)},
@@ -146,7 +146,7 @@ Decided read_decided(json::ObjectReader& r)
     d.inlined = r.boolean("inline");
     d.header = read_header_digest(r, d.inlined);
     d.ranges = fields::ranges(r, "ranges");
-    d.tokens = fields::count(r, "tokens");
+    d.tokens = {fields::count(r, "tokens")};
     d.steps = fields::count(r, "steps");
     d.staleness = fields::count(r, "staleness");
     auto const scale = float_from_exact(r.text("scale"));
@@ -228,7 +228,7 @@ Result<Commit> decode_commit(std::string_view bytes, std::string const& name)
     read_place(r, name, c);
     read_model(r, c);
     r.object("totals", [&](json::ObjectReader& o) {
-        c.totals = {fields::count(o, "tokens"), fields::count(o, "steps")};
+        c.totals = {{fields::count(o, "tokens")}, fields::count(o, "steps")};
     });
     r.object("data", [&](json::ObjectReader& o) { c.done = fields::ranges(o, "done"); });
     read_tables(r, c);

@@ -20,7 +20,7 @@ DeltaPart read_delta_part(json::ObjectReader& r)
 // header may cause an invalid commit.
 void require_bounds(json::ObjectReader& r, Header const& h)
 {
-    r.require(h.steps <= h.tokens, "steps", "must be at most the number of tokens");
+    r.require(h.steps <= h.tokens.value, "steps", "must be at most the number of tokens");
     r.require(h.ranges.list().size() <= header_ranges_limit, "ranges",
               "must be at most " + std::to_string(header_ranges_limit));
     r.require(std::isfinite(h.sumsq()), "parts", "must have a finite sum of squares");
@@ -44,7 +44,7 @@ Encoded encode(Header const& h)
                                                  {"base_round", h.base_round.value},
                                                  {"leaving", h.leaving},
                                                  {"ranges", h.ranges.to_json()},
-                                                 {"tokens", h.tokens},
+                                                 {"tokens", h.tokens.value},
                                                  {"steps", h.steps},
                                                  {"encoding", h.encoding},
                                                  {"parts", parts},
@@ -69,7 +69,7 @@ Result<Header> decode_header(std::string_view bytes, std::string const& name)
     h.base_round = {fields::count(r, "base_round", 1)};
     h.leaving = r.boolean("leaving");
     h.ranges = fields::ranges(r, "ranges");
-    h.tokens = fields::count(r, "tokens");
+    h.tokens = {fields::count(r, "tokens")};
     h.steps = fields::count(r, "steps");
     h.encoding = r.text("encoding");
     r.each("parts", [&](json::ObjectReader& o) { h.parts.push_back(read_delta_part(o)); });

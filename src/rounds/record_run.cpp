@@ -69,7 +69,7 @@ json::Object content(RunSpec const& run)
                         {"run", run.run.value},
                         {"model", run.model},
                         {"data", json::Object{{"manifest", run.manifest.hex()},
-                                              {"block_tokens", run.params.block_tokens},
+                                              {"block_tokens", run.params.block_tokens.value},
                                               {"blocks_per_epoch", run.blocks_per_epoch},
                                               {"epochs", run.epochs}}},
                         {"seed", run.seed},
@@ -105,11 +105,12 @@ RunPart read_part(json::ObjectReader& r)
 void read_data(json::ObjectReader& r, RunSpec& run)
 {
     run.manifest = fields::digest(r, "manifest");
-    run.params.block_tokens = fields::count(r, "block_tokens", 1);
+    run.params.block_tokens = {fields::count(r, "block_tokens", 1)};
     run.blocks_per_epoch = fields::count(r, "blocks_per_epoch", 1);
     run.epochs = fields::count(r, "epochs", 1);
-    bool const fits = !r.error_free() || run.blocks_per_epoch < fields::integer_limit / run.epochs /
-                                                                    run.params.block_tokens;
+    bool const fits =
+        !r.error_free() ||
+        run.blocks_per_epoch < Tokens{fields::integer_limit / run.epochs} / run.params.block_tokens;
     r.require(fits, "epochs", "must give a stream of less than 2^53 tokens");
 }
 

@@ -55,7 +55,7 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     metrics.duration = FractionalSeconds(line.number("step_s"));
     auto const* scale = object->find("lr_scale");
     metrics.lr_scale = scale != nullptr ? scale->as_number().value_or(0) : 0;
-    bool const negative = metrics.duration.count() < 0 || metrics.tokens.value < 0;
+    bool const negative = metrics.duration.count() < 0 || metrics.tokens < Tokens{};
     return line.good && !negative ? std::optional(metrics) : std::nullopt;
 }
 

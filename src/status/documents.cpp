@@ -15,7 +15,7 @@ json::Array pending_json(std::vector<rounds::Header> const& pending)
     for (auto const& header : pending)
         list.push_back(json::Object{{"seq", header.seq.value},
                                     {"base_round", header.base_round.value},
-                                    {"tokens", header.tokens},
+                                    {"tokens", header.tokens.value},
                                     {"leaving", header.leaving},
                                     {"time", format_time(header.time)}});
     return list;
@@ -56,7 +56,7 @@ json::Object chain_json(ChainView const& chain, Time now)
         {"round", tip.round.value},
         {"round_began", format_time(chain.round_began)},
         {"complete", tip.complete},
-        {"tokens", tip.totals.tokens},
+        {"tokens", tip.totals.tokens.value},
         {"steps", tip.totals.steps},
         {"blocks",
          json::Object{{"whole", p.blocks}, {"done", p.done}, {"held", p.held}, {"free", p.free()}}},
@@ -114,7 +114,7 @@ json::Object verified_json(chain::ChainSummary const& s, std::string const& stor
     json::Array sites;
     for (auto const& [site, share] : s.sites)
         sites.push_back(json::Object{{"site", site.value},
-                                     {"tokens", share.tokens},
+                                     {"tokens", share.tokens.value},
                                      {"contributions", share.contributions},
                                      {"refused", share.refused}});
     return {{"run", s.run.run.value},
@@ -128,7 +128,7 @@ json::Object verified_json(chain::ChainSummary const& s, std::string const& stor
             {"members", s.members},
             {"round", s.tip.round.value},
             {"complete", s.tip.complete},
-            {"tokens", s.tip.totals.tokens},
+            {"tokens", s.tip.totals.tokens.value},
             {"steps", s.tip.totals.steps},
             {"blocks_done", s.tip.done.count()},
             {"blocks", s.run.stream_blocks()},

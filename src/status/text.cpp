@@ -19,8 +19,9 @@ std::string header_text(ChainView const& chain, Time now)
                             rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
-    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens,
-                        p.blocks * chain.run.params.block_tokens, p.percent(), tip.totals.steps);
+    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens.value,
+                        (p.blocks * chain.run.params.block_tokens).value, p.percent(),
+                        tip.totals.steps);
     text +=
         fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held,
                     p.free(), std::min(chain.run.epochs, p.done / per_epoch + 1), chain.run.epochs);
@@ -122,13 +123,13 @@ std::string verified_text(chain::ChainSummary const& s, std::string const& store
     text += fmt::format("ledger    {} of {} blocks, each in the model exactly once\n",
                         s.tip.done.count(), s.run.stream_blocks());
     text += fmt::format("tokens    {}, the sum of all contributions; {} contributions refused\n",
-                        s.tip.totals.tokens, s.refused);
+                        s.tip.totals.tokens.value, s.refused);
     text +=
         fmt::format("digests   of run.json, {} commits, {} headers and {} payloads are correct\n",
                     s.commits, s.headers, s.payloads);
     for (auto const& [site, share] : s.sites)
         text += fmt::format("{:<16} {} tokens in {} contributions, {} refused\n", site.value,
-                            share.tokens, share.contributions, share.refused);
+                            share.tokens.value, share.contributions, share.refused);
     return text;
 }
 

@@ -29,7 +29,7 @@ class AloneLoop {
     [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
     {
         auto const steps = context_.run.training.steps_without_store;
-        auto const next = position_.tokens.value / context_.run.rounds.block_tokens;
+        auto const next = position_.tokens / context_.run.rounds.block_tokens;
         bool const complete = (steps > 0 && position_.steps >= steps) || next >= stream_blocks_;
         if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
         return rounds::Ranges::between(

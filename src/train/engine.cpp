@@ -53,10 +53,10 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
         return tl::unexpected(failed.error());
     }
     double const loss = sums[0] / static_cast<double>(tokens);
-    auto const at = optim::progress_of(progress.value, run_.optimizer, run_.training.batch_tokens);
+    auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     if (std::isfinite(loss)) optimizer_.step(gpt_.weights(), gpt_.gradients(), at);
     else optimizer_.reset();
-    return StepOutcome{loss, Tokens{tokens}, std::chrono::steady_clock::now() - started,
+    return StepOutcome{loss, tokens, std::chrono::steady_clock::now() - started,
                        optimizer_.rates(at).lr_factor, sums[1] > 0};
 }
 

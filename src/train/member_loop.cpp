@@ -78,7 +78,7 @@ void MemberLoop::train_step()
     if (blocks.empty()) return set_state(PowerState::idle);
     set_state(PowerState::training);
     Tokens const progress =
-        blocks_->tokens_before + Tokens{work_.blocks_since() * context_.run.rounds.block_tokens};
+        blocks_->tokens_before + work_.blocks_since() * context_.run.rounds.block_tokens;
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     must_stop_ |= made->stop_requested;

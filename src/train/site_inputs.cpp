@@ -44,7 +44,8 @@ Result<data::Loader> open_loader(config::Run const& run)
                     "model of " + std::to_string(run.model.vocabulary) + " tokens",
                     "the data's tokenizer has " + std::to_string(vocabulary),
                     "use the vocabulary that `curtail-data prepare` was given");
-    return data::Loader::create(std::move(*stream), run.rounds.block_tokens, run.model.sequence);
+    return data::Loader::create(std::move(*stream), run.rounds.block_tokens.value,
+                                run.model.sequence);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ void SiteRanks::send(Command command)
 
 Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
 {
-    send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress.value});
+    send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress});
     return step_on_all(blocks.list(), progress);
 }
 
@@ -89,7 +89,7 @@ void SiteRanks::carry_out(Command command)
         case CommandType::step:  // the leader handles a failure
             (void)step_on_all(
                 std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
-                Tokens{command.progress});
+                command.progress);
             break;
         case CommandType::weights:
             copy_weights();

@@ -36,9 +36,9 @@ class SiteRanks {
     enum class CommandType : std::int64_t { step, weights, optimizer, reset, barrier, dismiss };
     struct Command {
         CommandType type;
-        std::int64_t number;    ///< for `step`: number of ranges of blocks; for `optimizer`: number
-                                ///< of steps made
-        std::int64_t progress;  ///< for `step`: number of tokens trained before this step
+        std::int64_t number;  ///< for `step`: number of ranges of blocks; for `optimizer`: number
+                              ///< of steps made
+        Tokens progress;      ///< for `step`: number of tokens trained before this step
     };
     void send(Command command);
     void carry_out(Command command);

@@ -43,7 +43,7 @@ std::string training_id_alone(config::Run const& run, Digest const& manifest)
                                                {"seed", spec.seed},
                                                {"model", spec.model},
                                                {"optimizer", spec.optimizer},
-                                               {"block_tokens", spec.params.block_tokens}}))
+                                               {"block_tokens", spec.params.block_tokens.value}}))
                .hex();
 }
 

@@ -126,7 +126,7 @@ TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
 TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndNotesIt)
 {
     auto files = small_run();
-    files.commits.back().tokens = 21'600;
+    files.commits.back().tokens = {21'600};
     auto const account = account_of(files);
     auto const total = total_of(account);
     EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1400, 1e-9);

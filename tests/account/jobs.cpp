@@ -44,7 +44,7 @@ TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLaunchersEnd)
 {
     std::vector<Event> const poller{
         event(5, "job-failed", "EAST", {{"job", "1"}, {"ended", text(4)}})};
-    EXPECT_THAT(states(trained, poller, {step(2.5, 1, 60), step(3, 1, 60)}),
+    EXPECT_THAT(states(trained, poller, {step(2.5, {1}, 60), step(3, {1}, 60)}),
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
                             held(State::idle, 3, 4)));
 }
@@ -52,7 +52,7 @@ TEST(Jobs, AKilledTrainerTrainsUntilItsLastStepAndIsIdleUntilTheLaunchersEnd)
 TEST(Jobs, AKilledTrainerWithoutALaunchersEndIsIdleUntilThePollerNoticed)
 {
     std::vector<Event> const poller{event(5, "job-failed", "EAST", {{"job", "1"}})};
-    EXPECT_THAT(states(trained, poller, {step(3, 1, 60)}),
+    EXPECT_THAT(states(trained, poller, {step(3, {1}, 60)}),
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
                             held(State::idle, 3, 5)));
     EXPECT_THAT(states(trained, poller),
@@ -107,7 +107,7 @@ TEST(Jobs, AJobThatEndedBeforeItsTrainerStartedHeldDevices)
 
 TEST(Jobs, ARunningJobLastsToTheLastRecordedTime)
 {
-    EXPECT_THAT(states(trained, {}, {step(3, 1, 60)}, 3),
+    EXPECT_THAT(states(trained, {}, {step(3, {1}, 60)}, 3),
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
 }
 
@@ -190,7 +190,7 @@ TEST_F(Warnings, AreNoneInConsistentFiles) { EXPECT_THAT(texts(), testing::IsEmp
 
 TEST_F(Warnings, NameAClockThatWasSetBack)
 {
-    files.sites[0].metrics.push_back(step(1.9, 900, 60));
+    files.sites[0].metrics.push_back(step(1.9, {900}, 60));
     files.poller_events.push_back(
         event(3.0, "job-drained", "WEST", {{"window", "w"}, {"job", "1"}}));
     EXPECT_THAT(texts(),
@@ -261,7 +261,7 @@ TEST_F(Status, IsRunningWhileAJobHoldsDevices)
 
 class Evaluation : public testing::Test {
   protected:
-    Account account(std::int64_t commit, std::int64_t tokens)
+    Account account(std::int64_t commit, Tokens tokens)
     {
         auto files = small_run();
         files.held_out = HeldOut{commit, {}, tokens, 4, 6, 100, {}};
@@ -271,14 +271,14 @@ class Evaluation : public testing::Test {
 
 TEST_F(Evaluation, OfTheNewestModelIsShown)
 {
-    auto const fresh = account(2, 7200);
+    auto const fresh = account(2, {7200});
     ASSERT_TRUE(fresh.held_out);
     EXPECT_FALSE(fresh.held_out->newer);
 }
 
 TEST_F(Evaluation, OfAnOlderCommitHasANote)
 {
-    auto const stale = account(1, 0);
+    auto const stale = account(1, {0});
     ASSERT_TRUE(stale.held_out);
     EXPECT_EQ(stale.held_out->newer, 2);
     EXPECT_THAT(stale.notes, testing::Contains(testing::Pair(
@@ -287,7 +287,7 @@ TEST_F(Evaluation, OfAnOlderCommitHasANote)
 
 TEST_F(Evaluation, OfAnotherRunIsNotShown)
 {
-    for (auto const& foreign : {account(9, 7200), account(2, 7100)}) {
+    for (auto const& foreign : {account(9, {7200}), account(2, {7100})}) {
         EXPECT_FALSE(foreign.held_out);
         EXPECT_EQ(foreign.missing.count("held_out"), 1U);
     }

@@ -136,10 +136,10 @@ TEST_F(DemoRun, AlwaysOnTrainsTheTokensAtTheLoneRate)
 
 TEST_F(DemoRun, RoundsAndCommitsAddUp)
 {
-    std::int64_t tokens = 0;
+    Tokens tokens;
     for (auto const& round : account_->rounds) tokens += round.tokens;
     EXPECT_EQ(tokens, account_->tokens);
-    std::int64_t by_site = 0;
+    Tokens by_site;
     for (auto const& site : account_->sites) by_site += site.tokens;
     EXPECT_EQ(by_site, account_->tokens);
     EXPECT_EQ(account_->commits.joint + account_->commits.lone,

@@ -24,9 +24,9 @@ inline Event state(double hours, std::string site, char const* word)
     return event(hours, "state", std::move(site), {{"state", word}, {"job", "1"}});
 }
 
-inline StepMetrics step(double hours, std::int64_t tokens, double took_s)
+inline StepMetrics step(double hours, Tokens tokens, double took_s)
 {
-    return {at(hours), 1, 1, {tokens}, {}, 4.0, 1, FractionalSeconds(took_s)};
+    return {at(hours), 1, 1, tokens, {}, 4.0, 1, FractionalSeconds(took_s)};
 }
 
 /// Samples at 0:00, 1:00, ...
@@ -56,7 +56,7 @@ inline RunFiles small_run()
     RunFiles files;
     files.run.run = {"small"};
     files.run.model = {"small", 2, 32, 2, 2, 16, 320};
-    files.run.training.batch_tokens = 900;
+    files.run.training.batch_tokens = {900};
     files.run.sites = {site("EAST", "E"), site("WEST", "W")};
     files.poller_events = {
         event(0, "window-open", "EAST", {{"window", "e"}}),
@@ -70,13 +70,13 @@ inline RunFiles small_run()
     files.sites[0].events = {state(0, "EAST", "starting"), state(0.5, "EAST", "training"),
                              event(1.99, "stop-requested", "EAST"),
                              event(2, "trainer-exit", "EAST", {{"code", 0}})};
-    files.sites[0].metrics = {step(0.75, 900, 900), step(1, 900, 900), step(1.5, 900, 1800),
-                              step(2, 900, 1800)};
+    files.sites[0].metrics = {step(0.75, {900}, 900), step(1, {900}, 900), step(1.5, {900}, 1800),
+                              step(2, {900}, 1800)};
     files.sites[1].events = {state(1, "WEST", "training"), state(2, "WEST", "exchange"),
                              state(2.5, "WEST", "training"),
                              event(3, "trainer-exit", "WEST", {{"code", 0}})};
-    files.sites[1].metrics = {step(1.5, 900, 1800), step(2, 900, 1800), step(2.75, 900, 900),
-                              step(3, 900, 900)};
+    files.sites[1].metrics = {step(1.5, {900}, 1800), step(2, {900}, 1800), step(2.75, {900}, 900),
+                              step(3, {900}, 900)};
     CommitSummary genesis;
     genesis.number = 1;
     genesis.time = at(0);
@@ -84,7 +84,7 @@ inline RunFiles small_run()
     merge.number = 2;
     merge.kind = CommitSummary::Kind::merge;
     merge.round = 2;
-    merge.tokens = 7200;
+    merge.tokens = {7200};
     merge.contributions = {{{"EAST"}, "EAST.1.1", 1, true, "", 3600, 4, 0.1},
                            {{"WEST"}, "WEST.1.1", 1, true, "", 3600, 4, 0.1}};
     merge.time = at(3);

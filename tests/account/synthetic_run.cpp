@@ -30,7 +30,7 @@ constexpr Millis lone_step{280};
 constexpr Millis shared_step{400};  // two sites share the machine
 constexpr double round_s = 3;
 constexpr double exchange_s = 0.3;
-constexpr std::int64_t step_tokens = 2048;
+constexpr Tokens step_tokens{2048};
 std::vector<std::string> const names{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
 struct Window {
@@ -75,14 +75,15 @@ class Maker {
         put(folder_ / "model.json",
             R"({"name": "demo", "depth": 2, "sequence": 256, "vocabulary": 2048})");
         put(folder_ / "run.json",
-            json::to_pretty(json::Object{{"run", "demo"},
-                                         {"folder", "."},
-                                         {"store", "file:store"},
-                                         {"model", "model.json"},
-                                         {"data", json::Object{{"folder", "data"}}},
-                                         {"training", json::Object{{"batch_tokens", step_tokens}}},
-                                         {"rounds", json::Object{{"block_tokens", step_tokens}}},
-                                         {"sites", sites}}));
+            json::to_pretty(
+                json::Object{{"run", "demo"},
+                             {"folder", "."},
+                             {"store", "file:store"},
+                             {"model", "model.json"},
+                             {"data", json::Object{{"folder", "data"}}},
+                             {"training", json::Object{{"batch_tokens", step_tokens.value}}},
+                             {"rounds", json::Object{{"block_tokens", step_tokens.value}}},
+                             {"sites", sites}}));
         write_trace();
     }
 
@@ -251,8 +252,8 @@ class Maker {
             json::to_string(json::Object{{"time", format_time(end)},
                                          {"step", number},
                                          {"round", round_},
-                                         {"tokens", step_tokens},
-                                         {"progress_tokens", progress},
+                                         {"tokens", step_tokens.value},
+                                         {"progress_tokens", progress.value},
                                          {"loss", loss},
                                          {"lr_scale", 1.0},
                                          {"step_s", FractionalSeconds(took).count()}}) +
@@ -295,11 +296,12 @@ class Maker {
                                                   "state",
                                                   names[job->site],
                                                   {{"state", "exchange"}, {"job", job_number}}});
-                events_[job->site].push_back(
-                    {end + Millis{100},
-                     "contributed",
-                     names[job->site],
-                     {{"member", job->member}, {"seq", job->seq}, {"tokens", made * step_tokens}}});
+                events_[job->site].push_back({end + Millis{100},
+                                              "contributed",
+                                              names[job->site],
+                                              {{"member", job->member},
+                                               {"seq", job->seq},
+                                               {"tokens", (made * step_tokens).value}}});
                 rounds::Decided d;
                 d.member = {job->member};
                 d.seq = {job->seq};

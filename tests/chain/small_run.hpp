@@ -51,7 +51,7 @@ class SmallRun {
         spec_.parts = {{"0", {"wte", "head"}}};
         spec_.sites = {{"A"}, {"B"}};
         spec_.outer.type = rounds::Outer::Type::nesterov;
-        spec_.params.block_tokens = 8;
+        spec_.params.block_tokens = {8};
         spec_.params.grant_quantum = 8;
         spec_.params.keep_models = 2;
         spec_.params.milestone_every = 0;

@@ -178,7 +178,7 @@ TEST_F(PreparedText, HeldOutLossIsTheMeanOverAllTokensExceptTheFirst)
         sum += gpt.loss(ids.narrow(0, 0, n).unsqueeze(0),
                         ids.narrow(0, 1, n).unsqueeze(0).contiguous());
     }
-    EXPECT_EQ(found->tokens, sum.count);
+    EXPECT_EQ(found->tokens, Tokens{sum.count});
     EXPECT_NEAR(found->loss, sum.mean(), 1e-5);
     EXPECT_GT(found->standard_error.value(), 0);
     auto const& part = held.manifest().held_out;
@@ -213,7 +213,7 @@ TEST_F(PreparedText, TheSameSeedGivesTheSameText)
 {
     auto const tokenizer = data::Tokenizer::read(folder / "data" / data::tokenizer_file).value();
     model::Gpt const gpt(model::initial_parameters(small_shape(), 5));
-    SampleSettings settings{.tokens = 40, .temperature = 1, .seed = 3};
+    SampleSettings settings{.tokens = {40}, .temperature = 1, .seed = 3};
     auto const first = sample_text(gpt, tokenizer, "the wind", settings).value();
     EXPECT_EQ(first.rfind("the wind", 0), 0U);
     EXPECT_GT(first.size(), 20U);

@@ -24,7 +24,7 @@ class Replay {
           gpt(golden.parameters("step_0/weights")),
           start(gpt.weights().clone()),
           steps(golden.integer("steps")),
-          optimizer_(golden.shape(), settings(bfloat16), 1)
+          optimizer_(golden.shape(), settings(bfloat16), Tokens{1})
     {
     }
 

@@ -35,7 +35,7 @@ void train(Optimizer& optimizer, model::Parameters& weights, int from, int to)
 class Training : public testing::Test {
   protected:
     config::Optimizer settings;
-    Optimizer optimizer{small_shape(), settings, 2048};
+    Optimizer optimizer{small_shape(), settings, Tokens{2048}};
     model::Parameters weights = model::initial_parameters(small_shape(), 1);
 };
 
@@ -47,13 +47,13 @@ TEST_F(Training, RestoredStateResumesBitExactly)
     auto resumed_weights = weights.clone();
     train(optimizer, weights, 5, 9);
 
-    Optimizer resumed(small_shape(), settings, 2048);
+    Optimizer resumed(small_shape(), settings, Tokens{2048});
     ASSERT_TRUE(resumed.restore(saved));
     EXPECT_EQ(resumed.state().steps, 5);
     train(resumed, resumed_weights, 5, 9);
     EXPECT_TRUE(at::equal(weights.flat(), resumed_weights.flat()));
 
-    Optimizer fresh(small_shape(), settings, 2048);
+    Optimizer fresh(small_shape(), settings, Tokens{2048});
     auto other_weights = weights.clone();
     train(fresh, other_weights, 9, 10);
     train(optimizer, weights, 9, 10);
@@ -65,7 +65,7 @@ TEST_F(Training, ResetGivesANewOptimizer)
     train(optimizer, weights, 0, 3);
     optimizer.reset();
     auto other_weights = weights.clone();
-    Optimizer fresh(small_shape(), settings, 2048);
+    Optimizer fresh(small_shape(), settings, Tokens{2048});
     train(optimizer, weights, 3, 5);
     train(fresh, other_weights, 3, 5);
     EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
@@ -96,7 +96,7 @@ TEST_F(Training, EveryParameterMovesAndWithoutGradientMatricesOnlyDecay)
         EXPECT_FALSE(at::equal(tensor, before.get(name))) << name;
 
     auto at_rest = before.clone();
-    Optimizer(small_shape(), settings, 2048)
+    Optimizer(small_shape(), settings, Tokens{2048})
         .step(at_rest, model::Parameters(small_shape()), {0, 20});
     auto const rates = optimizer.rates({0, 20});
     auto const* name = "transformer.h.1.attn.c_q.weight";
@@ -132,25 +132,26 @@ TEST(Schedule, RatesScaleWithBatchAndWidth)
 {
     auto const shape = config::model_of_depth(12);  // C = 768
     config::Optimizer settings;
-    auto const reference = rates_at({0, 100}, shape, settings, 524'288);
+    auto const reference = rates_at({0, 100}, shape, settings, Tokens{524'288});
     EXPECT_NEAR(reference.muon, 0.02, 1e-15);
     EXPECT_NEAR(reference.head, 0.004, 1e-15);
     EXPECT_NEAR(reference.embedding, 0.3, 1e-15);
     EXPECT_NEAR(reference.resid, 0.005, 1e-15);
     EXPECT_NEAR(reference.x0, 0.5, 1e-15);
-    EXPECT_NEAR(rates_at({0, 100}, shape, settings, 131'072).muon, 0.01, 1e-15);
-    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).head, 0.008,
+    EXPECT_NEAR(rates_at({0, 100}, shape, settings, Tokens{131'072}).muon, 0.01, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, Tokens{524'288}).head,
+                0.008, 1e-15);
+    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, Tokens{524'288}).muon, 0.02,
                 1e-15);
-    EXPECT_NEAR(rates_at({0, 100}, config::model_of_depth(3), settings, 524'288).muon, 0.02, 1e-15);
     settings.lr_scale = 0.5;
-    EXPECT_NEAR(rates_at({90, 100}, shape, settings, 1).x0, 0.25 * 0.25, 1e-15);
+    EXPECT_NEAR(rates_at({90, 100}, shape, settings, Tokens{1}).x0, 0.25 * 0.25, 1e-15);
 }
 
 TEST(Schedule, ProgressIsCountedInTokens)
 {
     config::Optimizer settings;
     settings.schedule = {1'000'000};
-    auto const at = progress_of(250'000, settings, 2'000);
+    auto const at = progress_of(Tokens{250'000}, settings, Tokens{2'000});
     EXPECT_EQ(at.position, 125);
     EXPECT_EQ(at.length, 500);
 }

@@ -17,7 +17,7 @@ inline RunSpec small_run(std::int64_t blocks = 40,
     run.parts = {{"0", {"wte", "head"}}};
     run.sites = std::move(sites);
     auto& p = run.params;
-    p.block_tokens = 8;
+    p.block_tokens = {8};
     p.grant_quantum = 1;
     p.round_time = p.checkpoint_interval = Seconds{3};
     p.gather_time = Seconds{3};

@@ -37,7 +37,7 @@ class GoldenOuter : public testing::Test {
         std::vector<std::vector<float>> deltas;
         auto const tokens = file->read<std::int64_t>(round + "tokens").value();
         for (std::size_t site = 0; site < tokens.size(); ++site) {
-            weighed.push_back({tokens[site], 0});
+            weighed.push_back({{tokens[site]}, 0});
             auto d = values(round + "local_" + std::to_string(site));
             for (std::size_t i = 0; i < d.size(); ++i) d[i] = base[i] - d[i];
             deltas.push_back(std::move(d));

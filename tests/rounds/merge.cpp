@@ -10,12 +10,12 @@ namespace {
 
 TEST(Merge, StaleWorkCountsLessAndOtherWeightsStayTheSame)
 {
-    std::vector<Weighed> const c{{3, 0}, {3, 1}, {3, 0}, {2, 0}};
+    std::vector<Weighed> const c{{{3}, 0}, {{3}, 1}, {{3}, 0}, {{2}, 0}};
     auto const s = scales(c, 250);
     EXPECT_FLOAT_EQ(s[0], 3.0F / 11);
     EXPECT_FLOAT_EQ(s[1], 3.0F / (1.25F * 11));
     EXPECT_FLOAT_EQ(s[3], 2.0F / 11);
-    EXPECT_EQ(scales(std::vector<Weighed>{{0, 0}}, 250), std::vector<float>{0});
+    EXPECT_EQ(scales(std::vector<Weighed>{{{0}, 0}}, 250), std::vector<float>{0});
 }
 
 TEST(Merge, SumsFromLeftToRightInSinglePrecision)

@@ -141,15 +141,15 @@ TEST_F(Chain, ContributionsAreDecidedInOrderWithoutGaps)
 
 TEST_F(Chain, TheTokensOfTooManyBlocksDoNotOverflowToZero)
 {
-    run.params.block_tokens = 2048;  // times 2^53 blocks is 2^64
+    run.params.block_tokens = {2048};  // times 2^53 blocks is 2^64
     auto const a = test::member("A", 2);
     auto found = contribution(a, 1, 1, {{0, 1}});
     found.header.ranges = Ranges::between(0, std::int64_t{1} << 53);
-    found.header.tokens = 0;
+    found.header.tokens = {};
     EXPECT_EQ(refusal(run, tip, Ranges::between(0, 4), found.header), Refusal::bad_tokens);
-    EXPECT_FALSE(has_tokens(run, found.header.ranges, 0));
-    EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), 6144));
-    EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), 6145));
+    EXPECT_FALSE(has_tokens(run, found.header.ranges, Tokens{}));
+    EXPECT_TRUE(has_tokens(run, Ranges::between(0, 3), Tokens{6144}));
+    EXPECT_FALSE(has_tokens(run, Ranges::between(0, 3), Tokens{6145}));
 }
 
 TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)
@@ -160,7 +160,7 @@ TEST_F(Chain, TheRateOfARefusedHeaderIsIgnored)
     good.header.rate = 3'000'000;
     auto refused = contribution(a, 2, 1, {{1, 2}});
     refused.header.rate = std::int64_t{1} << 52;
-    refused.header.tokens = 7;
+    refused.header.tokens = {7};
     go({good, refused});
     EXPECT_EQ(tip.decided.at(1).refused, Refusal::bad_tokens);
     EXPECT_EQ(at(a).rate, 3'000'000);
@@ -174,7 +174,7 @@ TEST_F(Chain, RefusalsAreRecordedAndFreeTheBlocks)
     auto wrong_run = contribution(a, 1, 1, {{0, 1}});
     wrong_run.header.run = {"other"};
     auto bad_tokens = contribution(a, 1, 1, {{0, 1}});
-    bad_tokens.header.tokens = 7;
+    bad_tokens.header.tokens = {7};
     auto nan = contribution(a, 1, 1, {{0, 1}});
     nan.header.nonfinite = 1;
     nan.header.parts.clear();
@@ -340,7 +340,7 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("number", [](Commit& c) { c.parent = sha256("x"); });
     caught("round", [](Commit& c) { ++c.round.value; });
     caught("kind", [](Commit& c) { c.kind = Commit::Kind::roster; });
-    caught("tokens", [](Commit& c) { ++c.totals.tokens; });
+    caught("tokens", [](Commit& c) { c.totals.tokens += Tokens{1}; });
     caught("steps", [](Commit& c) { ++c.totals.steps; });
     caught("done grows by nothing", [](Commit& c) { c.done += Ranges::between(30, 31); });
     caught("done shrinks", [](Commit& c) { c.done -= Ranges::between(0, 1); });
@@ -369,7 +369,7 @@ TEST_F(Chain, AnyChangeOfARecordBreaksARule)
     caught("counted work refused", [](Commit& c) { c.decided[0].refused = Refusal::nan; });
     caught("scale", [](Commit& c) { c.decided[0].scale = 0.5F; });
     caught("staleness", [](Commit& c) { c.decided[0].staleness = 3; });
-    caught("tokens of a contribution", [](Commit& c) { c.decided[0].tokens += 8; });
+    caught("tokens of a contribution", [](Commit& c) { c.decided[0].tokens += Tokens{8}; });
     caught("ranges of a contribution", [](Commit& c) { c.decided[0].ranges = {{1, 5}}; });
     caught("norm", [](Commit& c) { c.norms[0] += 1; });
     caught("recent", [](Commit& c) { c.recent.pop_back(); });

@@ -66,7 +66,7 @@ Header a_header()
     h.base_round = {2};
     h.leaving = true;
     h.ranges = {{4, 8}};
-    h.tokens = 32;
+    h.tokens = {32};
     h.steps = 4;
     h.parts = {{test::part("d0", delta_name({2}, h.member, h.seq, "d0")), 0.75, 0}};
     h.rate = 1'000'000;

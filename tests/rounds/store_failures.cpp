@@ -225,7 +225,7 @@ TEST(NotFinite, ThreeSuchRoundsInARowEndTheSite)
     ASSERT_TRUE(s.exits().back().error);
     EXPECT_EQ(s.exits().back().code, ExitCode::data);
     EXPECT_THAT(s.exits().back().error->message(), HasSubstr("three rounds in a row"));
-    EXPECT_EQ(s.store().chain().back().totals.tokens, 0);
+    EXPECT_EQ(s.store().chain().back().totals.tokens, Tokens{});
     auto const v = chain::verify_objects(s.store().source());
     ASSERT_TRUE(v) << v.error().message();
     EXPECT_EQ(v->refused, 3);
@@ -335,7 +335,7 @@ TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
     Header nan;
     nan.seq = {1};
     nan.ranges = Ranges::between(1, 2);
-    nan.tokens = 8;
+    nan.tokens = {8};
     nan.parts = {{{"d0", "deltas/1/x", 1, sha256("")}, std::nan(""), 0}};
     Header steps;
     steps.seq = {2};

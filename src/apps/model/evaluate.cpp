@@ -17,8 +17,8 @@ json::Object to_json(rounds::Commit const& commit, evaluate::HeldOutLoss const& 
 {
     return {{"commit", commit.number.value},
             {"round", commit.round.value},
-            {"tokens", loss.tokens},
-            {"trained_tokens", commit.totals.tokens},
+            {"tokens", loss.tokens.value},
+            {"trained_tokens", commit.totals.tokens.value},
             {"held_out_loss_nats", loss.loss},
             {"held_out_loss_se", loss.standard_error},
             {"unigram_entropy_nats", loss.unigram_entropy},
@@ -33,8 +33,8 @@ std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& l
         "held-out loss    {:.4f} +- {} nats per token, over {} tokens\n"
         "unigram entropy  {:.4f} nats per token; the model is {:.4f} {} it\n"
         "bits per byte    {:.4f}\n",
-        commit.number.value, commit.round.value, commit.totals.tokens, loss.loss,
-        loss.standard_error ? fmt::format("{:.4f}", *loss.standard_error) : "-", loss.tokens,
+        commit.number.value, commit.round.value, commit.totals.tokens.value, loss.loss,
+        loss.standard_error ? fmt::format("{:.4f}", *loss.standard_error) : "-", loss.tokens.value,
         loss.unigram_entropy, std::abs(loss.unigram_entropy - loss.loss),
         loss.loss <= loss.unigram_entropy ? "below" : "above", loss.bits_per_byte);
 }
@@ -58,7 +58,7 @@ Result<Evaluation> compute(Opened& opened, std::string const& prompt)
         gpt, *stream, [&](double done, double total) { progress.update(done, total); });
     if (!loss) return tl::unexpected(loss.error());
     return evaluate::sample_text(gpt, *tokenizer, prompt,
-                                 {.tokens = 60, .temperature = 0.8, .seed = 1})
+                                 {.tokens = {60}, .temperature = 0.8, .seed = 1})
         .map([&](std::string sample) {
             return Evaluation{*loss, std::move(sample)};
         });

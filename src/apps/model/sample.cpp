@@ -9,7 +9,7 @@ namespace {
 Result<void> sample(Arguments const& arguments, Console const& console)
 {
     evaluate::SampleSettings const settings{
-        .tokens = arguments.integer("tokens"),
+        .tokens = {arguments.integer("tokens")},
         .temperature = arguments.number("temperature"),
         .seed = static_cast<std::uint64_t>(arguments.integer("seed"))};
     set_threads(arguments);

@@ -18,7 +18,7 @@ void landed(Parts& p)
     p.payloads.abandon(p.machine);
     if (p.chain.tip()->kind == Commit::Kind::merge) {
         std::set<SiteId> sites;
-        std::int64_t tokens = 0;
+        Tokens tokens;
         for (auto const& d : p.chain.tip()->decided) {
             if (d.refused || d.ranges.empty()) continue;
             sites.insert(member_parts(d.member).process.site);
@@ -27,7 +27,7 @@ void landed(Parts& p)
         p.machine.note("merged", json::Object{{"commit", p.chain.tip()->number.value},
                                               {"round", p.chain.tip()->round.value},
                                               {"sites", static_cast<std::int64_t>(sites.size())},
-                                              {"tokens", tokens}});
+                                              {"tokens", tokens.value}});
         p.garbage.begin(*p.chain.tip(), p.chain.run());
         if (p.garbage.walking()) return p.machine.go(Phase::garbage);
     }

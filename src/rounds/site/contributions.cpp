@@ -23,7 +23,7 @@ Ranges Contributions::ranges() const
 Tokens Contributions::tokens() const
 {
     Tokens sum;
-    for (auto const& own : undecided_) sum += Tokens{own.header.tokens};
+    for (auto const& own : undecided_) sum += own.header.tokens;
     return sum;
 }
 
@@ -31,7 +31,7 @@ Tokens Contributions::unpublished_tokens() const
 {
     Tokens sum;
     for (auto const& own : undecided_)
-        if (!own.published) sum += Tokens{own.header.tokens};
+        if (!own.published) sum += own.header.tokens;
     return sum;
 }
 

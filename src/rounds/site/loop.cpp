@@ -44,10 +44,10 @@ void stepped(Parts& p, Stepped const& step)
 void out_of_time(Parts& p)
 {
     auto const tokens = p.training.since().count() * p.chain.run().params.block_tokens +
-                        p.contributions.unpublished_tokens().value;
-    if (tokens == 0 || p.removal == Removal::left) return finish(p, ExitCode::ok);
+                        p.contributions.unpublished_tokens();
+    if (tokens == Tokens{} || p.removal == Removal::left) return finish(p, ExitCode::ok);
     bool const sent = p.proposal.draft_is_lone();
-    auto const work = std::to_string(tokens) + " tokens";
+    auto const work = std::to_string(tokens.value) + " tokens";
     finish(
         p, ExitCode::unavailable,
         Error{ExitCode::unavailable, "cannot leave the run by the deadline",

@@ -22,7 +22,7 @@ void contributed(Parts& p)
     auto const& h = own.header;
     p.machine.note(
         "contributed",
-        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens.value}});
     p.machine.go(Phase::publish_store);
 }
 
@@ -36,7 +36,7 @@ void header_exists(Parts& p, std::string const& bytes)
     if (p.machine.tries() < tries_limit) return p.machine.retry(Phase::publish_read);
     finish(p, ExitCode::protocol,
            Error{ExitCode::protocol,
-                 "cannot announce " + std::to_string(own.header.tokens) + " tokens of work",
+                 "cannot announce " + std::to_string(own.header.tokens.value) + " tokens of work",
                  "a foreign object has the name " + header_name(own.header.member, own.header.seq),
                  "make sure that only this run's sites write to the store, then restart the site; "
                  "these blocks are trained again"});
@@ -120,8 +120,8 @@ void answered_cut(Parts& p, Input const& input)
     auto own = contribution_of(p, ready);
     auto const& h = own.header;
     p.machine.note(
-        "cut",
-        json::Object{{"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens}});
+        "cut", json::Object{
+                   {"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens.value}});
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
     p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);

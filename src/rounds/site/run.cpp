@@ -131,7 +131,7 @@ void enter_run(Parts& p)
     p.schedule.poll = p.machine.now() + poll_interval(p);
     if (p.machine.stopping()) return;
     Train train{p.chain.tip()->find(*p.member)->held,
-                Tokens{p.chain.tip()->totals.tokens} + p.contributions.tokens()};
+                p.chain.tip()->totals.tokens + p.contributions.tokens()};
     p.machine.send(std::move(train));
 }
 
