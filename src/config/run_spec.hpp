@@ -8,8 +8,8 @@ namespace curtail::config {
 
 /// Returns the content of the store's object run.json. All sites of a run must compute the same
 /// content. `manifest` is the digest of the data's manifest.json. `parameters` contains the names
-/// of the model's parameters, in the order in which payloads store them. Each payload stores all
-/// parameters in a single part, part 0.
+/// of the model's parameters, in the order in which payloads store them. The returned content says
+/// that each payload of the run has one part, with one tensor per parameter.
 [[nodiscard]] rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest,
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);

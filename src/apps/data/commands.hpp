@@ -15,12 +15,12 @@ namespace curtail::apps::data {
 
 /// Returns a callback that shows the progress of each stage on a terminal.
 [[nodiscard]] curtail::data::StageCallback progress_of_stages();
-/// The default of `--vocabulary`, in tokens.
+/// The vocabulary size without `--vocabulary`, in tokens.
 constexpr std::int64_t default_vocabulary = 2048;
 /// Returns the option `--vocabulary`, for commands that train a tokenizer.
 [[nodiscard]] Option vocabulary_option();
-/// Returns the value of `--vocabulary`, or else default_vocabulary. The option itself has no
-/// default, so that Arguments::has() tells whether the user gave a value.
+/// Returns the value of `--vocabulary`, or default_vocabulary if the user gave none. The parser
+/// knows no default, so that Arguments::has() tells whether the user gave a value.
 [[nodiscard]] std::int64_t vocabulary_size(Arguments const& arguments);
 
 }  // namespace curtail::apps::data

@@ -13,8 +13,8 @@ namespace curtail::apps {
 /// Selects the signals of a recorded trace.
 struct TraceSource {
     std::string file;
-    /// Trace seconds per real second. If empty, a new replay uses 1, and a later poll keeps the
-    /// speed of the run's clock.
+    /// Trace seconds per real second. If empty, the replay keeps the speed that its first poll
+    /// stored. If this is the first poll, an empty speed means 1.
     std::optional<double> speed;
 };
 /// Selects the signals of WattTime.
@@ -23,7 +23,7 @@ struct WattTimeSource {
     std::string base_url;
     std::string ca_file;  ///< certificates to trust; empty: the system's
 };
-/// Selects no signals. Windows are then shown as of the last poll.
+/// Selects no signals. The program then shows the windows that the previous poll stored.
 struct NoSource {};
 using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 
