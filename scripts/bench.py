@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures three pairs and prints the ratio of each: training with 2 ranks and with 1 rank; data
-preparation and SHA-256 of the same bytes; a poll and a program that does nothing. One call of
-bench.py measures both sides of a pair, because absolute times mean little on a shared machine.
-Writes the results, the build and the system to results/bench/<time>-<commit>.json. Uses the demo's
-data (results/demo/data) and prepares it if it is missing."""
+"""Measures three pairs of commands and prints the ratio of their durations: training with 2 ranks
+and with 1 rank; data preparation and SHA-256 of the same bytes; a poll and a program that does
+nothing. One call of bench.py measures both commands of a pair, because absolute times mean little
+on a shared machine. Writes the results, the build and the system to
+results/bench/<time>-<commit>.json. Uses the demo's data (results/demo/data) and prepares it if it
+is missing."""
 import argparse
 import hashlib
 import json
