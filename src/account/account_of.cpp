@@ -69,13 +69,6 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
     return out;
 }
 
-template <class Item>
-std::vector<Item> with_tallies(std::vector<Item> items, std::vector<energy::Tally> const& tallies)
-{
-    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
-    return items;
-}
-
 // Name, model and clock.
 Account heading_of(RunFiles const& files, Timeline const& timeline)
 {

@@ -44,6 +44,15 @@ struct Energy {
 [[nodiscard]] Energy energy_of(RunFiles const& files, Timeline const& timeline,
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
+/// Returns `items`, each with its tally. `items` are windows or rounds; `tallies` has one tally per
+/// item, in the same order.
+template <class Item>
+[[nodiscard]] std::vector<Item> with_tallies(std::vector<Item> items,
+                                             std::vector<energy::Tally> const& tallies)
+{
+    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
+    return items;
+}
 
 /// The counterfactual of the run: one site trains on as many tokens as the committed model
 /// includes, and never stops. There is one scenario per region of the trace, with the site in that

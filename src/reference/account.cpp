@@ -2,7 +2,6 @@
 #include "reference/account.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "reference/parts.hpp"
 
@@ -65,6 +64,19 @@ bool others_trained(History const& history, std::size_t client, energy::Interval
     return false;
 }
 
+// The states of each client.
+States states_of(Logs const& logs, History const& history)
+{
+    States out;
+    for (std::size_t c = 0; c < out.size(); ++c) {
+        StateBuilder builder(logs, history);
+        for (auto const& w : history.windows)
+            if (w.client == c) builder.add(w);
+        out[c] = builder.take();
+    }
+    return out;
+}
+
 account::WindowAccount window_of(Logs const& logs, History const& history, Window const& w)
 {
     account::WindowAccount window;
@@ -100,36 +112,6 @@ std::vector<account::Decision> decisions_of(Logs const& logs, History const& his
     return out;
 }
 
-account::RoundPart part_of(RoundPart const& p, Round const& r)
-{
-    return {p.client,
-            p.steps,
-            p.steps * step_tokens,
-            static_cast<double>(p.steps) / static_cast<double>(r.steps),
-            seconds_between(r.start, p.first_step),
-            p.training.count(),
-            seconds_between(p.last_step, r.end)};
-}
-
-account::RoundAccount round_of(Logs const& logs, Round const& r)
-{
-    account::RoundAccount round;
-    round.number = r.number;
-    round.start_s = logs.seconds(r.start);
-    round.end_s = logs.seconds(r.end);
-    round.duration = seconds_between(r.start, r.end);
-    if (r.merged) {
-        round.merged_s = logs.seconds(*r.merged);
-        round.merge = seconds_between(r.end, *r.merged);
-    }
-    for (auto const& p : r.parts) round.parts.push_back(part_of(p, r));
-    round.steps = r.steps;
-    round.last_step = static_cast<double>(r.last_step);
-    round.tokens = r.steps * step_tokens;
-    round.loss = r.loss;
-    return round;
-}
-
 // Steps of a window: those of all rounds that its site began inside it.
 std::int64_t steps_in(account::WindowAccount const& window,
                       std::vector<account::RoundAccount> const& rounds)
@@ -144,35 +126,47 @@ std::int64_t steps_in(account::WindowAccount const& window,
     return steps;
 }
 
-void add_work(account::SiteAccount& site, std::size_t client,
-              std::vector<account::RoundAccount> const& rounds)
+// The windows, without their tallies.
+std::vector<account::WindowAccount> windows_of(Logs const& logs, History const& history,
+                                               std::vector<account::RoundAccount> const& rounds)
 {
-    for (auto const& round : rounds)
-        for (auto const& part : round.parts) {
-            if (part.site != client) continue;
-            site.tokens += part.tokens;
-            ++(round.joint() ? site.joint_rounds : site.lone_rounds);
-        }
+    std::vector<account::WindowAccount> out;
+    for (auto const& w : history.windows) {
+        auto& window = out.emplace_back(window_of(logs, history, w));
+        window.steps = steps_in(window, rounds);
+    }
+    return out;
 }
 
-account::SiteAccount site_of(std::size_t client, Logs const& logs, History const& history)
+std::optional<account::Spread> startup_of(History const& history, std::size_t client)
 {
-    account::SiteAccount site;
-    site.id = {Logs::clients[client]};
-    site.region = {Logs::regions[client]};
-    site.label = Logs::regions[client];
-    site.devices = "4 × A100";
-    StateBuilder states(logs, history);
     std::vector<double> starts;
-    for (auto const& w : history.windows) {
-        if (w.client != client) continue;
-        states.add(w);
-        starts.push_back(seconds_between(w.decision, w.first_step));
+    for (auto const& w : history.windows)
+        if (w.client == client) starts.push_back(seconds_between(w.decision, w.first_step));
+    return account::spread_of(std::move(starts));
+}
+
+std::vector<account::SiteAccount> sites_of(Logs const& logs, History const& history,
+                                           States const& states, account::Work const& work,
+                                           account::Energy const& energy)
+{
+    std::vector<account::SiteAccount> out;
+    for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
+        auto& site = out.emplace_back();
+        site.id = {Logs::clients[c]};
+        site.region = {Logs::regions[c]};
+        site.label = Logs::regions[c];
+        site.devices = "4 × A100";
+        site.states = states[c];
+        site.startup = startup_of(history, c);
+        site.closed_s = logs.seconds(history.end) - account::seconds_in(site);
+        site.tokens = work.sites[c].tokens;
+        site.joint_rounds = work.sites[c].joint_rounds;
+        site.lone_rounds = work.sites[c].lone_rounds;
+        site.bill = energy.sites[c].bill;
+        site.cumulative = energy.sites[c].cumulative;
     }
-    site.states = states.take();
-    site.startup = account::spread_of(starts);
-    site.closed_s = logs.seconds(history.end) - account::seconds_in(site);
-    return site;
+    return out;
 }
 
 double last_step_of(Logs const& logs)
@@ -206,50 +200,24 @@ account::Account heading_of(Logs const& logs, History const& history)
     return account;
 }
 
-void add_rounds(account::Account& account, Logs const& logs, History const& history)
-{
-    for (auto const& r : history.rounds) {
-        auto const& round = account.rounds.emplace_back(round_of(logs, r));
-        account.tokens += round.tokens;
-        ++(round.joint() ? account.commits.joint : account.commits.lone);
-    }
-    auto const times = round_times(logs, history);
-    account.round_summary =
-        account::RoundSummary{times.joint_rounds, times.duration,        times.before_first_step,
-                              times.training,     times.after_last_step, times.merge};
-}
-
-void add_energy(account::Account& account, Logs const& logs, History const& history,
-                Energy const& energy)
-{
-    for (std::size_t c = 0; c < account.sites.size(); ++c) {
-        auto& site = account.sites[c];
-        auto drawn =
-            site_energy(c, site.states, account.windows, account.rounds, logs, history, energy);
-        site.bill = std::move(drawn.bill);
-        site.cumulative = std::move(drawn.cumulative);
-        for (std::size_t w = 0; w < account.windows.size(); ++w)
-            account.windows[w].tally += drawn.windows[w];
-        for (std::size_t r = 0; r < account.rounds.size(); ++r)
-            account.rounds[r].tally += drawn.rounds[r];
-    }
-}
-
 }  // namespace
 
 account::Account account_of(Logs const& logs, History const& history)
 {
     auto const energy = energy_of(logs, history);
+    auto const states = states_of(logs, history);
+    auto work = work_of(logs, history);
+    auto windows = windows_of(logs, history, work.rounds);
+    auto const drawn = drawn_energy(states, windows, work.rounds, logs, history, energy);
+
     auto account = heading_of(logs, history);
-    add_rounds(account, logs, history);
-    for (std::size_t c = 0; c < Logs::clients.size(); ++c)
-        add_work(account.sites.emplace_back(site_of(c, logs, history)), c, account.rounds);
+    account.sites = sites_of(logs, history, states, work, drawn);
     account.decisions = decisions_of(logs, history);
-    for (auto const& w : history.windows) {
-        auto& window = account.windows.emplace_back(window_of(logs, history, w));
-        window.steps = steps_in(window, account.rounds);
-    }
-    add_energy(account, logs, history, energy);
+    account.windows = account::with_tallies(std::move(windows), drawn.windows);
+    account.rounds = account::with_tallies(std::move(work.rounds), drawn.rounds);
+    account.round_summary = work.summary;
+    account.commits = work.commits;
+    account.tokens = work.tokens;
     account.step = *account.last_step_s / ratio(account.tokens, step_tokens);
     account.loss = loss_of(logs, *account.last_step_s, account.tokens);
     auto scenarios = scenarios_of(logs, energy, *account.loss);

@@ -169,7 +169,12 @@ std::vector<Tally> running_totals(RegionSeries const& series, Energy const& ener
     return out;
 }
 
-}  // namespace
+// The energy and carbon of one client.
+struct SiteEnergy {
+    account::SiteEnergy site;
+    std::vector<Tally> windows;  // one per window of the run; 0 for windows of other clients
+    std::vector<Tally> rounds;   // one per round of the run
+};
 
 SiteEnergy site_energy(std::size_t site, std::vector<account::StateSpan> const& states,
                        std::vector<account::WindowAccount> const& windows,
@@ -181,18 +186,38 @@ SiteEnergy site_energy(std::size_t site, std::vector<account::StateSpan> const& 
     SiteGrid const grid(energy.power[site], energy.grid, intensity);
     auto const training = energy::inside_on_grid(history.training[site], energy.grid);
     SiteEnergy out;
-    out.bill = bill_of(grid, states_on_grid(states, training, energy.grid), energy.clients[site]);
-    out.cumulative = grid.running(static_cast<std::size_t>(end_s / 60) + 2);
+    out.site.bill =
+        bill_of(grid, states_on_grid(states, training, energy.grid), energy.clients[site]);
+    out.site.cumulative = grid.running(static_cast<std::size_t>(end_s / 60) + 2);
     out.windows.resize(windows.size());
     for (std::size_t w = 0; w < windows.size(); ++w) {
         if (windows[w].site != site) continue;
         out.windows[w] = grid.between(windows[w].open_s, *windows[w].released_s);
-        out.bill.inside_windows +=
+        out.site.bill.inside_windows +=
             grid.between(windows[w].open_s, windows[w].close_s.value_or(end_s)).energy;
     }
     for (std::size_t r = 0; r < rounds.size(); ++r) {
         double const next = r + 1 < rounds.size() ? rounds[r + 1].start_s - 1e-6 : end_s;
         out.rounds.push_back(grid.between(rounds[r].start_s, next));
+    }
+    return out;
+}
+
+}  // namespace
+
+account::Energy drawn_energy(States const& states,
+                             std::vector<account::WindowAccount> const& windows,
+                             std::vector<account::RoundAccount> const& rounds, Logs const& logs,
+                             History const& history, Energy const& energy)
+{
+    account::Energy out;
+    out.windows.resize(windows.size());
+    out.rounds.resize(rounds.size());
+    for (std::size_t c = 0; c < states.size(); ++c) {
+        auto drawn = site_energy(c, states[c], windows, rounds, logs, history, energy);
+        out.sites.push_back(std::move(drawn.site));
+        for (std::size_t w = 0; w < windows.size(); ++w) out.windows[w] += drawn.windows[w];
+        for (std::size_t r = 0; r < rounds.size(); ++r) out.rounds[r] += drawn.rounds[r];
     }
     return out;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <array>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "account/account.hpp"
+#include "account/parts.hpp"
 #include "reference/energy.hpp"
 #include "reference/published_values.hpp"
 
@@ -15,22 +16,18 @@ namespace curtail::reference {
 inline constexpr Tokens step_tokens{524'288};  ///< tokens of one step at one site
 inline constexpr std::int64_t planned_steps = 23'400;
 
-/// The energy and carbon of one site.
-struct SiteEnergy {
-    energy::Bill bill;
-    std::vector<energy::Tally> cumulative;  ///< running totals, every 60 s
-    std::vector<energy::Tally> windows;  ///< one per window passed to site_energy(); a tally of 0
-                                         ///< for a window of another site
-    std::vector<energy::Tally> rounds;   ///< one per round passed to site_energy()
-};
-/// Computes the energy and carbon of one site. `site` is the index of a client, and `states` are
-/// the states of this client.
-[[nodiscard]] SiteEnergy site_energy(std::size_t site,
-                                     std::vector<account::StateSpan> const& states,
-                                     std::vector<account::WindowAccount> const& windows,
-                                     std::vector<account::RoundAccount> const& rounds,
-                                     Logs const& logs, History const& history,
-                                     Energy const& energy);
+/// The states of each client, in order.
+using States = std::array<std::vector<account::StateSpan>, 3>;
+
+/// Computes the rounds, without their tallies, and what each client contributed.
+[[nodiscard]] account::Work work_of(Logs const& logs, History const& history);
+
+/// Computes the energy and carbon of the clients, windows and rounds.
+[[nodiscard]] account::Energy drawn_energy(States const& states,
+                                           std::vector<account::WindowAccount> const& windows,
+                                           std::vector<account::RoundAccount> const& rounds,
+                                           Logs const& logs, History const& history,
+                                           Energy const& energy);
 
 /// Computes the training losses. `last_step_s` is the time of the run's last step. `tokens` is the
 /// number of tokens that the run trained on.
