@@ -6,6 +6,23 @@
 #include <algorithm>
 
 namespace curtail::account {
+namespace {
+
+// The extent of `figure` over the tallies; empty if it is empty for one of them.
+template <class Figure>
+std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figure figure)
+{
+    std::optional<Extent> extent;
+    for (auto const& tally : tallies) {
+        std::optional<double> const value = figure(tally);
+        if (!value) return std::nullopt;
+        if (!extent) extent = Extent{*value, *value};
+        extent = Extent{std::min(extent->least, *value), std::max(extent->greatest, *value)};
+    }
+    return extent;
+}
+
+}  // namespace
 
 energy::Tally total_of(Account const& account)
 {
@@ -14,10 +31,14 @@ energy::Tally total_of(Account const& account)
     return sum;
 }
 
-WattHours inside_windows(Account const& account)
+energy::Bill total_bill(Account const& account)
 {
-    WattHours sum;
-    for (auto const& site : account.sites) sum += site.bill.inside_windows;
+    energy::Bill sum;
+    for (auto const& site : account.sites) {
+        for (auto const& [state, tally] : site.bill.by_state) sum.by_state[state] += tally;
+        sum.total += site.bill.total;
+        sum.inside_windows += site.bill.inside_windows;
+    }
     return sum;
 }
 
@@ -33,6 +54,12 @@ double allocated_s(Account const& account)
     double sum = 0;
     for (auto const& site : account.sites) sum += seconds_in(site);
     return sum;
+}
+
+std::optional<double> goodput(Account const& account)
+{
+    double const allocated = allocated_s(account);
+    return allocated > 0 ? std::optional(training_s(account) / allocated) : std::nullopt;
 }
 
 FinalLoss const* LossAccount::final_of(std::string const& curve) const
@@ -54,6 +81,43 @@ std::optional<double> carbon_ratio(energy::Tally const& part, energy::Tally cons
 {
     if (!part.whole() || !other.whole() || other.carbon.value <= 0) return std::nullopt;
     return ratio(part.carbon, other.carbon);
+}
+
+ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run)
+{
+    auto const grams = [](energy::Tally const& tally) -> std::optional<double> {
+        auto const carbon = tally.known_carbon();
+        return carbon ? std::optional(carbon->value) : std::nullopt;
+    };
+    return {extent_of(scenario.range, [](auto const& tally) { return tally.clean_share(); }),
+            extent_of(scenario.range, grams),
+            extent_of(scenario.range, [&](auto const& tally) { return carbon_ratio(run, tally); })};
+}
+
+Scenario run_scenario(Account const& account)
+{
+    Scenario run;
+    run.id = "run";
+    run.label = "This run";
+    run.sites = account.sites.size();
+    run.wall_s = account.last_step_s;
+    run.step = account.step;
+    run.range = {total_of(account)};
+    run.tokens = account.tokens;
+    auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
+    if (final == nullptr) return run;
+    run.perplexity = final->best_perplexity;
+    run.tail = *final;
+    return run;
+}
+
+std::vector<Scenario> always_on_by_carbon(Account const& account)
+{
+    auto sorted = account.always_on;
+    std::stable_sort(sorted.begin(), sorted.end(), [](Scenario const& a, Scenario const& b) {
+        return a.range.front().carbon < b.range.front().carbon;
+    });
+    return sorted;
 }
 
 std::vector<std::string> held_after_signal(Account const& account)

@@ -336,12 +336,14 @@ struct Account {
 
 /// Returns the energy and carbon of all sites.
 [[nodiscard]] energy::Tally total_of(Account const& account);
-/// Returns the energy that all sites drew while their windows were open or closing.
-[[nodiscard]] WattHours inside_windows(Account const& account);
+/// Returns the sum of all sites' bills, without their provenance.
+[[nodiscard]] energy::Bill total_bill(Account const& account);
 /// Returns the seconds that sites spent in the state `training`, summed over all sites.
 [[nodiscard]] double training_s(Account const& account);
 /// Returns the seconds in which sites had devices or waited for them, summed over all sites.
 [[nodiscard]] double allocated_s(Account const& account);
+/// Returns training_s() / allocated_s(), or an empty optional if allocated_s() is 0.
+[[nodiscard]] std::optional<double> goodput(Account const& account);
 
 /// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
 /// `state` is empty.
@@ -351,6 +353,25 @@ struct Account {
 /// `other` is above 0.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
+/// The least and the greatest of some values.
+struct Extent {
+    double least{};
+    double greatest{};
+    friend bool operator==(Extent const&, Extent const&) = default;
+};
+/// The figures of a scenario over all tallies of its `range`. A figure is empty if it is unknown
+/// for one of the tallies.
+struct ScenarioExtents {
+    std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
+    std::optional<Extent> grams;        ///< energy::Tally::known_carbon()
+    std::optional<Extent> ratio;        ///< carbon_ratio() of the run to the scenario
+};
+/// Computes the extents of a scenario's figures. `run` is the tally of the whole run.
+[[nodiscard]] ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run);
+/// Returns the run itself as a scenario.
+[[nodiscard]] Scenario run_scenario(Account const& account);
+/// Returns the scenarios of `Account::always_on`, the one with the lowest carbon first.
+[[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
 /// Says how much of each always-on scenario comes after the signal's last sample, whose value is
 /// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
 /// `held_s` of 0 is left out.

@@ -48,8 +48,7 @@ Value always_on_series(account::Account const& a)
 
 // Energy, carbon and work of one site or of all sites.
 struct Whole {
-    energy::Tally tally;
-    WattHours inside_windows;
+    energy::Bill bill;
     Tokens tokens;
     std::int64_t joint_rounds{};
     std::int64_t lone_rounds{};
@@ -57,21 +56,16 @@ struct Whole {
 
 Object whole_json(Whole const& whole, account::Account const& a)
 {
-    auto const& tally = whole.tally;
+    auto const& tally = whole.bill.total;
     Object ratios;
     for (auto const& s : a.always_on)
         ratios.set(s.region, account::carbon_ratio(tally, s.range.front()));
-    return {{"kwh", tally.energy.value / 1000},
-            {"unknown_kwh", tally.unknown.value / 1000},
-            {"g", in_grams(tally.known_carbon())},
-            {"co2_is_whole", tally.whole()},
-            {"share", tally.clean_share()},
-            {"share_inside_windows",
-             tally.energy.value > 0 ? Value(ratio(whole.inside_windows, tally.energy)) : Value()},
-            {"ratio", std::move(ratios)},
-            {"tokens", whole.tokens.value},
-            {"joint_rounds", whole.joint_rounds},
-            {"lone_rounds", whole.lone_rounds}};
+    return {
+        {"kwh", tally.energy.value / 1000},    {"unknown_kwh", tally.unknown.value / 1000},
+        {"g", in_grams(tally.known_carbon())}, {"co2_is_whole", tally.whole()},
+        {"share", tally.clean_share()},        {"share_inside_windows", whole.bill.inside_share()},
+        {"ratio", std::move(ratios)},          {"tokens", whole.tokens.value},
+        {"joint_rounds", whole.joint_rounds},  {"lone_rounds", whole.lone_rounds}};
 }
 
 }  // namespace
@@ -80,13 +74,10 @@ json::Value totals_json(account::Account const& a)
 {
     Object sites;
     for (auto const& s : a.sites)
-        sites.set(s.id.value, whole_json({s.bill.total, s.bill.inside_windows, s.tokens,
-                                          s.joint_rounds, s.lone_rounds},
-                                         a));
-    return Object{{"all", whole_json({total_of(a), inside_windows(a), a.tokens, a.commits.joint,
-                                      a.commits.lone},
-                                     a)},
-                  {"sites", std::move(sites)}};
+        sites.set(s.id.value, whole_json({s.bill, s.tokens, s.joint_rounds, s.lone_rounds}, a));
+    return Object{
+        {"all", whole_json({total_bill(a), a.tokens, a.commits.joint, a.commits.lone}, a)},
+        {"sites", std::move(sites)}};
 }
 
 json::Value commits_json(account::Account const& a)

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "report/document_parts.hpp"
 
 namespace curtail::report {
@@ -16,12 +14,6 @@ std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.k
 
 Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
-// The final loss of the run itself; nullptr if there is none.
-account::FinalLoss const* run_loss(account::Account const& a)
-{
-    return a.loss ? a.loss->final_of("run") : nullptr;
-}
-
 Object always_on_json(account::Scenario const& s, account::Account const& a)
 {
     auto const& tally = s.range.front();
@@ -35,20 +27,17 @@ Object always_on_json(account::Scenario const& s, account::Account const& a)
                   {"ratio", account::carbon_ratio(total_of(a), tally)}};
 }
 
-// Adds the figures of a scenario whose regions vary, as [lowest, highest]. `run_kg`: CO2 of the
-// run.
-void add_ranges(Object& out, account::Scenario const& s, double run_kg)
+Value extent_json(std::optional<account::Extent> const& extent, double unit = 1)
 {
-    std::vector<double> shares, kg;
-    for (auto const& tally : s.range) {
-        shares.push_back(tally.clean_share().value_or(0));
-        kg.push_back(tally.carbon.value / 1000);
-    }
-    auto const [least_share, most_share] = std::minmax_element(shares.begin(), shares.end());
-    auto const [least, most] = std::minmax_element(kg.begin(), kg.end());
-    out.set("share_range", Array{*least_share, *most_share});
-    out.set("kg_range", Array{*least, *most});
-    out.set("ratio_range", Array{run_kg / *most, run_kg / *least});
+    return extent ? Value(Array{extent->least / unit, extent->greatest / unit}) : Value();
+}
+
+// Adds the figures of a scenario whose regions vary, as [lowest, highest].
+void add_ranges(Object& out, account::ScenarioExtents const& extents)
+{
+    out.set("share_range", extent_json(extents.clean_share));
+    out.set("kg_range", extent_json(extents.grams, 1000));
+    out.set("ratio_range", extent_json(extents.ratio));
 }
 
 Object scenario_json(account::Scenario const& s, account::Account const& a)
@@ -68,7 +57,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
         out.set("kg", kg_of(s.range[0]));
         out.set("ratio", account::carbon_ratio(total_of(a), s.range[0]));
     } else {
-        add_ranges(out, s, total_of(a).carbon.value / 1000);
+        add_ranges(out, extents_of(s, total_of(a)));
     }
     out.set("tokens", s.tokens.value);
     out.set("ppl", s.perplexity);
@@ -79,12 +68,8 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
 // Always-on in each region, lowest carbon first.
 Array always_on_json(account::Account const& a)
 {
-    auto sorted = a.always_on;
-    std::stable_sort(sorted.begin(), sorted.end(), [](auto const& x, auto const& y) {
-        return x.range[0].carbon < y.range[0].carbon;
-    });
     Array out;
-    for (auto const& s : sorted) out.emplace_back(always_on_json(s, a));
+    for (auto const& s : always_on_by_carbon(a)) out.emplace_back(always_on_json(s, a));
     return out;
 }
 
@@ -103,7 +88,8 @@ Array baselines_json(account::Account const& a)
 
 void add_energy_headline(Object& out, account::Account const& a)
 {
-    auto const total = total_of(a);
+    auto const bill = total_bill(a);
+    auto const& total = bill.total;
     Object shares;
     for (auto const& s : a.always_on) shares.set(s.region, share_of(s.range[0]));
     auto const mean = total.mean_intensity();
@@ -112,15 +98,14 @@ void add_energy_headline(Object& out, account::Account const& a)
     out.set("kwh_outside", in_kilo(total.dirty()));
     out.set("kwh_unknown", total.unknown.value / 1000);
     out.set("share", share_of(total));
-    out.set("share_inside_windows",
-            total.energy.value > 0 ? Value(ratio(inside_windows(a), total.energy)) : Value());
+    out.set("share_inside_windows", bill.inside_share());
     out.set("share_baseline", std::move(shares));
     out.set("mean_intensity", mean ? Value(mean->value) : Value());
 }
 
 void add_loss_headline(Object& out, account::Account const& a)
 {
-    auto const* final = run_loss(a);
+    auto const* final = a.loss ? a.loss->final_of("run") : nullptr;
     out.set("best_ppl", final != nullptr ? Value(final->best_perplexity) : Value());
     out.set("tail_loss", final != nullptr ? Value(tail_json(*final)) : Value());
     if (a.held_out)
@@ -136,17 +121,14 @@ void add_work_headline(Object& out, account::Account const& a)
 {
     Object tokens;
     for (auto const& s : a.sites) tokens.set(s.id.value, s.tokens.value);
-    double const allocated = allocated_s(a);
-    auto const joint =
-        std::count_if(a.rounds.begin(), a.rounds.end(), [](auto const& r) { return r.joint(); });
     out.set("tokens", a.tokens.value);
     out.set("tokens_by_site", std::move(tokens));
     out.set("planned_tokens", a.planned_tokens ? Value(a.planned_tokens->value) : Value());
-    out.set("goodput", allocated > 0 ? Value(training_s(a) / allocated) : Value());
+    out.set("goodput", goodput(a));
     out.set("training_h", training_s(a) / 3600);
-    out.set("allocated_h", allocated / 3600);
+    out.set("allocated_h", allocated_s(a) / 3600);
     out.set("rounds", static_cast<std::int64_t>(a.rounds.size()));
-    out.set("joint_rounds", static_cast<std::int64_t>(joint));
+    out.set("joint_rounds", a.commits.joint);
 }
 
 }  // namespace
@@ -169,15 +151,7 @@ json::Value headline_json(account::Account const& a)
 
 json::Value comparison_json(account::Account const& a)
 {
-    auto const* final = run_loss(a);
-    account::Scenario run{
-        "run",    "This run", "", a.sites.size(), a.last_step_s, a.step, {total_of(a)},
-        a.tokens, {},         {}};
-    if (final != nullptr) {
-        run.perplexity = final->best_perplexity;
-        run.tail = *final;
-    }
-    Object mine = scenario_json(run, a);
+    Object mine = scenario_json(run_scenario(a), a);
     Object split;
     for (auto const& s : a.sites) split.set(s.id.value, kg_of(s.bill.total));
     mine.set("split", std::move(split));

@@ -39,13 +39,13 @@ std::string grams_text(energy::Tally const& tally)
     return (tally.whole() ? "" : ">") + number(known->value, 1);
 }
 
-std::vector<std::string> site_row(std::string name, energy::Tally const& tally, WattHours inside,
+std::vector<std::string> site_row(std::string name, energy::Bill const& bill,
                                   account::Account const& a)
 {
-    std::vector<std::string> row{
-        std::move(name), number(tally.energy.value / 1000, 3),
-        tally.energy.value > 0 ? number(ratio(inside, tally.energy), 1, 100) : "-",
-        number(tally.clean_share(), 1, 100), grams_text(tally)};
+    auto const& tally = bill.total;
+    std::vector<std::string> row{std::move(name), number(tally.energy.value / 1000, 3),
+                                 number(bill.inside_share(), 1, 100),
+                                 number(tally.clean_share(), 1, 100), grams_text(tally)};
     for (auto const& s : a.always_on)
         row.push_back(number(account::carbon_ratio(tally, s.range.front()), 2, 100));
     return row;
@@ -56,9 +56,8 @@ std::string sites_text(account::Account const& a)
     std::vector<std::string> head{"site", "kWh", "in windows %", "curtailed %", "gCO2"};
     for (auto const& s : a.always_on) head.push_back("% of on, " + printable(s.region));
     TextTable table(std::move(head));
-    for (auto const& s : a.sites)
-        table.add(site_row(printable(s.label), s.bill.total, s.bill.inside_windows, a));
-    table.add(site_row("all sites", total_of(a), inside_windows(a), a));
+    for (auto const& s : a.sites) table.add(site_row(printable(s.label), s.bill, a));
+    table.add(site_row("all sites", total_bill(a), a));
     return table.text();
 }
 

@@ -167,7 +167,7 @@ TEST_F(Reference, AccountHoldsWindowsRoundsAndLoss)
     EXPECT_EQ(account_.commits.joint, 36);
     EXPECT_EQ(account_.windows.size(), 4U);
     EXPECT_NEAR(static_cast<double>(account_.tokens), 12.34e9, 0.01e9);
-    EXPECT_NEAR(training_s(account_) / allocated_s(account_), 0.840, 0.001);
+    EXPECT_NEAR(*goodput(account_), 0.840, 0.001);
     EXPECT_EQ(account_.other_scenarios.at(0).range.size(), 3U) << "pairs of regions";
     EXPECT_NE(report::document(account_, std::nullopt).find("headline"), nullptr);
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures that are computed from a whole account. small_run.hpp states its numbers.
+#include <gmock/gmock.h>
+
+#include "account/small_run.hpp"
+
+namespace curtail::account::test {
+namespace {
+
+energy::Tally tally(double energy, double clean, double grams)
+{
+    return {.energy = {energy},
+            .clean = {clean},
+            .unknown = {},
+            .carbon = {grams},
+            .carbon_dirty = {grams}};
+}
+
+TEST(TotalBill, IsTheSumOfTheSites)
+{
+    auto const account = account_of(small_run());
+    auto const bill = total_bill(account);
+    EXPECT_EQ(bill.total, total_of(account));
+    EXPECT_NEAR(
+        bill.inside_windows.value,
+        account.sites[0].bill.inside_windows.value + account.sites[1].bill.inside_windows.value,
+        1e-9);
+    energy::Tally states;
+    for (auto const& [state, part] : bill.by_state) states += part;
+    EXPECT_NEAR(states.carbon.value, 492, 1e-9);
+}
+
+TEST(Goodput, IsTrainingTimeOfAllocatedTime)
+{
+    Account account;
+    EXPECT_FALSE(goodput(account)) << "no time is allocated";
+    account.sites.resize(2);
+    account.sites[0].states = {{"provision", {0, 10}}, {"training", {10, 70}}};
+    account.sites[1].states = {{"training", {0, 20}}, {"draining", {20, 30}}};
+    EXPECT_DOUBLE_EQ(*goodput(account), 0.8);
+}
+
+TEST(Extents, SpanTheTalliesOfAScenario)
+{
+    Scenario scenario;
+    scenario.range = {tally(1000, 500, 50), tally(1000, 0, 400), tally(1000, 250, 200)};
+    auto const extents = extents_of(scenario, tally(1000, 900, 20));
+    EXPECT_EQ(extents.clean_share, (Extent{0, 0.5}));
+    EXPECT_EQ(extents.grams, (Extent{50, 400}));
+    EXPECT_EQ(extents.ratio, (Extent{0.05, 0.4}));
+}
+
+TEST(Extents, AreEmptyIfATallyIsUnknown)
+{
+    Scenario scenario;
+    auto blind = tally(1000, 0, 0);
+    blind.blind = true;
+    scenario.range = {tally(1000, 500, 50), blind};
+    auto const extents = extents_of(scenario, tally(1000, 900, 20));
+    EXPECT_FALSE(extents.clean_share);
+    EXPECT_FALSE(extents.grams);
+    EXPECT_FALSE(extents.ratio);
+}
+
+TEST(RunScenario, HasTheFiguresOfTheRun)
+{
+    auto const account = account_of(small_run());
+    auto const run = run_scenario(account);
+    EXPECT_EQ(run.id, "run");
+    EXPECT_EQ(run.sites, 2U);
+    EXPECT_EQ(run.tokens, account.tokens);
+    EXPECT_THAT(run.range, testing::ElementsAre(total_of(account)));
+    EXPECT_EQ(run.perplexity.has_value(), account.loss.has_value());
+}
+
+TEST(AlwaysOnByCarbon, PutsTheLowestFirst)
+{
+    Account account;
+    for (double const grams : {300.0, 100.0, 200.0}) {
+        auto& scenario = account.always_on.emplace_back();
+        scenario.range = {tally(1000, 0, grams)};
+        scenario.region = std::to_string(static_cast<int>(grams));
+    }
+    std::vector<std::string> regions;
+    for (auto const& scenario : always_on_by_carbon(account)) regions.push_back(scenario.region);
+    EXPECT_THAT(regions, testing::ElementsAre("100", "200", "300"));
+}
+
+}  // namespace
+}  // namespace curtail::account::test
