@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "energy/bill.hpp"
 #include "report/document.hpp"
 
 // Makes parts of the document (document.hpp). Each function named `..._json` makes one part.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "energy/bill.hpp"
 #include "report/number.hpp"
 #include "report/page.hpp"
 

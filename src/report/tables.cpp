@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "energy/bill.hpp"
 #include "report/number.hpp"
 
 namespace curtail::report {
