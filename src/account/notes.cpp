@@ -57,7 +57,7 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
     notes.emplace_back(
         "Start and end of windows",
         fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
-                    "the threshold: closing delays, drains and the ramps between samples.",
+                    "the threshold: close delays, drains and the ramps between samples.",
                     100 * ratio(*dirty_carbon, total.carbon),
                     100 * ratio(*dirty, total.known_energy())));
 }

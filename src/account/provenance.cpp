@@ -28,7 +28,7 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          {Origin::modelled, "as energy, < " + each_site(a, &SiteAccount::open_below) + " g/kWh"},
          "Energy drawn while the site's own intensity was below its threshold, divided by all "
          "energy of known intensity. Inside windows: energy drawn while the window was open or "
-         "closing, divided by all energy; it includes what the closing delay costs."},
+         "closing, divided by all energy; it includes what the close delay costs."},
         {"wall",
          "Wall time",
          {Origin::logged, "optimizer steps"},

@@ -105,7 +105,7 @@ std::vector<account::Decision> decisions_of(Logs const& logs, History const& his
                 {w.client, logs.seconds(dirty), "open", "closing", "above the threshold", {}});
         if (w.drain)
             out.push_back(
-                {w.client, logs.seconds(*w.drain), "closing", "closed", "closing delay over", {}});
+                {w.client, logs.seconds(*w.drain), "closing", "closed", "close delay over", {}});
     }
     std::stable_sort(out.begin(), out.end(),
                      [](auto const& a, auto const& b) { return a.at_s < b.at_s; });

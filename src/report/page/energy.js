@@ -141,7 +141,7 @@ function carbonCells({states}, ids) {
 function energyNote() {
     const E = data.energy;
     const threshold = commonValue('close_above', 'its threshold', 'g/kWh');
-    const bands = 'Bands in the CO₂ chart are closing delays: ' +
+    const bands = 'Bands in the CO₂ chart are close delays: ' +
         `the site still trains although intensity is above ${threshold}.`;
     const curtailed = '“Curtailed” is the share of energy drawn below the threshold, ' +
         'out of all energy of known intensity.';
