@@ -76,7 +76,7 @@ std::string status_of(RunFiles const& files, Timeline const& timeline)
     if (!files.commits.empty() && files.commits.back().run_complete) return "complete";
     if (timeline.running) return "running";
     if (is_over(files, timeline)) return "finished";
-    if (auto const status = open_status(files, timeline.windows); !status.empty()) return status;
+    if (auto status = open_status(files, timeline.windows); !status.empty()) return status;
     bool const begun = !timeline.windows.empty() || !files.commits.empty();
     return begun ? "resting" : "waiting for a window";
 }

@@ -101,6 +101,7 @@ energy::Bill bill_of(SiteGrid const& grid, std::vector<State> const& states, Tal
 std::vector<Watts> two_site_power(std::vector<LoggedStep> const& steps, energy::Grid const& grid)
 {
     std::vector<Time> times;
+    times.reserve(steps.size());
     for (auto const& s : steps) times.push_back(s.time);
     auto const training = energy::segments(times, Millis{60'000});
     std::vector<energy::Interval> const whole{{times.front(), times.back()}};
@@ -112,6 +113,7 @@ std::vector<Tally> pairs_of(Logs const& logs, energy::Grid const& grid)
 {
     auto const power = two_site_power(logs.two_sites, grid);
     std::vector<Tally> sites;
+    sites.reserve(Logs::regions.size());
     for (char const* region : Logs::regions)
         sites.push_back(
             energy::tally_on_grid(power, grid, intensity_of(*logs.find({region})), threshold));
