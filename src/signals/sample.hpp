@@ -16,7 +16,6 @@ enum class SignalType { marginal, average };
 struct Sample : SamplePoint {
     std::string provider;  ///< `watttime` or `trace`
     SignalType type{SignalType::marginal};
-    std::optional<bool> estimated;     ///< whether the provider imputed the value; empty if unknown
     std::optional<Time> generated_at;  ///< when the provider computed the value; empty if unknown
     friend bool operator==(Sample const&, Sample const&) = default;
 };

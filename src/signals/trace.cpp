@@ -167,7 +167,7 @@ Result<std::vector<Sample>> Trace::samples(RegionId const& region, Time from, Ti
                                         [](SamplePoint const& r, Time t) { return r.time < t; });
     std::vector<Sample> found;
     for (auto at = first; at != points.end() && at->time <= to; ++at)
-        found.push_back({*at, "trace", SignalType::marginal, {}, {}});
+        found.push_back({*at, "trace", SignalType::marginal, {}});
     return found;
 }
 

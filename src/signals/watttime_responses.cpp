@@ -84,11 +84,7 @@ Result<Sample> read_point(json::Value const& point, std::optional<Time> generate
     if (!time) return unusable(source, time.error().what + ": " + time.error().why);
     auto const intensity = read_intensity(point, *time, source);
     if (!intensity) return tl::unexpected(intensity.error());
-    Sample sample{{*time, *intensity}, "watttime", SignalType::marginal, {}, generated_at};
-    auto const* imputed = member_of(point, "imputed_data_used");
-    auto const* used = imputed == nullptr ? nullptr : imputed->as_bool();
-    if (used != nullptr) sample.estimated = *used;
-    return sample;
+    return Sample{{*time, *intensity}, "watttime", SignalType::marginal, generated_at};
 }
 
 void sort_and_deduplicate(std::vector<Sample>& samples)

@@ -46,7 +46,7 @@ std::optional<Sample> read_sample(json::ObjectReader& r)
     auto const intensity = r.optional_number("g_per_kwh");
     auto const generated_at = read_optional_time(r, "generated_at");
     if (!r.error_free() || !time || (intensity && !is_plausible({*intensity}))) return std::nullopt;
-    Sample sample{{*time, {}}, "watttime", SignalType::marginal, {}, generated_at};
+    Sample sample{{*time, {}}, "watttime", SignalType::marginal, generated_at};
     if (intensity) sample.intensity = GramsPerKwh{*intensity};
     return sample;
 }

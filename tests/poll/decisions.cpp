@@ -19,7 +19,7 @@ signals::Sample sample(int second, std::optional<double> grams)
 {
     std::optional<GramsPerKwh> intensity;
     if (grams) intensity = GramsPerKwh{*grams};
-    return {{at(second), intensity}, "trace", signals::SignalType::marginal, {}, {}};
+    return {{at(second), intensity}, "trace", signals::SignalType::marginal, {}};
 }
 
 WindowEvaluation evaluate(WindowRecord const& before, std::vector<signals::Sample> const& samples,

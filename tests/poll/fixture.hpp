@@ -147,7 +147,6 @@ class Poll : public testing::Test {
             samples.push_back({{at(static_cast<int>(300 * i)), GramsPerKwh{intensities[i]}},
                                "fake",
                                signals::SignalType::marginal,
-                               {},
                                {}});
         PollContext made{run_, {}, std::move(clock), {}, Log()};
         plan::Rules rules;

@@ -78,7 +78,6 @@ class StateStoreTest : public testing::Test {
             made.push_back({{at(300 * i), GramsPerKwh{100.0 + i}},
                             "trace",
                             signals::SignalType::marginal,
-                            {},
                             {}});
         return made;
     }
@@ -244,9 +243,9 @@ TEST_F(StateStoreTest, EachSampleIsRecordedOnceWhereverThePollerDies)
 TEST_F(StateStoreTest, RecordsSamplesWithoutValueAndContinuesALongRecord)
 {
     auto store = open();
-    ASSERT_TRUE(
-        store->record({"R"}, std::vector{signals::Sample{
-                                 {at(0), {}}, "watttime", signals::SignalType::marginal, {}, {}}}));
+    ASSERT_TRUE(store->record(
+        {"R"},
+        std::vector{signals::Sample{{at(0), {}}, "watttime", signals::SignalType::marginal, {}}}));
     EXPECT_THAT(content("signals.jsonl"),
                 HasSubstr("\"intensity_gco2_per_kwh\":null,\"provider\":\"watttime\""));
     ASSERT_TRUE(store->record({"R"}, samples(1, 5000)));

@@ -12,7 +12,7 @@ using testing::Optional;
 
 Sample sample(SignalType type, std::optional<GramsPerKwh> intensity)
 {
-    return {{Time{}, intensity}, "trace", type, {}, {}};
+    return {{Time{}, intensity}, "trace", type, {}};
 }
 
 TEST(Sample, IntensityCountsOnlyForItsOwnSignalType)

@@ -269,21 +269,5 @@ TEST_F(WattTime, WarningsArePrintable)
               std::vector<std::string>{R"(EXAMPLE_WARNING: the model\x1b is old)"});
 }
 
-TEST(WattTimePoints, ReportWhichValuesWereImputed)
-{
-    auto const response = json::parse(R"({"data": [
-        {"point_time": "2026-01-11T12:00:00+00:00", "value": 1, "imputed_data_used": true},
-        {"point_time": "2026-01-11T12:05:00+00:00", "value": 2, "imputed_data_used": false},
-        {"point_time": "2026-01-11T12:10:00+00:00", "value": 3}],
-        "meta": {"region": "CAISO_NORTH", "signal_type": "co2_moer", "units": "lbs_co2_per_mwh"}})",
-                                      "x")
-                              .value();
-    auto const points = read_points(response, caiso, "x").value();
-    ASSERT_THAT(points.samples, SizeIs(3));
-    EXPECT_EQ(points.samples[0].estimated, true);
-    EXPECT_EQ(points.samples[1].estimated, false);
-    EXPECT_EQ(points.samples[2].estimated, std::nullopt);
-}
-
 }  // namespace
 }  // namespace curtail::signals::watttime
