@@ -4,80 +4,19 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/csv.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
 namespace curtail::reference {
 namespace {
 
-constexpr std::size_t longest_line = std::size_t{1} << 20;
-constexpr std::size_t most_rows = 10'000'000;
-
-// Splits a line into its fields, character by character.
-class FieldReader {
-  public:
-    explicit FieldReader(std::string_view line) : line_(line) {}
-
-    // Empty if a quote is not closed or text follows a closing quote.
-    std::optional<std::vector<std::string>> read()
-    {
-        for (; at_ < line_.size(); ++at_)
-            if (!take(line_[at_])) return std::nullopt;
-        if (state_ == State::quoted) return std::nullopt;
-        return std::move(fields_);
-    }
-
-  private:
-    enum class State { start, plain, quoted, closed };
-
-    bool take(char c)
-    {
-        if (state_ == State::quoted) return take_quoted(c);
-        if (c == ',') {
-            fields_.emplace_back();
-            state_ = State::start;
-        } else if (c == '"' && state_ == State::start) {
-            state_ = State::quoted;
-        } else {
-            if (state_ == State::closed) return false;
-            fields_.back() += c;
-            state_ = State::plain;
-        }
-        return true;
-    }
-
-    bool take_quoted(char c)
-    {
-        bool const doubled = c == '"' && at_ + 1 < line_.size() && line_[at_ + 1] == '"';
-        if (c != '"' || doubled) fields_.back() += c;
-        else state_ = State::closed;
-        if (doubled) ++at_;
-        return true;
-    }
-
-    std::string_view line_;
-    std::size_t at_{0};
-    State state_{State::start};
-    std::vector<std::string> fields_{1};
-};
-
-std::string_view without_return(std::string_view line)
-{
-    return !line.empty() && line.back() == '\r' ? line.substr(0, line.size() - 1) : line;
-}
-
-std::vector<std::string_view> lines_of(std::string_view text)
-{
-    if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-    return split(text, '\n');
-}
-
 // The fields of a line, or what is wrong with it.
 tl::expected<std::vector<std::string>, std::string> read_line(std::string_view line,
                                                               std::size_t width)
 {
-    if (line.size() > longest_line) return tl::unexpected(std::string("longer than 1 MiB"));
-    auto fields = FieldReader(without_return(line)).read();
+    if (line.size() > csv::line_limit) return tl::unexpected(std::string("longer than 1 MiB"));
+    auto fields = csv::fields_of(line);
     if (!fields)
         return tl::unexpected(std::string("a quote is not closed at the end of its field"));
     if (fields->size() != width)
@@ -107,19 +46,21 @@ Result<CsvTable> read_csv(std::filesystem::path const& file, std::string const& 
 {
     auto const content = read_file(file);
     if (!content) return tl::unexpected(content.error());
-    auto const lines = lines_of(*content);
-    if (without_return(lines.at(0)) != header)
+    csv::LineReader lines(*content);
+    if (lines.next().value_or("") != header)
         return fail(ExitCode::data, "cannot read " + file.string(),
                     "its first line is not \"" + header + "\"", "pass a file with these columns");
     auto const width = split(header, ',').size();
     CsvTable table{file, {}, {}};
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        auto const where = [&] { return file.string() + ": line " + std::to_string(i + 1); };
-        if (table.rows.size() == most_rows)
+    while (auto const line = lines.next()) {
+        auto const where = [&] {
+            return file.string() + ": line " + std::to_string(lines.number());
+        };
+        if (table.rows.size() == csv::row_limit)
             return fail(ExitCode::data, where(), "more than 10 million rows");
-        auto fields = read_line(lines[i], width);
+        auto fields = read_line(*line, width);
         if (!fields) return fail(ExitCode::data, where(), fields.error());
-        table.add(std::move(*fields), i + 1);
+        table.add(std::move(*fields), lines.number());
     }
     return table;
 }

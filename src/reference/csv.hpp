@@ -8,8 +8,7 @@
 
 namespace curtail::reference {
 
-/// The rows of a comma-separated file without its header. The format is RFC 4180: fields may be in
-/// quotes, and a quote inside such a field is doubled. A field must not contain a line break.
+/// The rows of a comma-separated file (core/csv.hpp) without its header.
 struct CsvTable {
     std::filesystem::path file;
     std::vector<std::vector<std::string>> rows;  ///< each has as many fields as the header

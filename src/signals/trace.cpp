@@ -7,6 +7,7 @@
 #include <charconv>
 #include <set>
 
+#include "core/csv.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 
@@ -15,11 +16,11 @@ namespace {
 
 constexpr std::string_view time_column = "point_time";
 
-// Splits a trace into lines and cells. Tracks the line number for errors.
+// Reads a trace line by line.
 class TraceParser {
   public:
     TraceParser(std::string_view text, std::string const& source, std::size_t row_limit)
-        : text_(text), source_(source), row_limit_(row_limit)
+        : lines_(text), source_(source), row_limit_(row_limit)
     {
     }
 
@@ -40,37 +41,34 @@ class TraceParser {
   private:
     tl::unexpected<Error> bad(std::string why, std::string remedy) const
     {
-        return fail(ExitCode::data, fmt::format("cannot read trace {}, line {}", source_, line_),
+        return fail(ExitCode::data,
+                    fmt::format("cannot read trace {}, line {}", source_, lines_.number()),
                     std::move(why), std::move(remedy));
     }
 
     // The next line without its line ending; empty at the end of the text.
     Result<std::optional<std::string_view>> next_line()
     {
-        ++line_;
-        if (text_.empty()) return std::optional<std::string_view>{};
-        auto const end = std::min(text_.find('\n'), text_.size());
-        auto line = text_.substr(0, end);
-        text_.remove_prefix(std::min(end + 1, text_.size()));
-        if (line.size() > trace_line_limit)
-            return bad(fmt::format("longer than {} bytes", trace_line_limit),
+        auto const line = lines_.next();
+        if (!line) return line;
+        if (line->size() > csv::line_limit)
+            return bad(fmt::format("longer than {} bytes", csv::line_limit),
                        "check that this is a CSV file");
-        if (auto const at = find_invalid_utf8(line))
+        if (auto const at = find_invalid_utf8(*line))
             return bad(fmt::format("invalid UTF-8 at byte {}", *at + 1),
                        "convert the file, for example with iconv -t UTF-8");
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        return std::optional(line);
+        return line;
     }
 
     Result<std::vector<RegionSeries>> read_header(std::string_view line) const
     {
-        auto const cells = split(line, ',');
-        if (trim(cells.front()) != time_column || cells.size() < 2)
+        auto const cells = csv::fields_of(line);
+        if (!cells || trim(cells->front()) != time_column || cells->size() < 2)
             return bad("wrong header \"" + printable(line.substr(0, 80)) + "\"",
                        "it must be point_time,REGION,...");
         std::vector<RegionSeries> regions;
         std::set<std::string_view> seen;
-        for (auto cell : std::span(cells).subspan(1)) {
+        for (auto const& cell : std::span(*cells).subspan(1)) {
             auto const name = trim(cell);
             if (!is_plain_name(name))
                 return bad("invalid region name \"" + printable(name.substr(0, 80)) + "\"",
@@ -100,11 +98,14 @@ class TraceParser {
     // Appends one sample to each region.
     Result<void> read_row(std::string_view line, std::vector<RegionSeries>& regions) const
     {
-        auto const cells = split(line, ',');
-        if (cells.size() != regions.size() + 1)
-            return bad(fmt::format("{} cells, the header has {}", cells.size(), regions.size() + 1),
-                       "write every cell; leave it empty for no signal");
-        auto const time = parse_time(trim(cells.front().substr(0, 80)));
+        auto const cells = csv::fields_of(line);
+        if (!cells)
+            return bad("a quote is not closed at the end of its cell", "close or remove the quote");
+        if (cells->size() != regions.size() + 1)
+            return bad(
+                fmt::format("{} cells, the header has {}", cells->size(), regions.size() + 1),
+                "write every cell; leave it empty for no signal");
+        auto const time = parse_time(trim(std::string_view(cells->front()).substr(0, 80)));
         if (!time) return bad(time.error().what + ": " + time.error().why, time.error().remedy);
         auto const& before = regions.front().points;
         if (!before.empty() && *time <= before.back().time)
@@ -112,7 +113,7 @@ class TraceParser {
                 "time " + format_time(*time) + " is not after " + format_time(before.back().time),
                 "sort the rows and keep one per time");
         for (std::size_t i = 0; i < regions.size(); ++i) {
-            auto const cell = read_cell(trim(cells[i + 1]), regions[i].region);
+            auto const cell = read_cell(trim((*cells)[i + 1]), regions[i].region);
             if (!cell) return tl::unexpected(cell.error());
             regions[i].points.push_back({*time, *cell});
         }
@@ -135,10 +136,9 @@ class TraceParser {
         return std::optional(GramsPerKwh{value});
     }
 
-    std::string_view text_;
+    csv::LineReader lines_;
     std::string const& source_;
     std::size_t row_limit_;
-    std::size_t line_{0};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/csv.hpp"
 #include "signals/provider.hpp"
 
 namespace curtail::signals {
@@ -36,16 +37,12 @@ class Trace {
     std::vector<RegionSeries> series_;
 };
 
-/// Limits on the bytes of a line and on the number of rows. parse_trace() fails if a trace exceeds
-/// a limit.
-inline constexpr std::size_t trace_line_limit = 1 << 20;
-inline constexpr std::size_t trace_row_limit = 10'000'000;
-
 /// Parses CSV with the header `point_time,REGION,...`. Times are ISO 8601 with a time zone, in
 /// increasing order. Intensities are in gCO2/kWh; an empty cell means no signal. Fails with `data`
-/// if the text is invalid; the message names `source` and the line.
+/// if the text is invalid, has a line longer than csv::line_limit or has more than `row_limit`
+/// rows; the message names `source` and the line.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,
-                                        std::size_t row_limit = trace_row_limit);
+                                        std::size_t row_limit = csv::row_limit);
 /// Parses a file. Fails like parse_trace(), or with `no_input` if the file cannot be opened.
 [[nodiscard]] Result<Trace> read_trace(std::filesystem::path const& file);
 

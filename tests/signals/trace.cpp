@@ -29,6 +29,14 @@ TEST(Trace, EmptyCellIsNoSignal)
     EXPECT_EQ(b[1].provider, "trace");
 }
 
+TEST(Trace, CellsMayBeInQuotes)
+{
+    auto const trace =
+        parse_trace("\"point_time\",\"A\"\n\"2026-01-11T17:00Z\",\"1.5\"\n", "t.csv");
+    ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(trace->samples({"A"}).value().at(0).intensity, GramsPerKwh{1.5});
+}
+
 TEST(Trace, ConvertsOffsetsToUtc)
 {
     auto const trace = parse_trace("point_time,A\n2026-01-11T18:00+01:00,1\n", "t.csv").value();
@@ -102,6 +110,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadTrace{"CellMissing", "point_time,A,B\n2026-01-11T14:20Z,1\n",
                  "cannot read trace signals/t.csv, line 2: 2 cells, the header has 3; "
                  "write every cell; leave it empty for no signal"},
+        BadTrace{"OpenQuote", "point_time,A\n2026-01-11T14:20Z,\"1\n",
+                 "cannot read trace signals/t.csv, line 2: a quote is not closed at the end of its "
+                 "cell; close or remove the quote"},
         BadTrace{"BlankLine", "point_time,A\n\n2026-01-11T14:20Z,1\n",
                  "cannot read trace signals/t.csv, line 2: 1 cells, the header has 2; "
                  "write every cell; leave it empty for no signal"},
@@ -125,8 +136,8 @@ TEST(Trace, AcceptsLinesUpToTheLimit)
     auto const text = [&](std::size_t length) {
         return "point_time,A\n" + row + std::string(length - row.size() - 1, ' ') + "1\n";
     };
-    EXPECT_TRUE(parse_trace(text(trace_line_limit), "t.csv"));
-    auto const longer = parse_trace(text(trace_line_limit + 1), "t.csv");
+    EXPECT_TRUE(parse_trace(text(csv::line_limit), "t.csv"));
+    auto const longer = parse_trace(text(csv::line_limit + 1), "t.csv");
     ASSERT_FALSE(longer);
     EXPECT_THAT(longer.error().message(), HasSubstr("line 2: longer than 1048576 bytes"));
 }

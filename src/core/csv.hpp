@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// Splits comma-separated text (RFC 4180) into lines and fields. A field must not contain a line
+// break.
+namespace curtail::csv {
+
+/// Limits on the bytes of a line and on the number of rows, for the functions that read a file.
+inline constexpr std::size_t line_limit = std::size_t{1} << 20;
+inline constexpr std::size_t row_limit = 10'000'000;
+
+/// Reads the lines of a text one after the other, and counts them.
+class LineReader {
+  public:
+    /// `text` must outlive the reader.
+    explicit LineReader(std::string_view text) : text_(text) {}
+    /// Returns the next line without its ending, LF or CR LF. Returns an empty optional at the end
+    /// of the text; a line ending there does not begin another line.
+    [[nodiscard]] std::optional<std::string_view> next();
+    /// Returns the number of the line that next() returned last, counted from 1. At the end of the
+    /// text, this is the number after that of the last line.
+    [[nodiscard]] std::size_t number() const { return number_; }
+
+  private:
+    std::string_view text_;
+    std::size_t number_{0};
+};
+
+/// Splits a line into its fields. A field may be in quotes; in it, a comma is part of the field and
+/// a quote is doubled. Returns an empty optional if a quote is not closed or if text follows a
+/// closing quote.
+[[nodiscard]] std::optional<std::vector<std::string>> fields_of(std::string_view line);
+
+}  // namespace curtail::csv
