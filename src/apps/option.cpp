@@ -14,11 +14,19 @@ namespace {
 std::string range_text(Range const& range, char const* unlimited)
 {
     Range const any;
-    if (range.min > any.min && range.max < any.max)
-        return fmt::format(" from {:g} to {:g}", range.min, range.max);
-    if (range.min > any.min) return fmt::format(" of at least {:g}", range.min);
-    if (range.max < any.max) return fmt::format(" of at most {:g}", range.max);
+    bool const has_max = range.max < any.max;
+    if (range.above_min)
+        return fmt::format(" above {}", range.min) +
+               (has_max ? fmt::format(" and at most {}", range.max) : "");
+    if (range.min > any.min && has_max) return fmt::format(" from {} to {}", range.min, range.max);
+    if (range.min > any.min) return fmt::format(" of at least {}", range.min);
+    if (has_max) return fmt::format(" of at most {}", range.max);
     return unlimited;
+}
+
+bool contains(Range const& range, double value)
+{
+    return value >= range.min && value <= range.max && !(range.above_min && value == range.min);
 }
 
 // CLI11's own checks (2.1) accept numbers that overflow, octal and hexadecimal numbers, leading
@@ -29,9 +37,8 @@ bool is_number(std::string const& text, Range const& range)
     Number number{};
     auto const* const end = text.data() + text.size();
     auto const parsed = std::from_chars(text.data(), end, number);
-    auto const value = static_cast<double>(number);
-    return parsed.ec == std::errc{} && parsed.ptr == end && value >= range.min &&
-           value <= range.max;
+    return parsed.ec == std::errc{} && parsed.ptr == end &&
+           contains(range, static_cast<double>(number));
 }
 
 bool is_path(Option const& option)

@@ -14,6 +14,7 @@ enum class OptionType { flag, text, integer, number };
 struct Range {
     double min{std::numeric_limits<double>::lowest()};
     double max{std::numeric_limits<double>::max()};
+    bool above_min{false};  ///< whether `min` itself is not allowed
 };
 
 /// A command-line option `--NAME`. Its value comes from the first of these that has one: the

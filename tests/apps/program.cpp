@@ -172,6 +172,28 @@ TEST(Program, ChecksRangesFromEverySource)
     EXPECT_FALSE(seen.ran);
 }
 
+struct RangeCase {
+    Range range;
+    char const* refused;
+    char const* allowed;
+    char const* problem;
+};
+
+TEST(Options, StateTheRangeOfANumber)
+{
+    constexpr double any = Range{}.max;
+    for (auto const& c :
+         {RangeCase{{0, 1e6, true}, "0", "1e-9", "must be a number above 0 and at most 1000000"},
+          RangeCase{{0, any, true}, "-0", "1e9", "must be a number above 0"},
+          RangeCase{{0.1, 3600}, "0.05", "0.1", "must be a number from 0.1 to 3600"},
+          RangeCase{{2, any}, "1.9", "2", "must be a number of at least 2"},
+          RangeCase{{-any, 2}, "2.1", "2", "must be a number of at most 2"}}) {
+        Option const option{"x", OptionType::number, "N", "", "", false, false, c.range};
+        EXPECT_EQ(problem_with(option, c.refused), c.problem);
+        EXPECT_EQ(problem_with(option, c.allowed), "");
+    }
+}
+
 TEST(Program, OptionsInAFileMustHaveTheirType)
 {
     test::TemporaryFolder const folder;
