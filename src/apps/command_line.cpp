@@ -87,11 +87,14 @@ class Parser {
   private:
     [[nodiscard]] Declared const* chosen() const;
     [[nodiscard]] Result<Invocation> invocation() const;
-    [[nodiscard]] std::string usage_problem(CLI::Error const& error) const;
-    [[nodiscard]] std::string unknown_option(std::string const& word) const;
-    [[nodiscard]] Error usage_error(std::string what) const
+    [[nodiscard]] Error usage_error(CLI::Error const& error) const;
+    [[nodiscard]] Error unknown_option(std::string const& word) const;
+    // `why` may be a question.
+    [[nodiscard]] Error usage_error(std::string what, std::string why = "") const
     {
-        return {ExitCode::usage, std::move(what), "", "see " + program_.name + " --help"};
+        auto const help = program_.name + " --help";
+        if (why.ends_with('?')) return {ExitCode::usage, std::move(what), why + " See " + help, ""};
+        return {ExitCode::usage, std::move(what), std::move(why), "see " + help};
     }
 
     Program const& program_;
@@ -144,18 +147,18 @@ Result<Invocation> Parser::invocation() const
     return invocation;
 }
 
-std::string Parser::unknown_option(std::string const& word) const
+Error Parser::unknown_option(std::string const& word) const
 {
     std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
     if (auto const* const declared = chosen())
         for (auto const& option : all_options(*declared->command))
             known.push_back("--" + option.name);
     auto const name = word.substr(0, word.find('='));
-    return "unknown option " + printable(name) + ": " + suggest_name(name, known);
+    return usage_error("unknown option " + printable(name), suggest_name(name, known));
 }
 
 // CLI11 lists the words that it did not expect; this adds the nearest known name.
-std::string Parser::usage_problem(CLI::Error const& error) const
+Error Parser::usage_error(CLI::Error const& error) const
 {
     auto const extra = app_.remaining(true);
     for (auto const& word : extra)
@@ -165,9 +168,9 @@ std::string Parser::usage_problem(CLI::Error const& error) const
     if (chosen() == nullptr && !extra.empty()) {
         std::vector<std::string> names;
         for (auto const& command : program_.commands) names.push_back(command.name);
-        return "unknown command " + printable(extra[0]) + ": " + suggest_name(extra[0], names);
+        return usage_error("unknown command " + printable(extra[0]), suggest_name(extra[0], names));
     }
-    return printable(error.what());
+    return usage_error(printable(error.what()));
 }
 
 Result<Invocation> Parser::parse(int argc, char const* const* argv)
@@ -180,7 +183,7 @@ Result<Invocation> Parser::parse(int argc, char const* const* argv)
     } catch (CLI::CallForVersion const& version) {
         return Invocation{nullptr, version.what(), {}, {}};
     } catch (CLI::ParseError const& error) {
-        return tl::unexpected(usage_error(usage_problem(error)));
+        return tl::unexpected(usage_error(error));
     }
 }
 

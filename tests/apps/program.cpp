@@ -311,9 +311,11 @@ TEST(Program, UsageErrorsNameTheNearestOptionOrCommand)
     EXPECT_EQ(run_with(seen, {"go", "--sped", "3"}, &error), 64);
     EXPECT_NE(error.find("did you mean \"--speed\"?"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"og"}, &error), 64);
-    EXPECT_NE(error.find("did you mean \"go\"?"), std::string::npos) << error;
+    EXPECT_EQ(error, "curtail-x: unknown command og: did you mean \"go\"? See curtail-x --help\n");
     EXPECT_EQ(run_with(seen, {"go", "--jsn"}, &error), 64);
     EXPECT_NE(error.find("did you mean \"--json\"?"), std::string::npos) << error;
+    EXPECT_EQ(run_with(seen, {"zzzzzzzz"}, &error), 64);
+    EXPECT_EQ(error, "curtail-x: unknown command zzzzzzzz: known: go; see curtail-x --help\n");
     EXPECT_EQ(run_with(seen, {"go", "-x"}, &error), 64);
     EXPECT_NE(error.find("unknown option -x"), std::string::npos) << error;
     EXPECT_EQ(run_with(seen, {"go", "run.json", "--speed", "-2", "-x"}, &error), 64);
