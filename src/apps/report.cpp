@@ -145,6 +145,8 @@ int main(int argc, char** argv)
           {{"RUN", "Run file, such as inputs/runs/demo.json", false}},
           run,
           true}},
-        ""};
+        "\nExamples:\n"
+        "  curtail-report inputs/runs/demo.json --trace signals/mci_2026-01-11.csv\n"
+        "  curtail-report --reference --out reference.html\n"};
     return apps::run(program, argc, argv);
 }

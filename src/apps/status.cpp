@@ -89,6 +89,8 @@ int main(int argc, char** argv)
           {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_status,
           true}},
-        ""};
+        "\nExamples:\n"
+        "  curtail-status inputs/runs/demo.json\n"
+        "  curtail-status inputs/runs/demo.json --verify\n"};
     return apps::run(program, argc, argv);
 }

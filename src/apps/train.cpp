@@ -73,6 +73,9 @@ int main(int argc, char** argv)
              {1, 1024}}},
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
            train_this_site}},
+         "\nExamples:\n"
+         "  mpirun -n 2 curtail-train inputs/runs/demo.json --site CAISO_NORTH\n"
+         "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
          "with 0. A SIGTERM to mpirun\n"
          "is different: mpirun kills its ranks within 2 s.\n"

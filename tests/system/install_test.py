@@ -42,6 +42,12 @@ def moved_programs_find_their_files():
         expect(str(SOURCE) not in help_text, help_text)
 
 
+def help_shows_examples():
+    for name in ("poll", "train", "data", "model", "status", "report"):
+        help_text = execute(BUILD / f"bin/curtail-{name}", "--help").stdout
+        expect("\nExample" in help_text, help_text)
+
+
 def installed_trainer_runs_under_mpirun():
     with moved_prefix() as prefix, SmallRun(training={"steps": 2}) as run:
         execute(*mpirun(2, prefix / "bin/curtail-train", run.run_file, "--site", "A", "--alone"))
@@ -71,5 +77,5 @@ def poller_needs_no_training_library():
                 expect(not found, f"{built} loads {found}")
 
 
-main([moved_programs_find_their_files, installed_trainer_runs_under_mpirun,
+main([moved_programs_find_their_files, help_shows_examples, installed_trainer_runs_under_mpirun,
       poller_needs_no_training_library])

@@ -98,6 +98,10 @@ Program program()
               {{"RUN", "Run file, such as inputs/runs/demo.json"}},
               run_poll,
               true}},
+            "\nExamples:\n"
+            "  curtail-poll inputs/runs/demo.json --trace signals/mci_2026-01-11.csv --dry-run\n"
+            "  curtail-poll inputs/runs/mine.json --watttime --credentials "
+            "~/.config/curtail/watttime.json\n"
             "\nState, journal and events are in poller/ of the run's folder. A poller that "
             "starts while another one of the run is active exits with 75.\n"};
 }
