@@ -106,6 +106,7 @@ inline constexpr Limits response_limits{std::size_t{8} * 1024 * 1024, 32};
 /// Limits for all other documents.
 inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
+/// Which texts count as JSON.
 enum class Dialect {
     strict,  ///< RFC 8259
     /// For files that people write. Allows trailing commas, and comments: // and /* */.
