@@ -98,7 +98,7 @@ json::Object to_json(Summary const& summary)
             {"heldout", split_json(summary.held_out)}};
 }
 
-Result<json::Object> describe_file(std::filesystem::path const& file)
+Result<json::Object> describe_shard(std::filesystem::path const& file)
 {
     auto const reader = tensors::TensorReader::open(file);
     if (!reader) return tl::unexpected(reader.error());
@@ -113,7 +113,7 @@ Result<json::Object> describe_file(std::filesystem::path const& file)
                         {"tensors", std::move(list)}};
 }
 
-std::string contents_text(json::Object const& description)
+std::string shard_text(json::Object const& description)
 {
     std::string text;
     for (auto const& [name, value] : description.find("attributes")->as_object()->members())

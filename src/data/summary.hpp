@@ -30,10 +30,10 @@ struct Summary {
 [[nodiscard]] std::string to_text(Summary const& summary);
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
-/// Returns the attributes of a tensor file (for example a shard), and the names, types and shapes
+/// Returns the attributes of a shard (or of another tensor file), and the names, types and shapes
 /// of its tensors. First checks the digest of the contents, if the file has one.
-[[nodiscard]] Result<json::Object> describe_file(std::filesystem::path const& file);
-/// Returns a description from describe_file() as lines of text.
-[[nodiscard]] std::string contents_text(json::Object const& description);
+[[nodiscard]] Result<json::Object> describe_shard(std::filesystem::path const& file);
+/// Returns a description from describe_shard() as lines of text.
+[[nodiscard]] std::string shard_text(json::Object const& description);
 
 }  // namespace curtail::data

@@ -102,7 +102,7 @@ std::string attribute_lines(json::Object const& attributes)
 
 }  // namespace
 
-Result<json::Object> describe_file(std::filesystem::path const& file)
+Result<json::Object> describe_tensors(std::filesystem::path const& file)
 {
     auto const reader = tensors::TensorReader::open(file);
     if (!reader) return tl::unexpected(reader.error());

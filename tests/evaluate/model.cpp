@@ -245,13 +245,13 @@ TEST(Contents, CountsValuesThatAreNotFinite)
     writer.add<float>("w", {2, 2}, values);
     writer.add<std::int64_t>("n", {2}, numbers);
     ASSERT_TRUE(writer.write(folder / "x.h5"));
-    auto const description = describe_file(folder / "x.h5");
+    auto const description = describe_tensors(folder / "x.h5");
     ASSERT_TRUE(description) << description.error().message();
     auto const text = contents_text(*description);
     EXPECT_THAT(text,
                 testing::ContainsRegex("w +float32 +2 x 2  rms 3.536 +max abs 4 +2 NOT FINITE"));
     EXPECT_THAT(text, testing::ContainsRegex("n +int64 +2"));
-    EXPECT_EQ(describe_file(folder / "none.h5").error().code, ExitCode::no_input);
+    EXPECT_EQ(describe_tensors(folder / "none.h5").error().code, ExitCode::no_input);
 }
 
 }  // namespace

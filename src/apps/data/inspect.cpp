@@ -9,9 +9,9 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
 {
     std::filesystem::path const path = arguments.text("PATH");
     if (path.extension() == ".h5")
-        return curtail::data::describe_file(path).map([&](json::Object const& description) {
+        return curtail::data::describe_shard(path).map([&](json::Object const& description) {
             if (console.json) console.print_json(description);
-            else console.print(curtail::data::contents_text(description));
+            else console.print(curtail::data::shard_text(description));
         });
     return curtail::data::summarize(path).map([&](curtail::data::Summary const& summary) {
         if (console.json) console.print_json(to_json(summary));

@@ -10,7 +10,7 @@ Result<void> inspect(Arguments const& arguments, Console const& console)
     std::filesystem::path const file = arguments.text("WHAT");
     auto const description =
         file.extension() == ".h5"
-            ? evaluate::describe_file(file)
+            ? evaluate::describe_tensors(file)
             : open_model(file.string(), arguments).map([](Opened const& opened) {
                   return evaluate::describe_commit(opened.model);
               });
