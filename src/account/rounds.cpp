@@ -4,7 +4,7 @@
 #include <map>
 
 #include "account/parts.hpp"
-#include "runlog/trainer_events.hpp"
+#include "rounds/notes.hpp"
 
 namespace curtail::account {
 namespace {
@@ -53,12 +53,13 @@ Time start_of(Time previous, std::optional<Time> first_step,
     return previous;
 }
 
-bool is_included(CommitSummary const& commit, SiteId const& site, runlog::Contributed const& logged)
+bool is_included(CommitSummary const& commit, SiteId const& site, rounds::Contributed const& logged)
 {
-    return std::any_of(
-        commit.contributions.begin(), commit.contributions.end(), [&](Contribution const& c) {
-            return c.included && c.site == site && c.member == logged.member && c.seq == logged.seq;
-        });
+    return std::any_of(commit.contributions.begin(), commit.contributions.end(),
+                       [&](Contribution const& c) {
+                           return c.included && c.site == site && c.member == logged.member.value &&
+                                  c.seq == logged.seq.value;
+                       });
 }
 
 // The last time at which a site logged one of the commit's included contributions.
@@ -67,7 +68,7 @@ std::optional<Time> last_contributed(CommitSummary const& commit, RunFiles const
     std::optional<Time> last;
     for (std::size_t s = 0; s < files.sites.size(); ++s)
         for (auto const& event : files.sites[s].events) {
-            auto const logged = runlog::contributed_in(event);
+            auto const logged = rounds::contributed_in(event.type, event.details);
             if (logged && is_included(commit, files.run.sites[s].site, *logged))
                 last = std::max(last.value_or(event.time), event.time);
         }

@@ -261,9 +261,9 @@ struct Discard {};
 struct Delete {
     std::string name;
 };
-/// Orders the program to write an event to events.jsonl.
+/// Orders the program to write an event to events.jsonl. rounds/notes.hpp makes all of them.
 struct Note {
-    std::string type;  ///< joined, cut, contributed, merged, adopted, left or header-unreadable
+    std::string type;  ///< `joined`, `cut`, `contributed`, ...
     json::Object details;
 };
 /// Orders the program to stop the trainer and exit. After this output, the Site ignores all input.

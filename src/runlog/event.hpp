@@ -11,8 +11,8 @@
 // file, and the trainer of each site writes one.
 namespace curtail::runlog {
 
-/// One line of an `events.jsonl`. poller_events.hpp and trainer_events.hpp declare structs for the
-/// details of most types of event.
+/// One line of an `events.jsonl`. The details of the events are defined in poller_events.hpp,
+/// trainer_events.hpp and, for the round protocol, rounds/notes.hpp.
 struct Event {
     Time time;             ///< real time
     std::string type;      ///< `window-open`, `job-submitted`, `first-step`, ...

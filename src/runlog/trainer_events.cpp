@@ -61,11 +61,4 @@ Event to_event(FirstStep const& step, Time now, std::string site)
 
 bool is_first_step(Event const& event) { return event.type == "first-step"; }
 
-std::optional<Contributed> contributed_in(Event const& event)
-{
-    auto const seq = event.integer("seq");
-    if (event.type != "contributed" || !seq) return std::nullopt;
-    return Contributed{event.text("member"), *seq};
-}
-
 }  // namespace curtail::runlog

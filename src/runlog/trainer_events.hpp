@@ -8,9 +8,8 @@
 
 // Structs for the events that a site's trainer writes. A function `to_event` makes an Event from a
 // struct. A function `..._in` makes the struct from an Event. If the event has another type,
-// `..._in` returns an empty optional. A function `is_...` only tests the type. The trainer makes
-// the events of the round protocol (`joined`, `cut`, `merged`, ...) from rounds::Note
-// (rounds/messages.hpp).
+// `..._in` returns an empty optional. A function `is_...` only tests the type. rounds/notes.hpp
+// makes and reads the events of the round protocol (`joined`, `cut`, `merged`, ...).
 namespace curtail::runlog {
 
 /// What a site's trainer is doing. `ended` means that the trainer exits. Curtail computes the power
@@ -53,13 +52,5 @@ struct FirstStep {
 };
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);
-
-/// An event: a contribution is in the store. The trainer makes this event from a rounds::Note, so
-/// there is no `to_event`.
-struct Contributed {
-    std::string member;   ///< member id
-    std::int64_t seq{0};  ///< number of the contribution; each member counts from 1
-};
-[[nodiscard]] std::optional<Contributed> contributed_in(Event const& event);
 
 }  // namespace curtail::runlog

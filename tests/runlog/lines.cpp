@@ -150,11 +150,6 @@ TEST(TrainerEvents, AreReadBack)
     ASSERT_TRUE(start);
     EXPECT_EQ(start->ranks, 2);
     EXPECT_EQ(start->build, (json::Object{{"mpi", "x"}}));
-    auto const contributed =
-        contributed_in({noon, "contributed", "A", {{"member", "A.1.1"}, {"seq", 4}}});
-    ASSERT_TRUE(contributed);
-    EXPECT_EQ(contributed->member, "A.1.1");
-    EXPECT_EQ(contributed->seq, 4);
     EXPECT_FALSE(state_change_in(to_event(StopRequested{}, noon, "A")));
     EXPECT_TRUE(is_stop_request(to_event(StopRequested{}, noon, "A")));
 }

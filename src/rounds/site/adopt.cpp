@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 // Reading the chain and ADOPT.
@@ -87,8 +88,7 @@ void answered_adopt(Parts& p, Input const& input)
     p.failures.loads = 0;
     if (p.training.adopted(p.machine.now())) {
         p.schedule.back = Phase::run;
-        p.machine.note("adopted", json::Object{{"commit", p.chain.tip()->number.value},
-                                               {"round", p.chain.tip()->round.value}});
+        p.machine.send(adopted_note(*p.chain.tip()));
     }
     resume(p);
 }

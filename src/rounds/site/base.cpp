@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 // BASE: how a new member gets its first model, and what a removed member does.
@@ -31,8 +32,7 @@ void begin_base(Parts& p)
     p.schedule.poll = p.machine.now() + p.chain.run().params.poll_wait;
     p.base.merged = false;
     p.failures.loads = 0;
-    p.machine.note("joined", json::Object{{"member", p.member->value},
-                                          {"commit", p.chain.tip()->number.value}});
+    p.machine.send(joined_note(*p.member, p.chain.tip()->number));
     p.machine.go(Phase::base_wait);
 }
 

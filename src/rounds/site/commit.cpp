@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <set>
-
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 // COMMIT and the deletion of unused payloads.
@@ -17,17 +16,7 @@ void landed(Parts& p)
 {
     p.payloads.abandon(p.machine);
     if (p.chain.tip()->kind == Commit::Kind::merge) {
-        std::set<SiteId> sites;
-        Tokens tokens;
-        for (auto const& d : p.chain.tip()->decided) {
-            if (d.refused || d.ranges.empty()) continue;
-            sites.insert(member_parts(d.member).process.site);
-            tokens += d.tokens;
-        }
-        p.machine.note("merged", json::Object{{"commit", p.chain.tip()->number.value},
-                                              {"round", p.chain.tip()->round.value},
-                                              {"sites", static_cast<std::int64_t>(sites.size())},
-                                              {"tokens", tokens.value}});
+        p.machine.send(merged_note(*p.chain.tip()));
         p.garbage.begin(*p.chain.tip(), p.chain.run());
         if (p.garbage.walking()) return p.machine.go(Phase::garbage);
     }

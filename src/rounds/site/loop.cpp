@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 namespace curtail::rounds::site {
@@ -125,9 +126,7 @@ bool act_next_commit(Parts& p)
 
 void finish(Parts& p, ExitCode code, std::optional<Error> error)
 {
-    if (p.member && p.chain.tip())
-        p.machine.note("left", json::Object{{"member", p.member->value},
-                                            {"commit", p.chain.tip()->number.value}});
+    if (p.member && p.chain.tip()) p.machine.send(left_note(*p.member, p.chain.tip()->number));
     p.payloads.abandon(p.machine);
     p.machine.exit(code, std::move(error));
 }

@@ -103,11 +103,6 @@ void Machine::create(std::string name, std::string bytes, bool want_time)
     send(Create{op, std::move(name), std::move(bytes), want_time});
 }
 
-void Machine::note(std::string type, json::Object details)
-{
-    send(Note{std::move(type), std::move(details)});
-}
-
 void Machine::exit(ExitCode code, std::optional<Error> error)
 {
     send(Exit{code, std::move(error)});

@@ -66,8 +66,6 @@ class Machine {
     /// Opens a question and sends it as a Create.
     void create(std::string name, std::string bytes, bool want_time = false);
     void send(Output output) { outputs_.push_back(std::move(output)); }
-    /// Sends a Note.
-    void note(std::string type, json::Object details);
     /// Sends an Exit.
     void exit(ExitCode code, std::optional<Error> error);
 

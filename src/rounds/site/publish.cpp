@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 
+#include "rounds/notes.hpp"
 #include "rounds/site/steps.hpp"
 
 // CUT, PUBLISH and leaving.
@@ -19,10 +20,7 @@ void contributed(Parts& p)
 {
     auto& own = *p.contributions.next_unpublished();
     own.published = true;
-    auto const& h = own.header;
-    p.machine.note(
-        "contributed",
-        json::Object{{"member", h.member.value}, {"seq", h.seq.value}, {"tokens", h.tokens.value}});
+    p.machine.send(contributed_note(own.header));
     p.machine.go(Phase::publish_store);
 }
 
@@ -118,10 +116,7 @@ void answered_cut(Parts& p, Input const& input)
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
         throw std::logic_error("a cut must report each part");
     auto own = contribution_of(p, ready);
-    auto const& h = own.header;
-    p.machine.note(
-        "cut", json::Object{
-                   {"member", p.member->value}, {"seq", h.seq.value}, {"tokens", h.tokens.value}});
+    p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));
     p.training.cut(p.machine.now());
     p.machine.go(lone_possible(p) ? Phase::lone_store : Phase::publish_store);

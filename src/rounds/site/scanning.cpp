@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "rounds/notes.hpp"
 #include "rounds/reading.hpp"
 #include "rounds/site/steps.hpp"
 
@@ -40,9 +41,7 @@ void propose_removal(Parts& p, MemberId const& id, Removal reason)
     if (find_contribution(p, id) != nullptr || p.scan.unresolved(id)) return;
     auto const seq = p.chain.tip()->find(id)->seq;
     if (auto const* why = p.scan.unread({id, seq.next()}))
-        p.machine.note("header-unreadable", json::Object{{"member", id.value},
-                                                         {"name", header_name(id, seq.next())},
-                                                         {"why", *why}});
+        p.machine.send(header_unreadable_note(id, header_name(id, seq.next()), *why));
     p.proposal.remove(id, reason, seq);
 }
 

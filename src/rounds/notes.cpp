@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/notes.hpp"
+
+#include <set>
+
+#include "rounds/names.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+constexpr char const* contributed = "contributed";
+
+Note member_note(char const* type, MemberId const& member, CommitNumber commit)
+{
+    return {type, {{"member", member.value}, {"commit", commit.value}}};
+}
+
+Note contribution_note(char const* type, Header const& header)
+{
+    return {
+        type,
+        {{"member", header.member.value}, {"seq", header.seq.value}, {"tokens", header.tokens.value}}};
+}
+
+}  // namespace
+
+Note joined_note(MemberId const& member, CommitNumber commit)
+{
+    return member_note("joined", member, commit);
+}
+
+Note cut_note(Header const& header) { return contribution_note("cut", header); }
+
+Note contributed_note(Header const& header) { return contribution_note(contributed, header); }
+
+Note merged_note(Commit const& commit)
+{
+    std::set<SiteId> sites;
+    Tokens tokens;
+    for (auto const& d : commit.decided) {
+        if (d.refused || d.ranges.empty()) continue;
+        sites.insert(member_parts(d.member).process.site);
+        tokens += d.tokens;
+    }
+    return {"merged",
+            {{"commit", commit.number.value},
+             {"round", commit.round.value},
+             {"sites", sites.size()},
+             {"tokens", tokens.value}}};
+}
+
+Note adopted_note(Commit const& commit)
+{
+    return {"adopted", {{"commit", commit.number.value}, {"round", commit.round.value}}};
+}
+
+Note left_note(MemberId const& member, CommitNumber commit)
+{
+    return member_note("left", member, commit);
+}
+
+Note header_unreadable_note(MemberId const& member, std::string name, std::string why)
+{
+    return {"header-unreadable",
+            {{"member", member.value}, {"name", std::move(name)}, {"why", std::move(why)}}};
+}
+
+std::optional<Contributed> contributed_in(std::string_view type, json::Object const& details)
+{
+    auto const* seq = details.find("seq");
+    if (type != contributed || seq == nullptr || seq->as_integer() == nullptr) return std::nullopt;
+    auto const* member = details.find("member");
+    auto const* id = member != nullptr ? member->as_text() : nullptr;
+    return Contributed{{id != nullptr ? *id : ""}, {*seq->as_integer()}};
+}
+
+}  // namespace curtail::rounds

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rounds/messages.hpp"
+
+// The events of the round protocol in a site's events.jsonl. A function `..._note` makes the event
+// that a Site sends. A function `..._in` reads the event from a line of the file.
+namespace curtail::rounds {
+
+/// The process has become a member. `commit` is the newest commit that it knows.
+[[nodiscard]] Note joined_note(MemberId const& member, CommitNumber commit);
+/// The member has cut the contribution that `header` describes.
+[[nodiscard]] Note cut_note(Header const& header);
+/// The contribution that `header` describes is in the store.
+[[nodiscard]] Note contributed_note(Header const& header);
+/// This process has created the merge commit `commit`.
+[[nodiscard]] Note merged_note(Commit const& commit);
+/// The trainer has adopted the model of `commit`.
+[[nodiscard]] Note adopted_note(Commit const& commit);
+/// The member leaves the run. `commit` is the newest commit that it knows.
+[[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);
+/// This process proposes to remove `member` although it could not read the member's next header.
+/// `name` is the header's name, and `why` says why nobody could read it.
+[[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
+                                          std::string why);
+
+/// What contributed_note() says about a contribution.
+struct Contributed {
+    MemberId member;
+    Seq seq;
+};
+/// Reads what contributed_note() writes, from the type and the details of an event. Returns an
+/// empty optional if the event has another type or no `seq`. A missing `member` stays empty.
+[[nodiscard]] std::optional<Contributed> contributed_in(std::string_view type,
+                                                        json::Object const& details);
+
+}  // namespace curtail::rounds

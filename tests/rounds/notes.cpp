@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of the round protocol in events.jsonl.
+#include "rounds/notes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace curtail::rounds {
+namespace {
+
+MemberId const a{"A.00000011.2"};
+MemberId const b{"B.00000022.3"};
+
+std::string text_of(Note const& note) { return note.type + json::to_string(note.details); }
+
+Header header()
+{
+    Header header;
+    header.member = a;
+    header.seq = {4};
+    header.tokens = {64};
+    return header;
+}
+
+Commit commit()
+{
+    Commit commit;
+    commit.number = {9};
+    commit.round = {5};
+    return commit;
+}
+
+// Work of `member` that a commit includes.
+Decided included(MemberId const& member)
+{
+    Decided decided;
+    decided.member = member;
+    decided.ranges = {{{0}, {2}}};
+    decided.tokens = {16};
+    return decided;
+}
+
+TEST(Notes, AreMadeAsDocumented)
+{
+    EXPECT_EQ(text_of(joined_note(a, {2})), R"(joined{"member":"A.00000011.2","commit":2})");
+    EXPECT_EQ(text_of(cut_note(header())), R"(cut{"member":"A.00000011.2","seq":4,"tokens":64})");
+    EXPECT_EQ(text_of(contributed_note(header())),
+              R"(contributed{"member":"A.00000011.2","seq":4,"tokens":64})");
+    EXPECT_EQ(text_of(adopted_note(commit())), R"(adopted{"commit":9,"round":5})");
+    EXPECT_EQ(text_of(left_note(a, {9})), R"(left{"member":"A.00000011.2","commit":9})");
+    EXPECT_EQ(text_of(header_unreadable_note(a, "contrib/x.json", "time-out")),
+              R"(header-unreadable{"member":"A.00000011.2","name":"contrib/x.json",)"
+              R"("why":"time-out"})");
+}
+
+TEST(Notes, AMergeCountsOnlyIncludedWork)
+{
+    auto merge = commit();
+    auto refused = included(b);
+    refused.refused = Refusal::nan;
+    auto empty = included(b);
+    empty.ranges = {};
+    merge.decided = {included(a), included(a), refused, empty};
+    EXPECT_EQ(text_of(merged_note(merge)), R"(merged{"commit":9,"round":5,"sites":1,"tokens":32})");
+}
+
+TEST(Notes, AContributionIsReadBack)
+{
+    auto const note = contributed_note(header());
+    auto const read = contributed_in(note.type, note.details);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->member, a);
+    EXPECT_EQ(read->seq, Seq{4});
+    EXPECT_FALSE(contributed_in("cut", note.details));
+    EXPECT_FALSE(contributed_in(note.type, {{"member", a.value}}));
+}
+
+}  // namespace
+}  // namespace curtail::rounds
