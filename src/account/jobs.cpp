@@ -13,8 +13,6 @@ namespace {
 using energy::State;
 using runlog::JobChange;
 
-constexpr char const* ended = "ended";
-
 // Collects the jobs of a site from its trainers' own events.
 class TrainerLog {
   public:
@@ -44,10 +42,10 @@ class TrainerLog {
     void take(Event const& event, runlog::StateChange const& change)
     {
         if (is_new(change.job)) {
-            if (change.state == ended) return;
+            if (change.state == runlog::ended_state) return;
             add_job(event, change.job);
         }
-        if (change.state == ended) jobs_.back().exit = event.time;
+        if (change.state == runlog::ended_state) jobs_.back().exit = event.time;
         else if (!change.state.empty()) jobs_.back().states.emplace_back(event.time, change.state);
     }
 

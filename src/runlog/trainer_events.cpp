@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runlog/trainer_events.hpp"
 
-#include <array>
-
 namespace curtail::runlog {
-
-char const* to_text(PowerState state)
-{
-    static constexpr std::array texts{"starting", "training", "exchange",
-                                      "idle",     "draining", "ended"};
-    return texts.at(static_cast<std::size_t>(state));
-}
 
 Event to_event(StateChange const& change, Time now, std::string site)
 {

@@ -12,14 +12,12 @@
 // makes and reads the events of the round protocol (`joined`, `cut`, `merged`, ...).
 namespace curtail::runlog {
 
-/// What a site's trainer is doing. `ended` means that the trainer exits. Curtail computes the power
-/// of the site from these states.
-enum class PowerState { starting, training, exchange, idle, draining, ended };
-[[nodiscard]] char const* to_text(PowerState state);
+/// The value of StateChange::state when the trainer exits.
+inline constexpr char const* ended_state = "ended";
 
-/// An event: the site's power state has changed.
+/// An event: the site's state has changed.
 struct StateChange {
-    std::string state;  ///< new state, as to_text() writes it
+    std::string state;  ///< new state: the name of an energy::State, or `ended_state`
     std::string job;    ///< job id, from Slurm or the local launcher; may be empty
 };
 [[nodiscard]] Event to_event(StateChange const& change, Time now, std::string site);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "runlog/trainer_events.hpp"
+
 namespace curtail::status {
 namespace {
 
@@ -66,7 +68,7 @@ std::string trainer_text(SiteView const& site, Time now)
     auto text = "trainer " + (site.trainer == "exchange" ? "in exchange" : site.trainer);
     if (!site.trainer_since) return text;
     auto const time = age(*site.trainer_since, now);
-    return site.trainer == "ended" ? text + " " + time + " ago" : text + " for " + time;
+    return site.trainer == runlog::ended_state ? text + " " + time + " ago" : text + " for " + time;
 }
 
 std::string failures_text(SiteView const& site)

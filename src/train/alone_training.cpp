@@ -20,7 +20,7 @@ class AloneLoop {
     {
         while (auto const blocks = next_blocks())
             if (auto made = train_step(*blocks); !made) return made;
-        context_.recorder.state(PowerState::draining);
+        context_.recorder.state(energy::State::draining);
         return save();
     }
 
@@ -38,7 +38,7 @@ class AloneLoop {
 
     Result<void> train_step(rounds::Ranges const& blocks)
     {
-        context_.recorder.state(PowerState::training);
+        context_.recorder.state(energy::State::training);
         auto const made = ranks_.step(blocks, position_.tokens);
         if (!made) {
             save_or_warn();

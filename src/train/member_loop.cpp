@@ -64,7 +64,7 @@ void MemberLoop::forward_stop_request()
     if (stop_forwarded_ || !(ranks_.stop().raised() || must_stop_)) return;
     stop_forwarded_ = true;
     if (!failure_) context_.recorder.event(runlog::StopRequested{});
-    context_.recorder.state(PowerState::draining);
+    context_.recorder.state(energy::State::draining);
     // The poller cancels the job `grace` after its signal. If another rank received the signal, it
     // may be one step older than the present.
     thread_.post(rounds::StopRequested{ranks_.stop().raised_at().value_or(monotonic_now()) +
@@ -75,8 +75,8 @@ void MemberLoop::train_step()
 {
     if (!blocks_) return;
     auto const blocks = work_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
-    if (blocks.empty()) return set_state(PowerState::idle);
-    set_state(PowerState::training);
+    if (blocks.empty()) return set_state(energy::State::idle);
+    set_state(energy::State::training);
     Tokens const progress =
         blocks_->tokens_before + work_.blocks_since() * context_.run.rounds.block_tokens;
     auto const made = ranks_.step(blocks, progress);
@@ -133,7 +133,7 @@ void MemberLoop::carry_out(LoadWeights const& load)
 void MemberLoop::carry_out(MakeCut const& cut)
 {
     blocks_.reset();
-    set_state(PowerState::exchange);
+    set_state(energy::State::exchange);
     auto made = work_.cut(cut.seq, ranks_.engine().weights().values());
     if (made.nonfinite > 0) {
         // The last step before the cut may have spoiled the weights: its loss was that of the
@@ -166,14 +166,14 @@ void MemberLoop::carry_out(DiscardWork const&)
 {
     blocks_.reset();
     work_.discard();
-    set_state(PowerState::idle);
+    set_state(energy::State::idle);
 }
 
 // After a stop request, a site that is not training is `draining`.
-void MemberLoop::set_state(PowerState state)
+void MemberLoop::set_state(energy::State state)
 {
-    bool const drains = stop_forwarded_ && state != PowerState::training;
-    context_.recorder.state(drains ? PowerState::draining : state);
+    bool const drains = stop_forwarded_ && state != energy::State::training;
+    context_.recorder.state(drains ? energy::State::draining : state);
 }
 
 void MemberLoop::find_training_id()

@@ -40,7 +40,7 @@ class MemberLoop {
     void carry_out(DiscardWork const&);
     void carry_out(Leave const&) {}
 
-    void set_state(PowerState state);
+    void set_state(energy::State state);
     void find_training_id();
 
     SiteRanks& ranks_;

@@ -29,18 +29,19 @@ void Recorder::event(std::string const& type, json::Object details)
 
 void Recorder::append(runlog::Event const& event) { check(events_.append(event)); }
 
-void Recorder::state(PowerState state)
+void Recorder::state(energy::State state) { change_state(energy::name(state)); }
+
+void Recorder::change_state(std::string const& state)
 {
-    std::string const text = runlog::to_text(state);
     std::lock_guard const one_at_a_time(state_lock_);
-    if (text == last_state_) return;
-    last_state_ = text;
-    event(runlog::StateChange{text, job_});
+    if (state == last_state_) return;
+    last_state_ = state;
+    event(runlog::StateChange{state, job_});
 }
 
 void Recorder::ended(ExitCode code)
 {
-    state(PowerState::ended);
+    change_state(runlog::ended_state);
     event(runlog::TrainerExit{code});
 }
 

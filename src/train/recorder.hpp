@@ -9,12 +9,12 @@
 
 #include "core/clock.hpp"
 #include "core/log.hpp"
+#include "energy/state.hpp"
 #include "runlog/metrics.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::train {
 
-using runlog::PowerState;
 using runlog::StepMetrics;
 
 /// Returns `loss`, or an empty optional if `loss` is not finite. StepMetrics stores losses in this
@@ -47,7 +47,7 @@ class Recorder {
         append(runlog::to_event(what, SystemClock{}.now(), site_));
     }
     /// Writes an event with `state` if `state` differs from the previous state.
-    void state(PowerState state);
+    void state(energy::State state);
     /// Writes an event with the state `ended`, then one with the exit code.
     void ended(ExitCode code);
     /// Writes `status`, with the time and the job added, as the new `status.json`. curtail-status
@@ -55,6 +55,7 @@ class Recorder {
     void status(json::Object status);
 
   private:
+    void change_state(std::string const& state);
     void append(runlog::Event const& event);
     void check(Result<void> const& written);
     std::filesystem::path folder_;

@@ -89,7 +89,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     if (!lock) return tl::unexpected(lock.error());
     remove_leftovers(folder);
     Recorder recorder(folder, options.site.value, options.job, log, options.watcher);
-    recorder.state(PowerState::starting);
+    recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
     try {
         LeaderContext context{inputs.run, inputs.site, recorder, log, folder / snapshot_file,

@@ -126,7 +126,7 @@ TEST(PollerEvents, TheHighestNumberCounts)
 TEST(TrainerEvents, LinesAreStoredAsDocumented)
 {
     std::string const head = R"({"time":"2026-01-11T12:00:00Z","type":")";
-    EXPECT_EQ(line_of(to_event(StateChange{to_text(PowerState::exchange), "7"}, noon, "A")),
+    EXPECT_EQ(line_of(to_event(StateChange{"exchange", "7"}, noon, "A")),
               head + "state\",\"site\":\"A\",\"state\":\"exchange\",\"job\":\"7\"}\n");
     EXPECT_EQ(line_of(to_event(TrainerStart{"7", 2, {{"version", "1"}}}, noon, "A")),
               head +
