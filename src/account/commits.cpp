@@ -6,24 +6,10 @@
 namespace curtail::account {
 namespace {
 
-CommitSummary::Kind kind_of(rounds::Commit::Kind kind)
-{
-    switch (kind) {
-        case rounds::Commit::Kind::genesis:
-            return CommitSummary::Kind::genesis;
-        case rounds::Commit::Kind::roster:
-            return CommitSummary::Kind::roster;
-        case rounds::Commit::Kind::merge:
-            return CommitSummary::Kind::merge;
-    }
-    return CommitSummary::Kind::roster;
-}
-
 CommitSummary summary_of(rounds::Commit const& commit)
 {
-    CommitSummary summary{commit.number.value, kind_of(commit.kind), commit.complete,
-                          commit.round.value,  commit.totals.tokens, {},
-                          commit.time};
+    CommitSummary summary{commit.number.value,  commit.kind, commit.complete, commit.round.value,
+                          commit.totals.tokens, {},          commit.time};
     for (auto const& d : commit.decided)
         summary.contributions.push_back(
             {rounds::member_parts(d.member).process.site, d.member.value, d.seq.value, !d.refused,

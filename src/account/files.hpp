@@ -9,6 +9,7 @@
 #include "chain/run_objects.hpp"
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
+#include "rounds/record.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"
 #include "signals/sample_log.hpp"
@@ -40,7 +41,7 @@ struct Contribution {
 
 /// The parts of a commit that the report needs.
 struct CommitSummary {
-    enum class Kind { genesis, roster, merge };
+    using Kind = rounds::Commit::Kind;
     std::int64_t number{};
     Kind kind{Kind::genesis};
     bool run_complete{false};  ///< whether the model includes all planned blocks
