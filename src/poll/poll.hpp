@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "poll/open_store.hpp"
 #include "poll/site.hpp"
 
 // Polls all sites of a run, once (poll_once) or continuously (watch.hpp). Each site has its own
@@ -45,9 +46,9 @@ struct PollResult {
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
-/// Makes a SitePoller for each site, and moves the parts of the sites out of `context`. `store`
-/// must outlive the pollers.
-[[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
+/// Makes a SitePoller for each site, and moves the parts of the sites out of `context`.
+/// `opened.store` must outlive the pollers.
+[[nodiscard]] SitePollers make_pollers(PollContext& context, OpenedStore const& opened);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,

@@ -17,8 +17,8 @@ Result<void> both(Result<void> const& first, Result<void> const& second)
 
 }  // namespace
 
-SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
-    : parts_(std::move(parts)), store_(store), log_(std::move(log))
+SitePoller::SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log)
+    : parts_(std::move(parts)), store_(store), written_(std::move(written)), log_(std::move(log))
 {
     status_.site = parts_.site.site;
     status_.region = parts_.site.region;
@@ -90,6 +90,8 @@ WindowResult SitePoller::evaluate(Time signal_now)
     evaluation.status.error = checked.error ? checked.error : answer.problem;
     set_status(evaluation.status);
     for (auto const& line : evaluation.log) log_.info(line);
+    std::erase_if(evaluation.events,
+                  [&](auto const& event) { return is_written(written_, id(), event); });
     // A live provider knows only a day. A poller that restarts further behind than that would
     // evaluate the time in between without its samples. A trace has all samples.
     bool const can_wait = is_replay() || !recorded.value_or(false);

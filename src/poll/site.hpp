@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "launch/launcher.hpp"
 #include "poll/job_decisions.hpp"
+#include "poll/recovery.hpp"
 #include "poll/state_store.hpp"
 #include "poll/status.hpp"
 #include "poll/window_evaluation.hpp"
@@ -47,8 +48,9 @@ struct SiteParts {
 /// evaluate the window while another manages the jobs.
 class SitePoller {
   public:
-    /// Takes the parts of the site. `store` must outlive this object.
-    SitePoller(SiteParts parts, StateStore& store, Log log);
+    /// Takes the parts of the site. `store` must outlive this object. Does not log window events
+    /// that are in events.jsonl already, as `written` says.
+    SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log);
 
     /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
@@ -80,6 +82,7 @@ class SitePoller {
 
     SiteParts parts_;
     StateStore& store_;
+    WrittenUntil const written_;
     Log log_;
     mutable std::mutex mutex_;  ///< guards the two members below
     SiteStatus status_;

@@ -1,57 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/state_store.hpp"
 
-#include "core/private_file.hpp"
-
 namespace curtail::poll {
-namespace {
 
-Result<FileLock> lock_folder(std::filesystem::path const& folder, RunId const& run)
-{
-    if (auto made = ensure_private_folder(folder); !made) return tl::unexpected(made.error());
-    auto lock = FileLock::take(folder / "lock");
-    if (lock) return lock;
-    return tl::unexpected(
-        lock.error().with_context("another poller is active on run " + run.value));
-}
-
-std::vector<SiteId> site_ids(config::Run const& run)
-{
-    std::vector<SiteId> ids;
-    for (auto const& site : run.sites) ids.push_back(site.site);
-    return ids;
-}
-
-}  // namespace
-
-StateStore::StateStore(std::filesystem::path folder, Access access, std::optional<FileLock> lock,
-                       Recovered recovered)
+StateStore::StateStore(std::filesystem::path folder, std::optional<FileLock> lock,
+                       StoredState state)
     : folder_(std::move(folder)),
-      access_(access),
       lock_(std::move(lock)),
       journal_(folder_ / "journal.jsonl"),
       event_log_(folder_ / "events.jsonl"),
       samples_(folder_ / "signals.jsonl"),
-      state_(std::move(recovered.state)),
-      written_until_(std::move(recovered.written_until))
+      state_(std::move(state))
 {
 }
 
-Result<std::unique_ptr<StateStore>> StateStore::open(config::Run const& run, Access access,
-                                                     Time now)
+Result<std::unique_ptr<StateStore>> StateStore::open(std::filesystem::path folder,
+                                                     std::optional<FileLock> lock,
+                                                     StoredState state)
 {
-    auto const folder = run.poller_folder();
-    std::optional<FileLock> lock;
-    if (access == Access::write) {
-        auto taken = lock_folder(folder, run.run);
-        if (!taken) return tl::unexpected(taken.error());
-        lock = std::move(*taken);
-    }
-    auto contents = read_folder(folder);
-    if (!contents) return tl::unexpected(contents.error());
-    std::unique_ptr<StateStore> store(new StateStore(
-        folder, access, std::move(lock), recover(std::move(*contents), site_ids(run), now)));
-    if (access == Access::write)
+    std::unique_ptr<StateStore> store(
+        new StateStore(std::move(folder), std::move(lock), std::move(state)));
+    if (store->may_write())
         if (auto prepared = store->prepare_files(); !prepared)
             return tl::unexpected(prepared.error());
     return store;
@@ -81,8 +50,6 @@ Result<void> StateStore::set_window(SiteId const& site, WindowRecord const& wind
                                     std::vector<runlog::Event> events, Durability durability)
 {
     std::lock_guard const guard(mutex_);
-    std::erase_if(events,
-                  [&](auto const& event) { return is_written(written_until_, site, event); });
     auto& record = state_.sites.at(site);
     if (record.window == window && events.empty()) return {};
     record.window = window;
@@ -119,7 +86,7 @@ Result<void> StateStore::append(JournalStep step)
 
 Result<bool> StateStore::record(RegionId const& region, std::span<signals::Sample const> samples)
 {
-    if (access_ == Access::read) return false;
+    if (!may_write()) return false;
     std::lock_guard const guard(mutex_);
     bool const is_new = samples_.add(region, samples);
     return samples_.write().map([is_new] { return is_new; });
@@ -135,7 +102,7 @@ Result<void> StateStore::save()
 // outbox still contains them.
 Result<void> StateStore::save_locked()
 {
-    if (access_ == Access::read || !unsaved_) return {};
+    if (!may_write() || !unsaved_) return {};
     // Samples first: the poller may not request those before `evaluated_until` again.
     if (auto written = samples_.write(); !written) return written;
     auto const text = json::to_string(to_json(state_)) + "\n";

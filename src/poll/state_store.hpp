@@ -7,10 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "config/run.hpp"
 #include "core/files.hpp"
 #include "poll/journal.hpp"
-#include "poll/recovery.hpp"
 #include "poll/stored_state.hpp"
 #include "runlog/event.hpp"
 #include "signals/sample_log.hpp"
@@ -37,28 +35,21 @@ struct JournalStep {
 /// A change may wait in memory. Each write of state.json includes all waiting changes.
 ///
 /// A poller may be killed at any time. The next poller applies the journal entries that state.json
-/// does not include (recover()), and computes the other waiting changes again. Each event is
+/// does not include (open_store.hpp), and computes the other waiting changes again. Each event is
 /// written to events.jsonl exactly once.
 class StateStore {
   public:
-    /// Whether the folder may be changed.
-    enum class Access {
-        write,
-        read  ///< changes nothing on disk and takes no lock
-    };
     /// When a change is written to disk.
     enum class Durability {
         now,  ///< before the function returns
         lazy  ///< with the next write of state.json; for changes that the next poller can compute
               ///< again
     };
-    /// Reads the folder and recovers the state from it. `now` is real time.
-    ///
-    /// With Access::write, fails with `temporary` if another poller holds the lock; the error names
-    /// that poller. With Access::write, also fails with `permission` if other users may access the
-    /// folder.
-    [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(config::Run const& run,
-                                                                  Access access, Time now);
+    /// Opens a store for `folder`, which starts with `state`. `lock` is the folder's lock. The
+    /// store writes `state` to the folder. Without a lock, it never changes anything on disk.
+    [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
+                                                                  std::optional<FileLock> lock,
+                                                                  StoredState state);
 
     /// Returns what is stored about a site.
     [[nodiscard]] SiteRecord site(SiteId const& site) const;
@@ -86,21 +77,19 @@ class StateStore {
     [[nodiscard]] Result<void> save();
 
   private:
-    StateStore(std::filesystem::path folder, Access access, std::optional<FileLock> lock,
-               Recovered recovered);
+    StateStore(std::filesystem::path folder, std::optional<FileLock> lock, StoredState state);
+    [[nodiscard]] bool may_write() const { return lock_.has_value(); }
     [[nodiscard]] Result<void> prepare_files();
     [[nodiscard]] Result<void> save_locked();
     [[nodiscard]] Result<void> send_events();
 
     std::filesystem::path folder_;
-    Access access_;
     std::optional<FileLock> lock_;
     Journal journal_;
     runlog::EventLog event_log_;
     signals::SampleLog samples_;
     mutable std::mutex mutex_;  ///< guards the files and all members below
     StoredState state_;
-    WrittenUntil written_until_;
     bool unsaved_{true};
 };
 

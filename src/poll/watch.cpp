@@ -131,13 +131,12 @@ Result<bool> run_loops(SitePollers const& pollers, PollContext const& context,
 
 Result<PollResult> watch(PollContext context, WatchOptions const& options, StopRequest const& stop)
 {
-    auto const store =
-        StateStore::open(context.run, StateStore::Access::write, SystemClock{}.now());
-    if (!store) return tl::unexpected(store.error());
-    auto errors = find_unmanaged_jobs(context, **store);
-    auto const pollers = make_pollers(context, **store);
+    auto const opened = open_store(context.run, Access::write, SystemClock{}.now());
+    if (!opened) return tl::unexpected(opened.error());
+    auto errors = find_unmanaged_jobs(context, *opened->store);
+    auto const pollers = make_pollers(context, *opened);
     auto const stopped = run_loops(pollers, context, options, stop);
-    if (auto saved = (*store)->save(); !saved) return tl::unexpected(saved.error());
+    if (auto saved = opened->store->save(); !saved) return tl::unexpected(saved.error());
     if (!stopped) return tl::unexpected(stopped.error());
     if (*stopped && context.trace_end)
         return fail(ExitCode::interrupted, "stopped before the end of the trace", "", "");

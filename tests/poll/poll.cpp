@@ -126,9 +126,8 @@ TEST_F(Poll, KilledLiveWatchFallsBackByAtMostOneSample)
 {
     auto context = make_context(std::make_shared<FixedClock>(at(0)), {50, 50});
     context.sites[0].trace_start.reset();
-    auto const store =
-        StateStore::open(run_, StateStore::Access::write, SystemClock{}.now()).value();
-    SitePoller site(std::move(context.sites[0]), *store, Log());
+    auto const opened = open_store(run_, Access::write, SystemClock{}.now()).value();
+    SitePoller site(std::move(context.sites[0]), *opened.store, {}, Log());
     auto const on_disk = [&] { return read_file(run_.poller_folder() / "state.json").value(); };
     EXPECT_TRUE(site.evaluate(at(0)).phase_changed);
     EXPECT_FALSE(site.evaluate(at(301)).phase_changed) << "the phase did not change";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "poll/state_store.hpp"
+#include "poll/open_store.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,12 +32,11 @@ class StateStoreTest : public testing::Test {
         run_.sites.resize(1);
         run_.sites[0].site = a;
     }
-    std::unique_ptr<StateStore> open(StateStore::Access mode = StateStore::Access::write,
-                                     int second = 100)
+    std::unique_ptr<StateStore> open(Access mode = Access::write, int second = 100)
     {
-        auto store = StateStore::open(run_, mode, at(second));
+        auto store = open_store(run_, mode, at(second));
         EXPECT_TRUE(store) << (store ? "" : store.error().message());
-        return store ? std::move(*store) : nullptr;
+        return store ? std::move(store->store) : nullptr;
     }
     // The journal steps of an action, as a site's poller stores them.
     static Result<void> intend(StateStore& store, plan::Action const& action, Time now)
@@ -89,12 +88,12 @@ class StateStoreTest : public testing::Test {
 TEST_F(StateStoreTest, SecondPollerIsRefused)
 {
     auto const store = open();
-    auto const second = StateStore::open(run_, StateStore::Access::write, at(0));
+    auto const second = open_store(run_, Access::write, at(0));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ExitCode::temporary);
     EXPECT_THAT(second.error().message(), HasSubstr("another poller is active on run demo"));
     EXPECT_THAT(second.error().message(), HasSubstr("process " + std::to_string(getpid())));
-    EXPECT_TRUE(StateStore::open(run_, StateStore::Access::read, at(0))) << "reading needs no lock";
+    EXPECT_TRUE(open_store(run_, Access::read, at(0))) << "reading needs no lock";
 }
 
 TEST_F(StateStoreTest, RecordSurvivesARestart)
@@ -119,11 +118,11 @@ TEST_F(StateStoreTest, LazyChangeWaitsForTheNextOne)
 TEST_F(StateStoreTest, IntentOfADeadPollerIsUncertain)
 {
     ASSERT_TRUE(intend(*open(), submit, at(1)));  // then the poller dies
-    auto const jobs = open(StateStore::Access::write, 50)->site(a).jobs;
+    auto const jobs = open(Access::write, 50)->site(a).jobs;
     ASSERT_TRUE(jobs.intent);
     EXPECT_EQ(jobs.intent->id, submit.intent);
     EXPECT_EQ(jobs.intent->since, at(50));
-    EXPECT_EQ(open(StateStore::Access::write, 60)->site(a).jobs.intent->since, at(50));
+    EXPECT_EQ(open(Access::write, 60)->site(a).jobs.intent->since, at(50));
 }
 
 TEST_F(StateStoreTest, OutcomeThatTheStateLacksComesFromTheJournal)
@@ -263,7 +262,7 @@ TEST_F(StateStoreTest, FolderMustBePrivate)
     EXPECT_EQ(std::filesystem::status(run_.poller_folder()).permissions(), perms::owner_all);
     std::filesystem::permissions(run_.poller_folder(), perms::group_all,
                                  std::filesystem::perm_options::add);
-    auto const store = StateStore::open(run_, StateStore::Access::write, at(0));
+    auto const store = open_store(run_, Access::write, at(0));
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ExitCode::permission);
     EXPECT_THAT(store.error().message(), HasSubstr("chmod 700"));
@@ -283,7 +282,7 @@ TEST_F(StateStoreTest, LongJournalIsRotated)
 TEST_F(StateStoreTest, ReadAccessWritesNothing)
 {
     {
-        auto const store = open(StateStore::Access::read);
+        auto const store = open(Access::read);
         ASSERT_TRUE(
             store->set_window(a, {{}, at(1), {}}, {{at(1), "decision", "", {}}}, Durability::now));
         ASSERT_TRUE(store->record({"R"}, samples(0, 1)));
@@ -296,7 +295,7 @@ TEST_F(StateStoreTest, DamagedStateNamesARemedy)
 {
     open().reset();
     restore("state.json", "{\"format\":1,\"lst_entry\":0}");
-    auto const store = StateStore::open(run_, StateStore::Access::write, at(0));
+    auto const store = open_store(run_, Access::write, at(0));
     ASSERT_FALSE(store);
     EXPECT_THAT(store.error().message(), HasSubstr("finds running jobs again by their names"));
 }

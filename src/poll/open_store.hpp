@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "config/run.hpp"
+#include "poll/recovery.hpp"
+#include "poll/state_store.hpp"
+
+namespace curtail::poll {
+
+/// Whether a poller may change its folder.
+enum class Access {
+    write,
+    read  ///< changes nothing on disk and takes no lock
+};
+
+/// What a poller needs to continue after the previous one.
+struct OpenedStore {
+    std::unique_ptr<StateStore> store;
+    WrittenUntil written_until;  ///< Recovered::written_until
+};
+
+/// Locks and reads the poller's folder of `run`, recovers the state (recover()), and opens a store
+/// with this state. `now` is real time. Fails with `temporary` if another poller holds the lock;
+/// the error names that poller. Fails with `permission` if other users may read the folder.
+[[nodiscard]] Result<OpenedStore> open_store(config::Run const& run, Access access, Time now);
+
+}  // namespace curtail::poll
