@@ -213,6 +213,32 @@ Value const* Object::find(std::string_view key) const
     return it == members_.end() ? nullptr : &it->second;
 }
 
+std::string Object::text_at(std::string_view key) const
+{
+    auto const* value = find(key);
+    auto const* text = value != nullptr ? value->as_text() : nullptr;
+    return text != nullptr ? *text : "";
+}
+
+std::optional<std::int64_t> Object::integer_at(std::string_view key) const
+{
+    auto const* value = find(key);
+    auto const* integer = value != nullptr ? value->as_integer() : nullptr;
+    return integer != nullptr ? std::optional(*integer) : std::nullopt;
+}
+
+std::optional<double> Object::number_at(std::string_view key) const
+{
+    auto const* value = find(key);
+    return value != nullptr ? value->as_number() : std::nullopt;
+}
+
+std::optional<Time> Object::time_at(std::string_view key) const
+{
+    auto const time = parse_time(text_at(key));
+    return time ? std::optional(*time) : std::nullopt;
+}
+
 Object& Object::set(std::string key, Value value)
 {
     auto const it = std::find_if(members_.begin(), members_.end(),

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "core/time.hpp"
 
 // JSON documents as plain C++ values. RapidJSON parses and prints the documents. Only json.cpp
 // includes RapidJSON.
@@ -32,6 +33,12 @@ class Object {
     [[nodiscard]] static Object of_distinct(std::vector<std::pair<std::string, Value>> members);
     /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
+    // Each of these four functions returns the value of `key` if there is such a member and it has
+    // the type in the name of the function. If not, the result is empty.
+    [[nodiscard]] std::string text_at(std::string_view key) const;
+    [[nodiscard]] std::optional<std::int64_t> integer_at(std::string_view key) const;
+    [[nodiscard]] std::optional<double> number_at(std::string_view key) const;
+    [[nodiscard]] std::optional<Time> time_at(std::string_view key) const;  ///< see parse_time()
     Object& set(std::string key, Value value);  ///< adds a member, or replaces its value
     void erase(std::string_view key);           ///< does nothing if there is no such member
     [[nodiscard]] std::vector<std::pair<std::string, Value>> const& members() const;

@@ -25,14 +25,11 @@ tl::unexpected<Error> bad_shard(std::filesystem::path const& folder, ShardEntry 
 // How the attributes of a shard contradict the manifest; empty if they match.
 std::string attribute_mismatch(json::Object const& attributes, ShardLabel const& label)
 {
-    auto const text = [&](char const* key) {
-        auto const* value = attributes.find(key);
-        return value != nullptr && value->as_text() != nullptr ? *value->as_text() : std::string();
-    };
-    if (text("format") != shard_format) return std::string("its format is not ") + shard_format;
-    if (text("part") != name_of(label.split))
+    if (attributes.text_at("format") != shard_format)
+        return std::string("its format is not ") + shard_format;
+    if (attributes.text_at("part") != name_of(label.split))
         return std::string("it does not belong to ") + name_of(label.split);
-    if (text("tokenizer") != label.tokenizer_digest.hex())
+    if (attributes.text_at("tokenizer") != label.tokenizer_digest.hex())
         return "it was made with a different tokenizer";
     return {};
 }

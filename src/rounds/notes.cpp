@@ -67,11 +67,9 @@ Note header_unreadable_note(MemberId const& member, std::string name, std::strin
 
 std::optional<Contributed> contributed_in(std::string_view type, json::Object const& details)
 {
-    auto const* seq = details.find("seq");
-    if (type != contributed || seq == nullptr || seq->as_integer() == nullptr) return std::nullopt;
-    auto const* member = details.find("member");
-    auto const* id = member != nullptr ? member->as_text() : nullptr;
-    return Contributed{{id != nullptr ? *id : ""}, {*seq->as_integer()}};
+    auto const seq = details.integer_at("seq");
+    if (type != contributed || !seq) return std::nullopt;
+    return Contributed{{details.text_at("member")}, {*seq}};
 }
 
 }  // namespace curtail::rounds

@@ -13,13 +13,12 @@ std::optional<Event> parse_event(std::string_view line)
     auto const* object = value ? value->as_object() : nullptr;
     if (object == nullptr) return std::nullopt;
     Event event{{}, {}, {}, *object};
-    auto const time = event.time_of("time");
+    auto const time = object->time_at("time");
     auto const* type = object->find("type");
     if (!time || type == nullptr || type->as_text() == nullptr) return std::nullopt;
     event.time = *time;
     event.type = *type->as_text();
-    auto const* site = object->find("site");
-    if (site != nullptr && site->as_text() != nullptr) event.site = *site->as_text();
+    event.site = object->text_at("site");
     for (char const* key : {"time", "type", "site"}) event.details.erase(key);
     return event;
 }
@@ -35,24 +34,12 @@ std::string Event::text(char const* key) const
 
 std::optional<std::int64_t> Event::integer(char const* key) const
 {
-    auto const* value = details.find(key);
-    if (value == nullptr || value->as_integer() == nullptr) return std::nullopt;
-    return *value->as_integer();
+    return details.integer_at(key);
 }
 
-std::optional<double> Event::number(char const* key) const
-{
-    auto const* value = details.find(key);
-    return value != nullptr ? value->as_number() : std::nullopt;
-}
+std::optional<double> Event::number(char const* key) const { return details.number_at(key); }
 
-std::optional<Time> Event::time_of(char const* key) const
-{
-    auto const* value = details.find(key);
-    if (value == nullptr || value->as_text() == nullptr) return std::nullopt;
-    auto const parsed = parse_time(*value->as_text());
-    return parsed ? std::optional(*parsed) : std::nullopt;
-}
+std::optional<Time> Event::time_of(char const* key) const { return details.time_at(key); }
 
 Result<void> EventLog::append(Event const& event) const
 {

@@ -17,8 +17,7 @@ struct LineReader {
 
     double number(char const* key)
     {
-        auto const* found = line.find(key);
-        auto const value = found != nullptr ? found->as_number() : std::nullopt;
+        auto const value = line.number_at(key);
         good = good && value && std::isfinite(*value);
         return value.value_or(0);
     }
@@ -31,9 +30,7 @@ struct LineReader {
     }
     Time time(char const* key)
     {
-        auto const* found = line.find(key);
-        auto const* text = found != nullptr ? found->as_text() : nullptr;
-        auto const time = parse_time(text != nullptr ? *text : "");
+        auto const time = line.time_at(key);
         good = good && time.has_value();
         return time.value_or(Time{});
     }
@@ -53,8 +50,7 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     metrics.progress = {line.integer("progress_tokens")};
     metrics.loss = line.number_or_null("loss");
     metrics.duration = FractionalSeconds(line.number("step_s"));
-    auto const* scale = object->find("lr_scale");
-    metrics.lr_scale = scale != nullptr ? scale->as_number().value_or(0) : 0;
+    metrics.lr_scale = object->number_at("lr_scale").value_or(0);
     bool const negative = metrics.duration.count() < 0 || metrics.tokens < Tokens{};
     return line.good && !negative ? std::optional(metrics) : std::nullopt;
 }

@@ -69,18 +69,15 @@ std::optional<Line> parse_line(std::string_view text)
     auto const value = json::parse(text, "signals");
     auto const* object = value ? value->as_object() : nullptr;
     if (object == nullptr) return std::nullopt;
-    auto const text_at = [&](char const* key) {
-        auto const* found = object->find(key);
-        return found != nullptr && found->as_text() != nullptr ? *found->as_text() : std::string{};
-    };
-    auto const time = parse_time(text_at("time"));
+    auto const region = object->text_at("region");
+    auto const time = object->time_at("time");
     auto const* intensity = object->find(intensity_key);
-    if (!time || text_at("region").empty() || intensity == nullptr) return std::nullopt;
+    if (!time || region.empty() || intensity == nullptr) return std::nullopt;
     auto const number = intensity->as_number();
     if (!intensity->is_null() && !(number && std::isfinite(*number))) return std::nullopt;
-    return Line{text_at("region"),
+    return Line{region,
                 {*time, number ? std::optional(GramsPerKwh{*number}) : std::nullopt},
-                text_at("provider")};
+                object->text_at("provider")};
 }
 
 // Samples by region, ordered by time.
