@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include "account/json_file.hpp"
 #include "core/digest.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "rounds/names.hpp"
+#include "runlog/poller_state.hpp"
 #include "signals/trace.hpp"
 
 namespace curtail::account {
@@ -56,30 +56,16 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
     return {};
 }
 
-// `evaluated_until` of a site in the poller's state.
-std::optional<Time> evaluated_until_of(json::Value const& site)
-{
-    auto const* object = site.as_object();
-    auto const* until = object != nullptr ? object->find("evaluated_until") : nullptr;
-    if (until == nullptr || until->as_text() == nullptr) return std::nullopt;
-    auto const time = parse_time(*until->as_text());
-    return time ? std::optional(*time) : std::nullopt;
-}
-
-// The time until which the poller has decided all windows, from its state. No strict schema: the
-// account needs only this.
+// The time until which the poller has decided all windows, from its state.
 Result<std::optional<Time>> read_evaluated_until(fs::path const& state_file)
 {
-    auto const state = parse_if_exists(state_file);
-    if (!state) return tl::unexpected(state.error());
-    auto const* object = *state ? (*state)->as_object() : nullptr;
-    auto const* sites = object != nullptr ? object->find("sites") : nullptr;
+    auto const sites = runlog::read_poller_sites(state_file);
+    if (!sites) return tl::unexpected(sites.error());
     std::optional<Time> earliest;
-    if (sites == nullptr || sites->as_array() == nullptr) return earliest;
-    for (auto const& site : *sites->as_array()) {
-        auto const until = evaluated_until_of(site);
-        if (!until) return earliest;
-        earliest = std::min(earliest.value_or(*until), *until);
+    if (!*sites) return earliest;
+    for (auto const& site : **sites) {
+        if (!site.evaluated_until) return earliest;
+        earliest = std::min(earliest.value_or(*site.evaluated_until), *site.evaluated_until);
     }
     return earliest;
 }

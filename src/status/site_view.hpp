@@ -6,31 +6,13 @@
 
 #include "config/run.hpp"
 #include "core/time.hpp"
+#include "runlog/poller_state.hpp"
 
 namespace curtail::status {
 
-/// A job of a site, as the poller last recorded it.
-struct JobView {
-    std::string id;                     ///< given by the site's launcher
-    std::optional<Time> running_since;  ///< empty: the job is queued
-    bool leaving{false};                ///< the poller asked it to stop
-    friend bool operator==(JobView const&, JobView const&) = default;
-};
-
 /// What the poller and the trainer last wrote about one site. Each value may be out of date, so use
 /// them only for display.
-struct SiteView {
-    SiteId site;
-    /// Phase of the window: `closed`, `open` or `closing`. Empty if the poller has written no
-    /// phase.
-    std::string window;
-    std::optional<Time> closing_since;    ///< start of the close delay, on the signal's clock
-    std::optional<Time> evaluated_until;  ///< end of the last evaluation, on the signal's clock
-    std::vector<JobView> jobs;
-    bool submitting{false};  ///< the poller is submitting a job, and the outcome is not known yet
-    int failures{0};         ///< consecutive failures of submissions and jobs
-    std::optional<Time> retry_at;  ///< no job is submitted before this time
-    std::string failure;           ///< description of the last failure
+struct SiteView : runlog::PollerSite {
     std::string trainer;  ///< the trainer's last state, such as `training`; empty if not known
     std::optional<Time> trainer_since;  ///< when the trainer entered that state
     friend bool operator==(SiteView const&, SiteView const&) = default;

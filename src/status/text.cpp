@@ -54,7 +54,7 @@ std::string activities_text(ChainView const& chain, Time now)
     return text;
 }
 
-std::string job_text(JobView const& job, Time now)
+std::string job_text(runlog::PollerJob const& job, Time now)
 {
     auto const text =
         "job " + job.id +

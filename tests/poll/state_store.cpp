@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "plan/plan.hpp"
 #include "poll/job_events.hpp"
+#include "runlog/poller_state.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::poll {
@@ -102,6 +103,29 @@ TEST_F(StateStoreTest, RecordSurvivesARestart)
     expected.window = {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}};
     ASSERT_TRUE(open()->set_window(a, expected.window, {}, Durability::now));
     EXPECT_EQ(open()->site(a), expected);
+}
+
+TEST_F(StateStoreTest, OtherProgramsReadWhatThePollerStores)
+{
+    plan::SiteState jobs;
+    plan::TrackedJob job;
+    job.id = {"7"};
+    job.running_since = at(1);
+    job.asked_since = at(2);
+    jobs.jobs = {job};
+    jobs.intent = plan::Intent{submit.intent, submit.window, at(3), false};
+    jobs.failures = 2;
+    jobs.retry_at = at(5);
+    jobs.failure = "no node";
+    auto const store = open();
+    ASSERT_TRUE(store->set_window(a, {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}}, {},
+                                  Durability::now));
+    ASSERT_TRUE(store->set_jobs(a, jobs, {}));
+    auto const sites = runlog::read_poller_sites(run_.poller_folder() / "state.json").value();
+    ASSERT_TRUE(sites);
+    EXPECT_THAT(*sites,
+                ElementsAre(runlog::PollerSite{
+                    a, "closing", at(3), at(4), {{"7", at(1), true}}, true, 2, at(5), "no node"}));
 }
 
 TEST_F(StateStoreTest, LazyChangeWaitsForTheNextOne)

@@ -176,8 +176,8 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     auto const& a = view.sites[0];
     EXPECT_EQ(a.window, "closing");
     EXPECT_EQ(a.jobs,
-              (std::vector<JobView>{{"12", parse_time("2026-11-21T10:00:00Z").value(), true},
-                                    {"13", {}, false}}));
+              (std::vector<runlog::PollerJob>{
+                  {"12", parse_time("2026-11-21T10:00:00Z").value(), true}, {"13", {}, false}}));
     EXPECT_EQ(a.failures, 2);
     EXPECT_EQ(a.failure, "no \\x1bnode");
     EXPECT_EQ(a.trainer, "training");

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+
+// What programs other than the poller read of `poller/state.json`. The poller itself uses
+// poll/stored_state.hpp, which rejects a damaged file.
+namespace curtail::runlog {
+
+/// A job of a site, as the poller last recorded it.
+struct PollerJob {
+    std::string id;                     ///< given by the site's launcher
+    std::optional<Time> running_since;  ///< empty: the job is queued
+    bool leaving{false};                ///< the poller asked it to stop
+    friend bool operator==(PollerJob const&, PollerJob const&) = default;
+};
+
+/// What the poller last recorded about one site. All texts are printable().
+struct PollerSite {
+    SiteId site;
+    std::string window;                   ///< phase of the window: `closed`, `open` or `closing`
+    std::optional<Time> closing_since;    ///< start of the close delay, on the signal's clock
+    std::optional<Time> evaluated_until;  ///< end of the last evaluation, on the signal's clock
+    std::vector<PollerJob> jobs;
+    bool submitting{false};  ///< the poller is submitting a job, and the outcome is not known yet
+    int failures{0};         ///< consecutive failures of submissions and jobs
+    std::optional<Time> retry_at;  ///< no job is submitted before this time
+    std::string failure;           ///< description of the last failure
+    friend bool operator==(PollerSite const&, PollerSite const&) = default;
+};
+
+/// Reads the sites from the file `path`. A value that is missing or damaged stays empty. Returns an
+/// empty optional if the file does not exist. Fails if the file is no valid JSON.
+[[nodiscard]] Result<std::optional<std::vector<PollerSite>>> read_poller_sites(
+    std::filesystem::path const& path);
+
+}  // namespace curtail::runlog
