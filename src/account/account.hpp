@@ -178,8 +178,7 @@ struct HeldOut {
     std::int64_t commit{};  ///< number of the commit whose model was evaluated
     /// Number of the newest merge commit after `commit`; empty if there is none.
     std::optional<std::int64_t> newer;
-    std::optional<Tokens> trained_tokens;  ///< tokens that the evaluated model was trained on
-    double loss{};                         ///< nats per token
+    double loss{};  ///< nats per token
     /// In nats per token: the loss of a model that knows only how frequent each token is.
     double unigram_entropy{};
     Tokens tokens;

@@ -150,9 +150,9 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     if (auto read = read_logs(files); !read) return tl::unexpected(read.error());
     auto const run_json = read_store(files);
     if (!run_json) return tl::unexpected(run_json.error());
-    auto evaluation = read_evaluation(files.run.folder / "evaluation.json");
+    auto const evaluation = runlog::read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
-    files.held_out = *evaluation;
+    files.evaluation = *evaluation;
     if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
     if (auto added = add_digests(files, trace_file, *run_json); !added)
         return tl::unexpected(added.error());

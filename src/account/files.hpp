@@ -10,6 +10,7 @@
 #include "config/run.hpp"
 #include "core/clock_file.hpp"
 #include "rounds/record.hpp"
+#include "runlog/evaluation.hpp"
 #include "runlog/event.hpp"
 #include "runlog/metrics.hpp"
 #include "signals/sample_log.hpp"
@@ -68,7 +69,7 @@ struct RunFiles {
     /// The time up to which the poller has evaluated the windows of all sites, on the signal's
     /// clock (account.hpp). Empty if unknown.
     std::optional<Time> evaluated_until;
-    std::optional<HeldOut> held_out;
+    std::optional<runlog::Evaluation> evaluation;
     /// The name of each input file, and a text that states the file's SHA-256 and size in bytes.
     std::vector<std::pair<std::string, std::string>> digests;
     /// Number of damaged lines in all JSON-lines files. A crash can cut a line short.
@@ -87,9 +88,6 @@ struct RunFiles {
 /// The maximum age is the longest `signal_max_age` of the sites in the region.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
-/// Reads the file that `curtail-model evaluate` writes. Returns an empty optional if the file does
-/// not exist.
-[[nodiscard]] Result<std::optional<HeldOut>> read_evaluation(std::filesystem::path const& path);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not follow from its parent. Fails with `protocol` if a
 /// commit is missing although a later one exists.

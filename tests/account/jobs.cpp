@@ -264,7 +264,8 @@ class Evaluation : public testing::Test {
     Account account(std::int64_t commit, Tokens tokens)
     {
         auto files = small_run();
-        files.held_out = HeldOut{commit, {}, tokens, 4, 6, 100, {}};
+        files.evaluation =
+            runlog::Evaluation{{commit}, {}, {100}, Tokens{tokens}, 4, {}, 6, {}, ""};
         return account_of(files);
     }
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/files.hpp"
+#include "runlog/evaluation.hpp"
 #include "runlog/metrics.hpp"
 #include "runlog/poller_events.hpp"
 #include "runlog/trainer_events.hpp"
@@ -152,6 +153,23 @@ TEST(TrainerEvents, AreReadBack)
     EXPECT_EQ(start->build, (json::Object{{"mpi", "x"}}));
     EXPECT_FALSE(state_change_in(to_event(StopRequested{}, noon, "A")));
     EXPECT_TRUE(is_stop_request(to_event(StopRequested{}, noon, "A")));
+}
+
+TEST(EvaluationFile, IsStoredAsDocumentedAndReadBack)
+{
+    Evaluation const evaluation{{7}, {5}, {40}, Tokens{64}, 4.5, {}, 6.75, 1.5, "The end"};
+    auto const text =
+        R"({"commit":7,"round":5,"tokens":40,"trained_tokens":64,"held_out_loss_nats":4.5,)"
+        R"("held_out_loss_se":null,"unigram_entropy_nats":6.75,"bits_per_byte":1.5,)"
+        R"("sample":"The end"})";
+    EXPECT_EQ(json::to_string(to_json(evaluation)), text);
+    EXPECT_NE(std::string(text).find(evaluation_mark), std::string::npos);
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "evaluation.json", text));
+    auto const read = read_evaluation(folder / "evaluation.json").value();
+    ASSERT_TRUE(read);
+    EXPECT_EQ(to_json(*read), to_json(evaluation));
+    EXPECT_FALSE(read_evaluation(folder / "none.json").value());
 }
 
 class Metrics : public testing::Test {

@@ -8,6 +8,7 @@
 #include "core/files.hpp"
 #include "evaluate/held_out.hpp"
 #include "evaluate/sample.hpp"
+#include "runlog/evaluation.hpp"
 
 namespace curtail::apps::model {
 namespace {
@@ -15,15 +16,17 @@ namespace {
 json::Object to_json(rounds::Commit const& commit, evaluate::HeldOutLoss const& loss,
                      std::string const& sample)
 {
-    return {{"commit", commit.number.value},
-            {"round", commit.round.value},
-            {"tokens", loss.tokens.value},
-            {"trained_tokens", commit.totals.tokens.value},
-            {"held_out_loss_nats", loss.loss},
-            {"held_out_loss_se", loss.standard_error},
-            {"unigram_entropy_nats", loss.unigram_entropy},
-            {"bits_per_byte", loss.bits_per_byte},
-            {"sample", sample}};
+    runlog::Evaluation evaluation;
+    evaluation.commit = commit.number;
+    evaluation.round = commit.round;
+    evaluation.tokens = loss.tokens;
+    evaluation.trained_tokens = commit.totals.tokens;
+    evaluation.loss = loss.loss;
+    evaluation.standard_error = loss.standard_error;
+    evaluation.unigram_entropy = loss.unigram_entropy;
+    evaluation.bits_per_byte = loss.bits_per_byte;
+    evaluation.sample = sample;
+    return runlog::to_json(evaluation);
 }
 
 std::string to_text(rounds::Commit const& commit, evaluate::HeldOutLoss const& loss)
@@ -68,7 +71,7 @@ Result<Evaluation> compute(Opened& opened, std::string const& prompt)
 Result<void> check_output(std::string const& file)
 {
     if (file.empty()) return {};
-    return check_target(file, "an evaluation", "\"held_out_loss_nats\"");
+    return check_target(file, "an evaluation", runlog::evaluation_mark);
 }
 
 Result<void> evaluate(Arguments const& arguments, Console const& console)
