@@ -6,7 +6,6 @@
 
 #include "chain/run_objects.hpp"
 #include "rounds/merge.hpp"
-#include "store/verified.hpp"
 
 namespace curtail::train {
 namespace {
@@ -144,9 +143,7 @@ RoundExecutor::Answer RoundExecutor::act(rounds::MakeInitial const& order)
 tl::expected<Values, store::ReadFailure> RoundExecutor::read_payload(rounds::PartRef const& part)
 {
     using store::ReadFailure;
-    auto const name = object(part.name);
-    if (!name) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, name.error()});
-    auto const content = store::read_verified(parts_.store, *name, Bytes{part.bytes}, part.sha256);
+    auto const content = chain::RunObjects(parts_.store, parts_.layout.run).payload(part);
     if (!content) return tl::unexpected(content.error());
     auto values = payload::decode(parts_.layout, part.part, store::text_of(*content), part.name);
     if (!values) return tl::unexpected(ReadFailure{ReadFailure::Cause::corrupt, values.error()});
