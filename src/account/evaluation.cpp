@@ -19,7 +19,7 @@ Evaluation evaluation_of(RunFiles const& files)
     };
     if (commit == files.commits.end())
         return rejected(fmt::format("this run has no commit {}", found.commit.value));
-    if (found.trained_tokens && found.trained_tokens->value != commit->tokens)
+    if (found.trained_tokens && *found.trained_tokens != commit->tokens)
         return rejected(
             fmt::format("its model was trained on {} tokens, and commit {} of this run "
                         "on {}",
