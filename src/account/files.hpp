@@ -82,10 +82,12 @@ struct RunFiles {
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Reads the file `path`, in which the poller stored the samples that it used. If two successive
-/// samples of a region are further apart than the maximum age, the intensity between them counts as
-/// unknown. To mark this, inserts a sample with an empty intensity, 1 ms after the earlier sample.
-/// The maximum age is the longest `signal_max_age` of the sites in the region.
+/// Reads the file `path`, in which the poller stored the samples that it used.
+///
+/// If two successive samples of a region are further apart than the maximum age, the intensity in
+/// the whole time between them counts as unknown. A sample with an empty intensity marks this, 1 ms
+/// after the earlier sample. The maximum age is the longest `signal_max_age` of the sites in the
+/// region.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with

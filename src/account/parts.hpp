@@ -17,13 +17,13 @@ struct Work {
     Commits commits;
     Tokens tokens;  ///< tokens that the committed model includes
     std::vector<SiteWork> sites;
-    std::vector<RoundAccount> rounds;  ///< the rounds, without their tallies
+    std::vector<RoundAccount> rounds;  ///< each still without energy and carbon
     std::optional<RoundSummary> summary;
 };
 /// Computes what the sites contributed, from the commits and the sites' logs.
 [[nodiscard]] Work work_of(RunFiles const& files, Timeline const& timeline);
 
-/// Computes the windows, without their tallies.
+/// Computes the windows, still without energy and carbon.
 [[nodiscard]] std::vector<WindowAccount> windows_of(RunFiles const& files,
                                                     Timeline const& timeline);
 
@@ -44,8 +44,8 @@ struct Energy {
 [[nodiscard]] Energy energy_of(RunFiles const& files, Timeline const& timeline,
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
-/// Returns `items`, each with its tally. `items` are windows or rounds; `tallies` has one tally per
-/// item, in the same order.
+/// Returns `items` with energy and carbon added. `items` are windows or rounds. `tallies` has one
+/// entry per item, in the same order.
 template <class Item>
 [[nodiscard]] std::vector<Item> with_tallies(std::vector<Item> items,
                                              std::vector<energy::Tally> const& tallies)
@@ -54,9 +54,8 @@ template <class Item>
     return items;
 }
 
-/// The counterfactual of the run: one site trains on as many tokens as the committed model
-/// includes, and never stops. There is one scenario per region of the trace, with the site in that
-/// region.
+/// The counterfactual of the run: one imagined site trains on as many tokens as the committed model
+/// includes, without a pause. For each region of the trace, one scenario places this site there.
 struct AlwaysOn {
     std::optional<double> lone_rate;  ///< see lone_rate()
     std::vector<Scenario> scenarios;
@@ -75,8 +74,8 @@ struct Training {
     std::optional<LossAccount> loss;
     std::optional<double> step;  ///< mean duration of a step in real seconds
 };
-/// Computes the training loss and the duration of a step. `last_step_s` becomes the `wall_s` of the
-/// run's FinalLoss.
+/// Computes the training loss and the mean duration of a step. `last_step_s` is the time of the
+/// run's last step, in seconds after time zero; the result has it as FinalLoss::wall_s.
 [[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
                                    MaybeSeconds last_step_s);
 

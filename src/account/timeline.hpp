@@ -10,12 +10,13 @@
 // I/O.
 namespace curtail::account {
 
-/// Converts between real time, the signal's clock, and seconds on the signal's clock after time
-/// zero. Unless the run is a replay, the signal's clock shows real time.
+/// Converts points in time between three forms: the real time, the time on the signal's clock, and
+/// the seconds that have passed on the signal's clock since `zero`. Unless the run is a replay, the
+/// signal's clock shows real time.
 class Axis {
   public:
-    /// `clock` is the signal's clock in a replay, and empty otherwise. `zero` is time zero on the
-    /// signal's clock.
+    /// `clock` is the signal's clock in a replay, and empty otherwise. `zero` is the time on the
+    /// signal's clock from which seconds are counted ("time zero").
     Axis(std::optional<TimeScale> clock, Time zero) : clock_(clock), zero_(zero) {}
     /// Converts a real time to a time on the signal's clock.
     [[nodiscard]] Time signal(Time real) const { return clock_ ? clock_->from_real(real) : real; }
@@ -51,16 +52,18 @@ struct WindowTimeline {
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
     std::optional<Latency> start;    ///< from the opening to the end of the first step
-    std::optional<Latency> stop;     ///< of the window's last job that was asked to stop: from the
-                                     ///< stop request to the trainer's exit
+    /// From the stop request to the trainer's exit. If several jobs of the window were asked to
+    /// stop, this is the value of the last of them.
+    std::optional<Latency> stop;
 };
 
 /// What happened at one site.
 struct SiteTimeline {
     std::vector<JobTimeline> jobs;                 ///< in the order in which they began
-    std::vector<energy::StateInterval> held;       ///< states with devices, on the signal's clock
-    std::vector<energy::StateInterval> held_real;  ///< the same states in real time
-    /// The same states in seconds after time zero, and also the state `provision`.
+    std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
+                                                   ///< states; times on the signal's clock
+    std::vector<energy::StateInterval> held_real;  ///< the same in real time
+    /// The same in seconds after time zero, and also the state `provision`.
     std::vector<StateSpan> states;
     std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
 };

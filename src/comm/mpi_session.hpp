@@ -51,9 +51,9 @@ class MpiSession {
     /// forever. The failed rank waits at most `grace` for them. If they have not finished by then,
     /// it calls `log_error` and aborts all ranks with its exit code.
     ///
-    /// MPI itself may fail while the ranks agree on the result. The rank that sees the failure then
-    /// calls `log_error` and aborts all ranks. The error is that of `body` if `body` failed on this
-    /// rank, and otherwise `temporary`.
+    /// MPI itself may fail while the ranks agree on the result. The rank that sees this then passes
+    /// an error to `log_error` and aborts all ranks. If `body` failed on this rank, the error is
+    /// the one that `body` returned. Otherwise its code is `temporary`.
     [[nodiscard]] Result<void> run(Body const& body, LogError const& log_error,
                                    Millis grace = Millis{2000});
 

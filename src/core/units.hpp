@@ -63,7 +63,7 @@ constexpr Number operator/(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {
     return a.value / b.value;
 }
-/// Returns what remains of a without a / b times b.
+/// Returns the remainder of the integer division of a by b.
 template <class Unit, std::integral Number>
 constexpr Quantity<Unit, Number> operator%(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {

@@ -18,8 +18,8 @@ struct JobSpec {
     std::filesystem::path run_file;  ///< absolute path of the run's file
     std::filesystem::path folder;    ///< the site's folder: the working folder of jobs, with their
                                      ///< logs and records
-    /// The folder that jobs receive as CURTAIL_BUILD, with the programs in its bin/. If it is
-    /// empty, the variable is not set.
+    /// Path that jobs receive as CURTAIL_BUILD: a folder with the programs in its bin/. An empty
+    /// path means that jobs do not receive the variable.
     std::filesystem::path build;
     int ranks{1};
     config::Launcher launcher;
@@ -33,9 +33,9 @@ struct Comment {
 
 /// The result of parsing a job's comment.
 struct ParsedComment {
-    /// Whose job has this comment.
+    /// To whom the job with this comment belongs.
     enum class Owner {
-        ours,
+        ours,    ///< a job of this run, site and folder
         other,   ///< a job of another run, site or folder
         unknown  ///< the comment was not written by Curtail
     };

@@ -14,8 +14,8 @@ namespace curtail::optim {
 /// Position s in a schedule of S steps. s and S need not be integers: each is a number of tokens,
 /// divided by the number of tokens in one step. For s, a member of a run counts the tokens in the
 /// committed model and the tokens in its work that no commit has included or refused yet. Rates
-/// therefore depend on progress and not on which sites are present. A training without a store
-/// counts all its tokens. A position after the end counts as S.
+/// therefore depend on progress and not on which sites are present. A trainer without a store
+/// counts all tokens that it has trained on. A position after the end counts as S.
 struct Progress {
     double position{};  ///< s, the steps made so far; 0 in the first step
     double length{};    ///< S, the length of the schedule
@@ -25,8 +25,9 @@ struct Progress {
 [[nodiscard]] Progress progress_of(Tokens tokens, config::Optimizer const& settings,
                                    Tokens batch_tokens);
 
-/// Returns the factor of all learning rates. It is 1 until the last round(warmdown S) steps, then
-/// falls linearly to `final_lr` at S. Halves are rounded to even. There is no warm-up.
+/// Returns the factor of all learning rates. The factor is 1 except in the last W steps, where it
+/// falls linearly to `final_lr`. W is `warmdown` times S, rounded to the nearest integer (x.5: to
+/// the even one). There is no warm-up.
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
 /// Returns the momentum of Muon, which rises linearly from 0.85 to 0.95 over the first 300 steps.
 [[nodiscard]] double muon_momentum(Progress at);

@@ -17,9 +17,10 @@ Note member_note(char const* type, MemberId const& member, CommitNumber commit)
 
 Note contribution_note(char const* type, Header const& header)
 {
-    return {
-        type,
-        {{"member", header.member.value}, {"seq", header.seq.value}, {"tokens", header.tokens.value}}};
+    return {type,
+            {{"member", header.member.value},
+             {"seq", header.seq.value},
+             {"tokens", header.tokens.value}}};
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace curtail::store {
 /// they have no effect.
 class PosixStore final : public ObjectStore {
   public:
-    /// Opens the store in the folder `root`. Uses Lookup::stepwise if the kernel does not support
-    /// `lookup`. Fails with `unavailable` if `root` does not exist and `if_missing` is
-    /// IfMissing::refuse.
+    /// Opens the store in the folder `root`. `lookup` says how the store finds the file of an
+    /// object. If the kernel lacks the calls for Lookup::kernel, uses Lookup::stepwise. Fails with
+    /// `unavailable` if `root` does not exist and `if_missing` is IfMissing::refuse.
     [[nodiscard]] static Result<std::unique_ptr<PosixStore>> open(std::filesystem::path const& root,
                                                                   IfMissing if_missing,
                                                                   Lookup lookup = Lookup::kernel);
@@ -43,7 +43,7 @@ class PosixStore final : public ObjectStore {
     /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;
     /// Opens an object. Returns an empty optional if the object does not exist. Fails with `data`
-    /// if it is not a regular file. `act` is the verb in error messages: "read".
+    /// if it is not a regular file. `act` is the verb for error messages, for example "read".
     [[nodiscard]] Result<std::optional<OpenFile>> open_object(char const* act,
                                                               ObjectName const& name,
                                                               int flags) const;
