@@ -101,8 +101,8 @@ std::int64_t vocabulary_size(Arguments const& arguments)
 Command prepare_command()
 {
     return {"prepare",
-            "Turn text into a folder with tokenizer, token shards and manifest; on failure, no "
-            "partial folder remains",
+            "Turn text into a folder with tokenizer, token shards and manifest; the folder is "
+            "complete or does not appear at all",
             {{"out", OptionType::text, "FOLDER", "", "Target folder; pass either --out or --run"},
              {"run", OptionType::text, "RUN", "",
               "Take target folder and seed from this run file, and the vocabulary size from its "
