@@ -48,6 +48,7 @@ std::vector<runlog::Event> job_events(SiteId const& site, std::vector<plan::JobE
                                       Time real_now)
 {
     std::vector<runlog::Event> lines;
+    lines.reserve(events.size());
     for (auto const& event : events)
         lines.push_back(runlog::to_event(job_change(event), real_now, site.value));
     return lines;

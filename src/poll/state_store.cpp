@@ -74,7 +74,7 @@ Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs,
 Result<void> StateStore::append(JournalStep step)
 {
     std::lock_guard const guard(mutex_);
-    auto const written = journal_.append(
+    auto written = journal_.append(
         {state_.last_entry + 1, step.time, step.site, std::move(step.action), step.outcome});
     if (written) ++state_.last_entry;
     else if (step.only_if_written) return written;
