@@ -83,7 +83,7 @@ function scenarioBar(c, greatest) {
         h('i', {style: `width:${kg / greatest * 100}%;background:${color}`});
     const parts = () => {
         if (c.split) return sites.map(s => c.split[s.id] > 0 && part(c.split[s.id], siteColor(s)));
-        if (!c.kg_range) return part(c.kg, fainter(regionColor(c.region), 38));
+        if (!c.kg_range) return part(c.kg ?? 0, fainter(regionColor(c.region), 38));
         const [from, to] = c.kg_range, color = 'var(--faint)';
         return [part(from, fainter(color, 60)), part(to - from, fainter(color, 28))];
     };
