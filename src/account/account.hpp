@@ -15,7 +15,7 @@
 // (reference/account.hpp).
 //
 // The signal's clock shows real time or, in a replay, the time in the trace. Numbers named `..._s`
-// are seconds on the signal's clock. Among them, points in time count from `Account::time_zero`.
+// are seconds on the signal's clock. Points in time count from time zero (`Account::time_zero`).
 // Comments say which other numbers are real seconds. A missing value is an empty optional, never 0.
 // A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
@@ -51,7 +51,7 @@ struct Decision {
 /// How long a start or a stop took.
 struct Latency {
     double seconds{};       ///< real seconds
-    bool others_trained{};  ///< whether another site trained at the same time
+    bool others_trained{};  ///< whether another site trained at any time during the start or stop
 };
 
 /// Everything about one window.
@@ -92,8 +92,8 @@ struct RoundAccount {
     double end_s{};
     MaybeSeconds merged_s;  ///< when the merge was committed; empty if the logs do not contain it
     double duration{};      ///< real seconds from start to end
-    /// Real seconds for which the last contribution was in the store before the merge. In the
-    /// account of arXiv:2602.22760, real seconds from the round's end to the merge.
+    /// Real seconds from the storing of the last contribution to the merge. In the account of
+    /// arXiv:2602.22760, real seconds from the round's end to the merge.
     MaybeSeconds merge;
     std::vector<RoundPart> parts;
     std::int64_t steps{};
@@ -102,8 +102,8 @@ struct RoundAccount {
     /// is the number of the round's last step.
     double last_step{};
     Tokens tokens;
-    /// The largest norm of the delta of an included contribution. The norm is sqrt(S / T): S is the
-    /// sum of the delta's squared values, and T is the number of the contribution's tokens.
+    /// The largest norm among the deltas of the included contributions. The norm is sqrt(S / T): S
+    /// is the sum of the delta's squared values, and T is the number of the contribution's tokens.
     std::optional<double> delta_norm;
     /// Mean over the round's last 100 logged steps, in nats per token.
     std::optional<double> loss;
@@ -114,8 +114,9 @@ struct RoundAccount {
 };
 
 /// Medians, over the joint rounds, of the fields with the same names in RoundAccount and RoundPart.
-/// All medians are in real seconds. An optional median is empty if no joint round recorded the
-/// time. The medians for arXiv:2602.22760 have their own definitions (reference::RoundTimes).
+/// All medians are in real seconds. An optional median is empty if its field is empty in all
+/// joint rounds. The medians for arXiv:2602.22760 have their own definitions
+/// (reference::RoundTimes).
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -217,7 +218,7 @@ struct SiteAccount {
 
 /// A scenario in a comparison: the run itself, or always-on training.
 struct Scenario {
-    std::string id;  ///< `run`; `one:DE` (one site, always on in region DE); or `two` (two sites,
+    std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
                      ///< always on)
     std::string label;
     std::string region;  ///< empty if the scenario has several regions
@@ -241,7 +242,7 @@ struct RunningTotals {
     std::vector<energy::Tally> tallies;
 };
 
-/// A baseline that was actually trained, not computed.
+/// A baseline: an always-on run that was actually trained, not computed.
 struct Baseline {
     std::string id;
     std::string label;
@@ -358,8 +359,8 @@ struct Extent {
     double greatest{};
     friend bool operator==(Extent const&, Extent const&) = default;
 };
-/// The figures of a scenario over all tallies of its `range`. A figure is empty if it is unknown
-/// for one of the tallies.
+/// The least and greatest value of each figure of a scenario, over all tallies of its `range`. An
+/// extent is empty if the figure is unknown for one of the tallies.
 struct ScenarioExtents {
     std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
     std::optional<Extent> grams;        ///< energy::Tally::known_carbon()

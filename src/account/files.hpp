@@ -76,18 +76,21 @@ struct RunFiles {
     int broken_lines{0};
 };
 
-/// Reads all files. `run_file` must exist, and so must `trace_file` if it is given. Any other
-/// missing file counts as empty. Fails if a file is damaged, with one exception: a damaged line of
-/// a JSON-lines file is skipped, and counted in RunFiles::broken_lines.
+/// Reads all files. `run_file` must exist, and so must the model and site files that it names. If
+/// `trace_file` is given, it must exist. Any other missing file counts as empty.
+///
+/// Fails if a file is damaged, with two exceptions. A damaged line of a JSON-lines file is skipped,
+/// and counted in RunFiles::broken_lines. A damaged value in the poller's state.json counts as
+/// missing.
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
 /// Reads the file `path`, in which the poller stored the samples that it used.
 ///
-/// If two successive samples of a region are further apart than the maximum age, the intensity in
-/// the whole time between them counts as unknown. A sample with an empty intensity marks this, 1 ms
-/// after the earlier sample. The maximum age is the longest `signal_max_age` of the sites in the
-/// region.
+/// The maximum age of a region's samples is the longest `signal_max_age` of the sites in the
+/// region. If two successive samples of a region are further apart, the intensity in the whole time
+/// between them counts as unknown. To mark this, the function inserts a sample without intensity,
+/// 1 ms after the earlier sample.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with

@@ -33,9 +33,9 @@ struct JobTimeline {
 /// the poller's `started` event, and the trainer's first event. The job keeps the devices until the
 /// later of two times: the trainer's exit, and the job's end as reported by the launcher.
 ///
-/// A trainer that was killed logged no exit. Its job then ends when the launcher says so. If that
-/// time is unknown, the poller's `ended`, `failed` or `cancelled` event gives it. Without such an
-/// event, the job ends when the site's next job begins.
+/// A trainer that was killed logged no exit. Its job then ends at the end time that the launcher
+/// reported. If the launcher reported none, the job ends at the poller's `ended`, `failed` or
+/// `cancelled` event. Without such an event, the job ends when the site's next job begins.
 ///
 /// A site runs one job at a time. If a job seems to keep its devices after the next job has begun,
 /// the job ends when the next job begins.

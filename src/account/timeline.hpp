@@ -52,8 +52,8 @@ struct WindowTimeline {
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
     std::optional<Latency> start;    ///< from the opening to the end of the first step
-    /// From the stop request to the trainer's exit. If several jobs of the window were asked to
-    /// stop, this is the value of the last of them.
+    /// From the stop request to the trainer's exit. If several jobs of the window logged both
+    /// times, the last of these jobs counts.
     std::optional<Latency> stop;
 };
 

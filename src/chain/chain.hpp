@@ -12,7 +12,7 @@ namespace curtail::chain {
 /// Fails with `protocol` if one of those commits is damaged.
 [[nodiscard]] Result<std::optional<rounds::Commit>> newest_commit(RunObjects const& objects);
 
-/// How thoroughly read_chain checks each commit.
+/// How thoroughly read_chain() checks each commit.
 enum class Check {
     links,  ///< only that the commit names the digest of its parent
     rules   ///< also that the commit agrees with run.json and obeys every rule of the protocol

@@ -17,9 +17,9 @@ namespace curtail::chain {
 /// A reader for the objects of one run. All names are relative to the run's folder in the store.
 /// The store must outlive the reader.
 ///
-/// Every function that returns a Result fails with `protocol` if the object is not a regular file,
-/// or is a record of more than `record_bytes_limit` bytes. Other errors of the store are returned
-/// unchanged.
+/// Every function that returns a Result fails with `protocol` if the object is not a regular file.
+/// Reading a record of more than `record_bytes_limit` bytes also fails with `protocol`. Other
+/// errors of the store are returned unchanged.
 class RunObjects {
   public:
     RunObjects(store::ObjectStore& store, RunId run) : store_(store), run_(std::move(run)) {}

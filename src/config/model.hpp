@@ -29,7 +29,7 @@ struct Model {
 
 /// Returns the shape that nanochat gives to a model of `depth` layers: L is `depth`, and C is 64
 /// times `depth`. C / 128 is rounded to an integer, half to even. H is the divisor of C nearest to
-/// this integer; if two are equally near, the larger. There are as many key-value heads.
+/// this integer; if two are equally near, the larger. The number of key-value heads is H, too.
 [[nodiscard]] Model model_of_depth(std::int64_t depth, std::int64_t sequence = 2048,
                                    std::int64_t vocabulary = 65'536);
 /// Reads a model file, such as inputs/models/d20.json. Fails with `config` if the file is invalid,

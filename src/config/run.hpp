@@ -29,7 +29,8 @@ struct Training {
     std::int64_t device_batch_rows{8};
     /// Steps between two snapshots; 0: write a snapshot only when the trainer exits.
     std::int64_t snapshot_every_steps{0};
-    /// Steps after which a trainer without a store stops; 0: it stops at the end of the data.
+    /// Steps after which a trainer without a store stops; 0: no limit. At the end of the data, the
+    /// trainer stops in any case.
     std::int64_t steps_without_store{0};
 };
 

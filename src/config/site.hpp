@@ -19,9 +19,10 @@ struct Launcher {
     /// Value of `SLURM_CONF` for Slurm's commands. If empty, the commands use the value in the
     /// environment.
     std::filesystem::path slurm_conf;
-    std::string partition;                    ///< empty: the cluster's default
-    std::string time_limit{"24:00:00"};       ///< time limit of a job, in sbatch's format
-    std::filesystem::path script;             ///< job script, by default slurm/site_train.sh
+    std::string partition;               ///< empty: the cluster's default
+    std::string time_limit{"24:00:00"};  ///< time limit of a job, in sbatch's format
+    /// Job script. The default is ../../slurm/site_train.sh, relative to the site file's folder.
+    std::filesystem::path script;
     std::vector<std::string> sbatch_options;  ///< further options for sbatch, such as `--account=x`
     /// File that the script sources first, for example to load modules. If empty, the script
     /// sources no file.

@@ -21,7 +21,7 @@ class SystemClock final : public Clock {
 };
 
 /// A relation between real time and the time that a clock shows. The clock shows `origin` at real
-/// time `real_origin`. From then on, the clock runs `factor` times as fast as real time.
+/// time `real_origin`. The clock runs `factor` times as fast as real time.
 struct TimeScale {
     Time origin;
     Time real_origin;

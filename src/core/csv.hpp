@@ -30,9 +30,9 @@ class LineReader {
     std::size_t number_{0};
 };
 
-/// Splits a line into its fields. A field may be in quotes; in it, a comma is part of the field and
-/// a quote is doubled. Returns an empty optional if a quote is not closed or if text follows a
-/// closing quote.
+/// Splits a line into its fields. A field may be in quotes. Inside the quotes, a comma is part of
+/// the field, and a quote is doubled. Returns an empty optional if a quote is not closed or if text
+/// follows a closing quote.
 [[nodiscard]] std::optional<std::vector<std::string>> fields_of(std::string_view line);
 
 }  // namespace curtail::csv

@@ -155,8 +155,8 @@ enum class Dialect {
 /// nearest known key. Otherwise, finish() returns the first error that was found: a missing key, a
 /// wrong type or a broken rule.
 ///
-/// A function that finds an error returns `fallback`. Without `fallback`, it returns zero, an empty
-/// value or a null pointer.
+/// A function that finds an error returns its parameter `fallback`. Without a `fallback`, the
+/// function returns zero, an empty value or a null pointer.
 ///
 ///     ObjectReader r(value, "inputs/runs/demo.json", ExitCode::config);
 ///     Config c{.rounds = r.integer("rounds"), .rate = r.number("rate_hz", 1.0)};

@@ -4,7 +4,7 @@
 
 namespace curtail::data {
 
-/// Turns text into tokens. Caches the tokens of each piece of text (data/splitter.hpp). Not
+/// Turns text into tokens. Caches the tokens of short pieces of text (data/splitter.hpp). Not
 /// thread-safe: use one Encoder per thread. `tokenizer` must outlive the Encoder.
 class Encoder {
   public:

@@ -43,7 +43,7 @@ struct Manifest {
     Digest tokenizer_digest;          ///< SHA-256 of the tokenizer file
     std::int64_t vocabulary_size{0};  ///< number of tokens, including special ones
     std::int64_t seed{0};             ///< determines the order of the documents
-    double held_out_share{0};         ///< fraction of the documents, at least 0 and below 1
+    double held_out_share{0};  ///< fraction of the documents to hold out; at least 0, below 1
     SplitEntry train;
     SplitEntry held_out;
 

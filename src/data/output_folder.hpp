@@ -23,8 +23,8 @@ struct OutputPaths {
 [[nodiscard]] OutputPaths output_paths(std::filesystem::path const& out);
 
 /// Checks whether `folder` may be replaced: it must be a data folder, and `curtail-data prepare`
-/// must have written every file in it. Returns an empty text if the folder may be replaced, even if
-/// shards are missing or damaged. Otherwise returns the reason.
+/// must have written every file in it. Returns an empty string if the folder may be replaced, even
+/// if shards are missing or damaged. Otherwise returns the reason.
 [[nodiscard]] std::string foreign_content(std::filesystem::path const& folder);
 
 /// Removes what an interrupted `curtail-data prepare` left at `path`. Fails with `cannot_create`,

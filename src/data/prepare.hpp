@@ -23,7 +23,7 @@ struct PrepareOptions {
     /// Number of tokens in a shard. The last shard may have fewer.
     std::int64_t shard_tokens{std::int64_t{1} << 26};
     /// Whether to replace a data folder that is damaged or was prepared from other text or with
-    /// other options. A folder that contains other files is never replaced.
+    /// other options. A folder with a file that `prepare` did not write is never replaced.
     bool replace{false};
 };
 
@@ -33,11 +33,11 @@ struct Prepared {
     bool up_to_date{false};  ///< the data folder was already as requested and was not changed
 };
 
-/// Turns text into a tokenizer, shards and a manifest in the data folder `options.out`. Trains the
-/// tokenizer only on the training documents. Writes into the sibling folder `.<name>.part` first,
-/// so that the data folder appears complete or not at all. Fails with `temporary` if another
-/// process is preparing the same folder. Fails with `cannot_create` if the folder exists and must
-/// not be replaced.
+/// Turns text into a tokenizer, shards and a manifest in the data folder `options.out`. If
+/// `options.tokenizer` is empty, trains a tokenizer on the training documents only. Writes into the
+/// sibling folder `.<name>.part` first, so that the data folder appears complete or not at all.
+/// Fails with `temporary` if another process is preparing the same folder. Fails with
+/// `cannot_create` if the folder exists and must not be replaced.
 [[nodiscard]] Result<Prepared> prepare(PrepareOptions const& options,
                                        StageCallback const& progress = {});
 

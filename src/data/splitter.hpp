@@ -5,9 +5,9 @@
 
 namespace curtail::data {
 
-/// Regular expression that matches one piece of text. A tokenizer never merges across the border of
-/// two pieces, so the pattern is part of the tokenizer's definition. The pattern is nanochat's,
-/// which is that of GPT-4 but allows at most two digits in a piece.
+/// Regular expression that matches one piece of text. A tokenizer never merges tokens from
+/// different pieces, so the pattern is part of the tokenizer's definition. The pattern is
+/// nanochat's, which is that of GPT-4 but allows at most two digits in a piece.
 inline constexpr std::string_view split_pattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}|)"
     R"( ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";

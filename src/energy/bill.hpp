@@ -8,7 +8,7 @@
 #include "energy/state.hpp"
 #include "energy/tally.hpp"
 
-// Computes the energy and carbon of one site, and of a hypothetical site that never stops.
+// Computes the energy and carbon of one site, and of a hypothetical site that never pauses.
 namespace curtail::energy {
 
 /// How a number was obtained.
@@ -52,7 +52,7 @@ struct Rules {
                            IntensitySeries const& intensity, Rules const& rules);
 
 /// Computes running totals at `count` times: `from`, `from + step`, and so on. Each total counts
-/// everything drawn since `from`.
+/// the energy and carbon since `from`.
 [[nodiscard]] std::vector<Tally> cumulative(std::span<StateInterval const> states,
                                             IntensitySeries const& intensity, Rules const& rules,
                                             Time from, Millis step, std::size_t count);
@@ -61,7 +61,7 @@ struct Rules {
 [[nodiscard]] std::vector<StateInterval> clip(std::span<StateInterval const> states,
                                               Interval interval);
 
-/// The counterfactual of a run: one site that does the same work and never stops.
+/// The counterfactual of a run: one site that does the same work and never pauses.
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;

@@ -6,8 +6,8 @@
 #include "energy/bill.hpp"
 
 // The integrator of the technical report (arXiv:2602.22760): samples power and intensity on a grid
-// of times, where each sample counts for one step. It reproduces the published numbers to the last
-// digit. Curtail's own runs are integrated exactly instead (tally.hpp).
+// of times. Each sample counts for one Grid::step. This integrator reproduces the published numbers
+// to the last digit. Curtail's own runs are integrated exactly instead (tally.hpp).
 namespace curtail::energy {
 
 /// A series of equally spaced times: `origin`, `origin + step`, and so on, `points` in total.

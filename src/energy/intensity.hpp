@@ -37,8 +37,8 @@ class IntensitySeries {
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// Returns whether no sample has a value, so that the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
-    /// Cuts `interval` at the samples. The pieces are in order of time and without gaps; an empty
-    /// interval has none.
+    /// Cuts `interval` at the samples. The pieces are in order of time and without gaps. An empty
+    /// interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
     /// Returns the part of `interval` after the last sample if that sample's value continues there
     /// (PastEnds::hold). Otherwise returns an empty interval.

@@ -8,8 +8,8 @@ namespace curtail::energy {
 
 /// Energy drawn and carbon caused over some time. Tallies can be added.
 ///
-/// `carbon` and `carbon_dirty` count only energy of known intensity. To report carbon, use the
-/// functions below: they return an empty optional where an unknown value would otherwise read as 0.
+/// `carbon` and `carbon_dirty` count only energy of known intensity. To report carbon, use
+/// known_carbon() and known_carbon_dirty(). If the carbon is unknown, their result is empty, not 0.
 struct Tally {
     WattHours energy;    ///< all energy drawn
     WattHours clean;     ///< the part drawn at an intensity below the threshold; without the site,
@@ -48,8 +48,8 @@ struct Tally {
     }
     /// Returns the energy drawn while the intensity was known.
     [[nodiscard]] WattHours known_energy() const { return energy - unknown; }
-    /// Returns the energy drawn at an intensity at or above the threshold if the tally is known(),
-    /// and otherwise an empty optional.
+    /// Returns the energy drawn while the intensity was at or above the threshold. Returns an empty
+    /// optional unless the tally is known().
     [[nodiscard]] std::optional<WattHours> dirty() const
     {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;

@@ -35,7 +35,7 @@ struct Progress {
 [[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
 
 /// All scheduled values for one step. The learning rates `muon`, `head`, `embedding`, `resid` and
-/// `x0` include the factor and `lr_scale`.
+/// `x0` include `lr_factor` and `lr_scale`.
 struct Rates {
     double lr_factor{};     ///< result of lr_factor()
     double muon{};          ///< for the matrices of the layers (Muon)
@@ -49,8 +49,8 @@ struct Rates {
 /// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
 /// it.
 [[nodiscard]] double default_lr_scale(Tokens batch_tokens);
-/// Returns the values for a step at `at`. A learning rate is nanochat's, times `lr_scale`, times
-/// the factor.
+/// Returns the values for a step at `at`. Each learning rate is nanochat's, times `lr_scale`,
+/// times `lr_factor`.
 [[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
                              config::Optimizer const& settings, Tokens batch_tokens);
 

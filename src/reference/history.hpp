@@ -14,8 +14,8 @@ namespace curtail::reference {
 struct Window {
     std::size_t client{};
     Time decision;  ///< the decision to open the window
-    Time ready;     ///< when the client received its devices; it draws power from then on
-    std::optional<Time> connected;   ///< when the client joined the server
+    Time ready;     ///< when the client received its devices; the client draws power from then on
+    std::optional<Time> connected;   ///< when the client connected to the prototype's server
     std::vector<Time> turned_dirty;  ///< the times at which the close delay began
     std::optional<Time> drain;       ///< when the window closed
     /// When the devices were released. If the logs end before that, this is the time of the

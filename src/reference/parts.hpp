@@ -16,7 +16,7 @@ namespace curtail::reference {
 inline constexpr Tokens step_tokens{524'288};  ///< tokens of one step at one site
 inline constexpr std::int64_t planned_steps = 23'400;
 
-/// The states of each client, in order.
+/// The states of each client, in order of time.
 using States = std::array<std::vector<account::StateSpan>, 3>;
 
 /// Computes the rounds, without their tallies, and what each client contributed.

@@ -14,9 +14,9 @@ namespace curtail::report {
     double const scale = std::pow(10.0, digits);
     return std::round(value * scale) / scale;
 }
-/// Does the same for a value that may be missing; a missing value becomes null.
+/// Rounds a value that may be missing; a missing value becomes null.
 [[nodiscard]] json::Value rounded(account::MaybeSeconds value, int digits);
-/// Does the same for each of `values`.
+/// Rounds each of `values`.
 [[nodiscard]] json::Array rounded(std::vector<double> const& values, int digits);
 /// Converts grams to kg, or Wh to kWh. An empty value stays empty.
 template <class Unit>
@@ -29,7 +29,8 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-/// Returns a tally's carbon, in grams with `digits` decimals, or null if the carbon is unknown.
+/// Returns the carbon of `tally` in grams, with `digits` decimals. Returns null if the carbon is
+/// unknown.
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
 [[nodiscard]] json::Value headline_json(account::Account const& account);

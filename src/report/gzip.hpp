@@ -6,7 +6,7 @@
 namespace curtail::report {
 
 /// Compresses `text` to gzip format (RFC 1952) at the highest compression level. Equal texts give
-/// equal bytes, because the header contains no time, file name or operating system.
+/// equal bytes, because the gzip header contains no time, file name or operating system.
 [[nodiscard]] std::string gzip(std::string_view text);
 
 }  // namespace curtail::report

@@ -11,7 +11,8 @@ namespace curtail::report {
 /// to the left, and numbers to the right.
 class TextTable {
   public:
-    /// Starts a table. The first `left` columns contain text, the others numbers.
+    /// Starts a table. The first `left` columns contain text. If `left` is more than 1, the last
+    /// column contains text too. The other columns contain numbers.
     explicit TextTable(std::vector<std::string> head, std::size_t left = 1) : left_(left)
     {
         rows_.push_back(std::move(head));
@@ -26,8 +27,8 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Writes the tables that are shown at the end of a run: decisions, sites, always-on, commits and
-/// loss. Control characters in names and reasons are escaped.
+/// Returns the text that curtail-report prints: when windows opened and closed, then sites, work,
+/// latencies, always-on, commits and loss. Control characters in names and reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

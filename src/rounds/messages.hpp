@@ -47,7 +47,8 @@ using Op = std::uint64_t;
 
 // ---- inputs
 
-/// Says only that time has passed. The caller must send one at Site::wake() or earlier.
+/// Says only that time has passed. The caller must send a Tick at the time that Site::wake()
+/// returns, or earlier.
 struct Tick {};
 
 /// Answer to Create: the object did not exist and has been created.
@@ -63,8 +64,8 @@ struct Exists {
 /// Answer to Get: the content of the object.
 struct Got {
     Op op{};
-    std::string bytes;  ///< if the object is longer than record_bytes_limit: any text of
-                        ///< record_bytes_limit + 1 bytes
+    std::string bytes;  ///< the content. For an object longer than record_bytes_limit: any text of
+                        ///< record_bytes_limit + 1 bytes.
 };
 /// Answer to Get: the store says that the object does not exist.
 struct Missing {
@@ -102,8 +103,9 @@ struct Merged {
         MemberId member;
         Seq seq;
         Refusal reason{Refusal::digest};
-        bool absent{};  ///< the store says that a payload does not exist. This may be out of
-                        ///< date, so the Site repeats the merge before it refuses.
+        bool absent{};  ///< the store says that a payload does not exist. This answer may be
+                        ///< out of date, so the Site repeats the merge before it refuses the
+                        ///< contribution.
     };
     Op op{};
     std::vector<Refused> refused;   ///< if not empty, no model was made
@@ -118,8 +120,7 @@ struct Corrupt {
     std::string name;
     std::string why;
 };
-/// Answer to a question about payloads: the store failed or did not answer. A later try may
-/// succeed.
+/// Answer to a question about payloads: the store failed or did not answer.
 struct Unavailable {
     Op op{};
     std::string why;
@@ -261,7 +262,8 @@ struct Discard {};
 struct Delete {
     std::string name;
 };
-/// Orders the program to write an event to events.jsonl. rounds/notes.hpp makes all of them.
+/// Orders the program to write an event to events.jsonl. The functions in rounds/notes.hpp make all
+/// Notes.
 struct Note {
     std::string type;  ///< `joined`, `cut`, `contributed`, ...
     json::Object details;

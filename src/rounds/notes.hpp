@@ -23,7 +23,7 @@ namespace curtail::rounds {
 /// The member leaves the run. `commit` is the newest commit that it knows.
 [[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);
 /// This process proposes to remove `member` although it could not read the member's next header.
-/// `name` is the header's name, and `why` says why nobody could read it.
+/// `name` is the header's name, and `why` says why the read failed.
 [[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
                                           std::string why);
 

@@ -7,22 +7,26 @@
 namespace curtail::rounds {
 
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
-/// Times are in real time, not in the time of a trace. docs/rounds.md explains each parameter.
+/// All times are real time, even in a replay. docs/rounds.md explains each parameter.
 struct Params {
-    Millis round_time{600'000};   ///< time from adopting a model to the cut; not for a lone member
-    std::int64_t local_steps{0};  ///< most steps before the cut; 0: only `round_time` counts
+    Millis round_time{600'000};  ///< time from adopting a model to the cut; not for a lone member
+    /// The cut comes after this many steps if `round_time` has not passed by then. 0: no limit. Not
+    /// for a lone member.
+    std::int64_t local_steps{0};
     Millis checkpoint_interval{600'000};  ///< time between a lone member's commits of its weights
     Millis gather_time{30'000};           ///< longest wait for headers before a merge
     Millis lease{120'000};                ///< validity of a merge lease
-    Millis first_base_wait{180'000};  ///< longest wait of a new member for a lone member's commit
+    /// Longest time that a new member waits for a lone member to commit.
+    Millis first_base_wait{180'000};
     Millis poll_run_lone{5'000};      ///< interval at which a lone member looks for the next commit
-    Millis poll_run{30'000};          ///< this interval for a member that is not lone
-    Millis poll_run_starved{10'000};  ///< upper limit of this interval for a starved member
+    Millis poll_run{30'000};          ///< the same interval for a member that is not lone
+    Millis poll_run_starved{10'000};  ///< upper limit of `poll_run` for a starved member
     Millis poll_wait{2'000};  ///< interval at which a waiting site looks for commits and headers
     /// A member is suspect if its Member::seen is longer ago than `drop_after` + `skew`.
     Millis drop_after{1'800'000};
-    Millis skew{60'000};            ///< largest expected error of the store's clock
-    std::int64_t max_undecided{2};  ///< most undecided contributions per member; 1 more if leaving
+    Millis skew{60'000};  ///< largest expected error of the store's clock
+    /// Most undecided contributions per member. A leaving member may have one more.
+    std::int64_t max_undecided{2};
     std::int64_t max_staleness{2};  ///< in rounds; contributions with more staleness are refused
     /// A member is suspect if this many merges in a row decided no contribution of the member.
     std::int64_t max_missed{2};
@@ -30,7 +34,7 @@ struct Params {
     std::int64_t milestone_every{50};      ///< every nth round's model is never deleted; 0: none
     std::int64_t outer_min_permille{250};  ///< least work for an outer step with momentum, in
                                            ///< 1/1000 of what the members can do in `round_time`
-    /// The weight of a contribution is divided by 1 + staleness * this / 1000.
+    /// The weight of a contribution is divided by 1 + staleness * this parameter / 1000.
     std::int64_t staleness_discount_permille{250};
     Tokens block_tokens{65'536};     ///< tokens in a block
     std::int64_t grant_quantum{16};  ///< in blocks; grant_target() is a multiple of it

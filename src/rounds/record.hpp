@@ -92,15 +92,15 @@ struct Member {
     Rate rate{};
     Round since_round;      ///< round in which it was admitted
     std::int64_t missed{};  ///< merges in a row without a decided contribution of this member
-    Time seen;              ///< time of the newest commit that admitted it or decided its work
+    Time seen;  ///< time of the last commit that decided its work; until then, of its admission
     friend bool operator==(Member const&, Member const&) = default;
 };
 
 /// Why a contribution was refused:
-/// - `nan`: its delta has values that are not finite;
+/// - `nan`: a value of its delta or the loss of a step is not finite;
 /// - `digest`: its header is unreadable, or its payload is missing or damaged;
 /// - `stale`: its base is older than Params::max_staleness allows;
-/// - `not_held`: its member does not hold all of its blocks;
+/// - `not_held`: its member does not hold every block of the contribution;
 /// - `wrong_run`: its header belongs to another run, or names an unknown base, encoding or payload;
 /// - `bad_tokens`: its number of tokens does not fit its blocks.
 enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };

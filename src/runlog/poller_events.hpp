@@ -15,8 +15,7 @@ namespace curtail::runlog {
 
 /// An event: the phase of a site's window has changed.
 struct Decision {
-    /// Time of the change on the signal's clock, which in a replay is the clock of the replay.
-    std::optional<Time> signal_time;
+    std::optional<Time> signal_time;       ///< time of the change, on the signal's clock
     std::string from;                      ///< old phase: `closed`, `open` or `closing`
     std::string to;                        ///< new phase
     std::string reason;                    ///< name of the cause: `turned-dirty`, `delay-over`, ...

@@ -17,11 +17,12 @@ namespace curtail::runlog {
 struct PollerJob {
     std::string id;                     ///< given by the site's launcher
     std::optional<Time> running_since;  ///< empty: the job is queued
-    bool leaving{false};                ///< the poller asked it to stop
+    bool leaving{false};                ///< the poller asked the job to stop
     friend bool operator==(PollerJob const&, PollerJob const&) = default;
 };
 
-/// What the poller last recorded about one site. All texts are printable().
+/// What the poller last recorded about one site. All texts have passed through printable()
+/// (core/text.hpp).
 struct PollerSite {
     SiteId site;
     std::string window;                   ///< phase of the window: `closed`, `open` or `closing`

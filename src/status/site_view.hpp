@@ -20,12 +20,14 @@ struct SiteView : runlog::PollerSite {
 
 /// What the run's folder says about all sites.
 struct SitesView {
-    std::vector<SiteView> sites;     ///< one per site, in the order of the run's file
-    std::vector<std::string> notes;  ///< which files could not be read, and why
+    std::vector<SiteView> sites;  ///< one per site, in the order of the run's file
+    /// Which files could not be read, and why. Also says so if no poller has run.
+    std::vector<std::string> notes;
 };
 
 /// Reads poller/state.json and each site's sites/<SITE>/events.jsonl in the run's folder. A value
-/// that is missing or damaged stays empty. A file that cannot be read adds a note.
+/// that is missing or damaged stays empty. A file that cannot be read adds a note; so does a
+/// missing state.json.
 [[nodiscard]] SitesView read_sites(config::Run const& run);
 
 }  // namespace curtail::status

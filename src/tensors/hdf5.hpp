@@ -79,8 +79,8 @@ inline constexpr char const* content_attribute = "content_sha256";
 /// Sets the file access properties `access` so that HDF5 uses `bytes` itself, not a copy, as the
 /// file. When HDF5 writes, `bytes` grows with the file. `bytes` must outlive the file.
 ///
-/// Returns the name under which to open the file, or an empty text on failure. The name is unique,
-/// because HDF5 treats two open files with one name as the same file.
+/// Returns the name under which to open the file, or an empty string on failure. The name is
+/// unique, because HDF5 treats two open files with one name as the same file.
 [[nodiscard]] std::string use_memory(Handle const& access, std::string& bytes);
 
 }  // namespace curtail::tensors

@@ -16,7 +16,7 @@ namespace curtail::tensors {
 /// storage, references, and variable-length or compound types.
 struct ReadLimits {
     std::int64_t objects{10'000};               ///< greatest number of tensors and groups in a file
-    std::int64_t bytes{std::int64_t{1} << 40};  ///< greatest size of all tensors together
+    std::int64_t bytes{std::int64_t{1} << 40};  ///< greatest size of all tensors together, in bytes
     /// Whether to accept chunked storage with the filters deflate and shuffle.
     bool compressed{false};
 };
@@ -26,7 +26,7 @@ struct ReadLimits {
 class TensorReader {
   public:
     /// Opens and checks the file `path`. If the file stores a digest of its contents, also checks
-    /// this digest. Every file of TensorWriter stores one.
+    /// this digest. TensorWriter always stores one.
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
                                                    ReadLimits const& limits = {});
     /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.

@@ -12,10 +12,10 @@ namespace curtail::tensors {
 struct FileContent {
     std::vector<TensorInfo> tensors;  ///< sorted by name
     json::Object attributes;          ///< attributes of the root, without the digest
-    std::string digest;  ///< value of content_attribute; an empty text if the file has none
+    std::string digest;  ///< value of content_attribute; an empty string if the file has none
 };
 /// Reads the structure of an open file of `file_bytes` bytes and checks it against `limits`. The
-/// error is a text that says why the file is refused.
+/// error says why the file is refused.
 [[nodiscard]] tl::expected<FileContent, std::string> scan_file(hid_t file, std::int64_t file_bytes,
                                                                ReadLimits const& limits);
 

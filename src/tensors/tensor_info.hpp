@@ -3,7 +3,7 @@
 
 // Named tensors in HDF5 files, which store weights, deltas, snapshots and token shards
 // (docs/formats-tensors.md). Different threads may call this library at the same time, because it
-// serializes its calls of HDF5.
+// serializes its calls to HDF5.
 
 #include <cstddef>
 #include <cstdint>

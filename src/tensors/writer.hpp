@@ -24,8 +24,8 @@ class TensorWriter {
     {
         add(std::move(name), dtype_of<T>(), std::move(shape), std::as_bytes(values));
     }
-    /// Adds an attribute of the file's root: an integer, a floating-point number or a text. Throws
-    /// std::invalid_argument for any other type or an invalid name.
+    /// Adds an attribute of the file's root: an integer, a floating-point number or a string.
+    /// Throws std::invalid_argument for any other type or an invalid name.
     void attribute(std::string name, json::Value value);
 
     /// Returns the contents of the file.

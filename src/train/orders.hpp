@@ -43,8 +43,8 @@ struct TrainBlocks {
     /// scheduled rates.
     Tokens tokens_before;
 };
-/// Pauses training and forgets all work that is not in the committed model, because the member was
-/// removed.
+/// Pauses training because the member was removed. Forgets all work that is not in the committed
+/// model.
 struct DiscardWork {};
 /// Ends the training loop with this exit code and, after a failure, this error.
 struct Leave {

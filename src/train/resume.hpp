@@ -9,7 +9,7 @@ namespace curtail::train {
 /// Resumes a site's training in a run from the site's snapshot, if there is one. Restores the
 /// optimizer's state on all ranks, and sets the position and the training id in `context`. Does not
 /// restore the weights, because a member loads them from the store. Ignores, with a warning, a
-/// snapshot of an earlier run of the same name (train/training_id.hpp).
+/// snapshot whose training id is not that of the run in the store (train/training_id.hpp).
 ///
 /// Fails with `data` if the snapshot is damaged or belongs to a training without a store. Only the
 /// leader calls this function.

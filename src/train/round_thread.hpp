@@ -17,9 +17,10 @@ namespace curtail::train {
 /// the training loop trains.
 class RoundThread {
   public:
-    /// Ends the process if join() is not called in time, for example because a rank hangs. After a
-    /// stop request, the time limit is nine tenths of `grace`. After the order Leave, it is `grace`
-    /// or four times the longest step, whichever is longer.
+    /// Ends the process if join() is not called in time, for example because a rank hangs. One
+    /// limit is nine tenths of `grace`, counted from a stop request. The other is `grace` or four
+    /// times the longest step, whichever is longer, counted from the order Leave. The limit that
+    /// ends first applies.
     struct Watchdog {
         /// Returns the time of the stop request to this process, empty if there was none. Must be
         /// safe to call from any thread.

@@ -20,7 +20,7 @@ struct Position {
 
 /// A site's own copy of weights and optimizer state, which it keeps between jobs.
 struct Snapshot {
-    std::string training_id;  ///< see train/training_id.hpp; an empty text if the file has none
+    std::string training_id;  ///< see train/training_id.hpp; an empty string if the file has none
     Position position;
     model::Parameters weights;
     optim::OptimizerState optimizer;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The id of a training: a text that a snapshot stores to say to which training it belongs. The name
-// of the run would not suffice: somebody may empty the store and start the run again. For a
-// training without a store, the id depends on the configuration, because no commit records the
-// configuration.
+// The id of a training is a string. Each snapshot stores the id of the training to which it
+// belongs. The name of the run would not suffice: somebody may empty the store and start the run
+// again. For a training without a store, the id depends on the configuration, because no commit
+// records the configuration.
 
 #include <optional>
 #include <string>

@@ -58,10 +58,10 @@ struct EvaluatedInterval {
 ///
 /// In the first call, `before` is a default-constructed state, and `from` is the start of the whole
 /// evaluation. In each further call, pass the last result's `state` and `until` as `before` and
-/// `from`. Calls that follow on from one another in this way give the same changes and the same
-/// state as one call for the whole time. The only exception is a late sample: its time lies in an
-/// interval that was evaluated without it. A call that receives a late sample uses it only from its
-/// own `from` on; earlier changes stay as they are.
+/// `from`. Such a series of calls gives the same changes and the same state as one call for the
+/// whole time. The only exception is a late sample: its time lies in an interval that was evaluated
+/// without it. A call that receives a late sample uses this sample only from the call's `from` on;
+/// earlier changes stay as they are.
 ///
 /// Throws std::invalid_argument if samples are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
