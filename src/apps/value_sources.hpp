@@ -9,8 +9,8 @@
 namespace curtail::apps {
 
 /// Adds to `values` the values that the command line does not contain. Each of them comes from the
-/// environment, or else from the JSON file `config`, or else from the default. If `config` is
-/// empty, there is no such file.
+/// environment, or else from the JSON file `config`, or else from Option::fallback if there is one.
+/// If `config` is empty, no file is read.
 ///
 /// Fails with `usage` if an environment variable is invalid, or if a required option is missing.
 /// Fails with `config` if the JSON file is invalid, or with `no_input` if it cannot be opened.

@@ -41,7 +41,7 @@ struct Outcome {
     };
     Status status{Status::done};
     JobId job;        ///< the new job, after a successful `submit`
-    std::string why;  ///< why the action was refused or is unknown; empty if `done`
+    std::string why;  ///< why `status` is `refused` or `unknown`; empty if it is `done`
 };
 
 }  // namespace curtail::plan

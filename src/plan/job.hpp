@@ -24,7 +24,7 @@ struct Job {
     enum class End {
         clean,     ///< it ended by itself, with exit code 0
         failed,    ///< any end other than `clean` and `displaced`, e.g. a cancel
-        displaced  ///< its cluster ended it: a node failed, or another job preempted it
+        displaced  ///< its cluster ended it, e.g. because a node failed or another job preempted it
     };
     JobId id;
     WindowId window;  ///< read from the job's comment

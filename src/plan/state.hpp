@@ -26,10 +26,10 @@ struct TrackedJob {
     WindowId window;
     IntentId intent;
     std::optional<Time> running_since;
-    std::optional<Time> asked_since;    ///< time of the first stop request, a drain or a cancel
+    std::optional<Time> asked_since;    ///< time of the first attempt to drain or cancel
     std::optional<Time> drained_since;  ///< time of the first drain signal that was delivered
     std::optional<Time> last_drain;     ///< time of the last attempt to drain
-    std::optional<Time> last_cancel;    ///< time of the last attempt to cancel
+    std::optional<Time> last_cancel;    ///< time of the last attempt to cancel or end leftovers
     int drains{0};                      ///< number of drain attempts
     bool cancel_arrived{false};         ///< the launcher accepted a cancel
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;

@@ -20,9 +20,11 @@ struct OpenedStore {
     WrittenUntil written_until;  ///< Recovered::written_until
 };
 
-/// Locks and reads the poller's folder of `run`, recovers the state (recover()), and opens a store
-/// with this state. `now` is real time. Fails with `temporary` if another poller holds the lock;
-/// the error names that poller. Fails with `permission` if other users may read the folder.
+/// Reads the poller's folder of `run`, recovers the state (recover()), and opens a store with this
+/// state. `now` is real time.
+///
+/// With Access::write, locks the folder first. Fails with `temporary` if another poller holds the
+/// lock; the error names that poller. Fails with `permission` if other users may access the folder.
 [[nodiscard]] Result<OpenedStore> open_store(config::Run const& run, Access access, Time now);
 
 }  // namespace curtail::poll

@@ -45,8 +45,8 @@ class StateStore {
         lazy  ///< with the next write of state.json; for changes that the next poller can compute
               ///< again
     };
-    /// Opens a store for `folder`, which starts with `state`. `lock` is the folder's lock. The
-    /// store writes `state` to the folder. Without a lock, it never changes anything on disk.
+    /// Opens a store for `folder` with the initial state `state`. `lock` is the folder's lock. With
+    /// a lock, writes `state` to the folder. Without one, the store never changes anything on disk.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
                                                                   std::optional<FileLock> lock,
                                                                   StoredState state);

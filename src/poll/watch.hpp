@@ -11,8 +11,8 @@ namespace curtail::poll {
 /// Counts the user's requests to stop. Another thread calls raise() while watch() runs.
 class StopRequest {
   public:
-    /// Adds a request. The first request stops watch(). If watch() then waits for jobs to end, the
-    /// second request makes it cancel them.
+    /// Adds a request. The first request asks watch() to return. While watch() waits for jobs to
+    /// end, the second request makes it cancel them.
     void raise() { ++level_; }
     /// Returns how many requests were made.
     [[nodiscard]] int level() const { return level_; }

@@ -17,8 +17,8 @@ struct Answer {
 };
 
 /// A source of samples. A failed request discards no known samples: the answer then has both
-/// samples and a problem. Known samples stay in use until they are stale. A provider is not
-/// thread-safe.
+/// samples and a problem. Known samples stay in use until they reach the site's signal_max_age.
+/// A provider is not thread-safe.
 class Provider {
   public:
     virtual ~Provider() = default;

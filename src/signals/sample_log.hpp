@@ -28,8 +28,8 @@ namespace curtail::signals {
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}
-    /// Finds the newest sample of each region in the file. Call load() once, before the first
-    /// add().
+    /// Finds the newest sample of each region in the last 256 KiB of the file. Call load() once,
+    /// before the first add().
     [[nodiscard]] Result<void> load();
     /// Queues each sample that is newer than all earlier ones of its region. `samples` must be in
     /// order of time. Returns whether any sample was queued.

@@ -32,8 +32,8 @@ struct Options {
     /// File of certificates to trust instead of the system's. If the path is empty, the client
     /// trusts the system's certificates.
     std::filesystem::path ca_file;
-    /// Folder with mode 0700. It holds the token, so that one process can use the token of an
-    /// earlier process and need not log in.
+    /// Folder with mode 0700. It holds the token of the last login, so that a later process can use
+    /// this token and need not log in.
     std::filesystem::path state_folder;
     /// File with the account. If WattTime rejected the account, a change of this file allows a new
     /// try.
