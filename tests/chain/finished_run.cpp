@@ -44,8 +44,8 @@ TEST_F(FinishedRun, IsSummarized)
     EXPECT_GE(v->lone, 2);
     EXPECT_EQ(v->members, 2);
     EXPECT_EQ(v->refused, 0);
-    EXPECT_EQ(v->sites.at({"A"}).tokens + v->sites.at({"B"}).tokens, Tokens{120 * 8});
-    EXPECT_EQ(v->tip.totals.tokens, Tokens{120 * 8});
+    EXPECT_EQ(v->sites.at({"A"}).tokens + v->sites.at({"B"}).tokens, Tokens{960});
+    EXPECT_EQ(v->tip.totals.tokens, Tokens{960});
     EXPECT_GE(v->payloads, 2);
     auto const chain = read_checked_chain(s->store().source());
     ASSERT_TRUE(chain);

@@ -52,7 +52,7 @@ TEST_F(Verify, SummarizesASoundRun)
     EXPECT_EQ(summary->rosters, 2);
     EXPECT_EQ(summary->refused, 1);
     EXPECT_EQ(summary->headers, 7);
-    EXPECT_EQ(summary->tip.totals.tokens, Tokens{7 * 2 * 8});
+    EXPECT_EQ(summary->tip.totals.tokens, Tokens{112});
     EXPECT_EQ(summary->sites.at({"A"}).tokens + summary->sites.at({"B"}).tokens,
               summary->tip.totals.tokens);
 }
