@@ -52,8 +52,8 @@ struct WindowTimeline {
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
     std::optional<Latency> start;    ///< from the opening to the end of the first step
-    /// From the stop request to the trainer's exit. If several jobs of the window logged both
-    /// times, the last of these jobs counts.
+    /// From the stop request to the trainer's exit, for the window's last job of which the logs
+    /// contain both.
     std::optional<Latency> stop;
 };
 
@@ -63,7 +63,8 @@ struct SiteTimeline {
     std::vector<energy::StateInterval> held;       ///< when the site had devices, with its
                                                    ///< states; times on the signal's clock
     std::vector<energy::StateInterval> held_real;  ///< the same in real time
-    /// The same in seconds after time zero, and also the state `provision`.
+    /// The intervals of `held` in seconds after time zero. This list also has intervals in the
+    /// state `provision`, which `held` leaves out.
     std::vector<StateSpan> states;
     std::vector<double> drains;  ///< real seconds from a stop request to the trainer's exit
 };

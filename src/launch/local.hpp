@@ -11,7 +11,7 @@ namespace curtail::launch {
 /// limit.
 ///
 /// The file `jobs/<intent>.json` in the site's folder records a job. It is written before the job's
-/// script starts. So the next poller finds the job, whenever this poller was killed. A small
+/// script starts. So the next poller finds the job even if this poller was killed at once. A small
 /// supervisor process waits for the script and writes the script's exit code to `<intent>.exit`.
 ///
 /// The launcher cannot check the processes of a job whose record was written on another host. Until

@@ -28,8 +28,8 @@ struct Recovered {
 /// outbox if events.jsonl already contains it.
 ///
 /// If state.json is missing, rebuilds two things from the journal and the events: the intents that
-/// have no outcome, and the jobs that have not ended. In that case is_written() finds the events
-/// that this poller would otherwise log twice.
+/// have no outcome, and the jobs that have not ended. In that case, is_written() tells which
+/// events an earlier poller has already logged.
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 

@@ -23,8 +23,8 @@ struct Perplexity {
     double one_site{};
     double two_sites{};
 };
-/// Computes the lowest smoothed perplexities. For the run, first averages the logged steps that
-/// have the same time.
+/// Computes the lowest smoothed perplexities. For the run, first averages the losses of steps that
+/// were logged at the same time.
 [[nodiscard]] Perplexity perplexity_of(Logs const& logs);
 
 /// Median durations in joint rounds, in seconds. A joint round has two or more sites. The median of
@@ -32,13 +32,13 @@ struct Perplexity {
 struct RoundTimes {
     std::size_t joint_rounds{};  ///< number of joint rounds
     double duration{};           ///< from Round::start to Round::merged
-    double training{};           ///< length of one site's training segments in one round
+    double training{};           ///< total time that one site trained in one round
     double before_first_step{};  ///< from Round::start to the estimated start of the first step
     double after_last_step{};    ///< from the round's last step to Round::end
     double merge{};              ///< from Round::end to Round::merged
 };
-/// Computes the medians. A round that lasts at least twice as long as the median joint round does
-/// not count for `before_first_step` and `after_last_step`.
+/// Computes the medians. The medians `before_first_step` and `after_last_step` leave out every
+/// round that lasts at least twice as long as the median joint round.
 [[nodiscard]] RoundTimes round_times(Logs const& logs, History const& history);
 
 /// Returns the mean duration of a step in seconds. This is the time from the first to the last

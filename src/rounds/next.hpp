@@ -14,8 +14,8 @@ namespace curtail::rounds {
 /// A pending contribution that the writer of the next commit has found.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the header's bytes; empty if a lone member commits the
-                                   ///< work as its own weights, without a header
+    std::optional<Digest> sha256;  ///< of the bytes of the stored header; empty for a checkpoint,
+                                   ///< which stores no header
     std::optional<Refusal> bad;  ///< fault found in the header's bytes or the payload; empty: none
 };
 /// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
@@ -56,8 +56,9 @@ struct Intents {
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
-/// wrong-run, bad-tokens, not-held, stale and nan, in this order. Returns an empty optional if none
-/// of them applies. Does not check the reason digest, which Found::bad reports.
+/// `wrong-run`, `bad-tokens`, `not-held`, `stale` and `nan`, in this order. Returns an empty
+/// optional if none of them applies. Does not check the reason `digest`: Found::bad tells whether
+/// it applies.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 

@@ -75,8 +75,9 @@ class Site {
     ~Site();
 
     /// Takes one input and returns the outputs, in order. The first input must be a Tick. `now`
-    /// must not decrease from call to call. Throws std::logic_error if an answer does not match the
-    /// open question, or if Stepped reports blocks that the trainer was not ordered to train on.
+    /// must not decrease from call to call. Throws std::logic_error if `input` answers another
+    /// output than the one that waits for an answer. Throws it also if Stepped reports blocks that
+    /// the trainer was not ordered to train on.
     [[nodiscard]] std::vector<Output> on(MonoTime now, Input const& input);
     /// Returns the time by which the caller must send the next Tick. Returns an empty optional if
     /// no Tick is needed.

@@ -24,10 +24,11 @@ class WattTimeProvider final : public Provider {
     ///
     /// After a failed query, all processes wait before the next query of this region. The wait is
     /// 30 s and doubles with each failure, up to 5 min. If the server's Retry-After asks for more,
-    /// that wait counts, up to an hour. Meanwhile each answer contains the same problem.
+    /// that wait counts, up to an hour. During the wait, each answer has the failed query's error
+    /// as its problem.
     ///
-    /// If WattTime rejected the account, a process that starts after a change of the credentials
-    /// file does not wait, unless Retry-After asked for the wait.
+    /// If WattTime rejected the account, a change of the credentials file ends the wait for every
+    /// process that starts later. It does not end a wait for which Retry-After asked.
     ///
     /// The answer also has a problem if the newest value is at least ten minutes old.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;

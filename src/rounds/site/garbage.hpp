@@ -31,8 +31,8 @@ class Garbage {
         CommitNumber next;            ///< number of the next commit to read
         std::optional<Commit> newer;  ///< the commit read last; empty before the first
         int rounds{1};                ///< rounds whose payloads are still to be deleted
-        /// Number of commits that the walk may still read one after the other. One more read then
-        /// jumps to the nearest earlier commit that made a model.
+        /// Number of commits that the walk may still read without skipping any. After them, it
+        /// reads only the nearest earlier commit that made a model.
         int reads{1};
     };
     /// Takes one commit. Returns false if it was the last one to read.

@@ -14,8 +14,8 @@ class MergeLease {
     [[nodiscard]] bool held_by_me(MonoTime now) const { return mine_ && held(now); }
     /// Returns the time at which the newest lease ends.
     [[nodiscard]] MonoTime until() const { return until_; }
-    /// Records that the lease next() exists. `mine` says whether it is this site's lease. `until`
-    /// is the time at which it ends.
+    /// Records that the lease with the number next() exists. `mine` says whether it is this site's
+    /// lease. `until` is the time at which it ends.
     void seen(bool mine, MonoTime until) { *this = MergeLease(k_ + 1, mine, until); }
     MergeLease() = default;
 

@@ -25,7 +25,7 @@ struct Failures {
     int bad_reads{0};  ///< reads that returned an invalid record
     int misses{0};     ///< reads that did not find a commit that must exist
     int loads{0};      ///< reads of the newest model with the answer Corrupt
-    int at_start{0};   ///< lasting errors of the store while this process is not a member
+    int at_start{0};   ///< permanent errors of the store before this process is a member
 };
 
 /// The wait of a new member for its first model.

@@ -29,12 +29,13 @@ class Search {
 
   private:
     CommitNumber found_;
-    CommitNumber missing_;  ///< smallest missing number above found_; 0: none
+    CommitNumber missing_;  ///< smallest number above found_ that is thought to be missing; 0:
+                            ///< none
     std::string bytes_;
 };
 
-/// The members that this process, while in the state `fold` (docs/rounds.md), assumed to have
-/// ended. For each member, the class keeps the number of the last contribution known at that time.
+/// The members that this process took for ended when it was in the state `fold` (docs/rounds.md).
+/// For each member, the class keeps the number of the last contribution known at that time.
 class Folded {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }
