@@ -318,7 +318,7 @@ TEST(RoundThread, WithAFaultyStoreNothingIsLostOrCountedTwice)
         auto const sound = chain::verify_run({objects, run.run});
         ASSERT_TRUE(sound) << sound.error().message() << ", seed " << seed;
         EXPECT_TRUE(sound->tip.complete);
-        EXPECT_EQ(sound->tip.totals.tokens, Tokens{400 * 8});
+        EXPECT_EQ(sound->tip.totals.tokens, Tokens{3200});
         injected += faulty.injected();
     }
     EXPECT_GT(injected, 10);
