@@ -67,7 +67,7 @@ def poller_needs_no_training_library():
     with temporary_folder() as folder:
         execute("cmake", "--install", build, "--prefix", folder)
         installed = sorted(program.name for program in (folder / "bin").iterdir())
-        expect(installed == ["curtail-block-signals", "curtail-poll", "curtail-status"], installed)
+        expect(installed == ["curtail-poll", "curtail-status"], installed)
         for name in ("curtail-poll", "curtail-status"):
             program = folder / "bin" / name
             expect(name in execute(program, "--version", cwd=folder).stdout, f"version of {name}")
