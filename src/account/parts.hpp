@@ -75,7 +75,7 @@ struct Training {
     std::optional<double> step;  ///< mean duration of a step in real seconds
 };
 /// Computes the training loss and the mean duration of a step. `last_step_s` is the time of the
-/// run's last step, in seconds after time zero; the result has it as FinalLoss::wall_s.
+/// run's last step, in seconds after Timeline's time zero. It becomes FinalLoss::wall_s.
 [[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
                                    MaybeSeconds last_step_s);
 

@@ -83,7 +83,8 @@ void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members)
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:
 /// - the outer optimizer is `nesterov`, and no included contribution has `inlined` set;
-/// - at least two sites have an included contribution that has blocks and staleness 0;
+/// - each of at least two sites has an included contribution with staleness 0 and at least one
+///   block;
 /// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
 ///   tokens that the members of `parent` can train on in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,

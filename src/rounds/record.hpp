@@ -72,7 +72,8 @@ struct RunSpec {
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
     std::int64_t epochs{1};           ///< number of times that the run trains on all the data
     std::int64_t seed{1};             ///< seed of the initial weights
-    json::Object optimizer;  ///< settings of the inner optimizer; reals have the form of exact()
+    json::Object optimizer;  ///< settings of the inner optimizer; real numbers are stored as text
+                             ///< (exact())
     Outer outer;
     std::vector<RunPart> parts;
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
@@ -92,7 +93,8 @@ struct Member {
     Rate rate{};
     Round since_round;      ///< round in which it was admitted
     std::int64_t missed{};  ///< merges in a row without a decided contribution of this member
-    Time seen;  ///< time of the last commit that decided its work; until then, of its admission
+    Time seen;  ///< time of the newest commit that decided its work; before the first, of its
+                ///< admission
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -142,9 +144,10 @@ struct RecentMerge {
 
 /// The writer of a commit.
 struct Writer {
-    MemberId member;         ///< with N = 0 if the process is not a member (rounds/names.hpp)
-    std::int64_t attempt{};  ///< number of the process's last attempt to store a model, to create
-                             ///< the probe or to join; counts from 1
+    MemberId member;         ///< the writing process; if it is not a member, an id with N = 0
+                             ///< (rounds/names.hpp)
+    std::int64_t attempt{};  ///< the process counts its attempts to store a model, to create the
+                             ///< probe object and to join together, from 1; this is the last number
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -230,8 +233,8 @@ struct Encoded {
 /// - the record is too long or not in canonical form;
 /// - a field is missing, unknown or invalid;
 /// - a commit or header does not belong under `name`;
-/// - `self` in run.json, a commit or a header is not the digest of the fields other than `self` and
-///   `sig`.
+/// - the field `self` does not match: in run.json, commits and headers, it must be the digest of
+///   all fields other than `self` and `sig`.
 /// The message names the object and the broken rule.
 [[nodiscard]] Result<RunSpec> decode_run(std::string_view bytes);
 [[nodiscard]] Result<Commit> decode_commit(std::string_view bytes, std::string const& name);

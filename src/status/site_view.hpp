@@ -21,7 +21,8 @@ struct SiteView : runlog::PollerSite {
 /// What the run's folder says about all sites.
 struct SitesView {
     std::vector<SiteView> sites;  ///< one per site, in the order of the run's file
-    /// Which files could not be read, and why. Also says so if no poller has run.
+    /// Messages for the user: which files could not be read, and why; also whether no poller has
+    /// run yet.
     std::vector<std::string> notes;
 };
 

@@ -18,9 +18,9 @@ namespace curtail::train {
 class RoundThread {
   public:
     /// Ends the process if join() is not called in time, for example because a rank hangs. One
-    /// limit is nine tenths of `grace`, counted from a stop request. The other is `grace` or four
-    /// times the longest step, whichever is longer, counted from the order Leave. The limit that
-    /// ends first applies.
+    /// limit starts with a stop request and lasts nine tenths of `grace`. The other starts with the
+    /// order Leave. It lasts as long as `grace` or as four times the longest optimizer step so far,
+    /// whichever is longer. The limit that ends first applies.
     struct Watchdog {
         /// Returns the time of the stop request to this process, empty if there was none. Must be
         /// safe to call from any thread.
@@ -50,7 +50,7 @@ class RoundThread {
     /// Returns the site's speed as the protocol last measured it. Safe from any thread.
     [[nodiscard]] rounds::Rate rate() const { return rate_; }
     /// Waits for the thread to end and returns the final state of the protocol. Call it soon after
-    /// taking the order Leave: the watchdog may end the process as long as join() is not called.
+    /// taking the order Leave: until join() is called, the watchdog may end the process.
     [[nodiscard]] rounds::Site const& join();
 
   private:
