@@ -10,8 +10,8 @@
 
 namespace curtail::train {
 
-/// How far a site's own training has come. A member of a run needs only the rate, because the
-/// newest commit determines its weights and blocks.
+/// How far a site's own training has come. When a site joins a run, it uses only the
+/// rate, because the newest commit determines its weights and blocks.
 struct Position {
     Tokens tokens{};       ///< number of tokens trained, over all instances of the trainer
     std::int64_t steps{};  ///< number of optimizer steps, over all instances of the trainer
