@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "account/loss.hpp"
+#include "account/scenario.hpp"
+#include "account/times.hpp"
 #include "core/ids.hpp"
 #include "core/intensity.hpp"
 #include "core/units.hpp"
@@ -20,24 +23,6 @@
 // A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
-using MaybeSeconds = std::optional<double>;
-
-/// An interval of time.
-struct Span {
-    double from_s{};
-    double to_s{};
-    friend bool operator==(Span const&, Span const&) = default;
-};
-
-/// An interval in which a site was in one state. The state is the name of an energy::State, or
-/// `provision` while the site waits for devices. In the account of arXiv:2602.22760, the state may
-/// also be a part of an exchange: `contribute`, `merge` or `adopt`.
-struct StateSpan {
-    std::string state;
-    Span when;
-    friend bool operator==(StateSpan const&, StateSpan const&) = default;
-};
-
 /// A change of a window's phase.
 struct Decision {
     std::size_t site{};
@@ -46,12 +31,6 @@ struct Decision {
     std::string to;    ///< `closed`, `open` or `closing`
     std::string reason;
     std::optional<double> intensity;  ///< g/kWh; empty if it was unknown
-};
-
-/// How long a start or a stop took.
-struct Latency {
-    double seconds{};       ///< real seconds
-    bool others_trained{};  ///< whether another site trained at any time during the start or stop
 };
 
 /// Everything about one window.
@@ -126,74 +105,6 @@ struct RoundSummary {
     MaybeSeconds merge;
 };
 
-/// A line on the loss charts.
-struct Curve {
-    /// `run` for the run's curve; the site's name for the curve of one site; `one` or `two` for the
-    /// baseline with that many sites.
-    std::string id;
-    std::string label;         ///< text for the user
-    std::vector<double> step;  ///< x position on the chart, in steps
-    std::vector<double> t;     ///< seconds after time zero, on the signal's clock
-    std::vector<double> loss;
-    std::vector<double> perplexity;
-};
-
-/// The loss of a curve at its end.
-struct FinalLoss {
-    std::string id;
-    std::string label;
-    double best_perplexity{};          ///< lowest smoothed perplexity
-    double tail_loss{};                ///< mean loss over the last `LossAccount::tail_steps` steps
-    std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
-    double wall_s{};                   ///< when the curve's last step ended
-    std::int64_t steps{};
-};
-
-/// The loss of the curve with the id `id`, minus the loss of the curve with the id
-/// `LossAccount::difference_to`. Both losses are first averaged over buckets of steps.
-struct Difference {
-    std::string id;
-    std::vector<double> step;        ///< x position on the chart, in steps
-    std::vector<double> difference;  ///< in nats per token
-    std::vector<double> error;       ///< standard error of `difference`
-};
-
-/// Everything about the training loss.
-struct LossAccount {
-    Tokens tokens_per_step;
-    std::string smoothing;  ///< description of the smoothing for the user
-    std::int64_t tail_steps{};
-    std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
-    std::vector<Curve> curves;  ///< smoothed curves
-    std::vector<FinalLoss> finals;
-    std::string difference_to;         ///< id of the curve that others are compared with
-    std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
-    std::vector<Difference> differences;
-
-    /// Returns the final loss of the curve with the id `curve`, or null if there is none.
-    [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
-};
-
-/// The loss on text that no site trained on.
-struct HeldOut {
-    std::int64_t commit{};  ///< number of the commit whose model was evaluated
-    /// Number of the newest merge commit after `commit`; empty if there is none.
-    std::optional<std::int64_t> newer;
-    double loss{};  ///< nats per token
-    /// In nats per token: the loss of a model that knows only how frequent each token is.
-    double unigram_entropy{};
-    Tokens tokens;
-    std::optional<double> bits_per_byte;
-};
-
-/// Minimum, median and maximum of some durations, in real seconds.
-struct Spread {
-    std::size_t count{};
-    double least{};
-    double median{};
-    double greatest{};
-};
-
 /// Everything about one site.
 struct SiteAccount {
     SiteId id;
@@ -214,40 +125,6 @@ struct SiteAccount {
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
-};
-
-/// A scenario in a comparison: the run itself, or always-on training.
-struct Scenario {
-    std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
-                     ///< always on)
-    std::string label;
-    std::string region;  ///< empty if the scenario has several regions
-    std::size_t sites{1};
-    MaybeSeconds wall_s;
-    std::optional<double> step;  ///< real seconds per step
-    /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
-    /// increasing carbon. For any other scenario, there is a single tally.
-    std::vector<energy::Tally> range;
-    Tokens tokens;
-    std::optional<double> perplexity;
-    std::optional<FinalLoss> tail;
-    double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
-                          ///< assumed to continue
-    WattHours held_wh{};  ///< energy drawn in that part
-};
-
-/// Running totals at `from_s`, and every `Account::always_on_step_s` after it.
-struct RunningTotals {
-    double from_s{};
-    std::vector<energy::Tally> tallies;
-};
-
-/// A baseline: an always-on run that was actually trained, not computed.
-struct Baseline {
-    std::string id;
-    std::string label;
-    double kwh{};
-    FinalLoss loss;
 };
 
 /// Where one number of the report comes from.
@@ -331,59 +208,5 @@ struct Account {
     std::vector<std::string> warnings;
     std::vector<EventLine> events;
 };
-
-// ---- sums over all sites
-
-/// Returns the energy and carbon of all sites.
-[[nodiscard]] energy::Tally total_of(Account const& account);
-/// Returns the sum of all sites' bills, without their provenance.
-[[nodiscard]] energy::Bill total_bill(Account const& account);
-/// Returns the seconds that sites spent in the state `training`, summed over all sites.
-[[nodiscard]] double training_s(Account const& account);
-/// Returns the seconds in which sites had devices or waited for them, summed over all sites.
-[[nodiscard]] double allocated_s(Account const& account);
-/// Returns training_s() / allocated_s(), or an empty optional if allocated_s() is 0.
-[[nodiscard]] std::optional<double> goodput(Account const& account);
-
-/// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
-/// `state` is empty.
-[[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
-/// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
-/// Returns an empty optional unless both tallies are whole (energy::Tally::whole) and the CO2 of
-/// `other` is above 0.
-[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
-                                                 energy::Tally const& other);
-/// The least and the greatest of some values.
-struct Extent {
-    double least{};
-    double greatest{};
-    friend bool operator==(Extent const&, Extent const&) = default;
-};
-/// The least and greatest value of each figure of a scenario, over all tallies of its `range`. An
-/// extent is empty if the figure is unknown for one of the tallies.
-struct ScenarioExtents {
-    std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
-    std::optional<Extent> grams;        ///< energy::Tally::known_carbon()
-    std::optional<Extent> ratio;        ///< carbon_ratio() of the run to the scenario
-};
-/// Computes the extents of a scenario's figures. `run` is the tally of the whole run.
-[[nodiscard]] ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run);
-/// Returns the run itself as a scenario.
-[[nodiscard]] Scenario run_scenario(Account const& account);
-/// Returns the scenarios of `Account::always_on`, the one with the lowest carbon first.
-[[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
-/// Says how much of each always-on scenario comes after the signal's last sample, whose value is
-/// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
-/// `held_s` of 0 is left out.
-[[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
-/// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
-/// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
-/// `others_trained`. Returns an empty optional if there are none.
-[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
-                                              std::optional<Latency> WindowAccount::*latency,
-                                              bool others_trained);
-/// Returns the minimum, median and maximum of `values`, or an empty optional if there are no
-/// values. The median of an even number of values is the mean of the middle two.
-[[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
 
 }  // namespace curtail::account

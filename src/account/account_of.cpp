@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 
 namespace curtail::account {
@@ -35,6 +36,13 @@ std::optional<Spread> startup_of(std::vector<WindowTimeline> const& windows, std
     return spread_of(std::move(starts));
 }
 
+// Sets the tally of each item. The items are windows or rounds.
+template <class Item>
+void set_tallies(std::vector<Item>& items, std::vector<energy::Tally> const& tallies)
+{
+    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
+}
+
 // One site without its energy and work.
 SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, double end_s)
 {
@@ -52,19 +60,13 @@ SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, do
     return site;
 }
 
-std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline, Work const& work,
-                                  Energy const& energy)
+std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline)
 {
     std::vector<SiteAccount> out;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto& site =
             out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
         site.startup = startup_of(timeline.windows, s);
-        site.tokens = work.sites[s].tokens;
-        site.joint_rounds = work.sites[s].joint_rounds;
-        site.lone_rounds = work.sites[s].lone_rounds;
-        site.bill = energy.sites[s].bill;
-        site.cumulative = energy.sites[s].cumulative;
     }
     return out;
 }
@@ -93,24 +95,40 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
 
 }  // namespace
 
+void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
+                         Energy energy)
+{
+    for (std::size_t s = 0; s < account.sites.size(); ++s) {
+        auto& site = account.sites[s];
+        site.tokens = work.sites[s].tokens;
+        site.joint_rounds = work.sites[s].joint_rounds;
+        site.lone_rounds = work.sites[s].lone_rounds;
+        site.bill = std::move(energy.sites[s].bill);
+        site.cumulative = std::move(energy.sites[s].cumulative);
+    }
+    account.windows = std::move(windows);
+    set_tallies(account.windows, energy.windows);
+    account.rounds = std::move(work.rounds);
+    set_tallies(account.rounds, energy.rounds);
+    account.round_summary = work.summary;
+    account.commits = work.commits;
+    account.tokens = work.tokens;
+    account.cumulative_step_s = energy.cumulative_step_s;
+}
+
 Account account_of(RunFiles const& files)
 {
     auto const timeline = timeline_of(files);
     auto windows = windows_of(files, timeline);
     auto work = work_of(files, timeline);
-    auto const energy = energy_of(files, timeline, windows, work.rounds);
+    auto energy = energy_of(files, timeline, windows, work.rounds);
     auto always_on = always_on_of(files, timeline, work.tokens);
     auto const evaluation = evaluation_of(files);
 
     auto account = heading_of(files, timeline);
     auto training = training_of(files, timeline, account.last_step_s);
-    account.sites = sites_of(files, timeline, work, energy);
-    account.windows = with_tallies(std::move(windows), energy.windows);
-    account.rounds = with_tallies(std::move(work.rounds), energy.rounds);
-    account.round_summary = work.summary;
-    account.commits = work.commits;
-    account.tokens = work.tokens;
-    account.cumulative_step_s = energy.cumulative_step_s;
+    account.sites = sites_of(files, timeline);
+    add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.held_out = evaluation.held_out;

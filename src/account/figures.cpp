@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "account/account.hpp"
+#include "account/figures.hpp"
 
 #include <fmt/format.h>
 
@@ -60,13 +60,6 @@ std::optional<double> goodput(Account const& account)
 {
     double const allocated = allocated_s(account);
     return allocated > 0 ? std::optional(training_s(account) / allocated) : std::nullopt;
-}
-
-FinalLoss const* LossAccount::final_of(std::string const& curve) const
-{
-    auto const found = std::find_if(finals.begin(), finals.end(),
-                                    [&](FinalLoss const& f) { return f.id == curve; });
-    return found != finals.end() ? &*found : nullptr;
 }
 
 double seconds_in(SiteAccount const& site, std::string const& name)

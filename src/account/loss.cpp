@@ -37,6 +37,13 @@ double mean_step(RunFiles const& files)
 
 }  // namespace
 
+FinalLoss const* LossAccount::final_of(std::string const& curve) const
+{
+    auto const found = std::find_if(finals.begin(), finals.end(),
+                                    [&](FinalLoss const& f) { return f.id == curve; });
+    return found != finals.end() ? &*found : nullptr;
+}
+
 Training training_of(RunFiles const& files, Timeline const& timeline, MaybeSeconds last_step_s)
 {
     auto const per_step = files.run.training.batch_tokens;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/text.hpp"
 

@@ -44,15 +44,12 @@ struct Energy {
 [[nodiscard]] Energy energy_of(RunFiles const& files, Timeline const& timeline,
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
-/// Returns `items` with energy and carbon added. `items` are windows or rounds. `tallies` has one
-/// entry per item, in the same order.
-template <class Item>
-[[nodiscard]] std::vector<Item> with_tallies(std::vector<Item> items,
-                                             std::vector<energy::Tally> const& tallies)
-{
-    for (std::size_t i = 0; i < items.size(); ++i) items[i].tally = tallies[i];
-    return items;
-}
+
+/// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
+/// `work.sites` and `energy.sites` have the same order. `energy` must come from `windows` and
+/// `work.rounds`.
+void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
+                         Energy energy);
 
 /// The counterfactual of the run: one imagined site trains on as many tokens as the committed model
 /// includes, without a pause. For each region of the trace, one scenario places this site there.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "rounds/notes.hpp"
 

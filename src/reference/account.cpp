@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "account/figures.hpp"
 #include "reference/parts.hpp"
 
 namespace curtail::reference {
@@ -147,8 +148,7 @@ std::optional<account::Spread> startup_of(History const& history, std::size_t cl
 }
 
 std::vector<account::SiteAccount> sites_of(Logs const& logs, History const& history,
-                                           States const& states, account::Work const& work,
-                                           account::Energy const& energy)
+                                           States const& states)
 {
     std::vector<account::SiteAccount> out;
     for (std::size_t c = 0; c < Logs::clients.size(); ++c) {
@@ -160,11 +160,6 @@ std::vector<account::SiteAccount> sites_of(Logs const& logs, History const& hist
         site.states = states[c];
         site.startup = startup_of(history, c);
         site.closed_s = logs.seconds(history.end) - account::seconds_in(site);
-        site.tokens = work.sites[c].tokens;
-        site.joint_rounds = work.sites[c].joint_rounds;
-        site.lone_rounds = work.sites[c].lone_rounds;
-        site.bill = energy.sites[c].bill;
-        site.cumulative = energy.sites[c].cumulative;
     }
     return out;
 }
@@ -208,16 +203,12 @@ account::Account account_of(Logs const& logs, History const& history)
     auto const states = states_of(logs, history);
     auto work = work_of(logs, history);
     auto windows = windows_of(logs, history, work.rounds);
-    auto const drawn = drawn_energy(states, windows, work.rounds, logs, history, energy);
+    auto drawn = drawn_energy(states, windows, work.rounds, logs, history, energy);
 
     auto account = heading_of(logs, history);
-    account.sites = sites_of(logs, history, states, work, drawn);
+    account.sites = sites_of(logs, history, states);
     account.decisions = decisions_of(logs, history);
-    account.windows = account::with_tallies(std::move(windows), drawn.windows);
-    account.rounds = account::with_tallies(std::move(work.rounds), drawn.rounds);
-    account.round_summary = work.summary;
-    account.commits = work.commits;
-    account.tokens = work.tokens;
+    account::add_work_and_energy(account, std::move(windows), std::move(work), std::move(drawn));
     account.step = *account.last_step_s / ratio(account.tokens, step_tokens);
     account.loss = loss_of(logs, *account.last_step_s, account.tokens);
     auto scenarios = scenarios_of(logs, energy, *account.loss);

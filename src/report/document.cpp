@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document.hpp"
 
+#include "account/figures.hpp"
 #include "core/build_info.hpp"
 #include "report/document_parts.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document_parts.hpp"
 
+#include "account/figures.hpp"
+
 namespace curtail::report {
 
 using json::Array;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "account/figures.hpp"
 #include "account/thin.hpp"
 
 namespace curtail::report {

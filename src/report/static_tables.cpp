@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "account/figures.hpp"
 #include "energy/bill.hpp"
 #include "report/number.hpp"
 #include "report/page.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "account/figures.hpp"
 #include "core/text.hpp"
 #include "energy/bill.hpp"
 #include "report/number.hpp"

@@ -2,6 +2,7 @@
 // The carbon bill of a small run, worked out by hand.
 #include <gmock/gmock.h>
 
+#include "account/figures.hpp"
 #include "account/small_run.hpp"
 #include "core/files.hpp"
 #include "report/document.hpp"

@@ -2,6 +2,7 @@
 // The figures that are computed from a whole account. small_run.hpp states its numbers.
 #include <gmock/gmock.h>
 
+#include "account/figures.hpp"
 #include "account/small_run.hpp"
 
 namespace curtail::account::test {

@@ -3,6 +3,7 @@
 // launcher; and a run's status.
 #include <gmock/gmock.h>
 
+#include "account/figures.hpp"
 #include "account/small_run.hpp"
 #include "report/tables.hpp"
 

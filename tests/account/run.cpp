@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "account/account_of.hpp"
+#include "account/figures.hpp"
 #include "account/synthetic_run.hpp"
 #include "core/files.hpp"
 #include "report/document.hpp"

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "account/figures.hpp"
 #include "reference/account.hpp"
 #include "reference/published_values.hpp"
 #include "report/document.hpp"

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "account/account.hpp"
+
+// Figures of a report that follow from an account.
+namespace curtail::account {
+
+/// Returns the energy and carbon of all sites.
+[[nodiscard]] energy::Tally total_of(Account const& account);
+/// Returns the sum of all sites' bills, without their provenance.
+[[nodiscard]] energy::Bill total_bill(Account const& account);
+/// Returns the seconds that sites spent in the state `training`, summed over all sites.
+[[nodiscard]] double training_s(Account const& account);
+/// Returns the seconds in which sites had devices or waited for them, summed over all sites.
+[[nodiscard]] double allocated_s(Account const& account);
+/// Returns training_s() / allocated_s(), or an empty optional if allocated_s() is 0.
+[[nodiscard]] std::optional<double> goodput(Account const& account);
+
+/// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
+/// `state` is empty.
+[[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
+/// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
+/// Returns an empty optional unless both tallies are whole (energy::Tally::whole) and the CO2 of
+/// `other` is above 0.
+[[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
+                                                 energy::Tally const& other);
+/// The least and the greatest of some values.
+struct Extent {
+    double least{};
+    double greatest{};
+    friend bool operator==(Extent const&, Extent const&) = default;
+};
+/// The least and greatest value of each figure of a scenario, over all tallies of its `range`. An
+/// extent is empty if the figure is unknown for one of the tallies.
+struct ScenarioExtents {
+    std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
+    std::optional<Extent> grams;        ///< energy::Tally::known_carbon()
+    std::optional<Extent> ratio;        ///< carbon_ratio() of the run to the scenario
+};
+/// Computes the extents of a scenario's figures. `run` is the tally of the whole run.
+[[nodiscard]] ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run);
+/// Returns the run itself as a scenario.
+[[nodiscard]] Scenario run_scenario(Account const& account);
+/// Returns the scenarios of `Account::always_on`, the one with the lowest carbon first.
+[[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
+/// Says how much of each always-on scenario comes after the signal's last sample, whose value is
+/// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
+/// `held_s` of 0 is left out.
+[[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
+/// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
+/// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals
+/// `others_trained`. Returns an empty optional if there are none.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<WindowAccount> const& windows,
+                                              std::optional<Latency> WindowAccount::*latency,
+                                              bool others_trained);
+/// Returns the minimum, median and maximum of `values`, or an empty optional if there are no
+/// values. The median of an even number of values is the mean of the middle two.
+[[nodiscard]] std::optional<Spread> spread_of(std::vector<double> values);
+
+}  // namespace curtail::account

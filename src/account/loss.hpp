@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.hpp"
+
+// The loss in an account: of the training text and of held-out text.
+namespace curtail::account {
+
+/// A line on the loss charts.
+struct Curve {
+    /// `run` for the run's curve; the site's name for the curve of one site; `one` or `two` for the
+    /// baseline with that many sites.
+    std::string id;
+    std::string label;         ///< text for the user
+    std::vector<double> step;  ///< x position on the chart, in steps
+    std::vector<double> t;     ///< seconds after time zero, on the signal's clock
+    std::vector<double> loss;
+    std::vector<double> perplexity;
+};
+
+/// The loss of a curve at its end.
+struct FinalLoss {
+    std::string id;
+    std::string label;
+    double best_perplexity{};          ///< lowest smoothed perplexity
+    double tail_loss{};                ///< mean loss over the last `LossAccount::tail_steps` steps
+    std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
+    double wall_s{};                   ///< when the curve's last step ended
+    std::int64_t steps{};
+};
+
+/// The loss of the curve with the id `id`, minus the loss of the curve with the id
+/// `LossAccount::difference_to`. Both losses are first averaged over buckets of steps.
+struct Difference {
+    std::string id;
+    std::vector<double> step;        ///< x position on the chart, in steps
+    std::vector<double> difference;  ///< in nats per token
+    std::vector<double> error;       ///< standard error of `difference`
+};
+
+/// Everything about the training loss.
+struct LossAccount {
+    Tokens tokens_per_step;
+    std::string smoothing;  ///< description of the smoothing for the user
+    std::int64_t tail_steps{};
+    std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
+    std::vector<Curve> curves;  ///< smoothed curves
+    std::vector<FinalLoss> finals;
+    std::string difference_to;         ///< id of the curve that others are compared with
+    std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
+    std::vector<Difference> differences;
+
+    /// Returns the final loss of the curve with the id `curve`, or null if there is none.
+    [[nodiscard]] FinalLoss const* final_of(std::string const& curve) const;
+};
+
+/// The loss on text that no site trained on.
+struct HeldOut {
+    std::int64_t commit{};  ///< number of the commit whose model was evaluated
+    /// Number of the newest merge commit after `commit`; empty if there is none.
+    std::optional<std::int64_t> newer;
+    double loss{};  ///< nats per token
+    /// In nats per token: the loss of a model that knows only how frequent each token is.
+    double unigram_entropy{};
+    Tokens tokens;
+    std::optional<double> bits_per_byte;
+};
+
+}  // namespace curtail::account

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "account/loss.hpp"
+#include "account/times.hpp"
+#include "energy/tally.hpp"
+
+// What a run is compared with.
+namespace curtail::account {
+
+/// A scenario in a comparison: the run itself, or always-on training.
+struct Scenario {
+    std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
+                     ///< always on)
+    std::string label;
+    std::string region;  ///< empty if the scenario has several regions
+    std::size_t sites{1};
+    MaybeSeconds wall_s;
+    std::optional<double> step;  ///< real seconds per step
+    /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
+    /// increasing carbon. For any other scenario, there is a single tally.
+    std::vector<energy::Tally> range;
+    Tokens tokens;
+    std::optional<double> perplexity;
+    std::optional<FinalLoss> tail;
+    double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
+                          ///< assumed to continue
+    WattHours held_wh{};  ///< energy drawn in that part
+};
+
+/// Running totals at `from_s`, and every `Account::always_on_step_s` after it.
+struct RunningTotals {
+    double from_s{};
+    std::vector<energy::Tally> tallies;
+};
+
+/// A baseline: an always-on run that was actually trained, not computed.
+struct Baseline {
+    std::string id;
+    std::string label;
+    double kwh{};
+    FinalLoss loss;
+};
+
+}  // namespace curtail::account

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+
+// Times and durations in an account. Seconds are seconds on the signal's clock after time zero,
+// unless a comment says that they are real seconds (see account.hpp).
+namespace curtail::account {
+
+using MaybeSeconds = std::optional<double>;
+
+/// An interval of time.
+struct Span {
+    double from_s{};
+    double to_s{};
+    friend bool operator==(Span const&, Span const&) = default;
+};
+
+/// An interval in which a site was in one state. The state is the name of an energy::State, or
+/// `provision` while the site waits for devices. In the account of arXiv:2602.22760, the state may
+/// also be a part of an exchange: `contribute`, `merge` or `adopt`.
+struct StateSpan {
+    std::string state;
+    Span when;
+    friend bool operator==(StateSpan const&, StateSpan const&) = default;
+};
+
+/// How long a start or a stop took.
+struct Latency {
+    double seconds{};       ///< real seconds
+    bool others_trained{};  ///< whether another site trained at any time during the start or stop
+};
+
+/// Minimum, median and maximum of some durations, in real seconds.
+struct Spread {
+    std::size_t count{};
+    double least{};
+    double median{};
+    double greatest{};
+};
+
+}  // namespace curtail::account
