@@ -155,14 +155,19 @@ function(curtail_test name)
     endif()
 endfunction()
 
-# curtail_test_library(NAME SOURCES file... LINKS target...)
-#   Code that several tests share, as the library curtail_test_NAME.
+# curtail_test_library(NAME [OPTIMIZED] SOURCES file... LINKS target...)
+#   Code that several tests share, as the library curtail_test_NAME. It is compiled like the tests
+#   or, with OPTIMIZED, like the sources.
 function(curtail_test_library name)
-    cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
+    cmake_parse_arguments(ARG "OPTIMIZED" "" "SOURCES;LINKS" ${ARGN})
     set(target curtail_test_${name})
     add_library(${target} STATIC ${ARG_SOURCES})
     target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE curtail_flags curtail_test_flags PUBLIC ${ARG_LINKS}
-        GTest::gtest fmt::fmt)
-    _curtail_use_precompiled(${target} curtail_test_pch)
+    target_link_libraries(${target} PRIVATE curtail_flags PUBLIC ${ARG_LINKS} fmt::fmt)
+    if(ARG_OPTIMIZED)
+        _curtail_use_precompiled(${target} curtail_pch)
+    else()
+        target_link_libraries(${target} PRIVATE curtail_test_flags PUBLIC GTest::gtest)
+        _curtail_use_precompiled(${target} curtail_test_pch)
+    endif()
 endfunction()

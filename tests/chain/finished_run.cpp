@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "rounds/fixtures.hpp"
-#include "rounds/simulator.hpp"
+#include "rounds/simulator/simulator.hpp"
 
 namespace curtail::rounds {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulator.hpp"
+#include "rounds/simulator/simulator.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "fixtures.hpp"
+#include "rounds/simulator/simulator.hpp"
 #include "scripted_site.hpp"
-#include "simulator.hpp"
 
 namespace curtail::rounds {
 namespace {

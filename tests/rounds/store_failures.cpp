@@ -5,8 +5,8 @@
 
 #include <cmath>
 
+#include "rounds/simulator/simulator.hpp"
 #include "scripted_site.hpp"
-#include "simulator.hpp"
 
 namespace curtail::rounds {
 namespace {

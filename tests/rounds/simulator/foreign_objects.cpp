@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
+#include "rounds/simulator/foreign_objects.hpp"
+
 #include <cmath>
-#include <string>
 
-#include "rounds/names.hpp"
-#include "rounds/record.hpp"
-
-/// Objects that no program of Curtail writes, under names that a site will read.
 namespace curtail::rounds::test {
 
-inline constexpr int foreign_header_types = 5;
-inline constexpr int foreign_lease_types = 3;
-
-/// An invalid header under the name of the next header of `member`, at the commit `tip`. Type 0 is
-/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 additional ranges, and 4 is
-/// cut in half.
-inline std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member,
-                                  int type)
+std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type)
 {
     Header h;
     h.run = run.run;
@@ -37,8 +26,7 @@ inline std::string foreign_header(RunSpec const& run, Commit const& tip, Member 
     return type == 0 ? "{}" : type == 4 ? bytes.substr(0, bytes.size() / 2) : bytes;
 }
 
-/// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.
-inline std::string foreign_lease(std::int64_t k, int type)
+std::string foreign_lease(std::int64_t k, int type)
 {
     Lease const endless{member_id({{"foreign"}, 7}, {1}), k, Millis{1'000'000'000'000},
                         from_unix_ms(9'000'000'000'000)};

@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-#include <ostream>
+#include "rounds/simulator/trace.hpp"
+
 #include <string>
-#include <type_traits>
 #include <variant>
-#include <vector>
 
 #include "core/json.hpp"
-#include "sim_process.hpp"
 
-/// The complete log of a Site. Has one line for each input and for each output, with all fields,
-/// and one for the state of the site after the input.
 namespace curtail::rounds::test {
+namespace {
 
-inline std::ostream& operator<<(std::ostream& out, Target const& t)
+std::ostream& operator<<(std::ostream& out, Target const& t)
 {
     return out << t.part << "=" << t.name;
 }
-inline std::ostream& operator<<(std::ostream& out, PartRef const& p)
+std::ostream& operator<<(std::ostream& out, PartRef const& p)
 {
     return out << p.part << "=" << p.name << "(" << p.bytes << "," << p.sha256.hex() << ")";
 }
@@ -26,37 +22,34 @@ void put_list(std::ostream& out, std::vector<T> const& list)
 {
     for (auto const& value : list) out << " " << value;
 }
-inline void put_seqs(std::ostream& out, std::vector<Seq> const& list)
+void put_seqs(std::ostream& out, std::vector<Seq> const& list)
 {
     for (auto const seq : list) out << " " << seq.value;
 }
 
 // ---- inputs
 
-inline void put(std::ostream& out, Tick const&) { out << "Tick"; }
-inline void put(std::ostream& out, Created const& i)
+void put(std::ostream& out, Tick const&) { out << "Tick"; }
+void put(std::ostream& out, Created const& i)
 {
     out << "Created " << i.op;
     if (i.stored_at) out << " at " << to_unix_ms(*i.stored_at);
 }
-inline void put(std::ostream& out, Exists const& i) { out << "Exists " << i.op; }
-inline void put(std::ostream& out, Got const& i)
-{
-    out << "Got " << i.op << " " << sha256(i.bytes).hex();
-}
-inline void put(std::ostream& out, Missing const& i) { out << "Missing " << i.op; }
-inline void put(std::ostream& out, Unknown const& i)
+void put(std::ostream& out, Exists const& i) { out << "Exists " << i.op; }
+void put(std::ostream& out, Got const& i) { out << "Got " << i.op << " " << sha256(i.bytes).hex(); }
+void put(std::ostream& out, Missing const& i) { out << "Missing " << i.op; }
+void put(std::ostream& out, Unknown const& i)
 {
     out << "Unknown " << i.op << " " << static_cast<int>(i.code) << " " << i.why;
 }
-inline void put(std::ostream& out, Stored const& i)
+void put(std::ostream& out, Stored const& i)
 {
     out << "Stored " << i.op;
     put_list(out, i.parts);
 }
-inline void put(std::ostream& out, Loaded const& i) { out << "Loaded " << i.op; }
-inline void put(std::ostream& out, Adopted const& i) { out << "Adopted " << i.op; }
-inline void put(std::ostream& out, Merged const& i)
+void put(std::ostream& out, Loaded const& i) { out << "Loaded " << i.op; }
+void put(std::ostream& out, Adopted const& i) { out << "Adopted " << i.op; }
+void put(std::ostream& out, Merged const& i)
 {
     out << "Merged " << i.op;
     for (auto const& b : i.refused)
@@ -65,52 +58,52 @@ inline void put(std::ostream& out, Merged const& i)
     put_list(out, i.model);
     put_list(out, i.momentum);
 }
-inline void put(std::ostream& out, Corrupt const& i)
+void put(std::ostream& out, Corrupt const& i)
 {
     out << "Corrupt " << i.op << " " << i.name << " " << i.why;
 }
-inline void put(std::ostream& out, Unavailable const& i)
+void put(std::ostream& out, Unavailable const& i)
 {
     out << "Unavailable " << i.op << " " << static_cast<int>(i.code) << " " << i.why;
 }
-inline void put(std::ostream& out, Stepped const& i)
+void put(std::ostream& out, Stepped const& i)
 {
     out << "Stepped " << i.blocks.to_string() << " " << exact(i.seconds.count());
 }
-inline void put(std::ostream& out, CutReady const& i)
+void put(std::ostream& out, CutReady const& i)
 {
     out << "CutReady " << i.op << " " << i.ranges.to_string() << " " << i.steps;
     put_list(out, i.sumsq);
     put_list(out, i.nonfinite);
 }
-inline void put(std::ostream& out, StopRequested const& i)
+void put(std::ostream& out, StopRequested const& i)
 {
     out << "StopRequested " << i.deadline.time_since_epoch().count();
 }
 
 // ---- outputs
 
-inline void put(std::ostream& out, Get const& o) { out << "Get " << o.op << " " << o.name; }
-inline void put(std::ostream& out, Create const& o)
+void put(std::ostream& out, Get const& o) { out << "Get " << o.op << " " << o.name; }
+void put(std::ostream& out, Create const& o)
 {
     out << "Create " << o.op << " " << o.name << (o.want_time ? " want_time " : " ") << o.bytes;
 }
-inline void put(std::ostream& out, StoreDelta const& o)
+void put(std::ostream& out, StoreDelta const& o)
 {
     out << "StoreDelta " << o.op << " " << o.seq.value;
     put_list(out, o.parts);
 }
-inline void put(std::ostream& out, StoreModel const& o)
+void put(std::ostream& out, StoreModel const& o)
 {
     out << "StoreModel " << o.op;
     put_list(out, o.parts);
 }
-inline void put(std::ostream& out, MakeInitial const& o)
+void put(std::ostream& out, MakeInitial const& o)
 {
     out << "MakeInitial " << o.op << " " << o.seed;
     put_list(out, o.parts);
 }
-inline void put(std::ostream& out, Merge const& o)
+void put(std::ostream& out, Merge const& o)
 {
     out << "Merge " << o.op << " round " << o.model.round.value;
     put_list(out, o.model.parts);
@@ -124,40 +117,40 @@ inline void put(std::ostream& out, Merge const& o)
     put_list(out, o.weights);
     put_list(out, o.momentum);
 }
-inline void put(std::ostream& out, LoadModel const& o)
+void put(std::ostream& out, LoadModel const& o)
 {
     out << "LoadModel " << o.op << " round " << o.model.round.value;
     put_list(out, o.model.parts);
 }
-inline void put(std::ostream& out, Cut const& o)
+void put(std::ostream& out, Cut const& o)
 {
     out << "Cut " << o.op << " " << o.seq.value << (o.leaving ? " leaving" : "");
 }
-inline void put(std::ostream& out, Adopt const& o)
+void put(std::ostream& out, Adopt const& o)
 {
     out << "Adopt " << o.op << " commit " << o.commit.value << " round " << o.model.round.value
         << (o.keeps_weights ? " keeps_weights" : "");
     put_list(out, o.model.parts);
     put_seqs(out, o.dropped);
 }
-inline void put(std::ostream& out, Train const& o)
+void put(std::ostream& out, Train const& o)
 {
     out << "Train " << o.held.to_string() << " " << o.tokens_before.value;
 }
-inline void put(std::ostream& out, Discard const&) { out << "Discard"; }
-inline void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
-inline void put(std::ostream& out, Note const& o)
+void put(std::ostream& out, Discard const&) { out << "Discard"; }
+void put(std::ostream& out, Delete const& o) { out << "Delete " << o.name; }
+void put(std::ostream& out, Note const& o)
 {
     out << "Note " << o.type << " " << json::to_string(o.details);
 }
-inline void put(std::ostream& out, Exit const& o)
+void put(std::ostream& out, Exit const& o)
 {
     out << "Exit " << static_cast<int>(o.code) << " " << (o.error ? o.error->message() : "");
 }
 
 // ---- state
 
-inline void put(std::ostream& out, Status const& s)
+void put(std::ostream& out, Status const& s)
 {
     out << to_text(s.state) << " (" << s.waiting_for << ") member "
         << (s.member ? s.member->value : "-") << " tip " << s.tip.value << " round "
@@ -168,9 +161,10 @@ inline void put(std::ostream& out, Status const& s)
     out << (s.leaving ? " leaving" : "");
 }
 
-/// Appends one input of a process, the site's outputs and its new state.
-inline void trace(std::ostream& out, Millis now, SimProcess const& p, Input const& input,
-                  std::vector<Output> const& outputs)
+}  // namespace
+
+void trace(std::ostream& out, Millis now, SimProcess const& p, Input const& input,
+           std::vector<Output> const& outputs)
 {
     out << now.count() << " " << p.identity.text() << " < ";
     std::visit([&](auto const& i) { put(out, i); }, input);

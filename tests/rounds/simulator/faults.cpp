@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/simulator/simulator.hpp"
+
+#include "rounds/simulator/foreign_objects.hpp"
+
+namespace curtail::rounds::test {
+
+void Simulator::kill_all_but(std::shared_ptr<void> const& survivor)
+{
+    for (auto& p : processes_)
+        if (p != survivor) p->dead = true;
+}
+
+void Simulator::kill(std::size_t nth)
+{
+    auto const list = living();
+    if (nth < list.size()) list[nth]->dead = true;
+}
+
+void Simulator::stop(std::size_t index, Millis grace)
+{
+    for (auto& p : living())
+        if (p->site_index == index) {
+            p->stopping = true;
+            deliver(p, StopRequested{MonoTime{now() + p->clock_offset + grace}});
+        }
+}
+
+bool Simulator::maybe_inject_fault()
+{
+    auto const elapsed = now() - last_fault_check_;
+    last_fault_check_ = now();
+    if (chance(chaos_.faults_per_s * static_cast<double>(elapsed.count()) / 1000)) inject_fault();
+    return true;
+}
+
+void Simulator::inject_fault()
+{
+    auto const list = living();
+    auto const fault = pick(0, 13);
+    if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
+    if (fault == 13) {
+        headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
+        return;
+    }
+    if (fault > 10)
+        return inject(static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
+    if (list.empty() || fault <= 2)
+        return start(
+            static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(run_.sites.size()) - 1)));
+    auto const& p =
+        list[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(list.size()) - 1))];
+    if (fault <= 5) {
+        log_line(p, "is killed");
+        p->dead = true;
+    } else if (fault <= 7) {
+        p->frozen_until = now() + Millis{pick(100, fault == 6 ? 4'000 : 40'000)};
+        log_line(p, "freezes");
+        later(p->frozen_until - now(), [this, p] { thaw(p); });
+    } else {
+        p->stopping = true;
+        log_line(p, "receives a stop request");
+        deliver(p, StopRequested{MonoTime{now() + p->clock_offset + Millis{pick(500, 30'000)}}});
+    }
+}
+
+void Simulator::thaw(P const& p)
+{
+    if (p->frozen_until > now()) return;
+    for (; !p->inbox.empty() && !p->dead; p->inbox.pop_front()) handle(p, p->inbox.front());
+}
+
+void Simulator::inject(int type)
+{
+    if (store_.chain().empty() || store_.chain().back().complete) return;
+    auto const& tip = store_.chain().back();
+    if (type >= foreign_header_types) {
+        std::int64_t k = 1;
+        while (store_.get(lease_name(tip.round, k))) ++k;
+        store_.create(lease_name(tip.round, k), foreign_lease(k, type - foreign_header_types));
+        return;
+    }
+    std::vector<Member> open;
+    for (auto const& m : tip.members)
+        if (!store_.get(header_name(m.id, m.seq.next()))) open.push_back(m);
+    if (open.empty()) return;
+    auto const& m =
+        open[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(open.size()) - 1))];
+    auto const name = header_name(m.id, m.seq.next());
+    injected_.insert(name);
+    store_.inject(name, foreign_header(run_, tip, m, type));
+}
+
+}  // namespace curtail::rounds::test

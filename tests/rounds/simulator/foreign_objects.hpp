@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "rounds/names.hpp"
+#include "rounds/record.hpp"
+
+/// Objects that no program of Curtail writes, under names that a site will read.
+namespace curtail::rounds::test {
+
+inline constexpr int foreign_header_types = 5;
+inline constexpr int foreign_lease_types = 3;
+
+/// An invalid header under the name of the next header of `member`, at the commit `tip`. Type 0 is
+/// `{}`, 1 has 2^53 - 1 steps, 2 has NaN as a sum of squares, 3 has 300 additional ranges, and 4 is
+/// cut in half.
+std::string foreign_header(RunSpec const& run, Commit const& tip, Member const& member, int type);
+
+/// A foreign lease with number `k`: types 0 and 1 are invalid, type 2 never expires.
+std::string foreign_lease(std::int64_t k, int type);
+
+}  // namespace curtail::rounds::test

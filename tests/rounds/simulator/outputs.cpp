@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/simulator/simulator.hpp"
+
+#include <algorithm>
+
+namespace curtail::rounds::test {
+
+void Simulator::reply(P const& p, Input input)
+{
+    later(Millis{pick(1, 60)}, [this, p, input = std::move(input)] { deliver(p, input); });
+}
+
+void Simulator::execute(P const& p, Get const& o)
+{
+    later(Millis{pick(1, 60)}, [this, p, o] {
+        p->answered_missing[o.name] = false;
+        bool const dark = now() < headers_unreadable_until_ && o.name.rfind("contrib/", 0) == 0;
+        bool const refused = dark && headers_unreadable_until_.count() % 2 == 1;
+        if (refused) p->refused_since.try_emplace(o.name, now());
+        if (refused) return reply(p, Unknown{o.op, "input/output error", ExitCode::io});
+        if (dark || chance(chaos_.no_answer)) return reply(p, Unknown{o.op, "no answer"});
+        p->refused_since.erase(o.name);
+        auto const bytes = chance(chaos_.stale_404) ? std::nullopt : store_.get(o.name);
+        if (bytes) return reply(p, Got{o.op, *bytes});
+        p->answered_missing[o.name] = true;
+        reply(p, Missing{o.op});
+    });
+}
+
+void Simulator::execute(P const& p, Create const& o)
+{
+    require(!p->stop_delivered || o.name.rfind("merge/", 0) != 0, "a leaving site takes the lease");
+    p->check_removals(o, now() - run_.params.drop_after - run_.params.skew);
+    later(Millis{pick(1, 60)}, [this, p, o] {
+        if (now() < full_until_) {
+            ++creates_refused_;
+            return reply(p, Unknown{o.op, "full"});
+        }
+        if (chance(chaos_.lost_request)) return reply(p, Unknown{o.op, "lost"});
+        if (chance(chaos_.delayed)) {
+            later(Millis{pick(1, 40'000)}, [this, o] { store_.create(o.name, o.bytes); });
+            return reply(p, Unknown{o.op, "time-out"});
+        }
+        bool const created = store_.create(o.name, o.bytes);
+        if (created) log_line(p, "created", o.name);
+        if (chance(chaos_.lost_reply)) return reply(p, Unknown{o.op, "reply lost"});
+        if (created) reply(p, Created{o.op, Time{now() + Millis{1'700'000'000'000}}});
+        else reply(p, Exists{o.op});
+    });
+}
+
+void Simulator::put(P const& p, Op op, std::vector<Target> const& parts, Tickets const& content,
+                    bool may_spoil)
+{
+    later(Millis{pick(20, 400)}, [=, this] {
+        if (now() < full_until_) return reply(p, Unavailable{op, "full"});
+        Stored stored{op, {}};
+        bool const lost = chance(chaos_.no_answer);
+        for (auto const& target : parts) {
+            stored.parts.push_back(store_.put(target.part, target.name, content));
+            if (may_spoil && chance(chaos_.spoiled)) store_.spoil(target.name);
+        }
+        if (lost) reply(p, Unavailable{op, "no answer"});
+        else reply(p, stored);
+    });
+}
+
+void Simulator::execute(P const& p, StoreDelta const& o)
+{
+    put(p, o.op, o.parts, p->trainer->delta(o.seq), true);
+}
+
+void Simulator::execute(P const& p, StoreModel const& o)
+{
+    put(p, o.op, o.parts, p->trainer->anchor(), false);
+}
+
+void Simulator::execute(P const& p, MakeInitial const& o)
+{
+    put(p, o.op, o.parts, Tickets(store_.blocks(), 0), false);
+}
+
+void Simulator::execute(P const& p, Merge const& o)
+{
+    require(!p->stop_delivered, "a leaving site starts a merge");
+    p->check_merge_base(o);
+    later(Millis{pick(50, 800)}, [this, p, o] {
+        if (chance(chaos_.no_answer) || now() < full_until_)
+            return reply(p, Unavailable{o.op, "no answer"});
+        auto const* theta = store_.payload(o.model.parts.at(0));
+        if (theta == nullptr) return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+        Merged merged{o.op, {}, {}, {}};
+        auto result = *theta;
+        for (auto const& c : o.include) {
+            auto const* d = store_.payload(c.parts.at(0).payload);
+            if (chance(chaos_.stale_404))
+                merged.refused.push_back({c.member, c.seq, Refusal::digest, true});
+            else if (d == nullptr || chance(chaos_.refused))
+                merged.refused.push_back({c.member, c.seq, Refusal::digest});
+            else result = result - *d;
+        }
+        if (merged.refused.empty()) {
+            merged.model.push_back(store_.put(o.weights.at(0).part, o.weights.at(0).name, result));
+            if (o.outer_step)
+                merged.momentum.push_back(
+                    store_.put(o.momentum.at(0).part, o.momentum.at(0).name, result));
+        }
+        reply(p, merged);
+    });
+}
+
+void Simulator::execute(P const& p, LoadModel const& o)
+{
+    later(Millis{pick(20, 300)}, [this, p, o] {
+        if (p->dead) return;
+        if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+        auto const* theta = store_.payload(o.model.parts.at(0));
+        if (theta == nullptr || chance(chaos_.stale_404))
+            return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+        p->trainer->load(*theta);
+        deliver(p, Loaded{o.op});
+    });
+}
+
+void Simulator::execute(P const& p, Adopt const& o)
+{
+    later(Millis{pick(5, 300)}, [this, p, o] {
+        if (p->dead) return;
+        auto const* theta = store_.payload(o.model.parts.at(0));
+        if (chance(chaos_.no_answer)) return reply(p, Unavailable{o.op, "no answer"});
+        if (theta == nullptr || chance(chaos_.stale_404))
+            return reply(p, Corrupt{o.op, o.model.parts.at(0).name, "missing"});
+        p->adopt = {o, *theta};
+        if (!p->trainer->stepping()) boundary(p);
+    });
+}
+
+void Simulator::execute(P const& p, Cut const& o)
+{
+    p->cut = o;
+    if (!p->trainer->stepping()) boundary(p);
+}
+
+void Simulator::execute(P const& p, Train const& o)
+{
+    p->trainer->train(o.held);
+    step(p);
+}
+
+void Simulator::execute(P const& p, Delete const& o)
+{
+    log_line(p, "deletes", o.name);
+    later(Millis{pick(1, 5'000)}, [this, o] { store_.remove(o.name); });
+}
+
+void Simulator::execute(P const& p, Note const& o)
+{
+    ++notes_[o.type];
+    log_line(p, o.type, json::to_string(o.details));
+}
+
+void Simulator::execute(P const& p, Exit const& o)
+{
+    exits_.push_back(o);
+    bool const not_finite = o.code == ExitCode::data && p->nan_cuts >= 3;
+    bool const name_taken =
+        o.code == ExitCode::protocol &&
+        std::any_of(injected_.begin(), injected_.end(), [&](std::string const& name) {
+            return o.error->message().find(name) != std::string::npos;
+        });
+    bool const fine = o.code == ExitCode::ok || not_finite || name_taken ||
+                      (p->stopping && o.code == ExitCode::unavailable);
+    require(fine, "a site exited: " + (o.error ? o.error->message() : "without error"));
+    log_line(p, "exit");
+    p->dead = true;
+}
+
+}  // namespace curtail::rounds::test

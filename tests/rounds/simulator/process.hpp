@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "rounds/simulator/store.hpp"
+#include "rounds/simulator/trainer.hpp"
+#include "rounds/site.hpp"
+
+namespace curtail::rounds::test {
+
+/// One process of a site in the simulation, with the trainer and the checked invariants of this
+/// process.
+struct SimProcess {
+    std::size_t site_index{};
+    Process identity;
+    Millis clock_offset{};
+    Millis frozen_until{};
+    bool dead{false};
+    bool stopping{false};
+    bool stop_delivered{false};
+    int nan_cuts{0};
+    std::unique_ptr<Site> machine;
+    std::unique_ptr<SimTrainer> trainer;
+    std::optional<Cut> cut;
+    std::optional<std::pair<Adopt, Tickets>> adopt;
+    std::deque<Input> inbox;  ///< inputs that arrived while the process was frozen
+    std::optional<MonoTime> wake;
+    std::map<std::string, bool> answered_missing;  ///< by name: the last get's answer was Missing
+    std::map<std::string, Millis> refused_since;   ///< by name: first refusal since an answer
+
+    /// Checks that site and trainer agree on the work.
+    void check_against_trainer() const;
+
+    /// Checks that the site removes a member only after a get of the member's next header. The last
+    /// answer must be Missing, or the store must have refused these gets since `long_ago`. A stale
+    /// answer counts, because a site cannot detect it.
+    void check_removals(Create const& create, Millis long_ago) const;
+
+    /// Checks that a merge starts from the model and momentum of the newest commit that the process
+    /// has read.
+    void check_merge_base(Merge const& merge) const;
+};
+
+}  // namespace curtail::rounds::test

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/simulator/store.hpp"
+
+namespace curtail::rounds::test {
+
+void require(bool good, std::string const& what)
+{
+    if (!good) throw Violation(what);
+}
+
+Tickets tickets_of(Ranges const& ranges, std::size_t blocks)
+{
+    Tickets t(blocks, 0);
+    for (auto const& r : ranges.list())
+        for (auto b = r.begin; b < r.end; ++b) t[static_cast<std::size_t>(b)] = 1;
+    return t;
+}
+
+Tickets operator+(Tickets a, Tickets const& b)
+{
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
+    return a;
+}
+
+Tickets operator-(Tickets a, Tickets const& b)
+{
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
+    return a;
+}
+
+std::string bytes_of(Tickets const& t)
+{
+    std::string s;
+    for (int const v : t) s += std::to_string(v) + " ";
+    return s;
+}
+
+SimStore::SimStore(RunSpec run)
+    : run_(std::move(run)), blocks_(static_cast<std::size_t>(run_.stream_blocks()))
+{
+}
+
+bool SimStore::create(std::string const& name, std::string const& bytes)
+{
+    if (!small_.emplace(name, bytes).second) return false;
+    if (name.rfind("commits/", 0) == 0) committed(name, bytes);
+    if (name.rfind("contrib/", 0) == 0) contributed(name, bytes);
+    return true;
+}
+
+std::optional<std::string> SimStore::get(std::string const& name) const
+{
+    auto const it = small_.find(name);
+    return it == small_.end() ? std::nullopt : std::optional(it->second);
+}
+
+PartRef SimStore::put(std::string const& part, std::string const& name, Tickets content)
+{
+    auto const bytes = bytes_of(content);
+    payloads_[name] = std::move(content);
+    spoiled_.erase(name);
+    return {part, name, static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+}
+
+void SimStore::spoil(std::string const& name)
+{
+    payloads_.at(name)[0] += 100;
+    spoiled_.insert(name);
+}
+
+void SimStore::heal()
+{
+    for (auto const& name : spoiled_)
+        if (payloads_.contains(name)) payloads_.at(name)[0] -= 100;
+    spoiled_.clear();
+}
+
+void SimStore::remove(std::string const& name)
+{
+    payloads_.erase(name);
+    kept();
+}
+
+Tickets const* SimStore::payload(PartRef const& ref) const
+{
+    auto const it = payloads_.find(ref.name);
+    return it != payloads_.end() && sha256(bytes_of(it->second)) == ref.sha256 ? &it->second
+                                                                               : nullptr;
+}
+
+chain::VerifySource SimStore::source() const
+{
+    return {
+        [this](std::string const& name) -> Result<std::optional<std::string>> { return get(name); },
+        [this](std::string const& name) -> Result<std::optional<chain::PayloadFacts>> {
+            auto const it = payloads_.find(name);
+            if (it == payloads_.end()) return std::nullopt;
+            auto const bytes = bytes_of(it->second);
+            return chain::PayloadFacts{static_cast<std::int64_t>(bytes.size()), sha256(bytes)};
+        }};
+}
+
+void SimStore::committed(std::string const& name, std::string const& bytes)
+{
+    auto const commit = decode_commit(bytes, name);
+    require(commit.has_value(), commit ? "" : "invalid commit: " + commit.error().message());
+    require(commit->number.value == static_cast<std::int64_t>(chain_.size()) + 1,
+            "a commit beyond the end of the chain");
+    auto const error = chain_.empty() ? check_genesis(run_, sha256(small_.at(run_name)), *commit)
+                                      : check(run_, chain_.back(), digests_.back(), *commit);
+    require(!error, error ? error->message() : "");
+    auto const* model = payload(commit->model.parts.at(0));
+    require(model != nullptr, "the model of commit " + std::to_string(commit->number.value) +
+                                  " is missing in the store");
+    require(*model == tickets_of(commit->done, blocks_),
+            "commit " + std::to_string(commit->number.value) + " has model " + bytes_of(*model) +
+                "but ledger " + commit->done.to_string());
+    for (auto const& d : commit->decided) {
+        if (!d.header) continue;
+        auto const header = get(header_name(d.member, d.seq));
+        require(header && sha256(*header) == *d.header,
+                "a decided contribution has no such header in the store");
+    }
+    for (auto const& d : commit->decided) last_[d.member] = d.seq;
+    for (auto const& r : commit->removed)
+        if (r.reason == Removal::left)
+            require(!headers_.contains({r.member, last_[r.member].next()}),
+                    "" + r.member.value + " left with an undecided contribution");
+    for (auto const& m : commit->members) {
+        bool const fresh = member_parts(m.id).admitted == commit->number;
+        if (fresh)
+            require(ever_.insert({m.id, commit->number}).second,
+                    "id admitted twice: " + m.id.value);
+    }
+    chain_.push_back(*commit);
+    digests_.push_back(sha256(bytes));
+    pending();
+    kept();
+}
+
+void SimStore::contributed(std::string const& name, std::string const& bytes)
+{
+    auto const header = decode_header(bytes, name);
+    require(header.has_value(), header ? "" : "invalid header: " + header.error().message());
+    headers_[{header->member, header->seq}] = *header;
+    pending();
+}
+
+void SimStore::pending() const
+{
+    if (chain_.empty()) return;
+    for (auto const& m : chain_.back().members) {
+        auto held = m.held;
+        for (Seq seq = m.seq.next(); headers_.contains({m.id, seq}); seq = seq.next()) {
+            auto const& h = headers_.at({m.id, seq});
+            auto const which = m.id.value + "." + std::to_string(seq.value);
+            require(held.contains(h.ranges), "pending contribution " + which +
+                                                 " is outside the blocks that its member holds");
+            held -= h.ranges;
+            for (auto const& part : h.parts) {
+                auto const it = payloads_.find(part.payload.name);
+                require(it != payloads_.end(), "delta of pending " + which + " is missing");
+                auto const right = tickets_of({}, blocks_) - tickets_of(h.ranges, blocks_);
+                require(payload(part.payload) == nullptr || it->second == right,
+                        "" + which + " contains other work than announced");
+            }
+        }
+    }
+}
+
+void SimStore::kept() const
+{
+    if (chain_.empty()) return;
+    auto const newest = chain_.back().round.value;
+    for (auto const& c : chain_)
+        if (c.kind != Commit::Kind::roster && c.round.value > newest - run_.params.keep_models)
+            require(payload(c.model.parts.at(0)) != nullptr,
+                    "model of round " + std::to_string(c.round.value) + " was deleted");
+}
+
+}  // namespace curtail::rounds::test

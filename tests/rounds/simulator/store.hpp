@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "chain/verify.hpp"
+#include "rounds/check.hpp"
+#include "rounds/names.hpp"
+
+namespace curtail::rounds::test {
+
+/// A broken invariant.
+struct Violation : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+void require(bool good, std::string const& what);
+
+/// Simulated weights. For each block, they count how often the block was used for training.
+using Tickets = std::vector<int>;
+
+Tickets tickets_of(Ranges const& ranges, std::size_t blocks);
+Tickets operator+(Tickets a, Tickets const& b);
+Tickets operator-(Tickets a, Tickets const& b);
+std::string bytes_of(Tickets const& t);
+
+/// The store of the simulation. Create-if-absent is linearizable; each new record is checked
+/// against the invariants.
+class SimStore {
+  public:
+    SimStore(RunSpec run);
+
+    /// Creates an object and returns true. Returns false, and changes nothing, if the name is
+    /// taken.
+    bool create(std::string const& name, std::string const& bytes);
+    /// Adds an object that no site of the simulation made.
+    void inject(std::string const& name, std::string const& bytes) { small_.emplace(name, bytes); }
+    [[nodiscard]] std::optional<std::string> get(std::string const& name) const;
+    PartRef put(std::string const& part, std::string const& name, Tickets content);
+    void spoil(std::string const& name);
+    /// Repairs all spoiled payloads, so that the chain can be verified.
+    void heal();
+    void remove(std::string const& name);
+    /// Returns the content if the object exists and has the digest in `ref`, otherwise null.
+    [[nodiscard]] Tickets const* payload(PartRef const& ref) const;
+    [[nodiscard]] std::vector<Commit> const& chain() const { return chain_; }
+    [[nodiscard]] std::vector<Digest> const& digests() const { return digests_; }
+    [[nodiscard]] std::size_t blocks() const { return blocks_; }
+    /// Returns all objects but payloads, by name.
+    [[nodiscard]] std::map<std::string, std::string>& small() { return small_; }
+    [[nodiscard]] std::map<std::string, Tickets> const& payloads() const { return payloads_; }
+
+    [[nodiscard]] chain::VerifySource source() const;
+
+  private:
+    void committed(std::string const& name, std::string const& bytes);
+
+    void contributed(std::string const& name, std::string const& bytes);
+
+    /// Checks that pending contributions can be included, and that their deltas exist as announced.
+    void pending() const;
+
+    /// Checks that the newest models are still in the store.
+    void kept() const;
+
+    RunSpec run_;
+    std::size_t blocks_;
+    std::map<std::string, std::string> small_;
+    std::map<std::string, Tickets> payloads_;
+    std::set<std::string> spoiled_;
+    std::vector<Commit> chain_;
+    std::vector<Digest> digests_;
+    std::map<std::pair<MemberId, Seq>, Header> headers_;
+    std::map<MemberId, Seq> last_;           ///< last decided cut
+    std::map<MemberId, CommitNumber> ever_;  ///< all ids ever admitted
+};
+
+}  // namespace curtail::rounds::test

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rounds/simulator/trainer.hpp"
+
+#include <utility>
+
+namespace curtail::rounds::test {
+
+void SimTrainer::load(Tickets theta)
+{
+    x_ = a_ = theta_ = std::move(theta);
+    since_ = {};
+    steps_ = 0;
+    undecided_.clear();
+    loaded_ = true;
+    pause();
+}
+
+void SimTrainer::discard()
+{
+    loaded_ = false;
+    pause();
+    stepping_ = {};
+    ++instance_;
+}
+
+void SimTrainer::train(Ranges held)
+{
+    held_ = std::move(held);
+    running_ = true;
+}
+
+bool SimTrainer::begin_step(std::int64_t blocks)
+{
+    if (!loaded_ || !running_ || !stepping_.empty()) return false;
+    auto free = held_ - since_;
+    for (auto const& [seq, own] : undecided_) free -= own.ranges;
+    stepping_ = free.lowest(blocks);
+    return !stepping_.empty();
+}
+
+Ranges SimTrainer::end_step()
+{
+    auto done = std::exchange(stepping_, {});
+    x_ = x_ + tickets_of(done, blocks_);
+    since_ += done;
+    ++steps_;
+    return done;
+}
+
+CutReady SimTrainer::cut(Op op, Seq seq)
+{
+    pause();
+    CutReady ready{op, since_, steps_, {1.0}, {0}};
+    undecided_[seq] = {a_ - x_, since_};
+    a_ = x_;
+    since_ = {};
+    steps_ = 0;
+    return ready;
+}
+
+void SimTrainer::adopt(Adopt const& adopt, Tickets const& theta)
+{
+    pause();
+    for (auto const seq : adopt.dropped) undecided_.erase(seq);
+    theta_ = theta;
+    if (!adopt.keeps_weights) {
+        auto const u = a_ - x_;
+        a_ = theta;
+        for (auto const& [seq, own] : undecided_) a_ = a_ - own.d;
+        x_ = a_ - u;
+    }
+    check();
+}
+
+void SimTrainer::check() const
+{
+    if (!loaded_) return;
+    auto work = tickets_of(since_, blocks_);
+    auto all = since_;
+    for (auto const& [seq, own] : undecided_) {
+        require(!all.overlaps(own.ranges), "a block is in two own contributions");
+        all += own.ranges;
+        work = work + tickets_of(own.ranges, blocks_);
+    }
+    require(x_ == theta_ + work,
+            "weights are " + bytes_of(x_) + "but should be " + bytes_of(theta_ + work));
+    require(a_ == x_ - tickets_of(since_, blocks_),
+            "the anchor differs from the weights at the last cut");
+    for (int const count : x_)
+        require(count == 0 || count == 1, "a site's weights contain a block twice");
+}
+
+std::vector<Ranges> SimTrainer::undecided() const
+{
+    std::vector<Ranges> list;
+    for (auto const& [seq, own] : undecided_) list.push_back(own.ranges);
+    return list;
+}
+
+}  // namespace curtail::rounds::test

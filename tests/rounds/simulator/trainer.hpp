@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rounds/messages.hpp"
+#include "rounds/simulator/store.hpp"
+
+namespace curtail::rounds::test {
+
+/// The trainer of the simulation. Computes weights, anchor and deltas as docs/rounds.md says, but
+/// with Tickets instead of real weights. Orders may arrive while a step is in progress.
+///
+/// In the names and comments, x is the weights, theta the committed model, and a the anchor.
+class SimTrainer {
+  public:
+    explicit SimTrainer(std::size_t blocks) : blocks_(blocks) {}
+
+    void load(Tickets theta);
+    void discard();
+    void train(Ranges held);
+    void pause() { running_ = false; }
+
+    /// Starts a step if possible. Returns true if a step was started.
+    [[nodiscard]] bool begin_step(std::int64_t blocks);
+    [[nodiscard]] bool stepping() const { return !stepping_.empty(); }
+    [[nodiscard]] int instance() const { return instance_; }
+    [[nodiscard]] Ranges end_step();
+
+    [[nodiscard]] CutReady cut(Op op, Seq seq);
+    [[nodiscard]] Tickets const& delta(Seq seq) const { return undecided_.at(seq).d; }
+    [[nodiscard]] Tickets const& anchor() const { return a_; }
+
+    void adopt(Adopt const& adopt, Tickets const& theta);
+
+    /// Checks that the weights contain theta, the undecided deltas and the work since the last cut,
+    /// each exactly once.
+    void check() const;
+
+    [[nodiscard]] Ranges const& since() const { return since_; }
+    [[nodiscard]] bool loaded() const { return loaded_; }
+    [[nodiscard]] std::vector<Ranges> undecided() const;
+
+  private:
+    struct Own {
+        Tickets d;
+        Ranges ranges;
+    };
+    std::size_t blocks_;
+    Tickets theta_;
+    Tickets x_;
+    Tickets a_;
+    Ranges since_;
+    Ranges held_;
+    Ranges stepping_;
+    std::int64_t steps_{0};
+    std::map<Seq, Own> undecided_;
+    bool loaded_{false};
+    bool running_{false};
+    int instance_{0};
+};
+
+}  // namespace curtail::rounds::test
