@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Headers that no program of Curtail would write.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scripted_site.hpp"
+
+namespace curtail::rounds {
+namespace {
+
+using test::ScriptedSite;
+using test::small_run;
+
+// A run with pending headers of B that no program of Curtail would write.
+class ForeignHeaders : public ScriptedSite {
+  protected:
+    explicit ForeignHeaders() : ScriptedSite(wide_run()) {}
+    static RunSpec wide_run()
+    {
+        auto run = small_run();
+        run.params.max_undecided = 100;
+        return run;
+    }
+    // Adds a second site that joined long ago and wrote `headers` in a row.
+    void add_departed_member(std::vector<Header> const& headers)
+    {
+        (void)serve(Tick{});
+        auto const parent =
+            *decode_commit(objects.at("commits/00000002.json"), "commits/00000002.json");
+        Process const other{{"B"}, 0x22};
+        Intents intents;
+        intents.admit = Admission{other, 1'000'000};
+        intents.remove = {{MemberId{"A.00000011.2"}, Removal::silent}};
+        auto const id = member_id(other, {3});
+        auto const joined = next(run, parent, sha256(objects.at("commits/00000002.json")), {id, 1},
+                                 from_unix_ms(1'600'000'000'000), {}, intents);
+        objects["commits/00000003.json"] = encode(*joined).bytes;
+        for (auto header : headers) {
+            header.run = run.run;
+            header.member = id;
+            header.base_round = {1};
+            objects[header_name(id, header.seq)] = encode(header).bytes;
+        }
+        site = Site({{{"A"}, 0x33}, run, 0});
+    }
+    // The chain's decisions on them.
+    std::vector<Decided> decided()
+    {
+        auto const outputs = serve(Tick{});
+        EXPECT_TRUE(!outputs.empty() && std::holds_alternative<LoadModel>(outputs.back()))
+            << exit_error(outputs).message();
+        std::vector<Decided> all;
+        for (auto const& [name, bytes] : objects) {
+            if (name.rfind("commits/", 0) != 0) continue;
+            auto const commit = decode_commit(bytes, name);
+            all.insert(all.end(), commit->decided.begin(), commit->decided.end());
+        }
+        return all;
+    }
+};
+
+TEST_F(ForeignHeaders, AHeaderThatFitsInNoCommitIsRefusedAndBlocksNoSite)
+{
+    Header nan;
+    nan.seq = {1};
+    nan.ranges = Ranges::between(1, 2);
+    nan.tokens = {8};
+    nan.parts = {{{"d0", "deltas/1/x", 1, sha256("")}, std::nan(""), 0}};
+    Header steps;
+    steps.seq = {2};
+    steps.steps = (std::int64_t{1} << 53) - 1;
+    Header wide;
+    wide.seq = {3};
+    for (std::int64_t i = 0; i < 1000; ++i) wide.ranges += Ranges::between(2 * i, 2 * i + 1);
+    add_departed_member({nan, steps, wide});
+    auto const all = decided();
+    ASSERT_EQ(all.size(), 3U);
+    for (auto const& d : all) EXPECT_EQ(d.refused, Refusal::digest);
+}
+
+TEST_F(ForeignHeaders, ManyInvalidHeadersShareNoGrowingPause)
+{
+    std::vector<Header> headers(40);
+    for (std::size_t i = 0; i < headers.size(); ++i)
+        headers[i].seq = {static_cast<std::int64_t>(i) + 1};
+    add_departed_member(headers);
+    for (auto& [name, bytes] : objects)
+        if (name.rfind("contrib/", 0) == 0) bytes = "{}";
+    auto const began = now;
+    EXPECT_EQ(decided().size(), headers.size());
+    EXPECT_LT(now - began, Seconds{110}) << "six reads of each, with five short pauses";
+}
+
+TEST_F(ForeignHeaders, TheWidestHeadersAreRefusedUntilTheRecordFits)
+{
+    std::vector<Header> headers;
+    for (std::int64_t seq = 1; seq <= 60; ++seq) {
+        Header h;
+        h.seq = {seq};
+        constexpr std::int64_t far = 9'000'000'000'000'000;
+        for (std::int64_t i = 0; i < 256; ++i)
+            h.ranges += Ranges::between(far + 2 * i, far + 2 * i + 1);
+        headers.push_back(h);
+    }
+    add_departed_member(headers);
+    auto const all = decided();
+    EXPECT_EQ(all.size(), 60U);
+    auto const count = [&](Refusal reason) {
+        return std::count_if(all.begin(), all.end(),
+                             [&](auto const& d) { return d.refused == reason; });
+    };
+    EXPECT_GT(count(Refusal::digest), 0);
+    EXPECT_EQ(count(Refusal::digest) + count(Refusal::wrong_run), 60);
+}
+
+}  // namespace
+}  // namespace curtail::rounds
