@@ -30,7 +30,7 @@ void SiteRanks::broadcast_weights(std::span<float const> values)
     auto const weights = engine_.weights().values();
     if (values.size() != weights.size()) throw std::logic_error("weights and model differ in size");
     std::copy(values.begin(), values.end(), weights.begin());
-    send({CommandType::weights, 0, 0});
+    send({CommandType::weights, 0, {}});
     copy_weights();
 }
 
@@ -41,7 +41,7 @@ void SiteRanks::copy_weights()
 
 void SiteRanks::broadcast_optimizer(optim::OptimizerState const& state)
 {
-    send({CommandType::optimizer, state.steps, 0});
+    send({CommandType::optimizer, state.steps, {}});
     copy_optimizer(state);
 }
 
@@ -62,17 +62,17 @@ void SiteRanks::copy_optimizer(optim::OptimizerState state)
 
 void SiteRanks::reset_optimizer()
 {
-    send({CommandType::reset, 0, 0});
+    send({CommandType::reset, 0, {}});
     engine_.optimizer().reset();
 }
 
 void SiteRanks::barrier()
 {
-    send({CommandType::barrier, 0, 0});
+    send({CommandType::barrier, 0, {}});
     collectives_.barrier();
 }
 
-void SiteRanks::dismiss() { send({CommandType::dismiss, 0, 0}); }
+void SiteRanks::dismiss() { send({CommandType::dismiss, 0, {}}); }
 
 void SiteRanks::follow()
 {

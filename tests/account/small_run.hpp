@@ -85,8 +85,8 @@ inline RunFiles small_run()
     merge.kind = CommitSummary::Kind::merge;
     merge.round = 2;
     merge.tokens = {7200};
-    merge.contributions = {{{"EAST"}, "EAST.1.1", 1, true, "", 3600, 4, 0.1},
-                           {{"WEST"}, "WEST.1.1", 1, true, "", 3600, 4, 0.1}};
+    merge.contributions = {{{"EAST"}, "EAST.1.1", 1, true, "", {3600}, 4, 0.1},
+                           {{"WEST"}, "WEST.1.1", 1, true, "", {3600}, 4, 0.1}};
     merge.time = at(3);
     files.commits = {genesis, merge};
     files.trace = {hourly("E", {50, 50, 150, 350, 50}), hourly("W", {200, 40, 40, 120, 400}),

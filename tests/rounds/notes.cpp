@@ -34,7 +34,7 @@ Decided included(MemberId const& member)
 {
     Decided decided;
     decided.member = member;
-    decided.ranges = {{{0}, {2}}};
+    decided.ranges = {{0, 2}};
     decided.tokens = {16};
     return decided;
 }

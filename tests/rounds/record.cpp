@@ -24,7 +24,7 @@ Commit a_commit()
     c.model = {{4}, {test::part("w0", model_name({4}, test::member("B", 3), 2, "w0"))}};
     c.outer = OuterRef{Outer::Type::nesterov,
                        {test::part("m0", model_name({4}, test::member("B", 3), 2, "m0"))}};
-    c.totals = {128, 16};
+    c.totals = {{128}, 16};
     c.done = {{0, 14}, {16, 18}};
     c.members = {{test::member("A", 2),
                   {"A"},
@@ -35,19 +35,19 @@ Commit a_commit()
                   1,
                   from_unix_ms(1'700'000'000'123)}};
     c.decided = {
-        {test::member("A", 2), {3}, {}, sha256("h"), {{16, 18}}, 16, 2, 1, 0.123F, 0.5, false},
+        {test::member("A", 2), {3}, {}, sha256("h"), {{16, 18}}, {16}, 2, 1, 0.123F, 0.5, false},
         {test::member("B", 3),
          {1},
          Refusal::stale,
          sha256("i"),
          {{8, 11}},
-         24,
+         {24},
          3,
          3,
          0,
          1.5,
          false},
-        {test::member("B", 3), {2}, {}, {}, {{11, 14}}, 24, 3, 0, 0.25F, 0.25, true}};
+        {test::member("B", 3), {2}, {}, {}, {{11, 14}}, {24}, 3, 0, 0.25F, 0.25, true}};
     c.removed = {{test::member("C", 5), Removal::silent}};
     c.outer_step = true;
     c.norms = {0.5, 0.25};
