@@ -18,9 +18,10 @@
 // (reference/account.hpp).
 //
 // The signal's clock shows real time or, in a replay, the time in the trace. Numbers named `..._s`
-// are seconds on the signal's clock. Points in time count from time zero (`Account::time_zero`).
-// Comments say which other numbers are real seconds. A missing value is an empty optional, never 0.
-// A `site` of type std::size_t is an index into `Account::sites`.
+// are seconds on the signal's clock. If such a number is a point in time, it counts from time zero
+// (`Account::time_zero`). Other durations are in real seconds; a comment at the number or at its
+// type says so. A missing value is an empty optional, except in `Account::trace_end_s`. A `site` of
+// type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
 /// A change of a window's phase.
@@ -30,14 +31,14 @@ struct Decision {
     std::string from;  ///< `closed`, `open` or `closing`
     std::string to;    ///< `closed`, `open` or `closing`
     std::string reason;
-    std::optional<double> intensity;  ///< g/kWh; empty if it was unknown
+    std::optional<double> intensity;  ///< g/kWh; empty if unknown
 };
 
 /// Everything about one window.
 struct WindowAccount {
     std::size_t site{};
     double open_s{};
-    MaybeSeconds close_s;  ///< empty if the window is still open at the end of the account
+    MaybeSeconds close_s;  ///< empty if the window has not closed by `Account::end_s`
     /// When the window's last job released its devices; empty if the job still has them. If the
     /// window had no job, `released_s` equals `close_s`.
     MaybeSeconds released_s;
@@ -45,7 +46,9 @@ struct WindowAccount {
     MaybeSeconds first_step_s;     ///< when the first step ended
     MaybeSeconds last_step_s;      ///< when the last step ended
     std::optional<Latency> start;  ///< from the window's opening to the end of the first step
-    std::optional<Latency> stop;   ///< from the stop request to the trainer's exit
+    /// From a job's stop request to its trainer's exit. The job is the window's last one that
+    /// logged both events.
+    std::optional<Latency> stop;
     std::int64_t steps{};
     energy::Tally tally;
 };
@@ -57,7 +60,7 @@ struct RoundPart {
     Tokens tokens;
     double weight{};  ///< fraction of the round's tokens, 0 to 1
     /// Real seconds from the round's start to the start of the site's first step. In the account of
-    /// arXiv:2602.22760, real seconds until that step was logged.
+    /// arXiv:2602.22760, this time ends when that step was logged.
     MaybeSeconds before;
     MaybeSeconds train;  ///< real seconds spent in steps
     MaybeSeconds after;  ///< real seconds from the end of the site's last step to the round's end
@@ -66,25 +69,27 @@ struct RoundPart {
 /// Everything about one round. A round of a Curtail run ends with its merge; docs/report.md defines
 /// the start. A round of arXiv:2602.22760 ends with its event ROUND_END, and its merge follows.
 struct RoundAccount {
-    std::int64_t number{};
+    std::int64_t number{};  ///< counted from 1
     double start_s{};
     double end_s{};
-    MaybeSeconds merged_s;  ///< when the merge was committed; empty if the logs do not contain it
+    MaybeSeconds merged_s;  ///< when the merge was committed; empty if the merge was not logged
     double duration{};      ///< real seconds from start to end
-    /// Real seconds from the storing of the last contribution to the merge. In the account of
-    /// arXiv:2602.22760, real seconds from the round's end to the merge.
+    /// In the account of a Curtail run: real seconds from the storing of the last included
+    /// contribution to the merge; empty if only one site took part. In the account of
+    /// arXiv:2602.22760: real seconds from the round's end to the merge.
     MaybeSeconds merge;
     std::vector<RoundPart> parts;
     std::int64_t steps{};
     /// The round's x position on the loss charts, in steps: the tokens that the model includes
-    /// after the round, divided by the tokens of a step. In the account of arXiv:2602.22760, this
-    /// is the number of the round's last step.
+    /// after the round, divided by LossAccount::tokens_per_step. In the account of
+    /// arXiv:2602.22760, this is the number of the round's last step, counted from 0.
     double last_step{};
     Tokens tokens;
-    /// The largest norm among the deltas of the included contributions. The norm is sqrt(S / T): S
-    /// is the sum of the delta's squared values, and T is the number of the contribution's tokens.
+    /// The largest norm among the deltas of the included contributions. The norm is sqrt(S / T). S
+    /// is the sum of the squares of the delta's values. T is the number of tokens of the
+    /// contribution.
     std::optional<double> delta_norm;
-    /// Mean over the round's last 100 logged steps, in nats per token.
+    /// Mean training loss over the round's last 100 logged steps, in nats per token.
     std::optional<double> loss;
     energy::Tally tally;
     std::string note;  ///< says which contributions were refused, and why; may be empty
@@ -92,10 +97,10 @@ struct RoundAccount {
     [[nodiscard]] bool joint() const { return parts.size() > 1; }
 };
 
-/// Medians, over the joint rounds, of the fields with the same names in RoundAccount and RoundPart.
-/// All medians are in real seconds. An optional median is empty if its field is empty in all
-/// joint rounds. The medians for arXiv:2602.22760 have their own definitions
-/// (reference::RoundTimes).
+/// Median durations in the joint rounds, in real seconds. `duration` and `merge` are medians of the
+/// RoundAccount fields with these names. `before`, `train` and `after` are medians of the RoundPart
+/// fields, over all parts of these rounds. A median is empty if there are no values. The medians
+/// for arXiv:2602.22760 have their own definitions (reference::RoundTimes).
 struct RoundSummary {
     std::size_t joint{};  ///< number of joint rounds
     double duration{};
@@ -138,7 +143,7 @@ struct ProvenanceNote {
 /// A titled list of facts about the run.
 struct FactGroup {
     std::string title;
-    bool wide{false};  ///< whether the page shows it at full width
+    bool wide{false};  ///< whether the page shows the group at full width
     /// Name and value of each fact. The value is empty if it was not recorded.
     std::vector<std::pair<std::string, std::optional<std::string>>> rows;
 };
@@ -152,7 +157,7 @@ struct EventLine {
     std::string details;
 };
 
-/// How many commits of each type a run has.
+/// How many commits of each kind a run has.
 struct Commits {
     std::int64_t genesis{};
     std::int64_t roster{};
@@ -177,8 +182,9 @@ struct Account {
     double clock_factor{1};
     double end_s{};               ///< the last recorded time of the run
     MaybeSeconds last_step_s;     ///< when the run's last step ended
-    double trace_end_s{};         ///< time of the signal's last sample
-    std::string signal_provider;  ///< empty if there was no signal
+    double trace_end_s{};         ///< time of the last sample in `signals`; 0 if there is none
+    std::string signal_provider;  ///< origin of `signals`, as a text for the user; empty if there
+                                  ///< was no signal
     std::vector<RegionSeries> signals;
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
@@ -193,7 +199,7 @@ struct Account {
     Tokens tokens;                    ///< tokens that the committed model includes
     std::optional<Tokens> planned_tokens;
     double cumulative_step_s{60};
-    std::vector<Scenario> always_on;  ///< one per region of the trace, in the trace's order
+    std::vector<Scenario> always_on;  ///< one per region, in the order of `signals`
     /// Region -> running totals of the always-on scenario in that region.
     std::map<std::string, RunningTotals> always_on_cumulative;
     double always_on_step_s{300};

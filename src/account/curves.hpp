@@ -17,14 +17,16 @@ struct CurvePoint {
     double perplexity{};
 };
 
-/// Smooths `points`, which must be in order of step, and then thins the curve to at most `most`
-/// points. Points of different sites can have the same step. Before the smoothing, all points of a
-/// step become one point. It has their mean loss, their mean perplexity and their latest `t`.
+/// Smooths `points`, which must be in order of step. Then thins the curve: keeps the points that
+/// thin_line() (thin.hpp) selects with the limit `most`.
+///
+/// Points of different sites can have the same step. Before the smoothing, all points with the same
+/// step become one point. This point has their mean loss, mean perplexity and latest `t`.
 ///
 /// The smoothing is exponential. `constant` is a number of steps, not of points. Point i has the
-/// loss x_i and the smoothed loss y_i. Perplexity is smoothed in the same way. In formulas:
-///     a   = exp(-(step_i - step_(i-1)) / constant)
-///     y_i = a y_(i-1) + (1 - a) x_i
+/// step s_i, the loss x_i and the smoothed loss y_i. Perplexity is smoothed like the loss:
+///     y_0 = x_0
+///     y_i = a y_(i-1) + (1 - a) x_i    with a = exp(-(s_i - s_(i-1)) / constant)
 [[nodiscard]] Curve smoothed_curve(std::string id, std::string label,
                                    std::span<CurvePoint const> points, double constant,
                                    std::size_t most);
@@ -35,7 +37,7 @@ struct CurvePoint {
 /// A mean and its standard error.
 struct MeanError {
     double mean{};
-    std::optional<double> error;  ///< standard error of the mean; empty for a single value
+    std::optional<double> error;  ///< standard error of the mean; empty for fewer than two values
     std::size_t count{};
 };
 /// Computes the mean of `values`, with its standard error.

@@ -6,7 +6,8 @@
 
 #include "account/account.hpp"
 
-// Figures of a report that follow from an account.
+// Figures of a report: numbers and sentences that follow from an account. Seconds are seconds on
+// the signal's clock (see account.hpp).
 namespace curtail::account {
 
 /// Returns the energy and carbon of all sites.
@@ -24,8 +25,8 @@ namespace curtail::account {
 /// `state` is empty.
 [[nodiscard]] double seconds_in(SiteAccount const& site, std::string const& state = {});
 /// Returns the CO2 of `part` (the run or a part of it) divided by the CO2 of `other` (always-on).
-/// Returns an empty optional unless both tallies are whole (energy::Tally::whole) and the CO2 of
-/// `other` is above 0.
+/// Returns an empty optional if `part` or `other` is not whole (energy::Tally::whole). Also returns
+/// an empty optional if the CO2 of `other` is 0 or less.
 [[nodiscard]] std::optional<double> carbon_ratio(energy::Tally const& part,
                                                  energy::Tally const& other);
 /// The least and the greatest of some values.
@@ -34,8 +35,8 @@ struct Extent {
     double greatest{};
     friend bool operator==(Extent const&, Extent const&) = default;
 };
-/// The least and greatest value of each figure of a scenario, over all tallies of its `range`. An
-/// extent is empty if the figure is unknown for one of the tallies.
+/// The extents of three figures of a scenario. Each extent covers all tallies in Scenario::range.
+/// It is empty if the figure is unknown for at least one of them.
 struct ScenarioExtents {
     std::optional<Extent> clean_share;  ///< energy::Tally::clean_share()
     std::optional<Extent> grams;        ///< energy::Tally::known_carbon()
@@ -45,7 +46,7 @@ struct ScenarioExtents {
 [[nodiscard]] ScenarioExtents extents_of(Scenario const& scenario, energy::Tally const& run);
 /// Returns the run itself as a scenario.
 [[nodiscard]] Scenario run_scenario(Account const& account);
-/// Returns the scenarios of `Account::always_on`, the one with the lowest carbon first.
+/// Returns the scenarios of `Account::always_on`, in order of increasing carbon.
 [[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
 /// Says how much of each always-on scenario comes after the signal's last sample, whose value is
 /// assumed to continue. Regions with the same numbers share one sentence. A scenario with a

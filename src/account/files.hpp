@@ -32,7 +32,7 @@ struct SiteFiles {
 struct Contribution {
     SiteId site;
     std::string member;
-    std::int64_t seq{};  ///< number of the contribution within its member
+    std::int64_t seq{};  ///< the member numbers its contributions 1, 2, 3, ...
     bool included{true};
     std::string refusal;  ///< why the contribution was refused; empty if it was included
     Tokens tokens;
@@ -45,8 +45,8 @@ struct CommitSummary {
     using Kind = rounds::Commit::Kind;
     std::int64_t number{};
     Kind kind{Kind::genesis};
-    bool run_complete{false};  ///< whether the model includes all planned blocks
-    std::int64_t round{};
+    bool run_complete{false};  ///< whether the model includes every block of the stream
+    std::int64_t round{};      ///< number of the round that is in progress after the commit
     Tokens tokens;  ///< tokens that the committed model includes, from the start of the run
     std::vector<Contribution> contributions;
     Time time;  ///< real time
@@ -77,25 +77,26 @@ struct RunFiles {
 };
 
 /// Reads all files. `run_file` must exist, and so must the model and site files that it names. If
-/// `trace_file` is given, it must exist. Any other missing file counts as empty.
+/// `trace_file` is given, it must exist. Any other missing file counts as empty. For missing
+/// commits, see read_commits().
 ///
-/// Fails if a file is damaged, with two exceptions. A damaged line of a JSON-lines file is skipped,
-/// and counted in RunFiles::broken_lines. A damaged value in the poller's state.json counts as
-/// missing.
+/// Fails if a file is damaged, with three exceptions. A damaged line of a JSON-lines file is
+/// skipped, and counted in RunFiles::broken_lines. A damaged value in the poller's state.json
+/// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
 /// Reads the file `path`, in which the poller stored the samples that it used.
 ///
 /// The maximum age of a region's samples is the longest `signal_max_age` of the sites in the
-/// region. If two successive samples of a region are further apart, the intensity in the whole time
-/// between them counts as unknown. To mark this, the function inserts a sample without intensity,
-/// 1 ms after the earlier sample.
+/// region. If two successive samples of a region are further apart than the maximum age, the
+/// intensity between them counts as unknown. To mark this gap, the function inserts a sample
+/// without intensity, 1 ms after the earlier sample.
 [[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
                                                        std::vector<config::Site> const& sites);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
-/// `protocol` if a commit is damaged or does not follow from its parent. Fails with `protocol` if a
-/// commit is missing although a later one exists.
+/// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
+/// `protocol` if a commit is missing and one of the next 1000 commits exists.
 [[nodiscard]] Result<std::vector<CommitSummary>> read_commits(chain::RunObjects const& objects);
 
 }  // namespace curtail::account

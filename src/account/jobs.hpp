@@ -21,8 +21,8 @@ struct JobTimeline {
     std::optional<Time> stop_requested;
     std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
                                                        ///< that the trainer logged
-    /// How long this job seemed to have devices after the `begin` of the site's next job. If
-    /// positive, `end` is that `begin`.
+    /// How long this job seemed to have devices after the site's next job began. If `overlap` is
+    /// positive, `end` is the time at which the next job began.
     Millis overlap{0};
 };
 
@@ -30,12 +30,13 @@ struct JobTimeline {
 /// `poller` from the poller's log. Each list must be in order of time.
 ///
 /// A job has devices from the earliest of three times: the job's start as reported by the launcher,
-/// the poller's `started` event, and the trainer's first event. The job keeps the devices until the
-/// later of two times: the trainer's exit, and the job's end as reported by the launcher.
+/// the poller's event `job-started`, and the trainer's first event. The job keeps the devices until
+/// the later of two times: the trainer's exit, and the job's end as reported by the launcher.
 ///
 /// A trainer that was killed logged no exit. Its job then ends at the end time that the launcher
-/// reported. If the launcher reported none, the job ends at the poller's `ended`, `failed` or
-/// `cancelled` event. Without such an event, the job ends when the site's next job begins.
+/// reported. If the launcher reported none, the job ends at the poller's event `job-ended`,
+/// `job-failed` or `job-cancelled`. Without these events, the job ends when the site's next job
+/// begins.
 ///
 /// A site runs one job at a time. If a job seems to keep its devices after the next job has begun,
 /// the job ends when the next job begins.

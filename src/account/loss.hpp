@@ -6,7 +6,8 @@
 
 #include "core/units.hpp"
 
-// The loss in an account: of the training text and of held-out text.
+// The loss in an account: on the training text and on held-out text. *Time zero* is
+// Account::time_zero (account.hpp).
 namespace curtail::account {
 
 /// A line on the loss charts.
@@ -28,7 +29,8 @@ struct FinalLoss {
     double best_perplexity{};          ///< lowest smoothed perplexity
     double tail_loss{};                ///< mean loss over the last `LossAccount::tail_steps` steps
     std::optional<double> tail_error;  ///< standard error of `tail_loss`; empty for a single step
-    double wall_s{};                   ///< when the curve's last step ended
+    double wall_s{};  ///< seconds from time zero to the end of the curve's last step, on the
+                      ///< signal's clock
     std::int64_t steps{};
 };
 
@@ -49,7 +51,7 @@ struct LossAccount {
     std::vector<Curve> raw;     ///< one curve per site, not smoothed; each point is one step
     std::vector<Curve> curves;  ///< smoothed curves
     std::vector<FinalLoss> finals;
-    std::string difference_to;         ///< id of the curve that others are compared with
+    std::string difference_to;         ///< id of the curve whose loss every Difference subtracts
     std::int64_t difference_bucket{};  ///< steps per bucket of a Difference
     std::vector<Difference> differences;
 
@@ -65,7 +67,7 @@ struct HeldOut {
     double loss{};  ///< nats per token
     /// In nats per token: the loss of a model that knows only how frequent each token is.
     double unigram_entropy{};
-    Tokens tokens;
+    Tokens tokens;  ///< number of tokens that the model predicted
     std::optional<double> bits_per_byte;
 };
 

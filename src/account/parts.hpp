@@ -2,8 +2,8 @@
 #pragma once
 #include "account/timeline.hpp"
 
-// The parts of an account. Each function computes one of them, from the run's files and from the
-// parts that it takes as parameters. The functions do no I/O.
+// The parts of an account, and the functions that compute them from the run's files and from other
+// parts. The functions do no I/O. account.hpp explains numbers named `..._s`.
 namespace curtail::account {
 
 /// What one site contributed to the committed model.
@@ -46,13 +46,14 @@ struct Energy {
                                std::vector<RoundAccount> const& rounds);
 
 /// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
-/// `work.sites` and `energy.sites` have the same order. `energy` must come from `windows` and
-/// `work.rounds`.
+/// `work.sites` and `energy.sites` must list the sites in the same order. `energy` must have been
+/// computed from `windows` and `work.rounds`.
 void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, Work work,
                          Energy energy);
 
 /// The counterfactual of the run: one imagined site trains on as many tokens as the committed model
-/// includes, without a pause. For each region of the trace, one scenario places this site there.
+/// includes, without a pause. Each region of the trace has one scenario, which places the site in
+/// that region.
 struct AlwaysOn {
     std::optional<double> lone_rate;  ///< see lone_rate()
     std::vector<Scenario> scenarios;
@@ -71,8 +72,8 @@ struct Training {
     std::optional<LossAccount> loss;
     std::optional<double> step;  ///< mean duration of a step in real seconds
 };
-/// Computes the training loss and the mean duration of a step. `last_step_s` is the time of the
-/// run's last step, in seconds after Timeline's time zero. It becomes FinalLoss::wall_s.
+/// Computes the training loss and the mean duration of a step. `last_step_s` is
+/// Account::last_step_s; it becomes FinalLoss::wall_s.
 [[nodiscard]] Training training_of(RunFiles const& files, Timeline const& timeline,
                                    MaybeSeconds last_step_s);
 

@@ -8,7 +8,7 @@
 #include "account/times.hpp"
 #include "energy/tally.hpp"
 
-// What a run is compared with.
+// What a run is compared with. account.hpp explains numbers named `..._s`.
 namespace curtail::account {
 
 /// A scenario in a comparison: the run itself, or always-on training.
@@ -16,9 +16,9 @@ struct Scenario {
     std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
                      ///< always on)
     std::string label;
-    std::string region;  ///< empty if the scenario has several regions
+    std::string region;  ///< empty for `run` and `two`
     std::size_t sites{1};
-    MaybeSeconds wall_s;
+    MaybeSeconds wall_s;  ///< duration of the scenario; for `run`, from time zero to the last step
     std::optional<double> step;  ///< real seconds per step
     /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
     /// increasing carbon. For any other scenario, there is a single tally.

@@ -7,7 +7,7 @@
 #include "account/jobs.hpp"
 
 // Computes the windows, states and latencies of a run from the run's files. The functions do no
-// I/O.
+// I/O. Numbers named `..._s` are seconds after time zero, on the signal's clock (see Axis).
 namespace curtail::account {
 
 /// Converts points in time between three forms: the real time, the time on the signal's clock, and
@@ -51,9 +51,9 @@ struct WindowTimeline {
     Time next_opened_at;
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
-    std::optional<Latency> start;    ///< from the opening to the end of the first step
-    /// From the stop request to the trainer's exit, for the window's last job of which the logs
-    /// contain both.
+    std::optional<Latency> start;    ///< from `opened_at` to `first_step`
+    /// From a job's stop request to its trainer's exit. The job is the window's last one that
+    /// logged both events.
     std::optional<Latency> stop;
 };
 
@@ -77,7 +77,7 @@ struct Timeline {
     bool running{false};  ///< whether at least one job has not ended
     std::vector<Decision> decisions;
     std::vector<WindowTimeline> windows;  ///< in order of opening
-    std::vector<SiteTimeline> sites;      ///< one per site, in the order of run.sites
+    std::vector<SiteTimeline> sites;      ///< one per site, in the order of RunFiles::run.sites
 };
 
 /// Computes what happened in a run.

@@ -3,10 +3,11 @@
 #include <optional>
 #include <string>
 
-// Times and durations in an account. Seconds are seconds on the signal's clock after time zero,
-// unless a comment says that they are real seconds (see account.hpp).
+// Times and durations in an account. Numbers named `..._s` are points in time: seconds after time
+// zero, on the signal's clock (see account.hpp).
 namespace curtail::account {
 
+/// A point in time or a duration. The field's name or comment tells which, and on which clock.
 using MaybeSeconds = std::optional<double>;
 
 /// An interval of time.
@@ -27,8 +28,10 @@ struct StateSpan {
 
 /// How long a start or a stop took.
 struct Latency {
-    double seconds{};       ///< real seconds
-    bool others_trained{};  ///< whether another site trained at any time during the start or stop
+    double seconds{};  ///< real seconds
+    /// Whether another site trained at any time during the start or stop. In the account of a
+    /// Curtail run, an exchange counts as training.
+    bool others_trained{};
 };
 
 /// Minimum, median and maximum of some durations, in real seconds.

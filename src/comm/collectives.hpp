@@ -20,7 +20,7 @@ struct CommError : std::runtime_error {
 /// every rank has entered it. Waiting for a late rank uses almost no processor time.
 ///
 /// Results are deterministic: the same inputs on the same number of ranks give bit-identical
-/// results, and every rank gets the same. Every function except rank() and size() may throw
+/// results, and all ranks get the same result. Every function except rank() and size() may throw
 /// CommError.
 class Collectives {
   public:

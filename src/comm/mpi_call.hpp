@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// MPI helpers, private to this library. They include mpi.h, which no other header may include.
+// MPI helpers, private to this library. No other header may include mpi.h.
 
 #include <mpi.h>
 

@@ -42,10 +42,10 @@ class MpiSession {
     ///
     /// If `body` fails on any rank, run() fails on every rank with the greatest exit code. The
     /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
-    /// that call has returned, for at most `grace`. Otherwise the launcher could kill the logging
-    /// rank, because it kills all ranks once one exits with an error. The returned error names the
-    /// rank that failed, but not why it failed. If there is only one rank, run() instead returns
-    /// that rank's own error and does not call `log_error`.
+    /// that call has returned, for at most `grace`. Without this wait, mpirun could kill the rank
+    /// that logs, because mpirun kills all ranks once one exits with an error. The returned error
+    /// names the rank that failed, but not why it failed. If there is only one rank, run() instead
+    /// returns that rank's own error and does not call `log_error`.
     ///
     /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
     /// forever. The failed rank waits at most `grace` for them. If they have not finished by then,

@@ -16,7 +16,7 @@ namespace curtail::config {
 /// The data that a run trains on.
 struct Data {
     std::filesystem::path folder;  ///< written by `curtail-data prepare`
-    std::int64_t epochs{1};        ///< passes over the data
+    std::int64_t epochs{1};        ///< passes over the training split of the data
 };
 
 /// The size of an optimizer step, and when the trainer saves snapshots and stops. A step consumes
@@ -24,13 +24,15 @@ struct Data {
 struct Training {
     /// Tokens per optimizer step, over all ranks of a site. A multiple of rounds.block_tokens.
     Tokens batch_tokens{524'288};
-    /// Rows per forward pass of a rank; a row has `model.sequence` tokens. If a rank's share of the
-    /// batch has more rows, the rank makes several passes and adds up their gradients.
+    /// The greatest number of rows per forward pass of a rank; a row has `model.sequence` tokens.
+    /// If a rank's share of the batch has more rows, the rank makes several passes and adds up
+    /// their gradients.
     std::int64_t device_batch_rows{8};
-    /// Steps between two snapshots; 0: write a snapshot only when the trainer exits.
+    /// Steps between two snapshots; 0: no snapshots between steps. The trainer also writes a
+    /// snapshot when it exits.
     std::int64_t snapshot_every_steps{0};
-    /// Steps after which a trainer without a store stops; 0: no limit. At the end of the data, the
-    /// trainer stops in any case.
+    /// Steps after which `curtail-train --alone`, which uses no store, stops; 0: no limit. Steps of
+    /// earlier executions count too. At the end of the last epoch, the trainer stops in any case.
     std::int64_t steps_without_store{0};
 };
 
@@ -41,10 +43,10 @@ struct Optimizer {
     /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
     /// multiplies it by (12 / layers)^2.
     double weight_decay{0.2};
-    /// The learning rates are constant at first and then fall until the end of the schedule. This
-    /// is the fraction of the schedule in which they fall.
+    /// Fraction of the schedule, at its end, in which the learning rates fall. In the rest, they
+    /// are constant.
     double warmdown{0.4};
-    double final_lr{0};  ///< fraction of each learning rate that remains at the end
+    double final_lr{0};  ///< fraction of each learning rate that remains after the schedule
     /// Whether Muon computes its matrix products in bfloat16. Otherwise, Muon uses float32.
     bool muon_bfloat16{false};
 };
@@ -57,6 +59,8 @@ struct Run {
     /// Absolute path of the run's folder, where the sites and the poller write.
     std::filesystem::path folder;
     std::string store;  ///< URL of the store: `file:///absolute/folder`
+    /// Seed of the initial weights. `curtail-data prepare --run` uses this seed too, if `--seed` is
+    /// absent.
     std::int64_t seed{1};
     Model model;
     Data data;

@@ -28,7 +28,10 @@ struct Launcher {
     /// sources no file.
     std::filesystem::path prologue;
     Millis command_deadline{10'000};  ///< time limit of each Slurm command
-    Millis grace{120'000};  ///< time from the first delivered drain signal to the first cancel
+    /// Real time from the first delivered drain signal to the first cancel. If no drain signal was
+    /// delivered, see plan::Rules::grace. Slurm also sends a job the drain signal this long before
+    /// the end of `time_limit`.
+    Millis grace{120'000};
 };
 
 /// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
@@ -39,7 +42,8 @@ struct Site {
     std::string label;    ///< name of the site, for people
     std::string devices;  ///< description for people, such as "2 CPU ranks"
     int ranks{1};         ///< processes per job
-    /// How long a sample is valid. An older sample counts as no signal.
+    /// How long a sample is valid after its time, on the signal's clock. From this age on, the
+    /// sample counts as missing.
     Millis signal_max_age{600'000};
     windows::Thresholds window;
     energy::Power power;

@@ -46,7 +46,8 @@ class ScaledClock final : public Clock {
 
 [[nodiscard]] MonoTime monotonic_now();
 
-/// The time limit of an operation, on the monotonic clock. The time starts in the constructor.
+/// The time limit of an operation, on the monotonic clock. The time begins to run when the
+/// object is constructed.
 class Deadline {
   public:
     explicit Deadline(Millis total) : end_(monotonic_now() + total) {}

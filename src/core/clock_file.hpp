@@ -11,9 +11,9 @@ namespace curtail {
 /// Returns the path of the file that defines a run's replay clock: `<run folder>/clock.json`.
 [[nodiscard]] std::filesystem::path clock_file(std::filesystem::path const& run_folder);
 
-/// Reads a run's replay clock: `{"origin":TIME,"real_origin":TIME,"factor":300}`, with times that
-/// parse_time() accepts. Returns an empty optional if the file does not exist; the run then
-/// uses real time. Fails with `data` if the file is invalid.
+/// Reads a run's replay clock from its file: `{"origin":TIME,"real_origin":TIME,"factor":300}`.
+/// Each TIME is a text that parse_time() accepts. Returns an empty optional if the file does not
+/// exist; the run then uses real time. Fails with `data` if the file is invalid.
 [[nodiscard]] Result<std::optional<TimeScale>> read_clock(std::filesystem::path const& run_folder);
 
 /// Creates the file that defines a run's replay clock. Keeps an existing file, so that every later

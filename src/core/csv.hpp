@@ -9,7 +9,8 @@
 // break.
 namespace curtail::csv {
 
-/// Limits on the bytes of a line and on the number of rows, for the functions that read a file.
+/// Limits for callers that read a file: the bytes of a line, and the number of rows. A row is a
+/// line after the header line. The functions of this header do not check the limits.
 inline constexpr std::size_t line_limit = std::size_t{1} << 20;
 inline constexpr std::size_t row_limit = 10'000'000;
 
@@ -18,11 +19,11 @@ class LineReader {
   public:
     /// `text` must outlive the reader.
     explicit LineReader(std::string_view text) : text_(text) {}
-    /// Returns the next line without its ending, LF or CR LF. Returns an empty optional at the end
-    /// of the text; a line ending there does not begin another line.
+    /// Returns the next line without its LF or CR LF. Returns an empty optional at the end of the
+    /// text. If the text ends with LF, no empty line follows this LF.
     [[nodiscard]] std::optional<std::string_view> next();
-    /// Returns the number of the line that next() returned last, counted from 1. At the end of the
-    /// text, this is the number after that of the last line.
+    /// Returns how often next() was called. As long as next() returns lines, this is the number of
+    /// the latest one, counted from 1.
     [[nodiscard]] std::size_t number() const { return number_; }
 
   private:

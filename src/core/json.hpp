@@ -34,7 +34,8 @@ class Object {
     /// Returns a null pointer if there is no such member.
     [[nodiscard]] Value const* find(std::string_view key) const;
     // Each of these four functions returns the value of `key` if there is such a member and it has
-    // the type in the name of the function. If not, the result is empty.
+    // the type in the name of the function. If not, the result is empty. number_at() accepts
+    // an integer too.
     [[nodiscard]] std::string text_at(std::string_view key) const;
     [[nodiscard]] std::optional<std::int64_t> integer_at(std::string_view key) const;
     [[nodiscard]] std::optional<double> number_at(std::string_view key) const;
@@ -168,7 +169,8 @@ class ObjectReader {
     ObjectReader(Value const& value, std::string where, ExitCode code = ExitCode::data);
 
     // Each of these four functions returns the value of `key`. The value must have the type in the
-    // name of the function. Without `fallback`, the key is required.
+    // name of the function; number() accepts an integer too. Without `fallback`, the key is
+    // required.
     std::string text(std::string const& key, std::optional<std::string> fallback = {});
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
@@ -221,7 +223,7 @@ class ObjectReader {
 
 /// Reads the file `path`, which must contain one object in strict JSON. Calls `read` with a reader
 /// for the object, and returns the result of `read`. Returns an empty optional if the file does not
-/// exist.
+/// exist. Fails like parse_file_if_exists(), or with the error of ObjectReader::finish().
 template <class Read>
 [[nodiscard]] auto read_record(std::filesystem::path const& path, Read const& read,
                                Limits limits = record_limits)

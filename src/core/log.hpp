@@ -9,7 +9,8 @@ namespace curtail {
 enum class Level { debug, info, warning, error };
 
 /// A log for people. Each program creates a Log that writes to stderr, and passes it to the
-/// libraries. Copies of a Log write to the same place.
+/// libraries. Copies of a Log write to the same place. A Log drops each text whose level is
+/// below `minimum`.
 class Log {
   public:
     /// The function that receives each text to log.

@@ -25,8 +25,8 @@ enum class ExitCode : int {
     interrupted = 130    ///< stopped by the user
 };
 
-/// A failure, which a function returns. message() returns "what: why; remedy". A broken contract
-/// throws an exception instead.
+/// A failure, which a function returns. If the caller breaks the function's contract, the function
+/// throws an exception instead. message() returns "what: why; remedy".
 struct Error {
     ExitCode code{ExitCode::software};
     std::string what;    ///< what failed: "cannot read shard data/00012.h5"

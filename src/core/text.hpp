@@ -11,13 +11,14 @@ namespace curtail {
 /// Makes untrusted text safe for a log or a terminal. Writes control characters (including
 /// newline and ESC), bidirectional marks and invalid UTF-8 as \xNN.
 [[nodiscard]] std::string printable(std::string_view text);
-/// Returns the candidate with the smallest edit distance from `wrong`. Returns an empty optional if
-/// this distance is above max(2, length of `wrong` / 3). Exception: if `wrong` has at least three
-/// characters and a candidate starts with `wrong`, returns the first such candidate.
+/// Returns the candidate that `wrong` probably means. If `wrong` has at least three characters
+/// and a candidate starts with `wrong`, returns the first such candidate. Otherwise, returns the
+/// candidate with the smallest edit distance from `wrong`. Returns an empty optional if this
+/// distance is above max(2, length of `wrong` / 3).
 [[nodiscard]] std::optional<std::string> nearest_name(std::string_view wrong,
                                                       std::span<std::string const> candidates);
-/// Returns a remedy for an unknown name: `did you mean "x"?` with the result of nearest_name(). If
-/// that result is empty, the remedy is the list of candidates.
+/// Returns a remedy for an unknown name: `did you mean "x"?`, where x is the result of
+/// nearest_name(). If this result is empty, the remedy is the list of candidates.
 [[nodiscard]] std::string suggest_name(std::string_view wrong,
                                        std::span<std::string const> candidates);
 /// Returns the byte offset of the first invalid UTF-8 sequence. Overlong forms and surrogates are

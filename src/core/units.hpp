@@ -56,8 +56,8 @@ constexpr double ratio(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {
     return static_cast<double>(a) / static_cast<double>(b);
 }
-/// Returns how many times the whole of b fits into a, for example the number of blocks in a number
-/// of tokens.
+/// Returns the quotient of the integer division of a by b. Example: a number of tokens, divided by
+/// the tokens of one block, gives the number of whole blocks.
 template <class Unit, std::integral Number>
 constexpr Number operator/(Quantity<Unit, Number> a, Quantity<Unit, Number> b)
 {

@@ -19,13 +19,15 @@ inline constexpr std::size_t max_document_bytes = std::size_t{16} * 1024;
 /// The text of several files as documents, in the order of the files.
 struct Corpus {
     std::vector<std::string> documents;
-    Digest digest;          ///< of the contents of all files, in order
+    Digest digest;          ///< SHA-256 of the files' SHA-256 digests in hexadecimal, in order
     std::int64_t bytes{0};  ///< size of all documents together
 };
 
-/// Cuts a text into documents of at most `limit` bytes. Each cut is after the last blank line
-/// within the limit. Failing that, it is after the last line break; failing that, between two UTF-8
-/// characters. The documents joined together are the text; an empty text gives no documents.
+/// Cuts a text into documents of at most `limit` bytes. While the rest of the text is longer, cuts
+/// after the last blank line in the first `limit` bytes of the rest. If these bytes contain no
+/// blank line, cuts after their last line break. If they contain no line break either, cuts between
+/// two UTF-8 characters. The documents joined together are the text; an empty text gives no
+/// documents.
 [[nodiscard]] std::vector<std::string> cut_documents(std::string_view text,
                                                      std::size_t limit = max_document_bytes);
 
@@ -41,10 +43,10 @@ struct TrainingSplit {
     std::vector<std::size_t> training;
     std::vector<std::size_t> held_out;
 };
-/// Shuffles the indices 0 to documents - 1 with `seed` and holds out the last ones. It holds out
-/// the fraction `share` of the documents, rounded to the nearest integer, but at least one document
-/// if `share` is positive. Fails with `usage` unless 0 <= share < 1. Fails with `data` if no
-/// document is left for training.
+/// Shuffles the indices 0 to documents - 1 with `seed` and holds out the last ones. The number of
+/// documents held out is `documents` times `share`, rounded to the nearest integer. If `share` is
+/// positive, at least one document is held out. Fails with `usage` if `share` is negative or not
+/// below 1. Fails with `data` if no document is left for training.
 [[nodiscard]] Result<TrainingSplit> split_documents(std::size_t documents, double share,
                                                     std::uint64_t seed);
 

@@ -24,7 +24,7 @@ class Encoder {
     Tokenizer const& tokenizer_;
     Splitter splitter_;
     std::unordered_map<std::string, std::vector<Token>, Hash, std::equal_to<>> cache_;
-    std::vector<Token> parts_;  ///< scratch space of merge()
+    std::vector<Token> parts_;  ///< the tokens of the piece that merge() processed last
 };
 
 }  // namespace curtail::data

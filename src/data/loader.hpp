@@ -15,8 +15,9 @@ struct RowRange {
     [[nodiscard]] std::int64_t size() const { return end - begin; }
     friend bool operator==(RowRange, RowRange) = default;
 };
-/// Returns the rows that rank `rank` of `ranks` ranks computes, out of a batch of `rows` rows. The
-/// ranks' numbers of rows differ by at most one.
+/// Divides a batch of `rows` rows among `ranks` ranks and returns the rows of rank `rank`. Ranks
+/// count from 0. The ranks' numbers of rows differ by at most one. Throws std::out_of_range if
+/// `rank` does not exist.
 [[nodiscard]] RowRange rows_of_rank(std::int64_t rows, int rank, int ranks);
 
 /// Rows of tokens for the model, in row-major order.
@@ -31,9 +32,10 @@ struct Batch {
 /// rows of T tokens (`sequence`).
 ///
 /// An epoch has blocks_per_epoch = floor((n - 1) / K) blocks, and all epochs are equal. Block p of
-/// the run is therefore block b = p mod blocks_per_epoch of an epoch. It has K inputs, which begin
-/// at token b K. Row r of the block has T of these inputs, which begin at token b K + r T. Each
-/// input's target is the next token. The tokens after the last whole block are never inputs.
+/// the run is therefore block b = p mod blocks_per_epoch of an epoch. Blocks, rows and tokens count
+/// from 0. The K inputs of block b begin at token b K of the TokenStream. Row r of the block has T
+/// of these inputs, from token b K + r T on. The target of an input is the token that follows it in
+/// the TokenStream. The tokens after the last whole block are never inputs.
 ///
 /// The contents of block p depend only on the tokens, K, T and p, and not on ranks or sites.
 class Loader {
@@ -47,8 +49,9 @@ class Loader {
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
     [[nodiscard]] TokenStream& stream() { return stream_; }
     /// Joins the blocks with the numbers `blocks`, in their order, into a batch and reads the rows
-    /// `range` of this batch. Throws std::out_of_range if a row does not exist or a number is
-    /// negative. Fails with `data` if a shard is damaged and with `no_input` if it is missing.
+    /// `range` of this batch. Throws std::out_of_range if a row does not exist or if its block has
+    /// a negative number. Fails with `data` if a shard is damaged and with `no_input` if a shard is
+    /// missing.
     [[nodiscard]] Result<Batch> rows(std::span<std::int64_t const> blocks, RowRange range);
 
   private:

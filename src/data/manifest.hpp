@@ -41,8 +41,8 @@ struct Manifest {
     Digest inputs_digest;  ///< digest of the text and of every option of `prepare` that affects the
                            ///< output
     Digest tokenizer_digest;          ///< SHA-256 of the tokenizer file
-    std::int64_t vocabulary_size{0};  ///< number of tokens, including special ones
-    std::int64_t seed{0};             ///< determines the order of the documents
+    std::int64_t vocabulary_size{0};  ///< number of token ids, special tokens included
+    std::int64_t seed{0};      ///< determines the order of the documents and which are held out
     double held_out_share{0};  ///< fraction of the documents to hold out; at least 0, below 1
     SplitEntry train;
     SplitEntry held_out;
@@ -59,12 +59,13 @@ inline constexpr char const* manifest_file = "manifest.json";
 inline constexpr char const* tokenizer_file = "tokenizer.tiktoken";
 inline constexpr char const* manifest_format = "curtail-data-1";
 
-/// Reads the manifest of a data folder. Fails with `no_input` if it is missing and with `data` if
-/// it is damaged.
+/// Reads the manifest of a data folder. Fails with `no_input` if the manifest is missing and with
+/// `data` if the manifest is damaged.
 [[nodiscard]] Result<Manifest> read_manifest(std::filesystem::path const& folder);
 /// Decodes the contents of manifest.json. `source` names the file in error messages.
 [[nodiscard]] Result<Manifest> parse_manifest(json::Value const& value, std::string const& source);
-/// Returns the SHA-256 of the manifest file of a data folder. It identifies the data of a run.
+/// Returns the SHA-256 of the manifest file of a data folder. This digest identifies the data of a
+/// run.
 [[nodiscard]] Result<Digest> manifest_digest(std::filesystem::path const& folder);
 
 /// Returns an error text such as "digest differs (expected 3f.., found 91..)".

@@ -14,16 +14,18 @@ namespace curtail::data {
 struct PrepareOptions {
     /// Files, or folders of `.txt` files (data/text_files.hpp).
     std::vector<std::filesystem::path> text;
-    std::filesystem::path out;            ///< the data folder to create
-    std::int64_t vocabulary_size{2'048};  ///< number of tokens of the tokenizer to train
-    /// Tokenizer file to use instead of training one.
+    std::filesystem::path out;  ///< the data folder to create
+    /// Size of the vocabulary to train, special tokens included. Not used if `tokenizer` is set.
+    std::int64_t vocabulary_size{2'048};
+    /// Tokenizer file to use. If empty, prepare() trains a tokenizer.
     std::optional<std::filesystem::path> tokenizer;
     double held_out_share{0.05};  ///< fraction of the documents to hold out
-    std::int64_t seed{1};         ///< determines the order of the documents
-    /// Number of tokens in a shard. The last shard may have fewer.
+    std::int64_t seed{1};         ///< determines the order of the documents and which are held out
+    /// Number of tokens in a shard. The last shard of each split may have fewer.
     std::int64_t shard_tokens{std::int64_t{1} << 26};
-    /// Whether to replace a data folder that is damaged or was prepared from other text or with
-    /// other options. A folder with a file that `prepare` did not write is never replaced.
+    /// Whether to replace `out` if it is damaged or if its manifest has another `inputs_digest`. If
+    /// `out` contains files, foreign_content() (data/output_folder.hpp) must permit the replacement
+    /// too.
     bool replace{false};
 };
 
@@ -37,7 +39,7 @@ struct Prepared {
 /// `options.tokenizer` is empty, trains a tokenizer on the training documents only. Writes into the
 /// sibling folder `.<name>.part` first, so that the data folder appears complete or not at all.
 /// Fails with `temporary` if another process is preparing the same folder. Fails with
-/// `cannot_create` if the folder exists and must not be replaced.
+/// `cannot_create` if the data folder exists and must not be replaced.
 [[nodiscard]] Result<Prepared> prepare(PrepareOptions const& options,
                                        StageCallback const& progress = {});
 

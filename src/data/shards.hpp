@@ -14,7 +14,7 @@ namespace curtail::data {
 struct ShardLabel {
     Split split{};
     Digest tokenizer_digest;          ///< SHA-256 of the tokenizer file
-    std::int64_t vocabulary_size{0};  ///< number of tokens, including special ones
+    std::int64_t vocabulary_size{0};  ///< number of token ids, special tokens included
 };
 
 /// The contents of a shard file.
@@ -48,7 +48,7 @@ class ShardWriter {
     /// document's text.
     [[nodiscard]] Result<void> add(std::span<Token const> tokens, std::int64_t text_bytes);
     /// Writes the last shard. Returns what the manifest records about the split. Call this function
-    /// once.
+    /// once, after the last add().
     [[nodiscard]] Result<SplitEntry> finish();
 
   private:

@@ -6,8 +6,8 @@
 namespace curtail::data {
 
 /// Regular expression that matches one piece of text. A tokenizer never merges tokens from
-/// different pieces, so the pattern is part of the tokenizer's definition. The pattern is
-/// nanochat's, which is that of GPT-4 but allows at most two digits in a piece.
+/// different pieces, so the pattern is part of the tokenizer's definition. The pattern comes from
+/// nanochat (docs/model.md). It is the pattern of GPT-4, but allows at most two digits in a piece.
 inline constexpr std::string_view split_pattern =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}|)"
     R"( ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)";
@@ -24,7 +24,7 @@ class Splitter {
     Splitter& operator=(Splitter&&) noexcept;
 
     /// Returns the first piece of `text`. `text` must not be empty and must be UTF-8 (see
-    /// find_invalid_utf8()).
+    /// find_invalid_utf8() in core/text.hpp).
     [[nodiscard]] std::string_view first_piece(std::string_view text) const;
 
     /// Calls `visit` with each piece of `text`, in order. `text` must be UTF-8.

@@ -14,7 +14,7 @@ struct SplitSummary {
     std::int64_t tokens{0};
     std::int64_t shards{0};
     double bytes_per_token{0};
-    double unigram_entropy{0};  ///< nats per token
+    double unigram_entropy{0};  ///< see data/stream.hpp; nats per token
 };
 
 /// Key figures of a data folder.
@@ -31,7 +31,7 @@ struct Summary {
 [[nodiscard]] json::Object to_json(Summary const& summary);
 
 /// Returns the attributes of a shard (or of another tensor file), and the names, types and shapes
-/// of its tensors. First checks the digest of the contents, if the file has one.
+/// of its tensors. If the file stores a digest of its contents, first checks this digest.
 [[nodiscard]] Result<json::Object> describe_shard(std::filesystem::path const& file);
 /// Returns a description from describe_shard() as lines of text.
 [[nodiscard]] std::string shard_text(json::Object const& description);

@@ -12,9 +12,12 @@ namespace curtail::data {
 /// is searched for `.txt` files, subfolders included. The order is that of `sources`; the files of
 /// one folder are sorted by path.
 ///
-/// Follows links. If a file has several names, returns only the first. Fails with `no_input` if a
-/// source is missing or a folder has no `.txt` file. Also fails with `no_input` if a link is broken
-/// or if an entry of a folder has the ending `.txt` but is neither a file nor a folder.
+/// Follows links. If a file has several names, returns only the first name in this order. Fails
+/// with `no_input` if
+/// - a source is missing;
+/// - a source is a folder, and neither it nor a subfolder has a `.txt` file;
+/// - a link is broken;
+/// - an entry of a folder is named `*.txt` but is neither a regular file nor a folder.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_text_files(
     std::span<std::filesystem::path const> sources);
 

@@ -2,7 +2,8 @@
 #pragma once
 
 // Byte-level byte-pair encoding. Tokenizer files have tiktoken's format: each line has the bytes of
-// a token, in base64, and the rank of the token. The rank is the token's id.
+// a token, in base64, and the token's id. Tiktoken calls the id a rank; this is not the rank of the
+// glossary (an MPI process).
 
 #include <array>
 #include <cstdint>
@@ -44,22 +45,23 @@ class Tokenizer {
     Tokenizer& operator=(Tokenizer const&) = delete;
     ~Tokenizer() = default;
 
-    /// Makes a tokenizer. `ranks[i]` are the bytes of token i; they are empty if the vocabulary
-    /// does not use that id. `source` names the tokenizer in error messages. Fails with `data`
-    /// unless every single byte is a token and no two tokens are equal.
+    /// Makes a tokenizer. `ranks[i]` are the bytes of the token with the id i. If no token has this
+    /// id, `ranks[i]` is empty. `source` names the tokenizer in error messages. Fails with `data`
+    /// if one of the 256 single bytes is not a token or if two tokens have the same bytes. Fails
+    /// with `data` if a token or the vocabulary is too large.
     [[nodiscard]] static Result<Tokenizer> from_ranks(std::vector<std::string> ranks,
                                                       std::string const& source);
-    /// Parses the contents of a tokenizer file: lines of base64, a space and the rank. Fails with
-    /// `data` if a line has another form.
+    /// Parses the contents of a tokenizer file: lines of base64, a space and the id. Fails with
+    /// `data` if a line has another form or if from_ranks() fails.
     [[nodiscard]] static Result<Tokenizer> parse(std::string_view text, std::string const& source);
     /// Reads a tokenizer file.
     [[nodiscard]] static Result<Tokenizer> read(std::filesystem::path const& file);
 
     /// Returns the contents of the tokenizer file, which does not list the special tokens.
     [[nodiscard]] std::string to_tiktoken() const;
-    /// Returns the SHA-256 of the tokenizer file.
+    /// Returns the SHA-256 of the result of to_tiktoken().
     [[nodiscard]] Digest const& digest() const { return digest_; }
-    /// Returns the number of ids, including special tokens.
+    /// Returns the number of ids, including those of the special tokens.
     [[nodiscard]] std::int64_t vocabulary_size() const;
     /// Returns the id of special_tokens[index].
     [[nodiscard]] Token special(std::size_t index) const;
@@ -77,7 +79,7 @@ class Tokenizer {
     void index_pairs();
     friend class Encoder;
     std::vector<std::string> ranks_;
-    std::unordered_map<std::string_view, Token> ids_;  ///< ids of the strings in ranks_
+    std::unordered_map<std::string_view, Token> ids_;  ///< maps each string in ranks_ to its id
     PairTable pairs_;  ///< two neighbouring tokens -> the token into which they merge
     Digest digest_;
 };

@@ -7,7 +7,7 @@
 
 namespace curtail::data {
 
-/// A file of a data folder that is missing or differs from the manifest.
+/// One file of a data folder. This file is missing, damaged or different from the manifest.
 struct BadFile {
     std::string file;
     std::string why;

@@ -19,16 +19,17 @@ struct CommittedModel {
 /// Reads and checks the chain of a run, and reads the weights of commit `wanted`, or of the newest
 /// commit if `wanted` is empty.
 ///
-/// Fails with `no_input` if the run has no such commit. Fails with `unavailable` if the store has
-/// deleted the weights of the commit. Fails with `protocol` if the chain is broken or a payload
-/// differs from its digest. Fails with `config` if the run file describes another model than the
-/// store.
+/// Fails with `no_input` if the run has no such commit. Fails with `unavailable` if the store no
+/// longer has the weights of the commit. Fails with `protocol` if the chain is broken or a payload
+/// differs from its digest. Fails with `config` if the run file and the store's run.json describe
+/// models of different shape.
 [[nodiscard]] Result<CommittedModel> load_committed(config::Run const& run,
                                                     store::ObjectStore& store,
                                                     std::optional<CommitNumber> wanted);
 
-/// Fails with `config` unless the run's data folder has the data that the model is trained on.
-/// Other data may have another tokenizer, or may hold out text that this model was trained on.
+/// Fails with `config` if the manifest in the run's data folder is not the one that the model was
+/// trained with. Other data may have another tokenizer, or may hold out text that this model was
+/// trained on.
 [[nodiscard]] Result<void> check_data(config::Run const& run, CommittedModel const& model);
 
 }  // namespace curtail::evaluate

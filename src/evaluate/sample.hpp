@@ -21,8 +21,8 @@ struct SampleSettings {
 
 /// Continues `prompt`, which is the beginning of one document. Returns the prompt and its
 /// continuation. Passes both through printable() (core/text.hpp), but keeps newlines and tabs.
-/// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8 or the tokenizer has a
-/// larger vocabulary than the model.
+/// `progress` counts tokens. Fails with `data` if the prompt is not UTF-8. Fails with `data` if the
+/// vocabulary of the tokenizer is larger than that of the model.
 [[nodiscard]] Result<std::string> sample_text(model::Gpt const& gpt,
                                               data::Tokenizer const& tokenizer,
                                               std::string const& prompt,

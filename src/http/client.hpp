@@ -17,8 +17,9 @@ namespace curtail::http {
 struct Request {
     std::string url;  ///< https, or http to the loopback interface; without user name and password
     std::string username;             ///< for HTTP Basic authentication
-    Secret const* password{nullptr};  ///< not null: use HTTP Basic authentication
-    Secret const* bearer{nullptr};    ///< not null: send `Authorization: Bearer`
+    Secret const* password{nullptr};  ///< null: no HTTP Basic authentication
+    /// Token to send as `Authorization: Bearer`. Ignored if `password` is not null.
+    Secret const* bearer{nullptr};
     Millis deadline{10'000};  ///< for the whole request, from name resolution to the last byte
     std::size_t body_limit{std::size_t{8} << 20};  ///< largest accepted body, in bytes
 };
@@ -28,10 +29,11 @@ struct Response {
     long status{};
     std::string content_type;
     std::string body;
-    std::optional<Seconds> retry_after;  ///< wait that the Retry-After header asks for
+    /// How long the Retry-After header asks the client to wait, counted from the header's arrival.
+    std::optional<Seconds> retry_after;
 };
 
-/// Largest accepted size of all headers of a response together, in bytes.
+/// Largest accepted size of all HTTP headers of a response together, in bytes.
 inline constexpr std::size_t header_limit = std::size_t{32} << 10;
 
 /// A sender of GET requests. The client always verifies certificates. It never decompresses a
@@ -49,7 +51,8 @@ class Client {
     ///
     /// Fails with `temporary` if there is no connection, or no complete response in time. Fails
     /// with `permission` if the certificate is not trusted. Fails with `data` if the response
-    /// exceeds a limit. Fails with `config` if the URL is not allowed, or if `ca_file` is unusable.
+    /// exceeds Request::body_limit or header_limit. Fails with `config` if the URL is not allowed,
+    /// or if `ca_file` is unusable.
     [[nodiscard]] Result<Response> get(Request const& request);
 
   private:

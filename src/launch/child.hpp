@@ -13,8 +13,8 @@ namespace curtail::launch {
 /// this process ignores SIGCHLD, because the kernel then discards the exit code. Async-signal-safe.
 [[nodiscard]] std::optional<int> wait_for_exit(pid_t child);
 
-/// A running child process. Unless wait() was called, the destructor kills the child and its
-/// process group.
+/// A running child process. Unless wait() was called, the destructor kills the child and the
+/// process group that the child leads.
 class Child {
   public:
     /// Watches the child with the process id `pid`.
@@ -23,10 +23,12 @@ class Child {
     Child(Child const&) = delete;
     Child& operator=(Child const&) = delete;
 
-    /// Returns a descriptor that becomes readable when the child ends, or -1. If it is -1 although
-    /// error() is 0, the kernel offers none: call has_ended() every few milliseconds instead.
+    /// Returns a descriptor that becomes readable when the child ends. Returns -1 if the kernel has
+    /// no such descriptors or if error() is not 0. In the first case, call has_ended() every few
+    /// milliseconds instead.
     [[nodiscard]] int fd() const { return fd_.get(); }
-    /// Returns the errno of a failure to watch the child, or 0 if fd() or has_ended() can be used.
+    /// Returns 0 if the descriptor was opened or if the kernel has no such descriptors. Otherwise
+    /// returns the errno of the failure.
     [[nodiscard]] int error() const { return error_; }
     /// Returns whether the child has ended. Does not wait.
     [[nodiscard]] bool has_ended() const;

@@ -13,8 +13,9 @@ namespace curtail::launch {
 /// A program to run until it ends. It is run without a shell, so it receives its arguments
 /// unchanged.
 struct Command {
-    std::vector<std::string> arguments;  ///< the first is the program, by name or path
-                                         ///< (find_program)
+    /// The first is the program: a path with a slash, or a name to find in the PATH of
+    /// `environment`.
+    std::vector<std::string> arguments;
     /// All environment variables of the program. It inherits none from this process.
     std::vector<std::pair<std::string, std::string>> environment;
     Millis deadline{10'000};  ///< maximum duration; after it the program's process group is killed

@@ -11,8 +11,8 @@ namespace curtail::launch {
 /// of another run with the same name.
 ///
 /// The file `mark.json` in the folder stores the id together with the folder's path and inode. The
-/// id is valid while one of the two is unchanged, for example after a move within the file system.
-/// Fails with `config` if both differ, as in a copy.
+/// id is valid as long as the folder still has this path or this inode. A move within the file
+/// system keeps the inode. Fails with `config` if path and inode both differ, as in a copy.
 ///
 /// If the file is missing, the id is hash_path() of the folder. If `create` is set, a missing
 /// folder or file is created.

@@ -16,8 +16,8 @@ struct JobSpec {
     std::string folder_id;  ///< id of the run's folder (run_folder_id()); distinguishes runs with
                             ///< the same name
     std::filesystem::path run_file;  ///< absolute path of the run's file
-    std::filesystem::path folder;    ///< the site's folder: the working folder of jobs, with their
-                                     ///< logs and records
+    std::filesystem::path folder;    ///< the site's folder: the working folder of the jobs, which
+                                     ///< also contains their logs
     /// Path that jobs receive as CURTAIL_BUILD: a folder with the programs in its bin/. An empty
     /// path means that jobs do not receive the variable.
     std::filesystem::path build;
@@ -37,7 +37,7 @@ struct ParsedComment {
     enum class Owner {
         ours,    ///< a job of this run, site and folder
         other,   ///< a job of another run, site or folder
-        unknown  ///< the comment was not written by Curtail
+        unknown  ///< the comment does not have the form that comment_text() writes
     };
     Owner owner{Owner::unknown};
     Comment comment;  ///< empty if `owner` is `unknown`

@@ -6,12 +6,12 @@
 
 namespace curtail::launch {
 
-/// Optional features of the kernel. A member is true if Curtail may use the feature. A kernel or
-/// container may lack a feature, so each feature has a fallback. Tests set a member to false, as if
-/// the feature were missing.
+/// Optional features of the kernel. Curtail tries a feature only if its member is true. Otherwise,
+/// or if the kernel or container lacks the feature, Curtail uses a fallback. Tests set a member to
+/// false, as if the feature were missing.
 ///
-/// The system calls below are newer than Linux 4.18. They are called by number because glibc 2.28
-/// does not declare them.
+/// Curtail also supports Linux 4.18 and glibc 2.28, which lack the system calls below. Curtail
+/// therefore calls them by number.
 struct Kernel {
     bool pidfd{true};  ///< the system calls pidfd_open and pidfd_send_signal, from Linux 5.3
     /// The system call close_range, from Linux 5.9. Its flag CLOSE_RANGE_CLOEXEC exists from 5.11.

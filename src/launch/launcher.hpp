@@ -9,8 +9,9 @@
 
 namespace curtail::launch {
 
-/// Starts, lists and stops the jobs of one site of one run. Each function waits for the answer, at
-/// most for the site's command deadline. Not thread-safe.
+/// Starts, lists and stops the jobs of one site of one run. With Slurm, each function runs one
+/// command and waits for the command's answer, at most for config::Launcher::command_deadline. Not
+/// thread-safe.
 ///
 /// Each function fails with `temporary` if no answer came: the call may then have taken effect. Any
 /// other error means that the call certainly had no effect.
@@ -21,8 +22,9 @@ class Launcher {
     /// run's file and the site's name. `window` and `intent` are stored with the job.
     [[nodiscard]] virtual Result<plan::JobId> submit(WindowId const& window,
                                                      plan::IntentId const& intent) = 0;
-    /// Returns all jobs of this run, site and folder, including recently ended ones, oldest first.
-    /// Also returns jobs of the same name whose comment is unreadable; their intent is empty.
+    /// Returns all jobs of this run, site and run folder, the oldest first. Includes ended jobs;
+    /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
+    /// whose comment is unreadable. The intent of such a job is empty.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no
     /// error.

@@ -27,9 +27,9 @@ class LocalLauncher final : public Launcher {
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
-    /// Sends TERM to all processes of the job's session, even if the script has ended
-    /// (signal_session). A call at least 4 s after the first one sends KILL instead. Does nothing
-    /// if `only_pending` is set, because a local job is never pending.
+    /// Sends TERM to the processes of the job's session as signal_session() does, even if the
+    /// script has ended. A call at least 4 s after the first cancel of this job sends KILL instead.
+    /// Does nothing if `only_pending` is set, because a local job is never pending.
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
@@ -49,8 +49,8 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<std::optional<Record>> read_record(plan::JobId const& job) const;
     [[nodiscard]] Record parse_record(json::ObjectReader& r) const;
     [[nodiscard]] std::string record_head(Comment const& comment) const;
-    /// Returns what the record, the job's files and its processes say about the job. Fills
-    /// `sessions` if it is needed and empty.
+    /// Determines the job's state from its record, its exit code and its processes. If `sessions`
+    /// is needed but still empty, fills it.
     [[nodiscard]] plan::Job inspect(plan::JobId const& job, Record const& record,
                                     std::optional<Sessions>& sessions) const;
     [[nodiscard]] bool has_leftovers(plan::JobId const& job, Record const& record,

@@ -25,7 +25,7 @@ struct ProcessIdentity {
 struct ProcessStat {
     char state{};  ///< `R`, `S`, `D`, `Z` and so on, as in proc(5)
     pid_t session{};
-    std::uint64_t started{};
+    std::uint64_t started{};  ///< see ProcessIdentity::started
 };
 /// Reads /proc/PID/stat. Returns an empty optional if there is no process `pid`. Async-signal-safe.
 [[nodiscard]] std::optional<ProcessStat> read_process_stat(pid_t pid);
@@ -38,16 +38,16 @@ struct ProcessStat {
 /// Sends a signal to the process that `identity` describes. Returns false if that process has
 /// ended.
 bool signal_process(ProcessIdentity const& identity, int signal, Kernel const& kernel = {});
-/// Maps each session of this machine to the ids of its processes.
+/// Maps the id of each session of this machine to the ids of the session's processes.
 using Sessions = std::multimap<pid_t, pid_t>;
 /// Lists the sessions of all processes of this machine.
 [[nodiscard]] Sessions list_sessions();
-/// Sends a signal to every process of the session that `leader` created. Returns how many processes
-/// those are. Signal 0 only counts them.
+/// Sends a signal to every process of the session that `leader` created. Returns the number of
+/// processes that got the signal. With signal 0, only counts the processes.
 ///
 /// Also works after `leader` has ended. By then the kernel may have reused the session's id. So
-/// after the end of `leader`, the function signals and counts only those processes of the session
-/// that started with `variable` (`NAME=value`) in their environment.
+/// after the end of `leader`, the function skips processes that started without `variable`
+/// (`NAME=value`) in their environment.
 int signal_session(Sessions const& sessions, ProcessIdentity const& leader,
                    std::string const& variable, int signal, Kernel const& kernel = {});
 

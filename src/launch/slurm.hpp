@@ -10,9 +10,11 @@ namespace curtail::launch {
 /// runs with the site's SLURM_CONF, and at most for the site's command deadline.
 ///
 /// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
-/// runs one after the other. The jobs' name contains the run, site and folder id (job_name()), so
-/// they never wait for another run's job. Of the poller's environment, a job receives only the
-/// variables in an explicit list.
+/// runs one after the other. `singleton` concerns only jobs of the same name. The name contains
+/// run, site and folder id (job_name()), so no job waits for a job of another run.
+///
+/// A job receives plain_environment() and the variables SLURM_CONF, CURTAIL_BUILD and
+/// CURTAIL_PROLOGUE. It receives no other variable of the poller's environment.
 class SlurmLauncher final : public Launcher {
   public:
     explicit SlurmLauncher(JobSpec spec) : spec_(std::move(spec)) {}
@@ -31,8 +33,8 @@ class SlurmLauncher final : public Launcher {
     JobSpec spec_;
 };
 
-/// Returns whether `errors`, the stderr of a Slurm command, means that the controller did not
-/// answer. Otherwise the controller refused the request.
+/// Returns whether `errors`, the stderr of a Slurm command, says that the controller did not
+/// answer.
 [[nodiscard]] bool means_no_answer(std::string_view errors);
 
 }  // namespace curtail::launch

@@ -11,7 +11,7 @@ namespace curtail::launch {
 /// not truncate the field.
 extern char const* const squeue_format;
 
-/// Parses the output of squeue, and returns the jobs with the oldest first. squeue must run with
+/// Parses the output of squeue, and returns the jobs, the oldest first. squeue must have run with
 /// squeue_format and SLURM_TIME_FORMAT=%s. Omits jobs whose comment names another run, site or
 /// folder. Also omits text that is not a job. Fails with `data` if the last job in `text` is
 /// incomplete.

@@ -18,8 +18,9 @@ struct SupervisedScript {
     std::string log;  ///< file to which the script's stdout and stderr are appended
     /// File created before the script starts. If it already exists, start_supervised() fails.
     std::string record;
-    /// The record consists of this head, `"script":{"pid":P,"started":S},"keeper":{...}` and the
-    /// tail.
+    /// The record consists of `record_head`, `"script":{"pid":P,"started":S},"keeper":{...}` and
+    /// `record_tail`. P and S are `pid` and `started` of ProcessIdentity. `keeper` is the
+    /// supervisor process, with the same two keys.
     std::string record_head;
     std::string record_tail;
     std::string exit_file;  ///< file that receives the exit code in decimal; 128 + n if signal n

@@ -56,8 +56,10 @@ class Gpt {
     /// Returns the normalized output of the last layer: (N, C) for N = B T tokens and the width C.
     /// It is differentiable if `weights` come from Parameters::leaves().
     [[nodiscard]] at::Tensor forward(Parameters const& weights, at::Tensor const& input) const;
+    /// Returns the output of one layer's attention for `x`: (N, C), like `x`. `batch` holds B and
+    /// T.
     [[nodiscard]] at::Tensor attention(BlockMatrices const& w, at::Tensor const& x,
-                                       at::IntArrayRef batch) const;  ///< (N, C)
+                                       at::IntArrayRef batch) const;
 
     Parameters weights_;
     Parameters gradients_;

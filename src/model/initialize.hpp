@@ -15,8 +15,9 @@ namespace curtail::model {
 ///     resid_lambdas              1
 ///     x0_lambdas                 0
 ///
-/// One random sequence fills the parameters in order. The weights are therefore bit-identical for
-/// every number of ranks and threads, and for every set of vector instructions of the processor.
+/// One random sequence fills the random weights in the order of parameter_places(). All weights
+/// are therefore bit-identical for every number of ranks and threads, and for every set of vector
+/// instructions of the processor.
 [[nodiscard]] Parameters initial_parameters(config::Model const& shape, std::uint64_t seed);
 
 }  // namespace curtail::model

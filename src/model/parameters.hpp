@@ -62,7 +62,7 @@ class Parameters {
     [[nodiscard]] at::Tensor const& flat() const { return flat_; }
     /// Returns the number of elements.
     [[nodiscard]] std::int64_t numel() const { return flat_.numel(); }
-    /// Returns the buffer. Throws unless it is float32 on the CPU.
+    /// Returns the buffer, which must be on the CPU. Throws if its type is not float32.
     [[nodiscard]] std::span<float> values();
     [[nodiscard]] std::span<float const> values() const;
 

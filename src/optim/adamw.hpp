@@ -6,7 +6,7 @@
 
 namespace curtail::optim {
 
-/// The constants of AdamW in nanochat. nanochat uses AdamW without weight decay.
+/// The constants of AdamW. The defaults are those of nanochat (docs/model.md).
 struct AdamWSettings {
     double beta1{0.8};
     double beta2{0.95};
@@ -14,7 +14,7 @@ struct AdamWSettings {
 };
 
 /// AdamW (arXiv:1711.05101, without weight decay) for one tensor of weights w with gradient g. Step
-/// number t computes, with the learning rate `rate`:
+/// number t computes, with the learning rate `rate` and lerp(a, b, c) = a + c (b - a):
 ///
 ///     m = lerp(m, g, 1 - beta1)
 ///     v = lerp(v, g^2, 1 - beta2)

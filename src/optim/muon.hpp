@@ -16,12 +16,12 @@ namespace curtail::optim {
 struct MuonRates {
     double rate{};          ///< learning rate, before Muon scales it by sqrt(max(1, m / n))
     double momentum{};      ///< factor of the momentum, 0 to 1
-    double weight_decay{};  ///< weight decay, before Muon multiplies it by the scaled rate
+    double weight_decay{};  ///< weight decay, before Muon multiplies it by the scaled learning rate
 };
 
 /// Muon for K matrices of one shape (m, n). One call of polar_express() orthogonalizes all of them.
 /// Uses Nesterov momentum and NorMuon's variance reduction (arXiv:2510.05491). Muon's weight decay
-/// is cautious: it leaves out each weight that the step moves away from zero.
+/// is cautious: a weight does not decay in a step that moves the weight away from zero.
 class Muon {
   public:
     /// `count` is K, `rows` is m and `columns` is n. Matrix products are computed in the type

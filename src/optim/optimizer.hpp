@@ -12,9 +12,9 @@
 
 namespace curtail::optim {
 
-/// What a snapshot stores of the optimizer, so that training resumes bit-exactly.
+/// The state of the optimizer, as a snapshot stores it.
 struct OptimizerState {
-    std::int64_t steps{};  ///< number of steps made
+    std::int64_t steps{};  ///< number of steps made with this state; 0 in a new state
     /// Float32 tensors. AdamW has `<parameter>/exp_avg` and `<parameter>/exp_avg_sq`. Muon has
     /// `<parameter>/momentum_buffer` and `<parameter>/second_momentum_buffer`.
     std::vector<model::NamedTensor> tensors;
@@ -28,9 +28,9 @@ class Optimizer {
     /// `shape` is that of the model; `batch_tokens` is the number of tokens in one step.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
 
-    /// Makes one step. `gradients` are those of the mean loss over the whole batch.
+    /// Makes one step. `gradients` are those of the mean loss over the batches of all ranks.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
-    /// Returns the scheduled values for a step at `at`.
+    /// Returns the scheduled values for a step at the position `at`.
     [[nodiscard]] Rates rates(Progress at) const
     {
         return rates_at(at, shape_, settings_, batch_tokens_);
@@ -42,8 +42,8 @@ class Optimizer {
     /// Replaces the optimizer's state by a copy of the argument. Fails with `data`, and changes
     /// nothing, if the argument has other tensor names or shapes, or a negative number of steps.
     [[nodiscard]] Result<void> restore(OptimizerState const& state);
-    /// Sets the state to that of a new optimizer. This is necessary after gradients that are not
-    /// finite, because they would stay in the state forever.
+    /// Sets the state to that of a new optimizer. This is necessary after a step with gradients
+    /// that are not finite. Without reset(), the state would never become finite again.
     void reset();
 
   private:

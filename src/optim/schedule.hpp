@@ -13,15 +13,15 @@ namespace curtail::optim {
 
 /// Position s in a schedule of S steps. s and S need not be integers: each is a number of tokens,
 /// divided by the number of tokens in one step. For s, a member of a run counts the tokens in the
-/// committed model and the tokens in its work that no commit has included or refused yet. Rates
-/// therefore depend on progress and not on which sites are present. A trainer without a store
-/// counts all tokens that it has trained on. A position after the end counts as S.
+/// committed model and the tokens of its own work that no commit has decided yet. Rates therefore
+/// depend on progress and not on which sites are present. A trainer without a store counts all
+/// tokens that it has trained on. An s greater than S counts as S.
 struct Progress {
-    double position{};  ///< s, the steps made so far; 0 in the first step
+    double position{};  ///< s; 0 in the first step of a run
     double length{};    ///< S, the length of the schedule
 };
-/// Returns the position after `tokens` trained tokens. `batch_tokens` is the number of tokens in
-/// one step.
+/// Returns the position if s counts `tokens` tokens. `batch_tokens` is the number of tokens in one
+/// step.
 [[nodiscard]] Progress progress_of(Tokens tokens, config::Optimizer const& settings,
                                    Tokens batch_tokens);
 
@@ -29,7 +29,8 @@ struct Progress {
 /// falls linearly to `final_lr`. W is `warmdown` times S, rounded to the nearest integer (x.5: to
 /// the even one). There is no warm-up.
 [[nodiscard]] double lr_factor(Progress at, double warmdown, double final_lr);
-/// Returns the momentum of Muon, which rises linearly from 0.85 to 0.95 over the first 300 steps.
+/// Returns the factor of Muon's momentum. The factor rises linearly from 0.85 to 0.95 over the
+/// first 300 steps of the schedule.
 [[nodiscard]] double muon_momentum(Progress at);
 /// Returns the weight decay of Muon, which is `base` * (12 / layers)^2 * (1 - s / S).
 [[nodiscard]] double muon_weight_decay(Progress at, double base, std::int64_t layers);
@@ -43,14 +44,14 @@ struct Rates {
     double embedding{};     ///< for the embedding (AdamW)
     double resid{};         ///< for resid_lambdas (AdamW)
     double x0{};            ///< for x0_lambdas (AdamW)
-    double momentum{};      ///< momentum of Muon
-    double weight_decay{};  ///< weight decay of Muon
+    double momentum{};      ///< result of muon_momentum()
+    double weight_decay{};  ///< result of muon_weight_decay()
 };
 /// Returns sqrt(batch_tokens / 2^19), which is the value of `lr_scale` if the run file does not set
 /// it.
 [[nodiscard]] double default_lr_scale(Tokens batch_tokens);
-/// Returns the values for a step at `at`. Each learning rate is nanochat's, times `lr_scale`,
-/// times `lr_factor`.
+/// Returns the values for a step at the position `at`. Each learning rate is nanochat's
+/// (docs/model.md), times `lr_scale`, times `lr_factor`.
 [[nodiscard]] Rates rates_at(Progress at, config::Model const& shape,
                              config::Optimizer const& settings, Tokens batch_tokens);
 

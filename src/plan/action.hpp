@@ -17,7 +17,7 @@ enum class ActionType {
                      ///< `sweep`
     wait             ///< do nothing in this poll
 };
-/// Returns the name that the journal stores, such as `cancel-pending`.
+/// Returns the name that the poller's journal (poll/journal.hpp) stores, such as `cancel-pending`.
 [[nodiscard]] char const* to_text(ActionType type);
 /// Returns the type with the stored name `text`, or an empty optional if there is none.
 [[nodiscard]] std::optional<ActionType> parse_action_type(std::string const& text);

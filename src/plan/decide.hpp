@@ -16,10 +16,11 @@ struct DesiredState {
     std::string why;  ///< the reason, such as "the window is closed"
 };
 
-/// Decides the actions at the time `now`. Returns at least one action; a `wait` says what the
+/// Decides the actions at the real time `now`. Returns at least one action; a `wait` says what the
 /// poller waits for.
 ///
-/// - If a job is desired, one job is kept. If there is no job, one is submitted.
+/// - If a job is desired, one job is kept and every other job is stopped. If there is no job, one
+///   is submitted.
 /// - If no job is desired, every job is stopped.
 /// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
 ///   drains it repeatedly. The poller cancels it as soon as Rules::grace and

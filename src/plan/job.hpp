@@ -8,7 +8,7 @@
 
 namespace curtail::plan {
 
-using JobId = Name<struct JobTag>;        ///< the job's id at its launcher: `1234`
+using JobId = Name<struct JobTag>;        ///< the id that the launcher gave the job, such as `1234`
 using IntentId = Name<struct IntentTag>;  ///< identifies one decision to submit a job; part of the
                                           ///< job's comment
 
@@ -17,7 +17,8 @@ struct Job {
     enum class State {
         pending,
         running,
-        ending,  ///< no longer known to run, but not ended; may still occupy its devices
+        ending,  ///< between `running` and `ended`, or in an unknown state; may still occupy its
+                 ///< devices
         ended
     };
     /// How a job ended.
@@ -27,18 +28,18 @@ struct Job {
         displaced  ///< its cluster ended it, e.g. because a node failed or another job preempted it
     };
     JobId id;
-    WindowId window;  ///< read from the job's comment
-    /// Read from the job's comment. If the comment is unreadable, this is empty: the poller then
-    /// shows the job and otherwise ignores it.
+    WindowId window;  ///< read from the job's comment; empty if the comment is unreadable
+    /// Read from the job's comment; empty if the comment is unreadable. If the poller does not
+    /// track such a job, it only warns about the job.
     IntentId intent;
     State state{State::pending};
-    std::string launcher_state;  ///< the launcher's name for the state: `COMPLETED`, `NODE_FAIL`
+    std::string launcher_state;  ///< the launcher's name for the state, such as `NODE_FAIL`
     /// The exit code of an ended job, or 128 + n if signal n ended it. Empty if it is unknown or
     /// the job has not ended.
     std::optional<int> exit_code;
-    std::optional<Time> started;
-    std::optional<Time> ended;
-    End end{End::failed};  ///< meaningful only if the job has ended
+    std::optional<Time> started;  ///< real time; empty if unknown or not yet started
+    std::optional<Time> ended;    ///< real time; empty if unknown or not yet ended
+    End end{End::failed};         ///< meaningful only if the job has ended
     /// For an ending job: its script has ended, but processes that the script started remain and
     /// will not end by themselves.
     bool leftovers{false};

@@ -19,7 +19,7 @@ namespace curtail::plan {
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent);
 
 /// Records `failure` in the state, and forbids submissions before `now` + `pause`. Does not count
-/// the failure. Returns `pause`.
+/// the failure. Returns `pause`. `now` is real time, here and below.
 Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now);
 /// Records `failure` in the state and counts it. Forbids submissions before `now` + the backoff.
 /// Returns the backoff.

@@ -14,8 +14,8 @@ namespace curtail::plan {
                             Time now, Rules const& rules);
 
 /// Returns the state with which a poller starts, from the stored state `before`. If the previous
-/// poller ended between `begin` and `finish` of a submission, the outcome of that submission
-/// becomes uncertain at `now`.
+/// poller ended between `begin` and `finish` of a submission, Intent::uncertain becomes true and
+/// Intent::since becomes `now`.
 [[nodiscard]] SiteState recover(SiteState before, Time now);
 
 }  // namespace curtail::plan

@@ -10,7 +10,8 @@ namespace curtail::plan {
 /// follow a recorded trace.
 struct Rules {
     /// Time from the first delivered drain signal to a cancel. If no drain signal was delivered, a
-    /// cancel follows 3 x `grace` after the first drain attempt.
+    /// cancel follows 3 x `grace` after the first attempt to stop the job
+    /// (TrackedJob::asked_since).
     Millis grace{120'000};
     int drains_before_cancel{2};    ///< minimum number of drain attempts before a cancel
     Millis drain_interval{3'000};   ///< time between two drain attempts; the poller repeats the

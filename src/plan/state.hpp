@@ -9,7 +9,8 @@
 
 namespace curtail::plan {
 
-/// A decision to submit a job. The outcome of the submission is not yet known.
+/// A decision to submit a job. The outcome of the submission is not yet known. All times are real
+/// times, here and below.
 struct Intent {
     IntentId id;
     WindowId window;

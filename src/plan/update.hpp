@@ -21,7 +21,8 @@ struct JobEvent {
     std::string detail;
     std::optional<int> exit_code;       ///< for `ended` and `failed`, if known
     std::optional<Millis> retry_after;  ///< for `failed`: the pause before the next job
-    /// For `started`, `ended` and `failed`: the time that the launcher states, if known.
+    /// For `started`: when the job started. For `ended` and `failed`: when the job ended. In real
+    /// time; empty if the launcher does not state the time.
     std::optional<Time> time;
 };
 

@@ -5,9 +5,9 @@
 
 namespace curtail::reference {
 
-/// Computes the account of the experiment in arXiv:2602.22760 from the experiment's logs. The
-/// report shows this account like that of one of Curtail's own runs. Energy and carbon are sums
-/// over the same points in time as in the paper (energy/grid.hpp).
+/// Computes an account of the experiment in arXiv:2602.22760 from the experiment's logs. The report
+/// shows it in the same form as the account of a Curtail run. As in the technical report, energy
+/// and carbon are sums over a grid of times (energy/grid.hpp).
 [[nodiscard]] account::Account account_of(Logs const& logs, History const& history);
 
 }  // namespace curtail::reference

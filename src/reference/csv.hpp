@@ -8,13 +8,13 @@
 
 namespace curtail::reference {
 
-/// The rows of a comma-separated file (core/csv.hpp) without its header.
+/// The rows of a comma-separated file (core/csv.hpp), without the header line.
 struct CsvTable {
     std::filesystem::path file;
-    std::vector<std::vector<std::string>> rows;  ///< each has as many fields as the header
+    std::vector<std::vector<std::string>> rows;  ///< each has as many fields as the header line
     std::vector<std::size_t> lines;  ///< line number of each row in the file, counted from 1
 
-    /// Appends a row that begins in line `line` of the file.
+    /// Appends a row, which is line `line` of the file.
     void add(std::vector<std::string> row, std::size_t line)
     {
         rows.push_back(std::move(row));
@@ -29,7 +29,7 @@ struct CsvTable {
 
 /// Reads a file. Fails with `data` if its first line is not exactly `header`. Fails with `data` if
 /// a line is empty or longer than 1 MiB, or if there are more than 10 million rows. Fails with
-/// `data` if a row has another number of fields than the header, or if a quote is not closed.
+/// `data` if a row has another number of fields than the header line, or if a quote is not closed.
 [[nodiscard]] Result<CsvTable> read_csv(std::filesystem::path const& file,
                                         std::string const& header);
 

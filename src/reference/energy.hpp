@@ -25,8 +25,8 @@ struct Energy {
     /// One tally per client. The carbon is computed with the intensity of the client's region.
     std::array<energy::Tally, 3> clients;
     energy::Tally run;  ///< sum over the clients
-    /// Region -> the baseline's energy and carbon, had its site been in this region. Contains every
-    /// region of the signal's trace.
+    /// Region -> the energy and carbon of the baseline, computed as if its site were in this
+    /// region. Contains every region of Logs::trace.
     std::map<std::string, energy::Tally> always_on;
     /// Returns the run's carbon divided by that of the baseline in `region`.
     [[nodiscard]] double ratio_to(std::string const& region) const

@@ -7,18 +7,20 @@
 #include "energy/bill.hpp"
 #include "reference/logs.hpp"
 
-// Computes what happened in the experiment of arXiv:2602.22760 from the experiment's logs.
+// Computes what happened in the experiment of arXiv:2602.22760 from the experiment's logs. All
+// times are on the signal's clock (see Logs::zero).
 namespace curtail::reference {
 
-/// One window of a client, from the decision to open it to the release of the client's devices.
+/// One window of a client. Includes the time after the window's closing in which the client still
+/// has devices.
 struct Window {
     std::size_t client{};
     Time decision;  ///< the decision to open the window
     Time ready;     ///< when the client received its devices; the client draws power from then on
-    std::optional<Time> connected;   ///< when the client connected to the prototype's server
+    std::optional<Time> connected;   ///< event CLIENT_CONNECTED; empty if not logged
     std::vector<Time> turned_dirty;  ///< the times at which the close delay began
-    std::optional<Time> drain;       ///< when the window closed
-    /// When the devices were released. If the logs end before that, this is the time of the
+    std::optional<Time> drain;       ///< when the window closed; empty if it did not
+    /// When the client's devices were released. If the logs contain no release, the time of the
     /// last event.
     Time released;
     Time first_step;  ///< time of the first logged step
@@ -31,7 +33,8 @@ struct RoundPart {
     std::int64_t steps{};
     Time first_step;
     Time last_step;
-    /// Time in the client's training segments (see History::training) during the round.
+    /// Duration of the overlap of the round and the client's training segments
+    /// (History::training).
     FractionalSeconds training{};
 };
 
@@ -43,7 +46,7 @@ struct Round {
     std::optional<Time> merged;  ///< event AGGREGATION, when the merge ended; empty if not logged
     std::vector<RoundPart> parts;
     std::int64_t steps{};
-    std::int64_t last_step{};  ///< number of the round's last step, counted over the whole run
+    std::int64_t last_step{};  ///< number of the round's last step, counted from 0 over all rounds
     double loss{};             ///< mean over the round's last 100 logged steps, in nats per token
     /// Returns whether two or more clients took part.
     [[nodiscard]] bool joint() const { return parts.size() > 1; }

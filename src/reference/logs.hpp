@@ -19,16 +19,16 @@ namespace curtail::reference {
 /// One logged optimizer step.
 struct LoggedStep {
     Time time;
-    std::int64_t step{};
-    double loss{};  ///< nats per token
+    std::int64_t step{};  ///< counted from 0; all sites of a run share the count
+    double loss{};        ///< nats per token
     double perplexity{};
 };
 
 /// One logged event.
 struct LoggedEvent {
     Time time;
-    std::string wall_time;  ///< clock time of the machine that logged the event; its time zone was
-                            ///< not recorded
+    std::string wall_time;  ///< clock time of the machine that logged the event; the time zone
+                            ///< was not recorded
     std::string type;
     std::optional<std::int64_t> round;
     std::string client;  ///< such as `client_0`; empty if the event concerns no single client
@@ -41,8 +41,9 @@ struct Logs {
     /// The regions of the clients, in the same order as `clients`.
     static constexpr std::array<char const*, 3> regions{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
 
-    /// Time zero of all logs. It is set to the time of the first sample of `regions.back()`
-    /// in `trace`.
+    /// Time zero, from which the log files count seconds. read_logs() sets it to the time of the
+    /// first sample of `regions.back()` in `trace`. Hence all times, except LoggedEvent::wall_time,
+    /// are on the signal's clock.
     Time zero;
     std::vector<RegionSeries> trace;
     std::array<std::vector<LoggedStep>, 3> steps;  ///< one list per client
@@ -50,7 +51,7 @@ struct Logs {
     std::vector<LoggedStep> two_sites;             ///< steps of an always-on run with two sites
     std::vector<LoggedEvent> events;
 
-    /// Returns the trace of `region`, or null if there is none.
+    /// Returns the element of `trace` for `region`, or null if there is none.
     [[nodiscard]] RegionSeries const* find(RegionId const& region) const;
     /// Returns the seconds from time zero to `time`.
     [[nodiscard]] double seconds(Time time) const { return seconds_between(zero, time); }

@@ -19,7 +19,7 @@ inline constexpr std::int64_t planned_steps = 23'400;
 /// The states of each client, in order of time.
 using States = std::array<std::vector<account::StateSpan>, 3>;
 
-/// Computes the rounds, without their tallies, and what each client contributed.
+/// Computes the rounds, still without energy and carbon, and what each client contributed.
 [[nodiscard]] account::Work work_of(Logs const& logs, History const& history);
 
 /// Computes the energy and carbon of the clients, windows and rounds.
@@ -29,15 +29,16 @@ using States = std::array<std::vector<account::StateSpan>, 3>;
                                            Logs const& logs, History const& history,
                                            Energy const& energy);
 
-/// Computes the training losses. `last_step_s` is the time of the run's last step. `tokens` is the
-/// number of tokens that the run trained on.
+/// Computes the training losses. `last_step_s` is the time of the run's last step, in seconds after
+/// Logs::zero. `tokens` is the number of tokens that the run trained on.
 [[nodiscard]] account::LossAccount loss_of(Logs const& logs, double last_step_s, Tokens tokens);
 
 /// What the run is compared with.
 struct Scenarios {
-    std::vector<account::Scenario> always_on;
-    std::map<std::string, account::RunningTotals> cumulative;  ///< region -> running totals
-    std::vector<account::Scenario> others;
+    std::vector<account::Scenario> always_on;  ///< one per region of the trace, with one site
+    /// Region -> running totals of the always-on scenario in that region.
+    std::map<std::string, account::RunningTotals> cumulative;
+    std::vector<account::Scenario> others;  ///< always-on training at two sites
     std::vector<account::Baseline> baselines;
 };
 /// Computes what the run is compared with.
@@ -48,9 +49,9 @@ struct Scenarios {
 [[nodiscard]] std::vector<account::ProvenanceNote> provenance();
 /// Lists facts about the run. `source` is the origin of the logs, as a text for the user.
 [[nodiscard]] std::vector<account::FactGroup> facts_of(Logs const& logs, std::string const& source);
-/// Says which numbers are missing, and why.
+/// Returns the key of each missing number or part, and the reason for the user.
 [[nodiscard]] std::map<std::string, std::string> missing();
-/// Returns the title and the text of each further note in the report.
+/// Returns the title and the text of each note in the report.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> notes();
 
 }  // namespace curtail::reference

@@ -14,7 +14,7 @@ namespace curtail::rounds {
 /// What determines the weight of a contribution in a merge.
 struct Weighed {
     Tokens tokens;
-    std::int64_t staleness{};  ///< rounds
+    std::int64_t staleness{};  ///< in rounds
 };
 
 /// Returns the weight of each contribution, computed in double and rounded to fp32:
@@ -29,11 +29,13 @@ struct Weighed {
 void weighted_sum(std::span<std::span<float const> const> deltas, std::span<float const> scale,
                   std::span<float> g);
 
-/// Sets theta := theta - g. Throws std::logic_error if the lengths differ.
+/// Sets theta := theta - g. theta is the model and g the result of weighted_sum(). Throws
+/// std::logic_error if the lengths differ.
 void average_step(std::span<float> theta, std::span<float const> g);
 
-/// Makes an outer Nesterov step. First sets m := mu m + g, where m is `momentum`. Then sets
-/// theta := theta - eta (g + mu m) with the new m. Throws std::logic_error if the lengths differ.
+/// Makes an outer Nesterov step, with theta and g as in average_step(). First sets m := mu m + g,
+/// where m is `momentum`. Then sets theta := theta - eta (g + mu m) with the new m. Throws
+/// std::logic_error if the lengths differ.
 void nesterov_step(std::span<float> theta, std::span<float> momentum, std::span<float const> g,
                    float eta, float mu);
 

@@ -11,7 +11,8 @@
 #include "rounds/record.hpp"
 
 // The inputs and outputs of rounds::Site. The program that owns the Site carries out each output.
-// An output with an `op` is a question: the program passes the answer to the Site as an input.
+// An output with an `op` is a question: the program passes the answer to the Site as an input. The
+// trainer is the part of the program that makes the optimizer steps.
 //
 // Each question gets exactly one answer with the same `op`, even if the program cannot do what the
 // question asks. The Site has at most one open question at any time. Other inputs may arrive while
@@ -30,12 +31,13 @@
 // Train, Discard, Delete, Note and Exit are orders without an answer.
 //
 // A question to the store may take long. Meanwhile the program must neither pause the trainer nor
-// hold back other inputs. The names of all objects are relative to the run's folder `runs/<run>/`.
+// hold back other inputs. The names of all objects are relative to the folder `runs/<run>/` of the
+// store.
 //
-// The comments below use these symbols (docs/rounds.md): theta for a committed model, x for the
-// trainer's fp32 weights, a for its anchor. d_j is the delta of the trainer's own contribution j.
-// `since` are the blocks that the trainer trained on since the last cut. A prime marks the new
-// value.
+// The comments below use these symbols (docs/rounds.md). theta is a committed model. x are the
+// trainer's fp32 weights, and a is the trainer's anchor. d_j is the delta of the trainer's own
+// contribution j. `since` are the blocks that the trainer trained on since the last cut. A prime
+// marks the new value.
 //
 // The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
 // includes the step. The trainer carries out Cut and Adopt after the current step. After Cut,
@@ -47,7 +49,7 @@ using Op = std::uint64_t;
 
 // ---- inputs
 
-/// Says only that time has passed. The caller must send a Tick at the time that Site::wake()
+/// Says only that time has passed. The program must send a Tick at the time that Site::wake()
 /// returns, or earlier.
 struct Tick {};
 
@@ -75,15 +77,16 @@ struct Missing {
 struct Unknown {
     Op op{};
     std::string why;
-    ExitCode code{ExitCode::temporary};  ///< with `permission`, `io` or `unavailable`, the error
-                                         ///< lasts until somebody repairs the store
+    ExitCode code{ExitCode::temporary};  ///< `permission`, `io` or `unavailable`: the error lasts
+                                         ///< until somebody repairs the store. Any other code: a
+                                         ///< later try may succeed.
 };
 
 /// Answer to StoreDelta, StoreModel and MakeInitial: the payload is in the store and survives a
 /// crash.
 struct Stored {
     Op op{};
-    std::vector<PartRef> parts;  ///< one per requested part, in the order of the question
+    std::vector<PartRef> parts;  ///< one per part in the question's `parts`, in that order
 };
 /// Answer to LoadModel: now x = a = theta, and the trainer has no undecided deltas and no work
 /// since the last cut.
@@ -96,22 +99,21 @@ struct Adopted {
 };
 /// Answer to Merge: the merge is done, or some contributions cannot be merged.
 struct Merged {
-    /// A contribution that cannot be merged. The reason is `digest` if 3 reads did not return the
-    /// bytes that the header describes, or if these bytes are not a payload of this run. The reason
-    /// is `nan` if some values of the delta are not finite.
+    /// A contribution that cannot be merged.
     struct Refused {
         MemberId member;
         Seq seq;
+        /// `nan`: some values of the delta are not finite. `digest`: 3 reads did not return the
+        /// bytes that the header describes, or the bytes read are not a payload of this run.
         Refusal reason{Refusal::digest};
-        bool absent{};  ///< the store says that a payload does not exist. This answer may be
-                        ///< out of date, so the Site repeats the merge before it refuses the
-                        ///< contribution.
+        bool absent{};  ///< the store found no object for the delta. The store's view may be out of
+                        ///< date, so the Site repeats the merge before it refuses the contribution.
     };
     Op op{};
     std::vector<Refused> refused;   ///< if not empty, no model was made
     std::vector<PartRef> model;     ///< the stored parts of theta', in the order of Merge::weights
     std::vector<PartRef> momentum;  ///< the stored parts of m', in the order of Merge::momentum;
-                                    ///< empty unless Merge::outer_step is set
+                                    ///< empty if Merge::outer_step is false
 };
 /// Answer to Merge, LoadModel and Adopt: 3 reads did not return the committed model or momentum.
 /// The object `name` is missing, has the wrong size or digest, or is not a payload of this run.
@@ -130,7 +132,7 @@ struct Unavailable {
 /// Says that the trainer has made one optimizer step on `blocks`.
 struct Stepped {
     Ranges blocks;
-    FractionalSeconds seconds{};  ///< duration of the step, without pauses
+    FractionalSeconds seconds{};  ///< duration of the step in real time, without pauses
 };
 /// Answer to Cut: the trainer has set d_seq := a - x and then a := x. The trainer keeps d_seq until
 /// an Adopt, LoadModel or Discard drops it.
@@ -141,9 +143,9 @@ struct CutReady {
     Op op{};
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
-    std::vector<double> sumsq;  ///< for each part of the run: sum of squares of d_seq
-    std::vector<std::int64_t> nonfinite;  ///< for each part: number of non-finite values of a - x,
-                                          ///< plus 1 if a loss was not finite
+    std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
+    std::vector<std::int64_t> nonfinite;  ///< for each of RunSpec::parts: number of non-finite
+                                          ///< values of a - x, plus 1 if a loss was not finite
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
 struct StopRequested {
@@ -155,12 +157,12 @@ using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored,
 
 // ---- questions to the store
 
-/// Asks for the content of a record.
+/// Asks for the content of an object.
 struct Get {
     Op op{};
     std::string name;
 };
-/// Asks to create a record unless an object of that name exists.
+/// Asks to create an object, but not if an object named `name` exists already.
 struct Create {
     Op op{};
     std::string name;
@@ -171,8 +173,8 @@ struct Create {
 /// Where to store one part of a payload.
 struct Target {
     std::string part;  ///< as PartRef::part
-    std::string name;  ///< of the object. No other process uses this name. A retry may overwrite
-                       ///< the object.
+    std::string name;  ///< name of the object. No other process uses it. A retry may overwrite the
+                       ///< object.
 };
 /// Asks to store the trainer's delta d_seq.
 struct StoreDelta {
@@ -212,7 +214,7 @@ struct Merge {
     double eta{};
     double mu{};
     std::vector<Target> weights;   ///< where to store theta'
-    std::vector<Target> momentum;  ///< where to store m'; empty unless `outer_step` is set
+    std::vector<Target> momentum;  ///< where to store m'; empty if `outer_step` is false
 };
 
 // ---- questions to the trainer
@@ -223,8 +225,8 @@ struct LoadModel {
     Op op{};
     ModelRef model;
 };
-/// Asks the trainer to finish the current step, to make the cut `seq` and to pause. The trainer
-/// does so even if there is no work since the last cut.
+/// Asks the trainer to finish the current step, to make a cut for the contribution `seq`, and to
+/// pause. The trainer makes the cut even if there is no work since the last cut.
 struct Cut {
     Op op{};
     Seq seq;
@@ -232,9 +234,10 @@ struct Cut {
 };
 /// Asks the trainer to adopt a newer model. The trainer first forgets the deltas in `dropped`.
 ///
-/// Unless `keeps_weights` is set, the trainer then computes u = a - x, a' = theta - sum of the
-/// remaining d_j, and x' = a' - u. If there was no step since the last cut, u is exactly zero. If
-/// no d_j remains either, x' equals theta exactly.
+/// If `keeps_weights` is false, the trainer then computes three values in this order:
+/// - u = a - x, the work since the last cut; exactly zero if there was no step since then;
+/// - a' = theta - (sum of the remaining d_j);
+/// - x' = a' - u; exactly theta if u is zero and no d_j remains.
 struct Adopt {
     Op op{};
     ModelRef model;            ///< theta; not read if `keeps_weights` is set
@@ -251,8 +254,9 @@ struct Adopt {
 /// is left. If the last blocks do not fill a step, the last step is smaller.
 struct Train {
     Ranges held;
-    Tokens tokens_before;  ///< tokens in the committed model and in undecided contributions. For
-                           ///< the learning rate schedule, the trainer adds the tokens in `since`.
+    Tokens tokens_before;  ///< tokens in the committed model and in this member's undecided
+                           ///< contributions. For the learning rate schedule, the trainer adds the
+                           ///< tokens in `since`.
 };
 /// Orders the trainer to discard x, all deltas and `since`, because the member was removed. A
 /// LoadModel comes before the next Train.

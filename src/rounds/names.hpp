@@ -8,7 +8,7 @@
 #include "core/ids.hpp"
 
 // The names of a run's objects in the store (docs/formats-store.md). All names are relative to the
-// run's folder `runs/<run>/`.
+// folder `runs/<run>/` of the store.
 namespace curtail::rounds {
 
 /// The id of one process of a site. Its text is `<site>.<8 hex>`.
@@ -37,18 +37,19 @@ inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string probe_name(Process const& process, std::int64_t attempt);
 [[nodiscard]] std::string commit_name(CommitNumber number);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
-/// Returns the name of one part of a contribution's delta. `base` is the round of the
-/// model that the contribution started from.
+/// Returns the name of the object that holds one part of a contribution's delta. `base` is the
+/// round of the model that the contribution started from. `part` is a PartRef::part, e.g. `d0`.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
-/// Returns the name of one part of the model with which `round` begins. `attempt` distinguishes the
-/// models that one writer stores.
+/// Returns the name of one object of the model with which `round` begins. `part` is a
+/// PartRef::part: weights, e.g. `w0`, or momentum, e.g. `m0`. `attempt` distinguishes the models
+/// that one writer stores.
 [[nodiscard]] std::string model_name(Round round, MemberId const& writer, std::int64_t attempt,
                                      std::string_view part);
 /// Returns the name of the lease number `k` for the merge that ends `round`.
 [[nodiscard]] std::string lease_name(Round round, std::int64_t k);
 
-/// Returns true if `name` is a model_name() of this round and part, whatever its writer and
+/// Returns true if `name` is a model_name() with this `round` and `part`, and with any writer and
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 

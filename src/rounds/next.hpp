@@ -11,11 +11,11 @@
 // The rules by which one commit follows from another (docs/rounds.md).
 namespace curtail::rounds {
 
-/// A pending contribution that the writer of the next commit has found.
+/// A contribution that the writer of the next commit knows.
 struct Found {
     Header header;
-    std::optional<Digest> sha256;  ///< of the bytes of the stored header; empty for a checkpoint,
-                                   ///< which stores no header
+    std::optional<Digest> sha256;  ///< digest of the stored header's bytes; empty if a lone member
+                                   ///< commits the work without a header (Decided::inlined)
     std::optional<Refusal> bad;  ///< fault found in the header's bytes or the payload; empty: none
 };
 /// Returns a Found for a header that exists but has invalid bytes, so that next() refuses the
@@ -35,13 +35,13 @@ struct Intents {
     std::optional<std::pair<MemberId, Rate>> rate;  ///< new rate of the writer
 };
 
-/// Builds the commit that follows `parent`. `by` is the new commit's writer, `now` its time.
-/// Returns an empty optional if `parent` has completed the run, or if the commit would change
-/// nothing.
+/// Builds the commit that follows `parent`. `by` is the new commit's writer. `now` is the current
+/// time by the store's clock. Returns an empty optional if `parent` has completed the run, or if
+/// the commit would change nothing.
 ///
 /// If the result is a merge commit, its fields `model` and `outer` are still those of `parent`. The
-/// caller must set `model` to the merged model. If `outer_step` is set, the caller must also set
-/// `outer` to the new momentum. All other fields are final.
+/// caller must set `model` to the merged model. If Commit::outer_step is set in the result, the
+/// caller must also set `outer` to the new momentum. All other fields are final.
 [[nodiscard]] std::optional<Commit> next(RunSpec const& run, Commit const& parent,
                                          Digest const& parent_sha256, Writer const& by, Time now,
                                          std::span<Found const> found, Intents const& intents);
@@ -56,21 +56,21 @@ struct Intents {
 
 /// Returns the reason why a commit after `parent` must refuse the contribution that `header`
 /// announces. `held` are the blocks that the contribution's member holds. Checks the reasons
-/// `wrong-run`, `bad-tokens`, `not-held`, `stale` and `nan`, in this order. Returns an empty
-/// optional if none of them applies. Does not check the reason `digest`: Found::bad tells whether
-/// it applies.
+/// `wrong_run`, `bad_tokens`, `not_held`, `stale` and `nan`, in this order. Returns an empty
+/// optional if none of them applies. Does not check the reason `digest`: Found::bad reports
+/// that fault.
 [[nodiscard]] std::optional<Refusal> refusal(RunSpec const& run, Commit const& parent,
                                              Ranges const& held, Header const& header);
 
-/// Returns sqrt(sum of squares of the delta's values / tokens). Returns 0 if the contribution has
-/// no tokens or the result would not be finite.
+/// Returns sqrt(q / t), where q is Header::sumsq() and t is the contribution's number of tokens.
+/// Returns 0 if t is 0 or the result would not be finite.
 [[nodiscard]] double delta_norm(Header const& header);
 
 /// Returns the number of blocks that a member with the rate `rate` should hold. This is the smaller
-/// of two numbers: the blocks that it trains on in twice `round_time`, and its share of
-/// `blocks_left`. The share is rate / sum_of_rates. The result is rounded up to a multiple of
-/// `grant_quantum` and is at least one `grant_quantum`. While the rate is unknown (0), the result
-/// is one `grant_quantum`.
+/// of two numbers: the blocks that the member trains on in twice `round_time`, and
+/// `blocks_left` * `rate` / `sum_of_rates`. `blocks_left` is the number of blocks of the run that
+/// are not in the committed model. The result is rounded up to a multiple of `grant_quantum` and is
+/// at least one `grant_quantum`. If the rate is unknown (0), the result is one `grant_quantum`.
 [[nodiscard]] std::int64_t grant_target(RunSpec const& run, std::int64_t blocks_left, Rate rate,
                                         Rate sum_of_rates);
 
@@ -83,15 +83,15 @@ void grant(RunSpec const& run, Ranges const& done, std::vector<Member>& members)
 /// Returns true if the merge of the contributions in `decided` is an outer step with momentum. This
 /// needs all of the following:
 /// - the outer optimizer is `nesterov`, and no included contribution has `inlined` set;
-/// - each of at least two sites has an included contribution with staleness 0 and at least one
+/// - at least two sites each have an included contribution that has staleness 0 and at least one
 ///   block;
 /// - the included contributions have enough tokens: at least `outer_min_permille` / 1000 of the
 ///   tokens that the members of `parent` can train on in one `round_time`.
 [[nodiscard]] bool makes_outer_step(RunSpec const& run, Commit const& parent,
                                     std::span<Decided const> decided);
 
-/// Sets `scale` of each contribution to the contribution's weight in the merge. Sets it to 0 if the
-/// contribution is refused or has no tokens.
+/// Sets Decided::scale of each contribution to the contribution's weight in the merge. The weight
+/// is 0 if the contribution is refused or has no tokens.
 void set_scales(RunSpec const& run, std::vector<Decided>& decided);
 
 }  // namespace curtail::rounds

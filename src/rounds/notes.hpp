@@ -10,7 +10,7 @@
 // that a Site sends. A function `..._in` reads the event from a line of the file.
 namespace curtail::rounds {
 
-/// The process has become a member. `commit` is the newest commit that it knows.
+/// The process has become a member. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note joined_note(MemberId const& member, CommitNumber commit);
 /// The member has cut the contribution that `header` describes.
 [[nodiscard]] Note cut_note(Header const& header);
@@ -20,9 +20,9 @@ namespace curtail::rounds {
 [[nodiscard]] Note merged_note(Commit const& commit);
 /// The trainer has adopted the model of `commit`.
 [[nodiscard]] Note adopted_note(Commit const& commit);
-/// The member leaves the run. `commit` is the newest commit that it knows.
+/// The member leaves the run. `commit` is the newest commit that the process has read.
 [[nodiscard]] Note left_note(MemberId const& member, CommitNumber commit);
-/// This process proposes to remove `member` although it could not read the member's next header.
+/// This process could not read the next header of `member`, but proposes to remove the member.
 /// `name` is the header's name, and `why` says why the read failed.
 [[nodiscard]] Note header_unreadable_note(MemberId const& member, std::string name,
                                           std::string why);

@@ -18,10 +18,13 @@ struct Params {
     Millis lease{120'000};                ///< validity of a merge lease
     /// Longest time that a new member waits for a lone member to commit.
     Millis first_base_wait{180'000};
-    Millis poll_run_lone{5'000};      ///< interval at which a lone member looks for the next commit
-    Millis poll_run{30'000};          ///< the same interval for a member that is not lone
-    Millis poll_run_starved{10'000};  ///< upper limit of `poll_run` for a starved member
-    Millis poll_wait{2'000};  ///< interval at which a waiting site looks for commits and headers
+    Millis poll_run_lone{5'000};  ///< interval at which a lone member looks for the next commit
+    Millis poll_run{30'000};      ///< the same interval for a member that is not lone
+    /// Upper limit of `poll_run_lone` and `poll_run` for a starved member.
+    Millis poll_run_starved{10'000};
+    /// Interval at which a member looks for the next commit while it waits for a merge or for its
+    /// first model. Before its own merge, it looks for missing headers at this interval too.
+    Millis poll_wait{2'000};
     /// A member is suspect if its Member::seen is longer ago than `drop_after` + `skew`.
     Millis drop_after{1'800'000};
     Millis skew{60'000};  ///< largest expected error of the store's clock
@@ -30,14 +33,16 @@ struct Params {
     std::int64_t max_staleness{2};  ///< in rounds; contributions with more staleness are refused
     /// A member is suspect if this many merges in a row decided no contribution of the member.
     std::int64_t max_missed{2};
-    std::int64_t keep_models{3};           ///< number of newest models kept
-    std::int64_t milestone_every{50};      ///< every nth round's model is never deleted; 0: none
-    std::int64_t outer_min_permille{250};  ///< least work for an outer step with momentum, in
-                                           ///< 1/1000 of what the members can do in `round_time`
+    std::int64_t keep_models{3};  ///< number of newest models kept
+    /// With the value n, the model of every nth round is never deleted. 0: no milestones.
+    std::int64_t milestone_every{50};
+    /// Fewest tokens in an outer step with momentum, in 1/1000 of the tokens that all members
+    /// together can train on in `round_time`.
+    std::int64_t outer_min_permille{250};
     /// The weight of a contribution is divided by 1 + staleness * this parameter / 1000.
     std::int64_t staleness_discount_permille{250};
     Tokens block_tokens{65'536};     ///< tokens in a block
-    std::int64_t grant_quantum{16};  ///< in blocks; grant_target() is a multiple of it
+    std::int64_t grant_quantum{16};  ///< in blocks; grant_target() is a multiple of this number
     friend bool operator==(Params const&, Params const&) = default;
 };
 
@@ -48,7 +53,7 @@ struct Outer {
     enum class Type { average, nesterov };
     Type type{Type::average};
     double eta{0.7};  ///< outer learning rate, nesterov only
-    double mu{0.9};   ///< outer momentum, nesterov only
+    double mu{0.9};   ///< factor of the outer momentum, nesterov only
     friend bool operator==(Outer const&, Outer const&) = default;
 };
 

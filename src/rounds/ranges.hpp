@@ -22,7 +22,7 @@ struct BlockRange {
 class Ranges {
   public:
     Ranges() = default;
-    Ranges(std::initializer_list<BlockRange> ranges);  ///< may overlap, be empty, or be unsorted
+    Ranges(std::initializer_list<BlockRange> ranges);  ///< in any order; may overlap or be empty
     /// Returns the set of the blocks in `[begin, end)`, which is empty if end <= begin.
     [[nodiscard]] static Ranges between(std::int64_t begin, std::int64_t end);
 
@@ -33,7 +33,8 @@ class Ranges {
     [[nodiscard]] bool contains(Ranges const& other) const;
     [[nodiscard]] bool contains(std::int64_t block) const;
     [[nodiscard]] bool overlaps(Ranges const& other) const;
-    [[nodiscard]] Ranges lowest(std::int64_t n) const;  ///< the n lowest blocks, or all if fewer
+    /// Returns the n lowest blocks. Returns all blocks if there are fewer than n.
+    [[nodiscard]] Ranges lowest(std::int64_t n) const;
 
     friend Ranges operator+(Ranges const& a, Ranges const& b);  ///< union
     friend Ranges operator-(Ranges const& a, Ranges const& b);  ///< difference
@@ -51,9 +52,10 @@ class Ranges {
 
 /// The most ranges that one set in a record may have.
 inline constexpr std::size_t ranges_limit = 4096;
-/// Reads the JSON form of a set. Fails with `protocol` unless `value` is a sorted list of at most
-/// ranges_limit pairs `0 <= begin < end <= 2^53` with a gap between neighbours. Error messages name
-/// the place `where`.
+/// Reads the JSON form of a set: a sorted list of at most ranges_limit pairs `[begin, end]`. Each
+/// pair must satisfy 0 <= begin < end <= 2^53. At least one block must lie between two
+/// neighbours. Fails with `protocol` if `value` has another form. Error messages name the place
+/// `where`.
 [[nodiscard]] Result<Ranges> ranges_from_json(json::Value const& value, std::string const& where);
 
 }  // namespace curtail::rounds

@@ -3,15 +3,16 @@
 #include "core/ids.hpp"
 #include "rounds/record.hpp"
 
-// Rules shared by all programs that read a chain: curtail-train, curtail-status, curtail-report.
+// Rules that the programs share when they read a chain.
 namespace curtail::rounds {
 
-/// Returns the number of the commit to read next in the search for the newest one. `found` is the
-/// greatest number found so far. `missing` is the smallest number above `found` that was missing.
-/// Both are 0 at the start.
+/// Returns the number of the commit to read next in the search for the newest commit. `found` is
+/// the greatest number whose commit exists, as far as known; 0: none yet. `missing` is the smallest
+/// number above `found` whose commit was missing; 0: none yet.
 ///
-/// The search asks for 1, 2, 4, ... until a number is missing. It then bisects, because the chain
-/// has no gaps. It ends when `found` + 1 is missing.
+/// The search reads the commits 1, 2, 4, ... until one is missing. It then bisects, because the
+/// chain has no gaps. When `found` + 1 is missing, `found` is the newest commit, and the caller
+/// ends the search.
 [[nodiscard]] CommitNumber next_to_read(CommitNumber found, CommitNumber missing);
 
 /// Returns true if the member is suspect: other members may remove it as silent. `now` is the

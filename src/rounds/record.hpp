@@ -29,8 +29,8 @@ using Rate = std::int64_t;
 
 /// A payload object in the store: one part of weights, momentum or a delta.
 struct PartRef {
-    std::string part;      ///< `w`, `m` or `d`, followed by a RunPart::name: `w0`
-    std::string name;      ///< of the object, relative to the run's folder
+    std::string part;      ///< `w`, `m` or `d`, followed by a RunPart::name, e.g. `w0`
+    std::string name;      ///< name of the object, relative to `runs/<run>/` in the store
     std::int64_t bytes{};  ///< size of the object
     Digest sha256;
     friend bool operator==(PartRef const&, PartRef const&) = default;
@@ -68,12 +68,12 @@ struct RunPart {
 struct RunSpec {
     RunId run;
     json::Object model;               ///< shape of the model, as integers and text
-    Digest manifest;                  ///< of the data set's manifest.json
+    Digest manifest;                  ///< digest of the data set's manifest.json
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
     std::int64_t epochs{1};           ///< number of times that the run trains on all the data
     std::int64_t seed{1};             ///< seed of the initial weights
-    json::Object optimizer;  ///< settings of the inner optimizer; real numbers are stored as text
-                             ///< (exact())
+    /// Settings of the inner optimizer. Real numbers have the form of exact().
+    json::Object optimizer;
     Outer outer;
     std::vector<RunPart> parts;
     Params params;  ///< the record has block_tokens under `data`, the rest under `params`
@@ -88,13 +88,14 @@ struct RunSpec {
 struct Member {
     MemberId id;
     SiteId site;
-    Seq seq;      ///< number of its last decided contribution; 0 at admission
+    Seq seq;      ///< number of the member's last decided contribution; 0 at admission
     Ranges held;  ///< blocks that only this member may train on
     Rate rate{};
-    Round since_round;      ///< round in which it was admitted
+    Round since_round;      ///< round in which the member was admitted
     std::int64_t missed{};  ///< merges in a row without a decided contribution of this member
-    Time seen;  ///< time of the newest commit that decided its work; before the first, of its
-                ///< admission
+    /// Time, by the store's clock, of the newest commit that decided a contribution of the member.
+    /// If there is no such commit yet: time of the member's admission.
+    Time seen;
     friend bool operator==(Member const&, Member const&) = default;
 };
 
@@ -106,8 +107,11 @@ struct Member {
 /// - `wrong_run`: its header belongs to another run, or names an unknown base, encoding or payload;
 /// - `bad_tokens`: its number of tokens does not fit its blocks.
 enum class Refusal { nan, digest, stale, not_held, wrong_run, bad_tokens };
-/// Why a commit removed a member. `left`: it asked to leave. `silent`: it was suspect. `succeeded`:
-/// its site has a newer instance. `complete`: the run is complete.
+/// Why a commit removed a member:
+/// - `left`: the member asked to leave;
+/// - `silent`: the member was suspect;
+/// - `succeeded`: the member's site has a newer instance;
+/// - `complete`: the run is complete.
 enum class Removal { left, silent, succeeded, complete };
 
 /// The decision on one contribution.
@@ -115,14 +119,13 @@ struct Decided {
     MemberId member;
     Seq seq;
     std::optional<Refusal> refused;  ///< empty: the contribution is included
-    std::optional<Digest> header;    ///< of the header's bytes; empty if `inlined`
+    std::optional<Digest> header;    ///< digest of the header's bytes; empty if `inlined` is set
     Ranges ranges;
     Tokens tokens;
     std::int64_t steps{};
     std::int64_t staleness{};  ///< parent commit's round minus round of the contribution's base
     float scale{};             ///< weight in the merge; 0 if refused or without tokens
-    double norm{};             ///< sqrt(sum of squares of the delta's values / tokens); 0 without
-                               ///< tokens
+    double norm{};             ///< result of delta_norm() (rounds/next.hpp)
     bool inlined{};            ///< a lone member committed the work as its own weights, without a
                                ///< header and without a delta
     friend bool operator==(Decided const&, Decided const&) = default;
@@ -144,10 +147,11 @@ struct RecentMerge {
 
 /// The writer of a commit.
 struct Writer {
-    MemberId member;         ///< the writing process; if it is not a member, an id with N = 0
-                             ///< (rounds/names.hpp)
-    std::int64_t attempt{};  ///< the process counts its attempts to store a model, to create the
-                             ///< probe object and to join together, from 1; this is the last number
+    MemberId member;  ///< id of the writing process; if the process is not a member, an id with
+                      ///< N = 0 (rounds/names.hpp)
+    /// A process has one counter for three kinds of attempts: to create a probe object, to store a
+    /// model, and to join. The first attempt has the number 1. This is the number of the last one.
+    std::int64_t attempt{};
     friend bool operator==(Writer const&, Writer const&) = default;
 };
 
@@ -174,7 +178,7 @@ struct Commit {
     Writer by;
     Time time;  ///< by the store's clock
 
-    /// Returns the member, or null if it is not in this commit.
+    /// Returns the member with this id, or null if the commit does not list it.
     [[nodiscard]] Member const* find(MemberId const& id) const;
     friend bool operator==(Commit const&, Commit const&) = default;
 };
@@ -187,8 +191,8 @@ struct DeltaPart {
     friend bool operator==(DeltaPart const&, DeltaPart const&) = default;
 };
 
-/// A header, stored as `contrib/<member>/<seq>.json`. It announces a contribution whose payload is
-/// stored already.
+/// A header, stored as `contrib/<member>/<seq>.json`. It announces a contribution. If the
+/// contribution has a payload (`parts`), the payload is in the store before the header.
 struct Header {
     RunId run;
     MemberId member;
@@ -202,12 +206,12 @@ struct Header {
     std::vector<DeltaPart> parts;  ///< empty if `ranges` is empty or `nonfinite` is not 0
     std::int64_t nonfinite{};      ///< sum of CutReady::nonfinite (rounds/messages.hpp)
     Rate rate{};
-    Time time;                           ///< by the store's clock
-    [[nodiscard]] double sumsq() const;  ///< sum over all parts
+    Time time;                           ///< when the member made the header, by the store's clock
+    [[nodiscard]] double sumsq() const;  ///< sum of DeltaPart::sumsq over all parts
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// A lease, stored as `merge/<round>/<k>.json`. It says that its member intends to make the merge
+/// A lease, stored as `merge/<round>/<k>.json`. It says that `member` intends to make the merge
 /// that ends the round. A lease avoids duplicate work; correctness does not depend on leases.
 struct Lease {
     MemberId member;
@@ -255,8 +259,8 @@ struct Encoded {
 [[nodiscard]] char const* to_text(Outer::Type type);
 
 /// Compares a site's configuration with the stored run.json, except for the list of sites. Returns
-/// an error with the code `config` that names the first key with different values. Returns an empty
-/// optional if all are equal.
+/// an empty optional if they are equal. Otherwise returns an error with the code `config`. The
+/// error names the first key whose values differ.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

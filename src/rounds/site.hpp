@@ -76,16 +76,16 @@ class Site {
 
     /// Takes one input and returns the outputs, in order. The first input must be a Tick. `now`
     /// must not decrease from call to call. Throws std::logic_error if `input` answers another
-    /// output than the one that waits for an answer. Throws it also if Stepped reports blocks that
-    /// the trainer was not ordered to train on.
+    /// output than the one that waits for an answer. Throws std::logic_error also if Stepped
+    /// reports blocks that the trainer was not ordered to train on.
     [[nodiscard]] std::vector<Output> on(MonoTime now, Input const& input);
     /// Returns the time by which the caller must send the next Tick. Returns an empty optional if
     /// no Tick is needed.
     [[nodiscard]] std::optional<MonoTime> wake() const;
     [[nodiscard]] Status status() const;
-    [[nodiscard]] Rate rate() const;  ///< pass it to the site's next process
+    [[nodiscard]] Rate rate() const;  ///< the SiteConfig::rate for the site's next process
     [[nodiscard]] bool exited() const;
-    [[nodiscard]] std::optional<Commit> const& tip() const;  ///< newest commit read
+    [[nodiscard]] std::optional<Commit> const& tip() const;  ///< newest commit read; empty: none
 
   private:
     std::unique_ptr<site::Parts> parts_;

@@ -15,22 +15,25 @@ namespace curtail::runlog {
 struct Evaluation {
     CommitNumber commit;
     Round round;
-    Tokens tokens{};                       ///< predicted tokens of the held-out text
+    Tokens tokens{};                       ///< number of held-out tokens that the model predicted
     std::optional<Tokens> trained_tokens;  ///< tokens that the model was trained on
     double loss{};                         ///< nats per token
     std::optional<double> standard_error;  ///< of `loss`
-    /// In nats per token: the loss of a model that knows only how frequent each token is.
+    /// The loss of a model that knows only the frequency of each token in the held-out text. In
+    /// nats per token.
     double unigram_entropy{};
-    std::optional<double> bits_per_byte;
-    std::string sample;  ///< text that the model wrote
+    std::optional<double> bits_per_byte;  ///< `loss`, in bits per byte of the held-out text
+    std::string sample;                   ///< a prompt and the model's continuation of it
 };
 
-/// A text that every evaluation.json contains.
+/// A text that every evaluation.json contains. `curtail-model evaluate` overwrites an existing file
+/// only if the file contains this text.
 inline constexpr char const* evaluation_mark = "\"held_out_loss_nats\"";
 
 [[nodiscard]] json::Object to_json(Evaluation const& evaluation);
-/// Reads what to_json() writes. Only the loss and the entropy are required, and unknown keys are
-/// ignored. Returns an empty optional if the file does not exist.
+/// Reads what to_json() writes. Ignores unknown keys. Fails with `data` if `loss` or
+/// `unigram_entropy` is missing; other values may be missing. Returns an empty optional if the file
+/// does not exist, or if its JSON is not an object.
 [[nodiscard]] Result<std::optional<Evaluation>> read_evaluation(std::filesystem::path const& path);
 
 }  // namespace curtail::runlog

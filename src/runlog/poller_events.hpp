@@ -26,8 +26,8 @@ struct Decision {
 
 /// An event: a site's window has opened or closed.
 struct WindowChange {
-    bool opens{false};                ///< false: the window has closed
-    std::string window;               ///< name of the window: the time at which it opened
+    bool opens{false};   ///< false: the window has closed
+    std::string window;  ///< name of the window: its opening time on the signal's clock
     std::optional<Time> signal_time;  ///< time of the change, on the signal's clock
 };
 [[nodiscard]] Event to_event(WindowChange const& change, Time now, std::string site);

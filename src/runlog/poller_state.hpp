@@ -16,7 +16,7 @@ namespace curtail::runlog {
 /// A job of a site, as the poller last recorded it.
 struct PollerJob {
     std::string id;                     ///< given by the site's launcher
-    std::optional<Time> running_since;  ///< empty: the job is queued
+    std::optional<Time> running_since;  ///< real time; empty: the job is queued
     bool leaving{false};                ///< the poller asked the job to stop
     friend bool operator==(PollerJob const&, PollerJob const&) = default;
 };
@@ -27,11 +27,12 @@ struct PollerSite {
     SiteId site;
     std::string window;                   ///< phase of the window: `closed`, `open` or `closing`
     std::optional<Time> closing_since;    ///< start of the close delay, on the signal's clock
-    std::optional<Time> evaluated_until;  ///< end of the last evaluation, on the signal's clock
+    std::optional<Time> evaluated_until;  ///< the poller has evaluated the window up to this time
+                                          ///< on the signal's clock
     std::vector<PollerJob> jobs;
     bool submitting{false};  ///< the poller is submitting a job, and the outcome is not known yet
     int failures{0};         ///< consecutive failures of submissions and jobs
-    std::optional<Time> retry_at;  ///< no job is submitted before this time
+    std::optional<Time> retry_at;  ///< no job is submitted before this real time
     std::string failure;           ///< description of the last failure
     friend bool operator==(PollerSite const&, PollerSite const&) = default;
 };

@@ -26,7 +26,7 @@ struct StateChange {
 /// An event: a trainer has started.
 struct TrainerStart {
     std::string job;     ///< job id, from Slurm or the local launcher; may be empty
-    int ranks{0};        ///< number of processes of the job
+    int ranks{0};        ///< number of ranks of the job
     json::Object build;  ///< what `--version` prints: version, commit, compiler, ...
 };
 [[nodiscard]] Event to_event(TrainerStart const& start, Time now, std::string site);
@@ -39,7 +39,7 @@ struct TrainerExit {
 [[nodiscard]] Event to_event(TrainerExit const& exit, Time now, std::string site);
 [[nodiscard]] bool is_trainer_exit(Event const& event);
 
-/// An event: the drain signal has arrived.
+/// An event: a stop signal has arrived. SIGUSR1 (drain), SIGTERM and SIGINT are stop signals.
 struct StopRequested {};
 [[nodiscard]] Event to_event(StopRequested, Time now, std::string site);
 [[nodiscard]] bool is_stop_request(Event const& event);

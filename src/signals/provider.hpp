@@ -12,13 +12,12 @@ namespace curtail::signals {
 /// What a provider knows about a region.
 struct Answer {
     std::vector<Sample> samples;  ///< sorted by time; no two have the same time
-    /// Why samples may be missing. The code is `temporary`, `permission`, `config` or `data`.
+    /// Why samples may be missing; empty if the provider knows of no problem.
     std::optional<Error> problem;
 };
 
-/// A source of samples. A failed request discards no known samples: the answer then has both
-/// samples and a problem. Known samples stay in use until they reach the site's signal_max_age.
-/// A provider is not thread-safe.
+/// A source of samples. A failed request discards no known samples: the answer then has both the
+/// known samples and a problem. A provider is not thread-safe.
 class Provider {
   public:
     virtual ~Provider() = default;

@@ -8,7 +8,8 @@
 namespace curtail::signals {
 
 /// A kind of carbon intensity. Marginal intensity is the emissions of one more kWh; average
-/// intensity is all emissions divided by all kWh. Never compare one with the other.
+/// intensity is all emissions divided by all kWh. Never compare a marginal intensity with an
+/// average intensity.
 enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
 
@@ -25,8 +26,8 @@ inline constexpr GramsPerKwh min_intensity{-2000};
 inline constexpr GramsPerKwh max_intensity{5000};
 [[nodiscard]] bool is_plausible(GramsPerKwh intensity);
 
-/// Returns the intensity of a sample of type `type`, whatever its age. Returns an empty optional
-/// if the sample has another type or no value.
+/// Returns the sample's intensity if the sample has the type `type`, however old the sample is.
+/// Returns an empty optional if the sample has another type or no value.
 [[nodiscard]] std::optional<GramsPerKwh> intensity_of_type(Sample const& sample, SignalType type);
 
 }  // namespace curtail::signals

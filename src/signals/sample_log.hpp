@@ -23,16 +23,16 @@
 
 namespace curtail::signals {
 
-/// A writer that appends samples to the file. If a crash cut a line short, the writer can write the
-/// sample of that line again.
+/// A writer that appends samples to the file. If a crash cut a line short, load() ignores that
+/// line. add() then accepts the sample of that line again.
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}
     /// Finds the newest sample of each region in the last 256 KiB of the file. Call load() once,
     /// before the first add().
     [[nodiscard]] Result<void> load();
-    /// Queues each sample that is newer than all earlier ones of its region. `samples` must be in
-    /// order of time. Returns whether any sample was queued.
+    /// Queues each sample whose time is later than that of every sample of `region` in the file and
+    /// in the queue. `samples` must be in order of time. Returns whether any sample was queued.
     bool add(RegionId const& region, std::span<Sample const> samples);
     /// Appends the queued samples and syncs the file to disk. After a failure, the samples are
     /// still queued.

@@ -11,7 +11,7 @@
 #include "http/client.hpp"
 #include "signals/watttime_responses.hpp"
 
-// A client of WattTime's API, v3 (https://docs.watttime.org), for marginal emissions of grid
+// A client of WattTime's API, v3 (https://docs.watttime.org), for the marginal intensity of grid
 // regions.
 
 namespace curtail::signals::watttime {
@@ -32,15 +32,17 @@ struct Options {
     /// File of certificates to trust instead of the system's. If the path is empty, the client
     /// trusts the system's certificates.
     std::filesystem::path ca_file;
-    /// Folder with mode 0700. It holds the token of the last login, so that a later process can use
-    /// this token and need not log in.
+    /// Folder that only the user can access. The client creates the folder if `writes` is set. The
+    /// folder holds the token of the last login. With this token, a later process need not log in.
     std::filesystem::path state_folder;
-    /// File with the account. If WattTime rejected the account, a change of this file allows a new
-    /// try.
+    /// File with the account. The client does not read this file. If WattTime rejected the
+    /// account, a change of this file ends the wait of WattTimeProvider
+    /// (WattTimeProvider::samples()).
     std::filesystem::path credentials_file;
     bool writes{true};        ///< false in a dry run: read state_folder, but write nothing
-    Millis deadline{10'000};  ///< for a whole query: login, waits and retries included
-    std::function<void(Millis)> pause;  ///< waits before a retry; empty: sleep
+    Millis deadline{10'000};  ///< time limit of a query, including login, waits and retries
+    /// Called to wait before a retry. If this function is empty, the client sleeps.
+    std::function<void(Millis)> pause;
     Log log;  ///< receives warnings, e.g. that a file in state_folder could not be written
 };
 
@@ -54,7 +56,7 @@ class Client {
     /// `clock` must outlive the client.
     Client(Credentials credentials, Options options, Clock const& clock);
 
-    /// Returns the current value: the first point of the forecast. That point is valid for the
+    /// Returns the current value: the first point of the forecast. That point is the value of the
     /// current five minutes. Fails with `data` if the forecast is empty.
     [[nodiscard]] Result<Points> live(RegionId const& region);
 

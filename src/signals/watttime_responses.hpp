@@ -15,7 +15,7 @@ namespace curtail::signals::watttime {
 
 inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
 inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only accepted unit
-inline constexpr Seconds data_period{300};               ///< how long a value is valid
+inline constexpr Seconds data_period{300};  ///< WattTime has one value per period of this length
 
 /// The points in a response of /v3/forecast.
 struct Points {
@@ -25,8 +25,7 @@ struct Points {
 
 /// Reads the points of a response. Fails with `data` if the response differs from the documentation
 /// of the API. Examples are other units, another region or signal, a time without a time zone, and
-/// an implausible value. (WattTime's signal-index is a percentile, not an intensity.) `source`
-/// names the response in messages.
+/// an implausible value. `source` names the response in messages.
 [[nodiscard]] Result<Points> read_points(json::Value const& response, RegionId const& region,
                                          std::string const& source);
 
@@ -41,8 +40,8 @@ struct Interpretation {
         /// have expired.
         log_in,
         try_later,  ///< status 429 or 5xx
-        no_access,  ///< status 403 with a scope error: the account may not access this region or
-                    ///< signal
+        no_access,  ///< status 403 with a scope error, i.e. an error text that contains `scope`:
+                    ///< the account has no access to this region or signal
         unexpected  ///< anything else
     };
     Kind kind;

@@ -10,14 +10,15 @@ namespace curtail::store {
 /// The probability of each fault in one request, 0 to 1.
 struct Faults {
     double lost_request{0};  ///< create returns `unknown` and never creates the object
-    double lost_reply{0};    ///< create creates the object but returns `unknown`
+    double lost_reply{0};    ///< `inner` carries out the create, but the caller gets `unknown`
     /// create returns `unknown`. Each later request creates the object with probability 0.2.
     double delayed_create{0};
     double stale_missing{0};  ///< read and stat report an existing object as missing
     double short_read{0};     ///< read passes on only the first part of the object, and succeeds
     double corrupt_read{0};   ///< read flips one bit of the content, and succeeds
-    double unavailable{0};    ///< any request fails with `temporary` and has no effect
-    double no_space{0};       ///< create and put fail with `io` and have no effect
+    /// Any request fails with `temporary` (not with `unavailable`) and has no effect.
+    double unavailable{0};
+    double no_space{0};  ///< create and put fail with `io` and have no effect
 };
 
 /// A store for tests that forwards requests to the store `inner` and injects faults. The same seed
@@ -48,9 +49,10 @@ class FaultyStore final : public ObjectStore {
     };
     /// Returns true with the given probability. If it returns true, it counts one fault.
     [[nodiscard]] bool draw(double probability);
-    /// Runs at the start of every request: carries out each delayed create with probability 0.2.
-    /// Then fails with `temporary` if it draws the fault `unavailable`. If `writes` is true, it
-    /// also fails with `io` if it draws the fault `no_space`.
+    /// Runs at the start of every request. `act` is the verb for error messages, for example
+    /// "read". First carries out each delayed create with probability 0.2. Then fails with
+    /// `temporary` if it draws the fault `unavailable`. If `writes` is true, it also fails with
+    /// `io` if it draws the fault `no_space`.
     [[nodiscard]] Result<void> begin(char const* act, ObjectName const& name, bool writes);
     void land_some_delayed();
     void damage(Content& content);  ///< may shorten `content`, flip one of its bits, or both

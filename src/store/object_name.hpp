@@ -11,8 +11,8 @@ namespace curtail::store {
 /// The name of one object: a path relative to the store's root.
 ///
 /// Every name has one of the forms below. So a name from a record cannot lead out of the store: it
-/// contains no `..` and no leading slash. It also contains no control character, and its length is
-/// bounded.
+/// contains no `..` and no leading slash. It also contains no control character and has at most 256
+/// bytes. docs/formats-store.md explains each form.
 ///
 ///     runs/<run>/run.json
 ///     runs/<run>/probe/<site>.<8 hex>-<attempt>
@@ -27,7 +27,9 @@ namespace curtail::store {
 ///
 ///     run, site                            [A-Za-z0-9][A-Za-z0-9_-]{0,31}
 ///     member                               <site>[.][0-9a-f]{8}[.][0-9]{1,8}
-///     part                                 [a-z][a-z0-9_]{0,31}
+///     part (such as w0)                    [a-z][a-z0-9_]{0,31}
+///     8 hex                                [0-9a-f]{8}
+///     8 digits                             [0-9]{8}
 ///     round, base round, seq, k, attempt   [0-9]{1,18}
 class ObjectName {
   public:

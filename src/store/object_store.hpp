@@ -36,10 +36,12 @@ struct ObjectInfo {
 /// A store: a set of objects, each with a name. All functions are thread-safe.
 ///
 /// The functions fail with
-/// - `permission` if access is denied, the store is read-only, or a path has a symbolic link;
+/// - `permission` if access is denied, if the store is read-only, or if the path of the object in
+///   the store contains a symbolic link;
 /// - `io` if the store is full or a transfer failed;
 /// - `temporary` if the store does not answer;
-/// - `unavailable` if the store's folder no longer exists, except in remove();
+/// - `unavailable` if the store's folder no longer exists (but remove() then succeeds), or if its
+///   file system has no hard links;
 /// - `data` if read(), get() or stat() finds that the object is not a regular file.
 ///
 /// A reader sees a whole object or none, even after a failed create or put.

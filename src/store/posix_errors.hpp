@@ -13,8 +13,8 @@ struct ErrorMeaning {
 /// Returns the meaning of the errno value `error`.
 [[nodiscard]] ErrorMeaning meaning_of(int error);
 
-/// Returns true if the errno value `error` says that the file server stopped answering. Then the
-/// failed operation may have taken effect, or may still do so.
+/// Returns true if the errno value `error` may mean that the file server did not answer. In this
+/// case, the failed operation may have taken effect already, or may take effect later.
 [[nodiscard]] bool leaves_outcome_unknown(int error);
 
 }  // namespace curtail::store

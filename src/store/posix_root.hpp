@@ -33,8 +33,8 @@ class PosixRoot {
 
     [[nodiscard]] std::filesystem::path const& path() const { return path_; }
     [[nodiscard]] Lookup lookup() const { return lookup_; }
-    /// Returns the permission bits of the root. New folders below the root get the same bits. New
-    /// files get only the read and write bits among them.
+    /// Returns the permission bits of the root. New folders below the root get the same bits, and
+    /// all rights for their owner. New files get only the read and write bits of the root.
     [[nodiscard]] mode_t mode() const { return mode_; }
     /// Returns true if the root was removed after it was opened. Then ENOENT for a file means that
     /// the whole store is gone, not only that the object does not exist. Does not change errno.

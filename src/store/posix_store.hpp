@@ -43,7 +43,8 @@ class PosixStore final : public ObjectStore {
     /// Creates an empty temporary file in the object's folder and opens it for writing.
     [[nodiscard]] Result<std::pair<Temporary, Fd>> new_temporary(ObjectName const& name) const;
     /// Opens an object. Returns an empty optional if the object does not exist. Fails with `data`
-    /// if it is not a regular file. `act` is the verb for error messages, for example "read".
+    /// if the object is not a regular file. `act` is the verb for error messages, for example
+    /// "read".
     [[nodiscard]] Result<std::optional<OpenFile>> open_object(char const* act,
                                                               ObjectName const& name,
                                                               int flags) const;

@@ -6,20 +6,20 @@
 
 namespace curtail::store {
 
-/// Why a payload could not be read.
+/// Why read_verified() failed.
 struct ReadFailure {
     enum class Cause {
         missing,  ///< the object does not exist; a member may have deleted it after a newer merge
-        corrupt,  ///< the object's size or digest is wrong, or it is not a regular file
-        unavailable  ///< the store failed; `error` is its error
+        corrupt,  ///< the object has a wrong size or digest, or is not a regular file
+        unavailable  ///< the store failed, with any error code
     };
     Cause cause;
-    Error error;
+    Error error;  ///< for the cause `unavailable`, the error of the store; otherwise of code `data`
 };
 
-/// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. Reads up to
-/// three times, with a pause of `pause` in between, because a failure may be temporary. If all
-/// reads fail, returns the cause of the last failure.
+/// Reads the object `name` and checks that it has `size` bytes and the digest `digest`. A failure
+/// may be temporary, so tries up to three times and waits for `pause` between two tries. If all
+/// tries fail, returns the failure of the last one.
 [[nodiscard]] tl::expected<Content, ReadFailure> read_verified(ObjectStore& store,
                                                                ObjectName const& name, Bytes size,
                                                                Digest const& digest,

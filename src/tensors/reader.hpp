@@ -12,8 +12,8 @@
 namespace curtail::tensors {
 
 /// The limits for a file that a reader accepts. Whatever the limits are, a file may contain only
-/// groups, plain tensors and hard links. A reader refuses all other links, external or virtual
-/// storage, references, and variable-length or compound types.
+/// groups, tensors and hard links. A reader refuses all other links, external or virtual storage,
+/// references, and variable-length or compound types (docs/formats-tensors.md).
 struct ReadLimits {
     std::int64_t objects{10'000};               ///< greatest number of tensors and groups in a file
     std::int64_t bytes{std::int64_t{1} << 40};  ///< greatest size of all tensors together, in bytes
@@ -22,7 +22,7 @@ struct ReadLimits {
 };
 
 /// An open tensor file. open() fails with `no_input` if the file is missing. Every other error of
-/// these functions is `data`.
+/// this class is `data`.
 class TensorReader {
   public:
     /// Opens and checks the file `path`. If the file stores a digest of its contents, also checks
@@ -30,8 +30,8 @@ class TensorReader {
     [[nodiscard]] static Result<TensorReader> open(std::filesystem::path const& path,
                                                    ReadLimits const& limits = {});
     /// Opens and checks a file whose contents are `bytes`. `source` names it in error messages.
-    /// Does not check the digest that the file stores. If you received the bytes from elsewhere,
-    /// check the digest of `bytes` before this call.
+    /// Does not check the digest that the file stores. Before this call, compare the SHA-256 of
+    /// `bytes` with the digest that is recorded outside the file.
     [[nodiscard]] static Result<TensorReader> from_bytes(std::string bytes,
                                                          std::string const& source,
                                                          ReadLimits const& limits = {});

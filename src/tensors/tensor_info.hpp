@@ -52,8 +52,8 @@ struct TensorInfo {
 /// consists of components separated by `/`. Each component is printable ASCII without spaces, not
 /// empty, and neither `.` nor `..`.
 [[nodiscard]] bool is_tensor_name(std::string_view name);
-/// Returns true if `shape` has at most max_rank dimensions, none of them negative, and if its size
-/// in bytes fits into an int64.
+/// Returns true if a tensor may have `shape`: at most max_rank dimensions, none of them negative.
+/// The size of the tensor in bytes must fit into an int64.
 [[nodiscard]] bool is_valid_shape(Shape const& shape, Dtype dtype);
 
 }  // namespace curtail::tensors

@@ -9,9 +9,9 @@ namespace curtail::train {
 /// hold the weights of this position. Stops at the end of the data, after a stop request, or after
 /// `training.steps` steps (run file; 0: no limit). The steps before `context.start` count too.
 ///
-/// After the last step, saves a snapshot. If the loss of a step is not finite, instead fails with
-/// `data` and does not save. `stream_blocks` is the number of blocks in all epochs together. Only
-/// the leader calls this function.
+/// Saves a snapshot after the last step. If the loss of a step is not finite, fails with `data` and
+/// saves no snapshot of this step. `stream_blocks` is the number of blocks in all epochs together.
+/// Only the leader calls this function.
 [[nodiscard]] Result<void> train_alone(SiteRanks& ranks, LeaderContext const& context,
                                        std::int64_t stream_blocks);
 

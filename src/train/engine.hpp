@@ -21,18 +21,18 @@ struct StepOutcome {
 };
 
 /// One rank's part in the training of a site. Each rank has a full copy of the model and of the
-/// inner optimizer, and computes its share of the rows of each batch. All ranks hold the same
-/// weights and must call the same functions in the same order. `run`, `loader` and `collectives`
-/// must outlive the engine.
+/// inner optimizer, and computes its share of each batch's rows (data/loader.hpp). All ranks hold
+/// the same weights and must call the same functions in the same order. `run`, `loader` and
+/// `collectives` must outlive the engine.
 class Engine {
   public:
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
            model::Parameters weights);
 
-    /// Makes one optimizer step on all rows of `blocks`. The scheduled rates follow from
-    /// `progress`, the number of tokens trained before the step. `stop_here` says whether this rank
-    /// was asked to stop. The gradients are those of the mean loss over the whole batch, for any
-    /// number of ranks.
+    /// Makes one optimizer step on all rows of `blocks`. `progress` is the number of tokens that
+    /// the weights were trained on before the step. This number determines the scheduled rates
+    /// (optim/schedule.hpp). `stop_here` says whether this rank was asked to stop. The gradients
+    /// are those of the mean loss over the whole batch, for any number of ranks.
     ///
     /// If a rank cannot read its data, all ranks return its error and leave the weights unchanged.
     /// If the loss is not finite, all ranks leave the weights unchanged and reset the optimizer.

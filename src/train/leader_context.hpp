@@ -19,7 +19,9 @@ struct LeaderContext {
     Recorder& recorder;
     Log log;
     std::filesystem::path snapshot;  ///< the file of this site's snapshot
-    Position start;                  ///< position in the snapshot; zero if there is none
+    /// Position in the snapshot from which the training resumes. Zero if the training starts
+    /// without a snapshot.
+    Position start;
     /// Id of this training, as stored in its snapshots (train/training_id.hpp). Empty while
     /// unknown, for example before the run's first commit.
     std::optional<std::string> training_id;

@@ -21,13 +21,14 @@ struct CutWork {
     /// Sum of the squares of the values in `delta`, added in double from the first value to the
     /// last.
     double sum_of_squares{};
-    std::int64_t nonfinite{};  ///< number of non-finite values in anchor - weights, plus 1 if a
-                               ///< loss was not finite; if positive, `delta` is zero and no commit
-                               ///< includes this work
+    /// Number of non-finite values in anchor - weights, plus 1 if the loss of a step was not
+    /// finite. If this number is positive, `delta` is zero and no commit includes this work.
+    std::int64_t nonfinite{};
 };
 
-/// A site's work that no commit has included or refused yet (docs/rounds.md). In the comments
-/// below, x is the weights, theta the committed model that the site adopted last, and a the anchor.
+/// A site's work that no commit has included or refused yet (docs/rounds.md). The comments below
+/// use three symbols. `x` stands for the weights, and `a` for the anchor. `theta` stands for the
+/// committed model that the site adopted last.
 ///
 /// A delta is undecided from its cut until a commit includes or refuses it. The anchor is
 /// `a = theta - sum of undecided deltas`, up to rounding. The difference `a - x` is the work since
@@ -46,7 +47,7 @@ class LocalWork {
     /// Records an optimizer step on `blocks`.
     void record_step(rounds::Ranges const& blocks);
     /// Records that a step on `blocks` gave a loss that is not finite. The caller must set `x := a`
-    /// at once. The next cut then discards all work since the cut before it, and returns a positive
+    /// at once. The next cut() discards all work since the last cut and returns a positive
     /// CutWork::nonfinite.
     void record_bad_step(rounds::Ranges const& blocks);
     /// Makes a cut and returns the work since the previous cut. `seq` is the number of the cut and

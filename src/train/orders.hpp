@@ -2,8 +2,9 @@
 #pragma once
 
 // Messages between the leader's background thread and the leader's training loop. The background
-// thread runs the round protocol. theta is a committed model. An order that needs an answer carries
-// the number `op` of the protocol's question (rounds/messages.hpp), and so does the answer.
+// thread runs the round protocol. The fields `theta` contain committed models. An order that needs
+// an answer carries the number `op` of the protocol's question (rounds/messages.hpp), and so does
+// the answer.
 
 #include <optional>
 #include <variant>
@@ -14,7 +15,7 @@
 
 namespace curtail::train {
 
-// ---- orders to the training loop, which answers the first three of them
+// ---- orders to the training loop. The loop answers LoadWeights, MakeCut and AdoptModel.
 
 /// Replaces the weights and the anchor by theta. The answer is rounds::Loaded.
 struct LoadWeights {
@@ -32,15 +33,15 @@ struct MakeCut {
 struct AdoptModel {
     rounds::Op op{};
     Values theta;              ///< null if the trainer's own anchor is the new model
-    std::vector<Seq> dropped;  ///< cuts that commits have included or refused
-    std::int64_t round{};      ///< round of the model theta, for the metrics
+    std::vector<Seq> dropped;  ///< cuts whose deltas commits have included or refused
+    std::int64_t round{};      ///< round of the new model, for the metrics
 };
 /// Continues training on the blocks that the site holds.
 struct TrainBlocks {
     rounds::Ranges held;
-    /// Number of tokens in the committed model and in the deltas that no commit has included or
-    /// refused. Together with the tokens trained since the last cut, this number determines the
-    /// scheduled rates.
+    /// Number of tokens on which the committed model and the undecided deltas were trained.
+    /// Together with the tokens trained since the last cut, this number determines the scheduled
+    /// rates (optim/schedule.hpp).
     Tokens tokens_before;
 };
 /// Pauses training because the member was removed. Forgets all work that is not in the committed

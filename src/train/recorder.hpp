@@ -29,8 +29,9 @@ using runlog::StepMetrics;
 using StepWatcher = std::function<void(StepMetrics const&)>;
 
 /// Writes a site's `metrics.jsonl`, `events.jsonl` and `status.json` in `folder`. The training loop
-/// calls step(), the background thread calls status(). Both may call event() and state(). If the
-/// training loop hangs, the background thread calls ended().
+/// calls step(), the background thread calls status(). Both may call event() and state(). The
+/// training loop's thread also calls ended(). If that thread hangs, the background thread calls
+/// ended() instead.
 ///
 /// A full disk must not stop the training. The first failed write is logged as a warning; further
 /// failures are ignored.

@@ -58,8 +58,8 @@ class RoundExecutor {
     Answer act(rounds::Note const& note);
     Answer act(rounds::Exit const& exit);
 
-    /// Returns the answer for a failed operation of the store. Logs the reason unless it is the
-    /// same as that of the previous failure.
+    /// Returns the answer for a failed operation of the store. Logs the error if its reason
+    /// differs from the reason of the previous failure.
     template <class Answer>
     rounds::Input failed(rounds::Op op, Error const& error);
     [[nodiscard]] Result<store::ObjectName> object(std::string const& name) const;
@@ -73,7 +73,7 @@ class RoundExecutor {
                       rounds::Merged& merged);
 
     Parts parts_;
-    std::map<Seq, Values> deltas_;  ///< deltas of cuts that no commit has included or refused
+    std::map<Seq, Values> deltas_;  ///< the undecided deltas, by the numbers of their cuts
     Values anchor_;                 ///< anchor after the last cut
     std::string last_reason_;       ///< reason of the previous failure
     bool finished_{false};

@@ -17,10 +17,12 @@ namespace curtail::train {
 /// the training loop trains.
 class RoundThread {
   public:
-    /// Ends the process if join() is not called in time, for example because a rank hangs. One
-    /// limit starts with a stop request and lasts nine tenths of `grace`. The other starts with the
-    /// order Leave. It lasts as long as `grace` or as four times the longest optimizer step so far,
-    /// whichever is longer. The limit that ends first applies.
+    /// Ends the process if join() is not called in time, for example because a rank hangs. The
+    /// time is over at the first of these two moments:
+    ///
+    /// * nine tenths of `grace` after a stop request
+    /// * after the order Leave, once `grace` and four times the duration of the longest optimizer
+    ///   step so far have both passed
     struct Watchdog {
         /// Returns the time of the stop request to this process, empty if there was none. Must be
         /// safe to call from any thread.
@@ -74,7 +76,8 @@ class RoundThread {
     std::atomic<Millis> longest_step_{Millis{0}};
     std::optional<Leave> leave_;          ///< the order to leave, once it is posted
     std::optional<MonoTime> leave_time_;  ///< when the thread posted `leave_`
-    std::counting_semaphore<> taken_{0};  ///< released by join() and the destructor
+    /// The thread waits for this before it ends. join() and the destructor release it.
+    std::counting_semaphore<> taken_{0};
     std::thread thread_;
 };
 

@@ -22,8 +22,9 @@ struct TrainOptions {
     StepWatcher watcher{};      ///< called on the leader after each step
 };
 
-/// Does the part of one rank in a site's job, from start to end. Every rank calls it. If a rank
-/// cannot read its inputs, every rank fails. A later error is returned only on the leader.
+/// Does the work of one rank in a site's job, from start to end. Every rank of the job must call
+/// this function. If a rank cannot read its inputs, every rank fails. A later error is returned
+/// only on the leader.
 [[nodiscard]] Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
                                       StopSignal const& stop, Log const& log);
 

@@ -10,8 +10,8 @@
 
 namespace curtail::train {
 
-/// How far a site's own training has come. When a site joins a run, it uses only the
-/// rate, because the newest commit determines its weights and blocks.
+/// How far a site's own training has come. In a run, `tokens` and `steps` are only counts that each
+/// instance continues: the newest commit determines the site's weights and blocks.
 struct Position {
     Tokens tokens{};       ///< number of tokens trained, over all instances of the trainer
     std::int64_t steps{};  ///< number of optimizer steps, over all instances of the trainer
@@ -34,7 +34,8 @@ struct Snapshot {
                                          optim::OptimizerState const& optimizer);
 /// Reads a snapshot of run `run` and model `shape`. Returns an empty optional if the file does not
 /// exist. Fails with `data` if the file is damaged, belongs to another run or model, or has
-/// non-finite values. Never deletes the file. The caller must compare the snapshot's training id.
+/// non-finite values. Never deletes the file. The caller must compare the snapshot's training id
+/// with the id of its own training.
 [[nodiscard]] Result<std::optional<Snapshot>> load_snapshot(std::filesystem::path const& path,
                                                             RunId const& run,
                                                             config::Model const& shape);

@@ -10,8 +10,8 @@ namespace curtail::train {
 /// the poller), SIGTERM and SIGINT only set the flag.
 ///
 /// The job script starts the ranks with SIGUSR1 blocked. A drain that arrives while libraries load
-/// therefore stays pending and does not kill the rank. The constructor unblocks the three signals
-/// once it has installed its handlers.
+/// therefore waits and does not kill the rank. The constructor unblocks the three signals once it
+/// has installed its handlers.
 class StopSignal {
   public:
     StopSignal();

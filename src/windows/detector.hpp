@@ -10,7 +10,8 @@
 
 // The rules by which a site's window opens and closes. A signal is dirty if its intensity is
 // unknown or too high, and otherwise clean. For a closed window, too high means open_below or more.
-// For an open or closing window, it means more than close_above.
+// For an open or closing window, too high means more than close_above. All times are on the
+// signal's clock.
 namespace curtail::windows {
 
 /// The intensities and the delay that decide when a site's window opens and closes. The defaults
@@ -19,7 +20,7 @@ struct Thresholds {
     GramsPerKwh open_below{100};   ///< a closed window opens at an intensity below this
     GramsPerKwh close_above{100};  ///< an open window turns `closing` at an intensity above this;
                                    ///< must be >= open_below
-    Millis close_delay{600'000};   ///< how long the signal must be dirty before the window closes
+    Millis close_delay{600'000};   ///< how long the signal must stay dirty before the window closes
     friend bool operator==(Thresholds const&, Thresholds const&) = default;
 };
 
@@ -38,14 +39,15 @@ struct WindowState {
     friend bool operator==(WindowState const&, WindowState const&) = default;
 };
 
-/// Returns whether a job may run in this phase: in `open` and in `closing`.
+/// Returns whether a job may run in this phase: true for `open` and for `closing`.
 [[nodiscard]] constexpr bool may_run(Phase phase) { return phase != Phase::closed; }
 
 /// Why an evaluation changed the phase or kept it.
 enum class Reason {
     clean,          ///< closed -> open: the intensity is below open_below
     still_dirty,    ///< stays closed: the intensity is at least open_below
-    no_signal,      ///< stays closed, or open -> closing: the current intensity is unknown
+    no_signal,      ///< the intensity is unknown: a closed window stays closed, an open window
+                    ///< turns `closing`
     still_clean,    ///< stays open: the intensity is at most close_above
     turned_dirty,   ///< open -> closing: the intensity is above close_above
     delay_running,  ///< stays closing: the signal has been dirty for less than close_delay
@@ -63,9 +65,9 @@ struct Decision {
 /// Evaluates one site's window once, at the time `now`.
 ///
 /// `intensity` is the marginal intensity at `now`, or empty if it is unknown. `now` must not
-/// decrease from call to call; equal times are allowed. A repeated call with the same intensity
-/// changes the state only when the close delay ends. Reads no clock and does no I/O. Throws
-/// std::logic_error if `before` is `closing` without closing_since.
+/// decrease from call to call; equal times are allowed. While the intensity stays the same, further
+/// calls change the state only at the end of the close delay. Throws std::logic_error if `before`
+/// is `closing` without closing_since.
 [[nodiscard]] Decision advance(WindowState const& before, std::optional<GramsPerKwh> intensity,
                                Time now, Thresholds const& rule);
 

@@ -9,6 +9,7 @@
 #include "windows/detector.hpp"
 
 // Evaluates a window over an interval of time, for a live signal as well as for a recorded trace.
+// All times are on the signal's clock.
 namespace curtail::windows {
 
 /// The rule by which one site's window is evaluated.
@@ -48,9 +49,10 @@ struct EvaluatedInterval {
 /// stale, and the end of a running close delay. If `now` is before `from`, the window is evaluated
 /// only at `from`.
 ///
-/// A sample is valid until the time of the next one or its own time + `max_age`, whichever is
-/// earlier. In the second case it becomes stale, and the intensity is unknown until the next
-/// sample. A sample without an intensity says that the provider had no value at that time.
+/// A sample is valid from its time until the time of the next sample, but for at most `max_age`. If
+/// no next sample comes within `max_age`, the sample becomes stale. The intensity is then unknown
+/// until the next sample. A sample without an intensity says that the provider had no value at that
+/// time.
 ///
 /// `points` must be in order of time, and must contain all known samples in (from - max_age,
 /// now]. If several samples have the same time, the last of them counts. Samples later than `now`
@@ -59,9 +61,9 @@ struct EvaluatedInterval {
 /// In the first call, `before` is a default-constructed state, and `from` is the start of the whole
 /// evaluation. In each further call, pass the last result's `state` and `until` as `before` and
 /// `from`. Such a series of calls gives the same changes and the same state as one call for the
-/// whole time. The only exception is a late sample: its time lies in an interval that was evaluated
-/// without it. A call that receives a late sample uses this sample only from the call's `from` on;
-/// earlier changes stay as they are.
+/// whole time. The only exception is a late sample. A sample is late if an earlier call
+/// evaluated the window at or after the sample's time, without the sample. A call that receives a
+/// late sample uses this sample only from the call's `from` on; earlier changes stay as they are.
 ///
 /// Throws std::invalid_argument if samples are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
