@@ -30,7 +30,7 @@ build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 install: programs ## install the programs into PREFIX [/usr/local]
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
-package: programs ## make a tarball of the programs in build/release
+package: programs ## write a tarball of the programs into build/release
 	@cd $(BUILD) && cpack --config CPackConfig.cmake
 
 # Scripts use this build.

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # report_image.sh [OUT]
-# Writes to OUT [docs/images/report.png] the picture that README.md shows: the top of the page that
-# `curtail-report --reference` writes. Run it after changing the page. Needs chromium.
+# Writes to OUT [docs/images/report.png] the picture that README.md shows: the top of the page of
+# `curtail-report --reference --out`. Run it after changing the page. Needs chromium.
 set -euo pipefail
 readonly LIMIT=300000 # bytes
 
