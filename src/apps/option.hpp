@@ -14,11 +14,12 @@ enum class OptionType { flag, text, integer, number };
 struct Range {
     double min{std::numeric_limits<double>::lowest()};
     double max{std::numeric_limits<double>::max()};
-    bool above_min{false};  ///< whether `min` itself is not allowed
+    bool above_min{false};  ///< if true, `min` itself is not allowed
 };
 
-/// A command-line option `--NAME`. Its value comes from the first of these that has one: the
-/// command line, the environment variable `CURTAIL_<NAME>`, the `--config` file, `fallback`.
+/// A command-line option, such as `--close-delay`. The option's value comes from the first of these
+/// sources that has a value: the command line, the environment variable (here
+/// `CURTAIL_CLOSE_DELAY`), the `--config` file, `fallback`.
 struct Option {
     std::string name;  ///< without the leading dashes: `close-delay`
     OptionType type{OptionType::text};

@@ -8,9 +8,10 @@
 
 namespace curtail::apps {
 
-/// Adds to `values` the values that the command line does not contain. Each of them comes from the
-/// environment, or else from the JSON file `config`, or else from Option::fallback if there is one.
-/// If `config` is empty, no file is read.
+/// Completes `values`, which at first contains only what the command line contains. Each missing
+/// value comes from the environment, or else from the JSON file `config`, or else from
+/// Option::fallback. If no source has a value, the option stays without one. If `config` is empty,
+/// no file is read.
 ///
 /// Fails with `usage` if an environment variable is invalid, or if a required option is missing.
 /// Fails with `config` if the JSON file is invalid, or with `no_input` if it cannot be opened.

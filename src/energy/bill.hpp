@@ -11,7 +11,9 @@
 // Computes the energy and carbon of one site, and of a hypothetical site that never pauses.
 namespace curtail::energy {
 
-/// How a number was obtained.
+/// How a number was obtained. A `logged` number was read from files that the run wrote. A `derived`
+/// number was computed from logged numbers. A `modelled` number was computed with a model, such as
+/// Power.
 enum class Origin { measured, logged, derived, modelled, estimated };
 /// Returns the origin's name, such as `measured`.
 [[nodiscard]] char const* name(Origin origin);
@@ -65,12 +67,14 @@ struct Rules {
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;
-    Interval held;  ///< the part of `when` after the signal's last sample, whose value is assumed
-                    ///< to continue
+    /// The part of `when` for which the value of the last sample is assumed
+    /// (IntensitySeries::held_after_last).
+    Interval held;
 };
 /// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
-/// training power. In a replay, the seconds of `tokens_per_second` are seconds of the trace, like
-/// the times in `intensity`. Throws std::invalid_argument unless `tokens_per_second` is positive.
+/// training power. `start`, `tokens_per_second` and `intensity` must use the same clock; in a
+/// replay, this is the signal's clock. Throws std::invalid_argument unless `tokens_per_second` is
+/// positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);
 

@@ -5,9 +5,10 @@
 
 #include "energy/bill.hpp"
 
-// The integrator of the technical report (arXiv:2602.22760): samples power and intensity on a grid
-// of times. Each sample counts for one Grid::step. This integrator reproduces the published numbers
-// to the last digit. Curtail's own runs are integrated exactly instead (tally.hpp).
+// The integrator of the technical report (arXiv:2602.22760). It takes power and intensity only at
+// the times of a grid. Each of these values counts for one Grid::step. This integrator reproduces
+// the published numbers to the last digit. Curtail's own runs are integrated exactly instead
+// (tally.hpp).
 namespace curtail::energy {
 
 /// A series of equally spaced times: `origin`, `origin + step`, and so on, `points` in total.
@@ -32,15 +33,16 @@ struct Grid {
 [[nodiscard]] std::vector<bool> inside_on_grid(std::span<Interval const> intervals,
                                                Grid const& grid);
 
-/// Returns the power at each time of the grid. It is training power inside an interval of
+/// Returns a site's power at each time of the grid. It is training power inside an interval of
 /// `training`. Otherwise, it is idle power inside an interval of `provisioned`. At all other times,
-/// it is 0.
+/// it is 0. `provisioned` are the intervals in which the site has devices.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
                                                Power const& power, Grid const& grid);
 
-/// Sums up energy and carbon over the grid. The energy of a point is power x step. The carbon of a
-/// point is its energy x its intensity.
+/// Sums up energy and carbon over the grid. `power` has one value for each time of the grid. For
+/// each time, energy is power x Grid::step, and carbon is energy x intensity. `threshold` is as in
+/// Rules.
 [[nodiscard]] Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
                                   IntensitySeries const& intensity, GramsPerKwh threshold);
 

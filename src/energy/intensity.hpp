@@ -35,13 +35,13 @@ class IntensitySeries {
 
     /// Returns the intensity at `time`, or an empty optional if it is unknown.
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
-    /// Returns whether no sample has a value, so that the intensity is unknown at all times.
+    /// Returns true if no sample has a value. Then the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
     /// Cuts `interval` at the samples. The pieces are in order of time and without gaps. An empty
     /// interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// Returns the part of `interval` after the last sample if that sample's value continues there
-    /// (PastEnds::hold). Otherwise returns an empty interval.
+    /// Returns the part of `interval` that is after the last sample and has the value of this
+    /// sample (PastEnds::hold). Returns an empty interval if there is no such part.
     [[nodiscard]] Interval held_after_last(Interval interval) const;
 
   private:

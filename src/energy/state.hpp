@@ -8,7 +8,12 @@
 
 namespace curtail::energy {
 
-/// What a site does with its devices. Outside these states it has no devices and draws no power.
+/// What a site does with its devices. A site without devices has no state and draws no power.
+/// - `starting`: the job has started, and the trainer has not yet changed to another state;
+/// - `training`: steps run;
+/// - `exchange`: as in docs/glossary.md;
+/// - `idle`: the trainer has no blocks to train on, or was killed while it trained;
+/// - `draining`: the trainer is stopping and runs no step, or has exited.
 enum class State { starting, training, exchange, idle, draining };
 inline constexpr State all_states[] = {State::starting, State::training, State::exchange,
                                        State::idle, State::draining};
@@ -26,8 +31,8 @@ struct StateInterval {
 
 /// The power that a site draws. Nothing is metered: this is a model with two levels.
 struct Power {
-    Watts idle{468};        ///< while the site has devices but does not train
-    Watts training{2'024};  ///< while the site trains
+    Watts idle{468};        ///< in every state except `training`
+    Watts training{2'024};  ///< in the state `training`
     /// Returns the power drawn in `state`.
     [[nodiscard]] Watts of(State state) const { return state == State::training ? training : idle; }
 };

@@ -8,32 +8,30 @@ namespace curtail::energy {
 
 /// Energy drawn and carbon caused over some time. Tallies can be added.
 ///
-/// `carbon` and `carbon_dirty` count only energy of known intensity. To report carbon, use
+/// `carbon` and `carbon_dirty` leave out the energy of unknown intensity. To report carbon, use
 /// known_carbon() and known_carbon_dirty(). If the carbon is unknown, their result is empty, not 0.
 struct Tally {
     WattHours energy;    ///< all energy drawn
     WattHours clean;     ///< the part drawn at an intensity below the threshold; without the site,
                          ///< this energy would have been curtailed
     WattHours unknown;   ///< the part drawn while the intensity was unknown
-    Grams carbon;        ///< caused by the energy of known intensity
+    Grams carbon;        ///< carbon caused by the energy of known intensity
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
                          ///< threshold
     bool blind{false};   ///< some energy was drawn in a region whose signal never has a value
 
     /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
     Tally& operator+=(Tally const& other);
-    /// Returns whether `carbon` can be reported: the intensity of some of the energy is known, and
-    /// the tally is not blind. Also returns true if no energy was drawn.
+    /// Returns true if `carbon` can be reported. This is the case if no energy was drawn. It is
+    /// also the case if some energy has a known intensity and the tally is not blind.
     [[nodiscard]] bool known() const { return energy.value <= 0 || (!blind && unknown < energy); }
-    /// Returns whether the tally is known() and at most the fraction `most_unknown` of its energy
-    /// has an unknown intensity. If a tally is known() but not whole(), its carbon is a lower
-    /// bound.
+    /// Returns true if the tally is known() and `unknown` is at most `most_unknown` x `energy`. If
+    /// a tally is known() but not whole(), its carbon is a lower bound.
     [[nodiscard]] bool whole() const
     {
         return known() && unknown.value <= most_unknown * energy.value;
     }
-    /// Largest fraction of the energy that may have an unknown intensity in a tally that is
-    /// whole().
+    /// Largest fraction `unknown` / `energy` of a tally that is whole().
     static constexpr double most_unknown = 0.005;
 
     /// Returns `carbon` if the tally is known(), and otherwise an empty optional.

@@ -9,9 +9,9 @@
 #include "poll/status.hpp"
 #include "runlog/event.hpp"
 
-// The part of a poll that concerns jobs. It gives the jobs that the launcher listed to the plan
-// (plan/plan.hpp). It turns the plan's results into events, log lines and a status. The functions
-// read no clock and do no I/O.
+// The part of a poll that concerns jobs. The functions below call those of plan/plan.hpp. They
+// turn the results into events, log lines and a status. They read no clock and do no I/O. `listed`
+// always means the jobs that the launcher listed in this poll.
 namespace curtail::poll {
 
 /// Why all jobs should stop even if their windows are open.
@@ -21,18 +21,19 @@ enum class StopReason {
     user_request  ///< the user asked the poller to stop and to drain its jobs
 };
 
-/// Returns whether a site should have a job, and why. `is_complete` says that the run needs no more
-/// jobs.
+/// Returns whether a site should have a job, and why. `is_complete` is true if the run needs no
+/// more jobs.
 [[nodiscard]] plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
                                                bool is_complete);
 
-/// A site's jobs after the launcher has listed them.
+/// The result of observe_jobs().
 struct JobObservation {
-    plan::SiteState state;
-    std::vector<runlog::Event> events;
+    plan::SiteState state;              ///< what the poller now knows about the site's jobs
+    std::vector<runlog::Event> events;  ///< events about the jobs, to be logged
     std::vector<std::string> warnings;  ///< log lines about failed jobs
 };
-/// Updates a site's jobs from the jobs that the launcher listed. `now` is real time.
+/// Uses `listed` to update what the poller knows about a site's jobs. `before` is the poller's
+/// knowledge so far. `now` is real time.
 [[nodiscard]] JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                                           std::vector<plan::Job> const& listed, Time now,
                                           plan::Rules const& rules);

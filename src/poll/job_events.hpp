@@ -8,8 +8,9 @@
 
 namespace curtail::poll {
 
-/// Converts the plan's job events to the events that the poller logs (docs/poller.md). Each logged
-/// event has the time `real_now`. A time that the launcher stated becomes a detail of the event.
+/// Converts plan::JobEvent objects to the events that the poller writes to events.jsonl
+/// (docs/poller.md). Each result has the time `real_now`. JobEvent::time, if known, becomes a
+/// detail of the result.
 [[nodiscard]] std::vector<runlog::Event> job_events(SiteId const& site,
                                                     std::vector<plan::JobEvent> const& events,
                                                     Time real_now);

@@ -14,7 +14,7 @@ namespace curtail::poll {
 /// action's outcome.
 struct JournalEntry {
     std::int64_t number{};  ///< 1, 2, 3, ... throughout the run
-    Time time;              ///< real time
+    Time time;              ///< when the entry was made, in real time
     SiteId site;
     plan::Action action;
     std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent

@@ -10,18 +10,18 @@ namespace curtail::poll {
 
 /// Whether a poller may change its folder.
 enum class Access {
-    write,
-    read  ///< changes nothing on disk and takes no lock
+    write,  ///< the poller locks the folder and may change it
+    read    ///< the poller changes nothing on disk and takes no lock
 };
 
 /// What a poller needs to continue after the previous one.
 struct OpenedStore {
     std::unique_ptr<StateStore> store;
-    WrittenUntil written_until;  ///< Recovered::written_until
+    WrittenUntil written_until;  ///< see Recovered::written_until
 };
 
-/// Reads the poller's folder of `run`, recovers the state (recover()), and opens a store with this
-/// state. `now` is real time.
+/// Reads the poller's folder of `run`, recovers the poller's state (recover()), and opens a
+/// StateStore with this state. `now` is real time.
 ///
 /// With Access::write, locks the folder first. Fails with `temporary` if another poller holds the
 /// lock; the error names that poller. Fails with `permission` if other users may access the folder.

@@ -17,12 +17,12 @@ struct PollContext {
     config::Run const& run;
     std::vector<SiteParts> sites;
     std::shared_ptr<Clock const> clock;  ///< the signal's clock
-    std::optional<Time> trace_end;       ///< in a replay: time of the trace's last sample
+    std::optional<Time> trace_end;       ///< time of the trace's last sample; empty without a trace
     Log log;
 
-    /// Returns the time on the signal's clock. In a replay this is at most `trace_end`.
+    /// Returns the time on the signal's clock, or `trace_end` if the clock is already later.
     [[nodiscard]] Time signal_now() const;
-    /// Returns whether a replay has reached the last sample of its trace.
+    /// Returns whether the signal's clock has reached `trace_end`. Returns false if there is none.
     [[nodiscard]] bool is_trace_over() const;
 };
 
@@ -31,10 +31,12 @@ struct PollResult {
     std::vector<SiteStatus> sites;
     std::vector<Error> errors;  ///< errors that belong to none of `sites`
 
-    /// Returns one error for the whole poll. Its code determines the program's exit code. It is the
-    /// first error that is not `temporary`; if all are `temporary`, it is the first error. The
-    /// message also names all sites that have errors. Returns an empty optional if there are no
-    /// errors.
+    /// Returns one error for the whole poll, or an empty optional if there are no errors. The code
+    /// of the returned error determines the program's exit code.
+    ///
+    /// Chooses the first error that is not `temporary`. If all errors are `temporary`, chooses the
+    /// first one. `errors` come first, then those of each site in the order of `sites`. The message
+    /// also names all sites that have errors.
     [[nodiscard]] std::optional<Error> error() const;
 };
 
@@ -46,7 +48,7 @@ struct PollResult {
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
-/// Makes a SitePoller for each site, and moves the parts of the sites out of `context`.
+/// Makes a SitePoller for each of `context.sites`, and moves this element into the SitePoller.
 /// `opened.store` must outlive the pollers.
 [[nodiscard]] SitePollers make_pollers(PollContext& context, OpenedStore const& opened);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those

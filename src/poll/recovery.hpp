@@ -11,14 +11,14 @@
 // functions read no clock and do no I/O.
 namespace curtail::poll {
 
-/// Maps a site and an event type to a time on the signal's clock: that of the newest event of this
-/// site and this type in events.jsonl.
+/// For each site and event type: the latest time, on the signal's clock, that an event of this site
+/// and type has in events.jsonl. Events without such a time are left out.
 using WrittenUntil = std::map<std::pair<SiteId, std::string>, Time>;
 
 /// The state with which a poller starts.
 struct Recovered {
     StoredState state;
-    WrittenUntil written_until;  ///< empty unless state.json was lost
+    WrittenUntil written_until;  ///< filled only if state.json is missing
 };
 
 /// Computes the state with which a poller starts. The state has a record of each of `sites`. `now`

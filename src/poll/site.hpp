@@ -19,14 +19,15 @@ namespace curtail::poll {
 /// The result of evaluating a site's window.
 struct WindowResult {
     bool phase_changed{false};  ///< the window's phase has changed
-    /// An error if a change could not be written. Even then the window was evaluated.
+    /// An error if the new samples or the new state could not be written to the poller's folder.
+    /// Even then the window was evaluated.
     Result<void> stored;
 };
 /// The result of managing a site's jobs.
 struct JobResult {
     bool listed{false};  ///< the launcher listed the jobs; if not, nothing was decided
-    /// An error if a change could not be written. Even then the poller carries out the decisions to
-    /// stop jobs, because a full disk must not keep jobs running.
+    /// An error if the poller's state or journal could not be written. Even then the poller carries
+    /// out the decisions to stop jobs, because a full disk must not keep jobs running.
     Result<void> stored;
 };
 
@@ -38,8 +39,8 @@ struct SiteParts {
                                                   ///< stored phase is used
     std::unique_ptr<launch::Launcher> launcher;
     plan::Rules rules;
-    /// In a replay, the time from which the first poll evaluates the window. Empty if the signal is
-    /// live.
+    /// Set only if `provider` replays a trace: the start of the trace, on the signal's clock. The
+    /// run's first evaluation of the window begins at this time.
     std::optional<Time> trace_start;
 };
 
@@ -48,15 +49,15 @@ struct SiteParts {
 /// evaluate the window while another manages the jobs.
 class SitePoller {
   public:
-    /// Takes the parts of the site. `store` must outlive this object. Does not log window events
-    /// that are in events.jsonl already, as `written` says.
+    /// `store` must outlive this object. The poller drops a window event if `written` shows that
+    /// events.jsonl already contains this event (is_written()).
     SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log);
 
     /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
-    /// Lists the jobs and decides the actions. Carries them out unless `dry_run` is set. A job is
-    /// submitted only if its intent could be written to the journal. `stop` says why all jobs
-    /// should stop, if they should.
+    /// Lists the jobs and decides the actions. Carries out the actions unless `dry_run` is set.
+    /// Submits a job only after writing the intent to the journal. If all jobs should stop, `stop`
+    /// is the reason.
     [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;

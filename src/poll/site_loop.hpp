@@ -21,7 +21,8 @@ struct LoopIntervals {
 class ErrorLog {
   public:
     ErrorLog(Log const& log, SiteId const& site) : log_(log), site_(site) {}
-    /// Logs the error in `result` if there is one, unless the previous call had the same error.
+    /// Logs the error in `result`, if there is one. Does not log it again if the previous call had
+    /// the same error.
     void report(Result<void> const& result);
 
   private:
@@ -38,8 +39,8 @@ class SiteLoop {
 
     /// Starts both threads.
     void start();
-    /// Evaluates the window a last time. From then on the site should have no job, and the job
-    /// thread stops all jobs. `reason` says why.
+    /// Ends the window thread, and evaluates the window a last time. From then on, the job thread
+    /// stops all jobs of the site. `reason` says why the jobs should stop.
     void stop_jobs(StopReason reason);
     /// Returns true if the launcher has listed the jobs since stop_jobs() and no job is left.
     [[nodiscard]] bool is_done() const;

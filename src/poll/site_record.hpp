@@ -12,8 +12,8 @@ namespace curtail::poll {
 /// What the poller remembers about one site's window from one poll to the next.
 struct WindowRecord {
     windows::WindowState state;
-    std::optional<Time> evaluated_until;  ///< time on the signal's clock; empty before the first
-                                          ///< poll
+    std::optional<Time> evaluated_until;  ///< end of the last evaluation, on the signal's clock;
+                                          ///< empty before the first evaluation
     std::optional<WindowId> open;         ///< the window in which jobs may run; empty
                                           ///< in the phase `closed`
     friend bool operator==(WindowRecord const&, WindowRecord const&) = default;

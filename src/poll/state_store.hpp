@@ -18,7 +18,7 @@ namespace curtail::poll {
 /// A journal entry, with the changes that follow from it.
 struct JournalStep {
     SiteId site;
-    Time time;  ///< real time
+    Time time;  ///< when the entry was made, in real time
     plan::Action action;
     std::optional<plan::Outcome> outcome;  ///< empty if the entry is the intent
     plan::SiteState jobs;                  ///< the site's jobs after the entry
@@ -34,9 +34,9 @@ struct JournalStep {
 ///
 /// A change may wait in memory. Each write of state.json includes all waiting changes.
 ///
-/// A poller may be killed at any time. The next poller applies the journal entries that state.json
-/// does not include (open_store.hpp), and computes the other waiting changes again. Each event is
-/// written to events.jsonl exactly once.
+/// A poller may be killed at any time; its waiting changes are then lost. The next poller applies
+/// the journal entries that state.json does not include (open_store.hpp). It computes all other
+/// lost changes again. Each event is written to events.jsonl exactly once.
 class StateStore {
   public:
     /// When a change is written to disk.
@@ -45,8 +45,9 @@ class StateStore {
         lazy  ///< with the next write of state.json; for changes that the next poller can compute
               ///< again
     };
-    /// Opens a store for `folder` with the initial state `state`. `lock` is the folder's lock. With
-    /// a lock, writes `state` to the folder. Without one, the store never changes anything on disk.
+    /// Opens the StateStore of `folder` with the initial state `state`. `lock` is the folder's
+    /// lock. With a lock, writes `state` to the folder. Without a lock, the StateStore never
+    /// changes anything on disk.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
                                                                   std::optional<FileLock> lock,
                                                                   StoredState state);
@@ -65,12 +66,13 @@ class StateStore {
     /// error the change waits in memory.
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs,
                                         std::vector<runlog::Event> events);
-    /// Appends an entry to the journal, and returns when it is on disk. The entry's jobs and events
-    /// wait in memory.
+    /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
+    /// and events of `step` wait in memory.
     [[nodiscard]] Result<void> append(JournalStep step);
-    /// Appends those of `samples` that are newer than all stored samples of the region, and returns
-    /// when they are on disk. `samples` must be in order of time. The result is true if at least
-    /// one sample was new.
+    /// Appends samples of `region` to signals.jsonl, and returns when they are on disk. Appends
+    /// only the samples that are newer than the region's newest stored sample. `samples` must be in
+    /// order of time. Returns true if there was such a sample. Without a lock, appends nothing and
+    /// returns false.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Writes all waiting changes.

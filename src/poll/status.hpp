@@ -17,10 +17,10 @@ struct SignalStatus {
     /// last evaluation.
     bool requested{true};
     Time time;                             ///< time of the evaluation, on the signal's clock
-    std::optional<GramsPerKwh> intensity;  ///< intensity of the sample valid at `time`; empty if
-                                           ///< there is none
-    std::optional<Time> sample_time;  ///< time of the newest sample, whether still valid or not
-    bool sample_is_empty{false};      ///< the newest sample says that the provider has no value
+    std::optional<GramsPerKwh> intensity;  ///< intensity at `time`; empty if it is unknown
+    std::optional<Time> sample_time;       ///< time of the newest sample, even if it is no longer
+                                           ///< valid; empty if there is no sample
+    bool sample_is_empty{false};  ///< the newest sample says that the provider had no value
     std::string provider;
     windows::Phase phase{windows::Phase::closed};
     std::string why;             ///< why the window has this phase
@@ -33,8 +33,9 @@ struct JobStatus {
     std::vector<plan::Job> jobs;        ///< the jobs that have not ended
     std::vector<plan::Action> actions;  ///< the next actions; a dry run does not carry them out
     std::optional<Error> list_error;    ///< why the launcher could not list the jobs
-    std::optional<Error> action_error;  ///< why the last action failed; during a backoff, the last
-                                        ///< failure and the wait for the next try
+    /// Why an action of the poll failed. While the poller waits after a failed job or a failed
+    /// submission: this failure, and the time until the next try.
+    std::optional<Error> action_error;
     std::string warning;  ///< a warning about `jobs`, not an error; empty if there is none
 };
 
@@ -48,14 +49,14 @@ struct SiteStatus {
     [[nodiscard]] std::vector<Error> errors() const;
 };
 
-/// Writes one paragraph per site for the user. In a dry run the actions are described as those that
-/// a poll would take.
+/// Returns a text for the user, with one paragraph per site. If `dry_run` is set, the text says
+/// that a poll would carry out the actions.
 [[nodiscard]] std::string explain(std::vector<SiteStatus> const& sites, bool dry_run);
-/// Writes the same as JSON:
+/// Returns the status of the sites as JSON:
 /// `{"sites":[{"site","region","signal_time","intensity_gco2_per_kwh","age_s","provider","phase",
 /// "window","why","jobs":[{"job","state","reason","window"}],
 /// "actions":[{"action","job","window","why"}],"trouble":[...]}]}`. `trouble` lists errors and
-/// warnings.
+/// warnings. `age_s` is the age of the newest sample at `signal_time`, on the signal's clock.
 [[nodiscard]] json::Value to_json(std::vector<SiteStatus> const& sites);
 
 }  // namespace curtail::poll

@@ -23,7 +23,7 @@ struct NumberedEvent {
 struct StoredState {
     std::map<SiteId, SiteRecord> sites;
     std::int64_t last_entry{0};        ///< number of the newest journal entry that `sites` includes
-    std::int64_t last_event{0};        ///< the highest number of an event
+    std::int64_t last_event{0};        ///< number of the newest event; 0 before the first
     std::deque<NumberedEvent> outbox;  ///< events that events.jsonl may not contain yet
 
     /// Numbers the events of a site and appends them to the outbox.
@@ -39,7 +39,7 @@ struct StoredState {
 struct FolderContents {
     std::optional<StoredState> state;   ///< empty if state.json does not exist
     std::vector<JournalEntry> journal;  ///< the entries that `state` does not include, in order
-    std::vector<runlog::Event> events;  ///< content of events.jsonl, if read_folder() has read it
+    std::vector<runlog::Event> events;  ///< content of events.jsonl; empty if not read
 };
 /// Reads state.json and journal.jsonl. If state.json is missing, also reads journal.1.jsonl and
 /// events.jsonl. Also reads events.jsonl if the outbox is not empty, or if the state does not

@@ -11,8 +11,8 @@ namespace curtail::poll {
 /// Counts the user's requests to stop. Another thread calls raise() while watch() runs.
 class StopRequest {
   public:
-    /// Adds a request. The first request asks watch() to return. While watch() waits for jobs to
-    /// end, the second request makes it cancel them.
+    /// Adds a request. The first request asks watch() to return. If watch() is waiting for jobs to
+    /// end, the second request makes watch() cancel these jobs.
     void raise() { ++level_; }
     /// Returns how many requests were made.
     [[nodiscard]] int level() const { return level_; }
@@ -31,8 +31,9 @@ struct WatchOptions {
     /// `patience`. It then cancels the jobs that have not ended, and waits again: for `patience` or
     /// 15 s, whichever is shorter. If a job is left after that, watch() fails.
     Millis patience{60'000};
-    /// Called repeatedly in a replay. Receives the seconds replayed so far, and the seconds that
-    /// the whole replay takes. Both are on the trace's clock. May be empty.
+    /// Called repeatedly in a replay; may be empty. The first argument is the time from the start
+    /// of watch() until now. The second is the time from the start of watch() until the end of the
+    /// trace. Both are in seconds on the signal's clock.
     std::function<void(double, double)> progress;
 };
 

@@ -10,21 +10,22 @@
 #include "signals/sample.hpp"
 #include "windows/evaluate_interval.hpp"
 
-// The part of a poll that concerns the window: computes the new window from samples. The functions
-// read no clock and do no I/O.
+// The part of a poll that concerns the window. The functions compute the window's new state from
+// samples. They read no clock and do no I/O.
 namespace curtail::poll {
 
 /// A window's record after check_clock().
 struct ClockCheck {
     WindowRecord record;
-    std::optional<Error> error;  ///< set, with the code `temporary`, if the clock was set back
+    std::optional<Error> error;  ///< set, with the code `temporary`, if the signal's
+                                 ///< clock was set back
 };
-/// Checks whether the clock was set back: whether the last evaluation ended at a time more than 5 s
-/// after `signal_now`.
+/// Checks whether the signal's clock was set back. `signal_now` is the clock's time. The clock
+/// counts as set back if `signal_now` is more than 5 s before record.evaluated_until.
 ///
-/// If the clock was set back and the signal is live, the returned record lets the evaluation
-/// continue from `signal_now`. Otherwise the record is returned unchanged. In a replay whose clock
-/// was set back, the window then stays as it is until the clock has caught up.
+/// If a live signal's clock was set back, the returned record lets the evaluation continue from
+/// `signal_now`. In all other cases the record is returned unchanged. If a replay's clock was set
+/// back, the window stays as it is until the clock reaches evaluated_until again.
 [[nodiscard]] ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay);
 
 /// What evaluate_window() needs.
@@ -49,7 +50,8 @@ struct WindowEvaluation {
 /// was due, not the time of the poll.
 [[nodiscard]] WindowEvaluation evaluate_window(WindowInput const& input);
 
-/// Describes a window that is not evaluated, because the poll has no provider.
+/// Describes a window that is not evaluated, because the poll has no provider. If the window was
+/// never evaluated, SignalStatus::time is `signal_now`.
 [[nodiscard]] SignalStatus stored_status(WindowRecord const& record, Time signal_now);
 
 }  // namespace curtail::poll

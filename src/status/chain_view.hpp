@@ -17,8 +17,10 @@ struct MemberView {
 /// The newest state of a run, read from its store.
 struct ChainView {
     rounds::RunSpec run;
-    rounds::Commit tip;                  ///< the newest commit
-    Time round_began;                    ///< time of the commit that made the current model
+    rounds::Commit tip;  ///< the newest commit
+    /// Time, by the store's clock, of the commit that made the model of `tip`. If this commit is
+    /// missing in the store: time of `tip`.
+    Time round_began;
     std::vector<MemberView> members;     ///< in the order of `tip.members`
     std::optional<rounds::Lease> lease;  ///< newest lease for the merge that ends the round
     std::vector<std::string> notes{};    ///< error messages for damaged headers and leases

@@ -5,12 +5,13 @@
 
 namespace curtail::status {
 
-/// The state of a run at the time `now`, as curtail-status shows it.
+/// The state of a run, as curtail-status shows it.
 struct Overview {
     RunId run;
     std::string store;  ///< address of the store
-    Time now;
-    std::optional<ChainView> chain;  ///< empty: the run has not started
+    Time now;           ///< real time at which curtail-status began to read
+    /// Empty if the run has not started or its store is unavailable.
+    std::optional<ChainView> chain;
     SitesView sites;
 };
 
@@ -20,7 +21,7 @@ struct Progress {
     std::int64_t done;    ///< blocks that the committed model includes
     std::int64_t held;    ///< blocks that members hold
     [[nodiscard]] std::int64_t free() const { return blocks - done - held; }
-    [[nodiscard]] double percent() const  ///< done blocks, in percent of all
+    [[nodiscard]] double percent() const  ///< `done` in percent of `blocks`
     {
         return blocks > 0 ? 100.0 * static_cast<double>(done) / static_cast<double>(blocks) : 0;
     }

@@ -10,25 +10,25 @@
 
 namespace curtail::status {
 
-/// What the poller and the trainer last wrote about one site. Each value may be out of date, so use
+/// What the poller and the trainer last wrote about one site. The values may be out of date. Use
 /// them only for display.
 struct SiteView : runlog::PollerSite {
     std::string trainer;  ///< the trainer's last state, such as `training`; empty if not known
-    std::optional<Time> trainer_since;  ///< when the trainer entered that state
+    std::optional<Time> trainer_since;  ///< real time at which the trainer entered that state
     friend bool operator==(SiteView const&, SiteView const&) = default;
 };
 
 /// What the run's folder says about all sites.
 struct SitesView {
     std::vector<SiteView> sites;  ///< one per site, in the order of the run's file
-    /// Messages for the user: which files could not be read, and why; also whether no poller has
-    /// run yet.
+    /// Messages for the user. Each says why a file could not be read, or that no poller has run
+    /// yet.
     std::vector<std::string> notes;
 };
 
 /// Reads poller/state.json and each site's sites/<SITE>/events.jsonl in the run's folder. A value
-/// that is missing or damaged stays empty. A file that cannot be read adds a note; so does a
-/// missing state.json.
+/// that is missing or damaged keeps its default. Each file that cannot be read adds a note. A
+/// missing state.json adds a note too; a missing events.jsonl does not.
 [[nodiscard]] SitesView read_sites(config::Run const& run);
 
 }  // namespace curtail::status

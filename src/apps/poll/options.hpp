@@ -30,15 +30,15 @@ using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 /// The options of curtail-poll, as parse_options() has validated them.
 struct PollOptions {
     enum class Mode {
-        once,
-        dry_run,  ///< poll once, without any effect
+        once,     ///< poll once, and carry out the actions
+        dry_run,  ///< poll once, but change neither files nor jobs
         watch
     };
     Mode mode{Mode::once};
     SignalSource source;
     std::vector<std::string> sites;  ///< empty: all sites of the run
     bool explain{false};             ///< print signal, window, jobs and next actions of each site
-    Millis job_interval{};           ///< time between two queries of the jobs; for `watch` only
+    Millis job_interval{};  ///< real time between two queries of the jobs; for `watch` only
     /// Whether to drain all jobs when the user stops the program. Only `watch` uses this option.
     /// For a trace, the option is always true.
     bool drain_on_exit{false};

@@ -8,10 +8,10 @@
 
 namespace curtail::apps {
 
-/// A listener that turns SIGINT, SIGTERM and SIGHUP into stop requests. If the process ignores
-/// SIGHUP (as under nohup), the listener leaves SIGHUP alone. In the calling thread, the
-/// constructor blocks the listener's signals. Create the listener before any other thread, because
-/// a thread inherits the set of blocked signals from its creator.
+/// Turns SIGINT, SIGTERM and SIGHUP into stop requests, in a thread of its own. If the process
+/// ignores SIGHUP (as under nohup), this object leaves SIGHUP alone. The constructor blocks the
+/// signals that this object handles, in the calling thread. Create this object before any other
+/// thread, because a new thread inherits the set of blocked signals from its creator.
 class StopSignals {
   public:
     StopSignals();

@@ -10,7 +10,7 @@ namespace curtail::rounds::site {
 /// One of this member's contributions that no commit has decided yet.
 struct OwnContribution {
     Header header;
-    bool stored{};                   ///< the payload is in the store, or there is none
+    bool stored{};                   ///< the payload is in the store, or `header` has no payload
     std::optional<Encoded> encoded;  ///< the stored form of `header`; empty before the first try to
                                      ///< create the header
     bool published{};                ///< the header is in the store
@@ -19,8 +19,9 @@ struct OwnContribution {
 /// This member's contributions. Keeps each contribution from its cut until a commit decides it.
 class Contributions {
   public:
-    /// Sets the number of the next contribution to the one after `last_decided`.
+    /// Sets next_seq() to the number that follows `last_decided`.
     void begin(Seq last_decided) { next_seq_ = last_decided.next(); }
+    /// Returns the number of the next contribution to add.
     [[nodiscard]] Seq next_seq() const { return next_seq_; }
     [[nodiscard]] bool leaving() const { return leaving_; }  ///< true after leave()
     /// Records that the contribution next_seq() is this member's last.
@@ -32,14 +33,14 @@ class Contributions {
     [[nodiscard]] Ranges ranges() const;       ///< blocks of all undecided contributions
     [[nodiscard]] Tokens tokens() const;       ///< tokens of all undecided contributions
     [[nodiscard]] Tokens unpublished_tokens() const;
-    /// Returns the first contribution that is not published, or null.
+    /// Returns the first contribution that is not published, or null if all are published.
     [[nodiscard]] OwnContribution const* next_unpublished() const;
     [[nodiscard]] OwnContribution* next_unpublished();
     /// Returns true if an undecided contribution is published.
     [[nodiscard]] bool has_published() const;
 
-    /// Removes contributions that a commit has decided. `me` is this member in the newest commit,
-    /// or null if the member was removed.
+    /// Removes contributions that a commit has decided. `me` is this member in the newest commit.
+    /// If that commit removed the member, `me` is null, and the function removes nothing.
     void remove_decided(Member const* me);
     /// Returns the numbers of the decided contributions whose deltas the trainer still keeps.
     [[nodiscard]] std::vector<Seq> const& dropped() const { return dropped_; }
@@ -47,7 +48,7 @@ class Contributions {
 
   private:
     std::vector<OwnContribution> undecided_;  ///< in order of seq
-    std::vector<Seq> dropped_;
+    std::vector<Seq> dropped_;                ///< see dropped()
     Seq next_seq_{1};
     bool leaving_{};
 };

@@ -8,34 +8,36 @@
 namespace curtail::rounds::site {
 
 /// Deletes the payloads of expired rounds, except the models of milestones. A round has expired if
-/// it is older than the newest Params::keep_models rounds. To find the payloads, the class reads
-/// commits backwards, starting at the commit that made the oldest unexpired model.
+/// it is older than the newest Params::keep_models rounds. To find the payloads, the class walks
+/// backwards through the commits. It starts at the commit whose model began the oldest unexpired
+/// round.
 class Garbage {
   public:
-    /// Starts a walk, i.e. the backward reading, if a round has expired. A site calls this after
+    /// Starts a walk if a round has expired. `tip` is the newest commit. A site calls this after
     /// each merge commit that it wrote. The first walk deletes the payloads of up to 8 rounds,
     /// because other writers may have been killed before they deleted anything. Each later walk
     /// deletes the payloads of 1 round.
     void begin(Commit const& tip, RunSpec const& run);
     /// Returns true if there is a further commit to read.
     [[nodiscard]] bool walking() const { return walk_.has_value(); }
-    [[nodiscard]] CommitNumber next() const { return walk_->next; }  ///< number of that commit
-    /// Takes the bytes of the commit next(), or null if the site could not read it. From this
-    /// commit and the one read before it, finds expired payloads and sends a Delete for each. Ends
-    /// the walk if `bytes` is null or invalid.
+    /// Returns the number of the commit to read next.
+    [[nodiscard]] CommitNumber next() const { return walk_->next; }
+    /// Takes the bytes of the commit next(), or null if the site could not read that commit.
+    /// Compares this commit with the commit read before. Sends a Delete for each payload that this
+    /// comparison shows to be expired. If `bytes` is null or invalid, ends the walk instead.
     void advance(std::string const* bytes, RunSpec const& run, Machine& machine);
 
   private:
-    /// The state of the backward reading.
+    /// The state of a walk.
     struct Walk {
         CommitNumber next;            ///< number of the next commit to read
-        std::optional<Commit> newer;  ///< the commit read last; empty before the first
-        int rounds{1};                ///< rounds whose payloads are still to be deleted
-        /// Number of commits that the walk may still read without skipping any. After them, it
-        /// reads only the nearest earlier commit that made a model.
+        std::optional<Commit> newer;  ///< the commit read last; empty before the first read
+        int rounds{1};                ///< number of rounds whose payloads are still to be deleted
+        /// Number of commits that the walk may still read one after the other. At 0, the walk reads
+        /// one last commit: the nearest earlier commit that made a model.
         int reads{1};
     };
-    /// Takes one commit. Returns false if it was the last one to read.
+    /// Takes the commit just read. Returns false if the walk has no further commit to read.
     [[nodiscard]] bool step(Commit commit, RunSpec const& run, Machine& machine);
 
     std::optional<Walk> walk_;

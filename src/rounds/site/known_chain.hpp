@@ -15,23 +15,23 @@ class KnownChain {
     [[nodiscard]] Digest const& run_sha256() const { return run_sha256_; }
     [[nodiscard]] std::optional<Commit> const& tip() const { return tip_; }
     [[nodiscard]] Digest const& tip_sha256() const { return tip_sha256_; }
-    /// Returns the time of the commit that began the tip's round. Returns an empty optional if that
-    /// commit has not been read yet.
+    /// Returns the time, by the store's clock, of the commit that began the tip's round. Returns an
+    /// empty optional until set_round_began() or advance() has set this time.
     [[nodiscard]] std::optional<Time> round_began() const { return round_began_; }
 
     void set_run(RunSpec run, Digest sha256);
     void set_round_began(Time time) { round_began_ = time; }
 
-    /// Checks commit 1 and makes it the tip. Like the functions below, returns an error with the
-    /// code `protocol` if the commit is invalid, and an empty optional otherwise.
+    /// Checks commit 1. If the commit is valid, makes it the tip and returns an empty optional. If
+    /// not, returns an error with the code `protocol`. The functions below return the same values.
     [[nodiscard]] std::optional<Error> start(std::string const& bytes);
-    /// Checks commit `number` > 1 and makes it the tip. `parent` are the bytes of commit
-    /// `number` - 1.
+    /// Checks commit `number`, which is not commit 1. If the commit is valid, makes it the tip.
+    /// `parent` are the bytes of commit `number` - 1.
     [[nodiscard]] std::optional<Error> start(CommitNumber number, std::string const& bytes,
                                              std::string const& parent);
-    /// Checks the commit that follows the tip and makes it the tip.
+    /// Checks the commit that follows the tip. If the commit is valid, makes it the tip.
     [[nodiscard]] std::optional<Error> advance(std::string const& bytes);
-    /// Checks a commit that this process wants to create after the tip.
+    /// Checks a commit that this process wants to create after the tip. Does not change the tip.
     [[nodiscard]] std::optional<Error> check_next(Encoded const& encoded) const;
 
   private:

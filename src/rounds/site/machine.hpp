@@ -14,7 +14,7 @@ namespace curtail::rounds::site {
 enum class Question { get, create, store, merge, load, adopt, cut };
 
 /// The mechanics of the state machine, without the rules of the protocol: the phase, the open
-/// question, the clock, and the outputs for the current input.
+/// question, the time of the current input, and the outputs for this input.
 class Machine {
   public:
     explicit Machine(std::uint64_t seed) : random_(seed) {}
@@ -24,9 +24,10 @@ class Machine {
     /// Starts the processing of an input: sets the clock and clears the outputs.
     void begin(MonoTime now);
     [[nodiscard]] std::vector<Output> take_outputs() { return std::move(outputs_); }
-    /// Closes the open question. Throws std::logic_error if `input` does not answer it.
+    /// Closes the open question. Throws std::logic_error if `op` or `input` does not fit the
+    /// question.
     void accept(Op op, Input const& input);
-    /// Takes a stop request. The earliest deadline counts.
+    /// Takes a stop request and ends the pause. Of several requests, the earliest deadline counts.
     void stop(StopRequested const& request);
     /// Forgets all times at which a Tick is due, except the deadline.
     void reset_wake() { wake_ = deadline_; }
@@ -34,24 +35,32 @@ class Machine {
     // ---- clock
 
     [[nodiscard]] MonoTime now() const { return now_; }
-    [[nodiscard]] std::optional<MonoTime> wake() const;  ///< time by which a Tick is due
+    /// Returns the time by which a Tick is due; empty: none is due. While a question is open, this
+    /// is the deadline of the stop request, if there is one.
+    [[nodiscard]] std::optional<MonoTime> wake() const;
     /// Returns true after a stop request.
     [[nodiscard]] bool stopping() const { return deadline_.has_value(); }
+    /// Returns true once the earliest deadline of all stop requests has been reached.
     [[nodiscard]] bool out_of_time() const { return deadline_ && now_ >= *deadline_; }
+    /// Returns true during a pause. Then also makes a Tick due at the end of the pause.
     [[nodiscard]] bool paused() { return !reached(not_before_); }
     /// Returns true if `t` is not in the future. Otherwise returns false and makes a Tick due
     /// at `t`.
     bool reached(MonoTime t);
-    Millis jitter(Millis most);  ///< a random time from 0 to `most`
+    Millis jitter(Millis most);  ///< a random duration from 0 to `most`
 
     // ---- phase
 
     [[nodiscard]] Phase phase() const { return phase_; }
     [[nodiscard]] bool exited() const { return phase_ == Phase::exited; }
+    /// Returns the number of calls of retry() since the last go(). set_tries() replaces this
+    /// number.
     [[nodiscard]] int tries() const { return tries_; }
-    void go(Phase phase);         ///< sets the number of tries to 0 and ends the pause
-    void switch_to(Phase phase);  ///< keeps the number of tries and the pause
-    void retry(Phase phase);      ///< counts a try and starts a pause, longer with each try
+    void go(Phase phase);         ///< enters `phase`, sets tries() to 0 and ends the pause
+    void switch_to(Phase phase);  ///< enters `phase`, keeps tries() and the pause
+    /// Enters `phase`, adds 1 to tries() and starts a pause. The pause grows with tries(), up to a
+    /// limit.
+    void retry(Phase phase);
     void set_tries(int tries) { tries_ = tries; }
     void pause_until(MonoTime t) { not_before_ = t; }
     [[nodiscard]] MonoTime pause_ends() const { return not_before_; }
@@ -61,12 +70,12 @@ class Machine {
     [[nodiscard]] bool asking() const { return open_.has_value(); }
     /// Opens a question and returns its op. The caller must then send an output with this op.
     Op ask(Question question);
-    /// Opens a question and sends it as a Get.
+    /// Opens a question and sends a Get for the object `name`.
     void get(std::string name);
-    /// Opens a question and sends it as a Create.
+    /// Opens a question and sends a Create. The parameters are the fields of Create.
     void create(std::string name, std::string bytes, bool want_time = false);
     void send(Output output) { outputs_.push_back(std::move(output)); }
-    /// Sends an Exit.
+    /// Sends an Exit and enters Phase::exited.
     void exit(ExitCode code, std::optional<Error> error);
 
   private:
@@ -84,7 +93,7 @@ class Machine {
     Op last_op_{0};
     MonoTime now_{};
     std::optional<MonoTime> wake_;
-    std::optional<MonoTime> deadline_;  ///< of a stop request
+    std::optional<MonoTime> deadline_;  ///< earliest deadline of all stop requests; empty: none
     std::uint64_t random_;
     std::vector<Output> outputs_;
 };

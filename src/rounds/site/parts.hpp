@@ -20,12 +20,12 @@
 // The fields of a Site. Private to src/rounds.
 namespace curtail::rounds::site {
 
-/// Counts of failures in a row.
+/// Numbers of failures in a row.
 struct Failures {
     int bad_reads{0};  ///< reads that returned an invalid record
     int misses{0};     ///< reads that did not find a commit that must exist
-    int loads{0};      ///< reads of the newest model with the answer Corrupt
-    int at_start{0};   ///< permanent errors of the store before this process is a member
+    int loads{0};      ///< answers Corrupt to a LoadModel, Adopt or Merge on the same tip
+    int at_start{0};   ///< lasting errors of the store before this process is a member
 };
 
 /// The wait of a new member for its first model.
@@ -45,8 +45,8 @@ struct Membership {
     Proposal proposal;
 };
 
-/// All parts of a Site. No part stores a reference to another; the functions in steps.hpp combine
-/// them.
+/// All parts of a Site. No part stores a reference to another part. The functions in steps.hpp use
+/// all parts.
 struct Parts : Membership {
     explicit Parts(SiteConfig site)
         : config(std::move(site)), machine(std::uint64_t{config.process.nonce} * 2 + 1)
@@ -59,7 +59,8 @@ struct Parts : Membership {
     Machine machine;
     KnownChain chain;
     Failures failures;
-    /// Writer::attempt of this process. The names of its models and probes contain this number.
+    /// Number of this process's last attempt (Writer::attempt). The names of the models and probe
+    /// objects that this process stores contain the number.
     std::int64_t attempt{0};
     Millis store_offset{0};  ///< time by the store's clock minus monotonic time
 

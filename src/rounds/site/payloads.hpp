@@ -10,9 +10,10 @@ namespace curtail::rounds::site {
 
 /// What determines a merge's result. Two merges with equal keys make models with equal bits.
 struct MergeKey {
-    ModelRef parent;
-    std::vector<std::tuple<MemberId, Seq, float>> included;  ///< member, number and scale
-    bool outer_step{};
+    ModelRef parent;  ///< the committed model before the merge
+    /// Member, number and scale of each included contribution.
+    std::vector<std::tuple<MemberId, Seq, float>> included;
+    bool outer_step{};  ///< as Commit::outer_step
     friend bool operator==(MergeKey const&, MergeKey const&) = default;
 };
 
@@ -20,17 +21,19 @@ struct MergeKey {
 struct Made {
     MergeKey key;
     std::vector<PartRef> model;     ///< empty until the model is stored
-    std::vector<PartRef> momentum;  ///< empty without an outer step with momentum
+    std::vector<PartRef> momentum;  ///< empty until stored, or if key.outer_step is false
 };
 
 /// Keeps the list of payload objects that this process stored for commits. An object stays in the
-/// list until a commit names it or this process deletes it.
+/// list until a commit names it or this process deletes it. Below, a further commit is one that
+/// this process has not yet tried to create.
 class Payloads {
   public:
-    /// Adds the objects of a model that is about to be stored. Only the initial model has no `key`.
+    /// Adds the objects of a model that is about to be stored. The initial model has no `key`;
+    /// every other model has one.
     void begin(std::vector<std::string> names);
     void begin(std::vector<std::string> names, MergeKey key);
-    /// Throws std::logic_error unless `parts` are the objects of the last begin(), in the same
+    /// Throws std::logic_error if `parts` are not the objects of the last begin(), in the same
     /// order.
     void require_newest(std::vector<PartRef> const& parts) const;
     /// Records that the model added last is stored in these parts.
@@ -40,28 +43,30 @@ class Payloads {
     [[nodiscard]] std::optional<Made> const& made() const { return made_; }
 
     /// Records that the process is about to create the commit `number`. This commit names the
-    /// objects added last.
+    /// objects added last. If these objects are bound to an earlier number, `number` replaces it.
     void bind_newest_to(CommitNumber number);
     /// Records that no further commit will name the objects added last.
     void release_newest() { list_.back().in_use = false; }
-    /// Looks for a commit below `tip` that this process tried to create without learning the
-    /// outcome. Returns the commit's number, or 0 if there is none.
+    /// Returns a number below `tip` for which this process tried to create a commit without
+    /// learning the outcome. Returns 0 if there is no such number.
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
-    /// Takes `record`, a commit that exists. Looks only at the objects that bind_newest_to() last
-    /// bound to the number of `record`. Forgets those objects that `record` names. Deletes the
-    /// others unless a further commit may name them.
+    /// Takes `record`, an existing commit. Considers only the models that are bound to the number
+    /// of `record`. If `record` names such a model, forgets the model's objects. If `record` names
+    /// another model and no further commit may name the bound model, deletes the bound objects.
     void settle(Commit const& record, Machine& machine);
-    /// Records that no further commit will name any of the objects. Keeps the objects that a Create
-    /// of unknown outcome may have committed. Deletes the others.
+    /// Records that no further commit will name any of the objects. Keeps the objects of each
+    /// commit that this process tried to create without learning the outcome. Deletes the others.
     void abandon(Machine& machine);
 
   private:
     /// The objects of one model.
     struct Payload {
         std::vector<std::string> names;
-        CommitNumber sent;  ///< number given to the last bind_newest_to(); 0: none
-        bool settled{};     ///< another commit has that number, so a late create must fail
-        bool in_use{true};  ///< a further commit may name them
+        CommitNumber sent;  ///< number of the commit to which the objects are bound; 0: none
+        /// The commit `sent` exists and names other objects. So a late Create of this process
+        /// fails.
+        bool settled{};
+        bool in_use{true};  ///< a further commit may name these objects
     };
     static void remove(Payload& payload, Machine& machine);
 
@@ -72,7 +77,8 @@ class Payloads {
 /// Returns the names of the targets.
 [[nodiscard]] std::vector<std::string> names_of(std::vector<Target> const& targets);
 
-/// Throws std::logic_error unless `parts` have these names in this order.
+/// Throws std::logic_error if the objects of `parts` do not have exactly these names, in this
+/// order.
 void require_targets(std::vector<PartRef> const& parts, std::vector<std::string> const& names);
 
 }  // namespace curtail::rounds::site

@@ -8,10 +8,11 @@
 
 namespace curtail::rounds::site {
 
-/// The key of one contribution.
+/// The key of one contribution: its member and its number.
 using Key = std::pair<MemberId, Seq>;
 
-/// The pending contributions that this process has found. They may belong to any member.
+/// The pending contributions that this process has found. They may be contributions of any
+/// member, this process included.
 class Pending {
   public:
     void add(Key const& key, Found found) { found_[key] = std::move(found); }
@@ -19,7 +20,7 @@ class Pending {
     [[nodiscard]] Found const& at(Key const& key) const { return found_.at(key); }
     [[nodiscard]] std::vector<Found> all() const;
     /// Returns the member's first contribution that no commit has decided. Returns null if this
-    /// process has not found it.
+    /// process has not found this contribution.
     [[nodiscard]] Found const* next_of(Member const& member) const;
     /// Returns the number of the member's last known contribution, pending or decided.
     [[nodiscard]] Seq last_of(Member const& member) const;
@@ -31,19 +32,20 @@ class Pending {
 
     /// Marks the contribution as bad, so that the next commit refuses it.
     void refuse(Key const& key, Refusal reason) { found_.at(key).bad = reason; }
-    /// Treats the readable header with the most ranges as unreadable. The caller calls this if the
-    /// next commit would be invalid, e.g. too long. Returns false if there is no readable header.
+    /// Treats the readable header with the most ranges as unreadable, so that the next commit
+    /// refuses the contribution. The caller calls this if the next commit would be invalid, e.g.
+    /// too long. Returns false if there is no readable header.
     bool refuse_widest(RunSpec const& run);
     /// Counts an answer that the contribution's payload is missing. Returns true for the first four
-    /// answers: they may be out of date, so the caller must ask again. Then returns false: the
-    /// caller must refuse the contribution.
+    /// such answers: they may be out of date, so the caller must ask again. From the fifth on,
+    /// returns false: the caller must refuse the contribution.
     bool count_absent(Key const& key);
-    /// Forgets contributions that `tip` has decided.
+    /// Forgets the contributions for which is_decided() returns true.
     void forget_decided(Commit const& tip);
 
   private:
     std::map<Key, Found> found_;
-    std::map<Key, int> absent_;  ///< number of answers that a payload is missing
+    std::map<Key, int> absent_;  ///< number of answers that the contribution's payload is missing
 };
 
 /// Returns true if the chain up to `tip` has decided the contribution or removed its member.

@@ -11,8 +11,9 @@
 
 namespace curtail::rounds::site {
 
-/// A scan for pending contributions. For each member, it starts after the last decided contribution
-/// and reads one header after the other by its exact name.
+/// A scan for pending contributions. For each member, the scan starts after the member's last
+/// decided contribution. It reads the member's headers one by one, until a header is missing or
+/// cannot be read.
 class Scan {
   public:
     /// Starts a new scan of these members.
@@ -25,24 +26,27 @@ class Scan {
     /// `pending`.
     ///
     /// If the bytes are invalid, makes `machine` ask again after a pause. After reads_limit invalid
-    /// reads, adds the header as unreadable().
+    /// reads of this header, adds the result of unreadable() instead.
     ///
-    /// If the read failed, makes `machine` ask again after a pause, up to tries_limit times. There
-    /// is no limit if this process is not a member (`is_member` is false) and the store's error
-    /// does not last (is_lasting_error()).
+    /// If the answer is Unknown, makes `machine` ask again after a pause, at most tries_limit
+    /// times. A stopping member does not ask again. In both cases, the scan then goes on to the
+    /// next member.
+    ///
+    /// Exception: if this process is not a member (`is_member` is false) and is_lasting_error() is
+    /// false for the answer, there is no limit.
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
     /// Returns true if the last scan could not find out whether the member's next header exists.
-    /// Exception: if this process is a member, returns false once lasting errors have hidden the
-    /// header for `drop_after` + `skew`.
+    /// Exception: for a process that is a member, returns false once the header has given lasting
+    /// errors for `drop_after` + `skew`.
     [[nodiscard]] bool unresolved(MemberId const& member) const
     {
         return unresolved_.contains(member);
     }
-    /// Returns the store's reason if the last scan that asked for this header got a lasting error.
-    /// Returns null otherwise.
+    /// If the last scan that asked for this header got a lasting error: returns the reason that the
+    /// store gave (Unknown::why). Otherwise returns null.
     [[nodiscard]] std::string const* unread(Key const& key) const;
-    /// Forgets headers of contributions that `tip` has decided.
+    /// Forgets the lasting errors for headers of contributions that `tip` has decided.
     void forget_decided(Commit const& tip);
 
   private:
@@ -56,7 +60,7 @@ class Scan {
     bool take(std::string const& bytes, RunSpec const& run, Pending& pending, Machine& machine);
 
     std::vector<MemberId> members_;
-    std::size_t at_{0};               ///< index of the current member
+    std::size_t at_{0};               ///< index in `members_` of the member whose headers are read
     Key asked_;                       ///< the header that next() returned last
     std::map<std::string, int> bad_;  ///< number of reads with invalid bytes, by the header's name
     std::map<Key, Unread> unread_;

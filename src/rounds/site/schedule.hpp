@@ -5,14 +5,16 @@
 
 namespace curtail::rounds::site {
 
-/// Times of a member's next actions, and the phase to which it returns.
+/// When a member takes its next actions, and the phase to which the member returns after `adopt`.
 struct Schedule {
-    MonoTime poll;           ///< earliest read of the next commit
-    MonoTime publish;        ///< earliest next try to publish, after a failure
-    MonoTime merge;          ///< earliest next try to merge or commit, after a failure
-    MonoTime scan;           ///< earliest read of others' headers in state `run`
-    MonoTime gather_until;   ///< end of the wait for missing headers before a merge
-    Phase back{Phase::run};  ///< phase after `adopt` if the round is still the same
+    MonoTime poll;          ///< earliest time to read the next commit
+    MonoTime publish;       ///< after a failure: earliest time to publish again
+    MonoTime merge;         ///< after a failure: earliest time to merge or commit again
+    MonoTime scan;          ///< in the state `run`: earliest time to read others' headers
+    MonoTime gather_until;  ///< end of the wait for missing headers before a merge
+    /// Phase that follows the state `adopt` if the round is still the same and a published
+    /// contribution of this member is undecided. Otherwise, `run` follows.
+    Phase back{Phase::run};
 };
 
 }  // namespace curtail::rounds::site

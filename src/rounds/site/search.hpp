@@ -7,13 +7,13 @@
 
 namespace curtail::rounds::site {
 
-/// Searches the chain for its newest commit (rounds::next_to_read). A process that has not read any
+/// Searches the chain for the newest commit (rounds::next_to_read). A process that has not read any
 /// commit yet starts with this search.
 class Search {
   public:
     /// Returns the number of the commit to read next.
     [[nodiscard]] CommitNumber next() const { return next_to_read(found_, missing_); }
-    /// Returns the greatest number found so far, or 0.
+    /// Returns the greatest number whose commit was found so far; 0: none.
     [[nodiscard]] CommitNumber newest() const { return found_; }
     [[nodiscard]] std::string const& bytes() const { return bytes_; }  ///< bytes of commit newest()
     /// Records that the commit `number` exists.
@@ -29,13 +29,14 @@ class Search {
 
   private:
     CommitNumber found_;
-    CommitNumber missing_;  ///< smallest number above found_ that is thought to be missing; 0:
-                            ///< none
+    CommitNumber missing_;  ///< smallest number above found_ whose commit is thought to be
+                            ///< missing; 0: none
     std::string bytes_;
 };
 
-/// The members that this process took for ended when it was in the state `fold` (docs/rounds.md).
-/// For each member, the class keeps the number of the last contribution known at that time.
+/// The members that the tip listed when this process was in the state `fold`. None of them seemed
+/// alive (docs/rounds.md). For each member, the class keeps the number of the last contribution
+/// known at that time.
 class Folded {
   public:
     void add(MemberId const& member, Seq last_known) { last_known_[member] = last_known; }

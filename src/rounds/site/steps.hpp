@@ -12,7 +12,8 @@ namespace curtail::rounds::site {
 struct Row {
     Phase phase;
     State state;
-    bool early;  ///< a stop request ends the process at once, because the process has no work
+    /// In this phase, a stop request ends the process at once, because the process has no work.
+    bool early;
     char const* waiting_for;                 ///< what the site waits for, as a noun phrase
     bool (*act)(Parts&);                     ///< returns false if the site can only wait
     void (*answered)(Parts&, Input const&);  ///< null if the phase asks no question
@@ -30,14 +31,16 @@ struct Row {
 bool act_next_commit(Parts& p);
 /// Deletes this process's payloads that no commit can name, and exits.
 void finish(Parts& p, ExitCode code, std::optional<Error> error = {});
-/// Handles an invalid record: reads it again, or exits after reads_limit invalid reads in a row.
+/// Handles a read that gave an invalid record. Reads the record again after a pause. If reads_limit
+/// reads in a row were invalid, exits with `error` instead.
 void handle_invalid_record(Parts& p, Error error);
 /// Returns the current time by the store's clock.
 [[nodiscard]] Time store_now(Parts const& p);
-/// Returns the id under which this process writes: its member id, or one with N = 0.
+/// Returns the id under which this process writes records. This is its member id. If the process is
+/// not a member, it is an id with N = 0 (rounds/names.hpp).
 [[nodiscard]] MemberId writer(Parts const& p);
-/// Returns where this process will store a model of `round`, one target per part of the run.
-/// `part_name` is weights_part or momentum_part.
+/// Returns where this process will store the weights or the momentum of a model of `round`: one
+/// target for each of RunSpec::parts. `part_name` is weights_part or momentum_part.
 [[nodiscard]] std::vector<Target> targets(Parts const& p, Round round,
                                           std::string (*part_name)(std::string_view));
 /// Implements Site::status.
@@ -84,8 +87,8 @@ void answered_base_poll(Parts& p, Input const& input);
 bool act_base_load(Parts& p);
 void answered_base_load(Parts& p, Input const& input);
 void answered_base_forward(Parts& p, Input const& input);
-/// Handles a failure to read the newest model. Exits after eight answers Corrupt for the same tip.
-/// Returns true if the process exits.
+/// Handles `input`, which reports that the newest model could not be read. Exits at the eighth
+/// Corrupt for the same tip. Returns true if the process exits.
 bool load_failed(Parts& p, Input const& input);
 /// Handles the removal of this member. The process exits if it is stopping, or if another process
 /// of the site has replaced the member. Otherwise the process joins again.
@@ -93,37 +96,39 @@ void removed(Parts& p);
 
 // ---- run.cpp: RUN
 
-/// Enters the state `run` and orders the trainer to train.
+/// Enters the state `run`. Orders the trainer to train, except after a stop request.
 void enter_run(Parts& p);
 bool act_run(Parts& p);
 /// Returns true if this member counts as lone, i.e. if both conditions hold:
 /// - all other members were admitted in the tip's round;
-/// - this member was admitted in an earlier round, or its id has the smallest N of all.
+/// - this member was admitted in an earlier round, or before all other members.
 [[nodiscard]] bool lone(Parts const& p);
 /// Returns the blocks that this member holds and has not trained on.
 [[nodiscard]] Ranges trainable(Parts const& p);
-/// Returns true if this round has lasted `round_time` or has had `local_steps` steps. Otherwise
-/// returns false and makes a Tick due at the end of `round_time`.
+/// Returns true if this member's round has lasted `round_time`, or if the trainer has made
+/// `local_steps` steps in it. Otherwise returns false and makes a Tick due when the round has
+/// lasted `round_time`.
 bool round_over(Parts& p);
 void answered_run_poll(Parts& p, Input const& input);
 bool act_run_scan(Parts& p);
 
 // ---- publish.cpp: CUT, PUBLISH, leaving
 
-/// Orders a cut from the trainer. `leaving` says that it is the last.
+/// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);
 bool act_publish_read(Parts& p);
 void answered_publish(Parts& p, Input const& input);
-/// Starts to leave the run: orders the last cut. A member without a model publishes an empty last
-/// contribution instead.
+/// Starts to leave the run: asks the trainer for the last cut. A member without a model publishes
+/// an empty last contribution instead.
 void leave(Parts& p);
 
 // ---- lease.cpp: LEASE, WAIT, GATHER
 
-/// Starts a merge. First creates a lease, unless this site holds a valid one.
+/// Starts a merge. If this process holds a valid lease, gathers headers at once. Otherwise first
+/// creates a lease.
 void begin_lease(Parts& p);
 bool act_lease_create(Parts& p);
 void answered_lease_create(Parts& p, Input const& input);
@@ -148,18 +153,19 @@ void answered_lone_store(Parts& p, Input const& input);
 
 // ---- scanning.cpp: scans for pending contributions
 
-/// Starts a scan for pending contributions of `members`. Adds this member's published
-/// contributions without reading them.
+/// Starts a scan for pending contributions of `members`. Adds this member's own published
+/// contributions to Membership::pending without reading their headers.
 void begin_scan(Parts& p, std::vector<MemberId> members);
-/// Returns all other members in the tip.
+/// Returns the members in the tip other than this process's member.
 [[nodiscard]] std::vector<MemberId> others(Parts const& p);
-/// Returns the members of this site that were admitted before this process.
+/// Returns the members in the tip that are earlier processes of this site. If this process is not a
+/// member, all other processes of the site count as earlier.
 [[nodiscard]] std::vector<MemberId> earlier_instances(Parts const& p);
 /// Asks for the next header of the scan. Returns false if the scan is complete.
 bool act_scan(Parts& p);
 void answered_scan(Parts& p, Input const& input);
-/// Returns the member's first contribution that no commit has decided. Returns null if this process
-/// has not found it.
+/// Returns the member's first undecided contribution. Returns null if this process has not found
+/// this contribution, or if the tip does not list the member.
 [[nodiscard]] Found const* find_contribution(Parts const& p, MemberId const& id);
 /// Returns true if the member may be removed as silent (rounds::is_suspect).
 [[nodiscard]] bool suspect(Parts const& p, Member const& m);
@@ -177,19 +183,22 @@ void begin_commit(Parts& p, Mode mode);
 bool act_commit_create(Parts& p);
 void answered_commit_create(Parts& p, Input const& input);
 /// If `commit` is valid, makes it the draft and returns true. Otherwise returns false:
-/// - in a fold or merge, Pending::refuse_widest() refuses a header, and the site merges again;
-/// - in another mode, or if there is no header to refuse, the process exits.
+/// - in a fold or merge, Pending::refuse_widest() refuses a contribution, and the site merges
+/// again;
+/// - in another mode, or if there is no contribution to refuse, the process exits.
 bool set_draft(Parts& p, Commit commit);
 void answered_commit_read(Parts& p, Input const& input);
-/// Gives up a commit or merge that failed repeatedly. Reads the chain, then trains for a while.
+/// Gives up a lease, merge or commit that failed repeatedly. A member reads the chain and returns
+/// to the state `run`. It tries again after a quarter of the lease time. A process that is not a
+/// member returns to the state `find`.
 void give_up(Parts& p);
 bool act_garbage(Parts& p);
 void answered_garbage(Parts& p, Input const& input);
 
 // ---- adopt.cpp: reading the chain, ADOPT
 
-/// Takes the bytes of the commit that follows the tip. Makes this commit the new tip. Returns false
-/// if the commit is invalid or the process has exited.
+/// Takes the bytes of the commit that follows the tip. If the commit is valid, makes it the new
+/// tip. Returns false if the commit is invalid or the process has exited.
 bool take_next(Parts& p, std::string const& bytes);
 void answered_adopt_forward(Parts& p, Input const& input);
 bool act_adopt_apply(Parts& p);

@@ -8,11 +8,11 @@ namespace curtail::rounds::site {
 class Training {
   public:
     [[nodiscard]] bool loaded() const { return loaded_; }  ///< the trainer has a model
-    [[nodiscard]] Round base() const { return base_; }     ///< round of that model; 0: no model
+    [[nodiscard]] Round base() const { return base_; }  ///< round of the trainer's model; 0: none
     /// Returns the blocks that the trainer trained on since the last cut.
     [[nodiscard]] Ranges const& since() const { return since_; }
 
-    /// Records that the trainer was ordered to load or adopt the model of this round.
+    /// Records that the Site has asked the trainer to load or adopt the model of this round.
     void request(Round round) { requested_ = round; }
     /// Records that the trainer has loaded the requested model. `round_began` is the time at which
     /// the round began for this member. It determines round_ends().
@@ -24,31 +24,33 @@ class Training {
     void cut(MonoTime now);
 
     /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
-    /// is over even before round_ends().
+    /// is over even before round_ends(). Returns false if `local_steps` is 0.
     [[nodiscard]] bool steps_done(Params const& params) const;
+    /// Returns the time at which this member's round has lasted Params::round_time.
     [[nodiscard]] MonoTime round_ends(Params const& params) const;
-    /// Returns when a lone member must commit its weights again.
+    /// Returns the time at which a lone member must commit its weights again.
     [[nodiscard]] MonoTime checkpoint_due(Params const& params) const;
 
   private:
     bool loaded_{};
     Round base_;
     Round requested_;
-    MonoTime round_began_{};  ///< as given to set_loaded(); for a later round, the time of adopting
-                              ///< its model
-    MonoTime last_cut_{};
+    /// Time at which the round began for this member. After set_loaded(): `round_began`. In a later
+    /// round: when the trainer adopted the round's model.
+    MonoTime round_began_{};
+    MonoTime last_cut_{};  ///< when the trainer last made a cut or loaded a model
     std::int64_t steps_in_round_{0};
     Ranges since_;
 };
 
-/// What a process still knows when it joins again as a new member: its rate, and the
-/// number of refusals with the reason `nan` in a row.
+/// What a process keeps when it joins again as a new member: its rate, and the number of its
+/// contributions in a row that were refused with the reason `nan`.
 class History {
   public:
     void step(Ranges const& blocks, FractionalSeconds seconds, Params const& params);
-    /// Returns true after the first step.
+    /// Returns true after the first call of step().
     [[nodiscard]] bool measured() const { return seconds_ > 0; }
-    [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` if not measured()
+    [[nodiscard]] Rate rate(Rate fallback) const;  ///< `fallback` before the first step()
 
     /// Records a commit's decision on a contribution of this process.
     void decided(Decided const& own);
@@ -56,9 +58,9 @@ class History {
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
 
   private:
-    double blocks_{0};   ///< recent blocks; older ones count less
-    double seconds_{0};  ///< duration of the steps on `blocks_`
-    int not_finite_{0};  ///< refusals with the reason `nan` in a row
+    double blocks_{0};   ///< number of blocks trained on; older blocks count less
+    double seconds_{0};  ///< duration of the steps on these blocks, weighted likewise
+    int not_finite_{0};  ///< number of refusals in a row with the reason `nan`
 };
 
 }  // namespace curtail::rounds::site
