@@ -19,9 +19,9 @@
 //
 // The signal's clock shows real time or, in a replay, the time in the trace. Numbers named `..._s`
 // are seconds on the signal's clock. If such a number is a point in time, it counts from time zero
-// (`Account::time_zero`). Other durations are in real seconds; a comment at the number or at its
-// type says so. A missing value is an empty optional, except in `Account::trace_end_s`. A `site` of
-// type std::size_t is an index into `Account::sites`.
+// (`Account::time_zero`). Durations whose names do not end in `_s` are in real seconds; their
+// comments, or those of their types, say so. A missing value is an empty optional, except in
+// `Account::trace_end_s`. A `site` of type std::size_t is an index into `Account::sites`.
 namespace curtail::account {
 
 /// A change of a window's phase.
@@ -74,9 +74,10 @@ struct RoundAccount {
     double end_s{};
     MaybeSeconds merged_s;  ///< when the merge was committed; empty if the merge was not logged
     double duration{};      ///< real seconds from start to end
-    /// In the account of a Curtail run: real seconds from the storing of the last included
-    /// contribution to the merge; empty if only one site took part. In the account of
-    /// arXiv:2602.22760: real seconds from the round's end to the merge.
+    /// In the account of a Curtail run: real seconds between two moments. At the first, the last of
+    /// the included contributions was stored. At the second, the merge was committed. Empty if only
+    /// one site took part. In the account of arXiv:2602.22760: real seconds from the round's end to
+    /// the merge.
     MaybeSeconds merge;
     std::vector<RoundPart> parts;
     std::int64_t steps{};

@@ -7,10 +7,11 @@
 
 namespace curtail::apps {
 
-/// Checks that writing `file` would overwrite nothing but an earlier output. Fails with `usage` if
-/// `file` exists and its first 4096 bytes do not contain `mark`. All outputs of one kind contain
-/// the same `mark` there. `kind` is what the error message calls such an output, for example "a
-/// report".
+/// Checks that writing `file` would overwrite nothing but an earlier output of the same kind. All
+/// outputs of one kind contain the same `mark` in their first 4096 bytes.
+///
+/// Fails with `usage` if `file` exists and does not contain `mark` in these bytes. The error
+/// message contains `kind`, a description of the output such as "a report".
 [[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
                                         std::string_view mark);
 

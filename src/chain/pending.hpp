@@ -6,8 +6,8 @@
 
 #include "chain/run_objects.hpp"
 
-// Reads leases, and headers that no commit has decided yet. No commit depends on them. So a damaged
-// header or lease does not end the read; its error message is added to `unreadable`.
+// Reads leases, and the headers of pending contributions. No commit depends on these objects. So a
+// damaged one does not make a function fail; its error message is added to `unreadable`.
 namespace curtail::chain {
 
 /// The headers of one member's pending contributions.
@@ -15,8 +15,8 @@ struct PendingHeaders {
     std::vector<rounds::Header> headers;  ///< in order of `seq`
     std::vector<std::string> unreadable;  ///< an error message for each damaged header
 };
-/// Reads the headers that follow the member's last decided contribution, 16 at most. Stops at the
-/// first header that does not exist. Fails only if the store fails.
+/// Reads the headers after that of the member's last decided contribution, in order of `seq`. Reads
+/// 16 at most, and stops at the first header that does not exist. Fails only if the store fails.
 [[nodiscard]] Result<PendingHeaders> pending_headers(RunObjects const& objects,
                                                      rounds::Member const& member);
 

@@ -40,7 +40,7 @@ struct ChainSummary {
     std::int64_t merges{};    ///< merge commits
     std::int64_t rosters{};   ///< roster commits
     std::int64_t lone{};      ///< merge commits in which a lone member committed its own weights
-    std::int64_t averaged{};  ///< merge commits with included work from two or more sites
+    std::int64_t averaged{};  ///< merge commits that are joint: with work of two or more sites
     std::int64_t members{};   ///< members admitted since the genesis
     std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
@@ -53,7 +53,7 @@ struct ChainSummary {
 /// - no block is included twice, and the token total is the sum over included contributions;
 /// - each header that a commit names has the digest that the commit records;
 /// - the header of each included contribution agrees with the commit;
-/// - no rule demands the refusal of an included contribution that has a header;
+/// - no included contribution should have been refused because of its header;
 /// - each payload of a model, of outer momentum or of an included delta has the recorded size and
 ///   digest. A payload may be missing if the run no longer keeps it.
 ///

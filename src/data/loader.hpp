@@ -48,10 +48,10 @@ class Loader {
     [[nodiscard]] std::int64_t blocks_per_epoch() const { return blocks_per_epoch_; }
     [[nodiscard]] std::int64_t rows_per_block() const { return block_tokens_ / sequence_; }
     [[nodiscard]] TokenStream& stream() { return stream_; }
-    /// Joins the blocks with the numbers `blocks`, in their order, into a batch and reads the rows
-    /// `range` of this batch. Throws std::out_of_range if a row does not exist or if its block has
-    /// a negative number. Fails with `data` if a shard is damaged and with `no_input` if a shard is
-    /// missing.
+    /// A batch is a sequence of blocks. `blocks` lists their numbers, in the order of the batch.
+    /// Reads the rows `range` of the batch. Throws std::out_of_range if a row does not exist or if
+    /// its block has a negative number. Fails with `data` if a shard is damaged and with `no_input`
+    /// if a shard is missing.
     [[nodiscard]] Result<Batch> rows(std::span<std::int64_t const> blocks, RowRange range);
 
   private:

@@ -10,8 +10,9 @@ namespace curtail::plan {
 /// Returns the tracked job whose id is `id`, or null if there is none. The pointer is into `state`.
 [[nodiscard]] TrackedJob* find(SiteState& state, JobId const& id);
 /// Returns the listed job that is the tracked job `tracked`, or null if there is none. The pointer
-/// is into `jobs`. A listed job is `tracked` if both have the same id and the same intent. If the
-/// listed job has no intent because its comment is unreadable, the id decides alone.
+/// is into `jobs`. A listed job is the tracked job if the two have the same id and the same intent.
+/// Slurm keeps the intent in the job's comment. If the comment is unreadable, only the ids are
+/// compared.
 [[nodiscard]] Job const* find(std::vector<Job> const& jobs, TrackedJob const& tracked);
 /// Returns whether `state` tracks the listed job `job`.
 [[nodiscard]] bool is_tracked(SiteState const& state, Job const& job);

@@ -38,7 +38,8 @@ struct JobObservation {
                                           std::vector<plan::Job> const& listed, Time now,
                                           plan::Rules const& rules);
 
-/// Decides the next actions, and returns them in the status of the site's jobs. `now` is real time.
+/// Decides the next actions, and returns them in the status of the site's jobs. `site` is the
+/// record after observe_jobs(). `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,
                                        std::vector<plan::Job> const& listed, Time now,
                                        plan::Rules const& rules);

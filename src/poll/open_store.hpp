@@ -20,8 +20,8 @@ struct OpenedStore {
     WrittenUntil written_until;  ///< see Recovered::written_until
 };
 
-/// Reads the poller's folder of `run`, recovers the poller's state (recover()), and opens a
-/// StateStore with this state. `now` is real time.
+/// Reads the folder `poller/` in the run's folder, and recovers the poller's state from it
+/// (recover()). Opens a StateStore with this state. `now` is real time.
 ///
 /// With Access::write, locks the folder first. Fails with `temporary` if another poller holds the
 /// lock; the error names that poller. Fails with `permission` if other users may access the folder.

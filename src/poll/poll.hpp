@@ -22,7 +22,7 @@ struct PollContext {
 
     /// Returns the time on the signal's clock, or `trace_end` if the clock is already later.
     [[nodiscard]] Time signal_now() const;
-    /// Returns whether the signal's clock has reached `trace_end`. Returns false if there is none.
+    /// Returns whether the signal's clock has reached `trace_end`. Returns false without a trace.
     [[nodiscard]] bool is_trace_over() const;
 };
 
@@ -34,9 +34,9 @@ struct PollResult {
     /// Returns one error for the whole poll, or an empty optional if there are no errors. The code
     /// of the returned error determines the program's exit code.
     ///
-    /// Chooses the first error that is not `temporary`. If all errors are `temporary`, chooses the
-    /// first one. `errors` come first, then those of each site in the order of `sites`. The message
-    /// also names all sites that have errors.
+    /// Looks at `errors` first, and then at the errors of each of `sites`, in order. Chooses the
+    /// first error that is not `temporary`. If all errors are `temporary`, chooses the first one.
+    /// The message also names all sites that have errors.
     [[nodiscard]] std::optional<Error> error() const;
 };
 
@@ -48,14 +48,15 @@ struct PollResult {
 [[nodiscard]] Result<PollResult> poll_once(PollContext context, bool dry_run);
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
-/// Makes a SitePoller for each of `context.sites`, and moves this element into the SitePoller.
-/// `opened.store` must outlive the pollers.
+/// Makes a SitePoller for each element of `context.sites`, and moves each element into its
+/// SitePoller. `opened.store` must outlive the result.
 [[nodiscard]] SitePollers make_pollers(PollContext& context, OpenedStore const& opened);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,
                                                      StateStore const& store);
-/// Collects the status of all sites. `errors` are errors that belong to none of these sites.
+/// Collects the status of each of `pollers`. `errors` are errors that belong to none of their
+/// sites.
 [[nodiscard]] PollResult make_result(SitePollers const& pollers, std::vector<Error> errors);
 
 }  // namespace curtail::poll

@@ -28,8 +28,8 @@ struct Recovered {
 /// outbox if events.jsonl already contains it.
 ///
 /// If state.json is missing, rebuilds two things from the journal and the events: the intents that
-/// have no outcome, and the jobs that have not ended. In that case, is_written() tells which
-/// events an earlier poller has already logged.
+/// have no outcome, and the jobs that have not ended. In that case, also fills `written_until`.
+/// is_written() then recognizes the window events that events.jsonl already contains.
 [[nodiscard]] Recovered recover(FolderContents contents, std::vector<SiteId> const& sites,
                                 Time now);
 

@@ -12,8 +12,9 @@ namespace curtail::poll {
 /// How often a site is polled.
 struct LoopIntervals {
     Millis windows{100};  ///< real time between two evaluations of a window
-    Millis jobs{1'000};   ///< real time between two requests to list the jobs; after a change of
-                          ///< phase the next request follows at once
+    /// Real time between two requests to list the jobs. After a change of the window's phase, the
+    /// next request follows at once. After SiteLoop::stop_jobs(), this time is at most 1 s.
+    Millis jobs{1'000};
 };
 
 /// Logs the errors of one site, and does not repeat an error while it stays the same. `log` and
@@ -42,7 +43,8 @@ class SiteLoop {
     /// Ends the window thread, and evaluates the window a last time. From then on, the job thread
     /// stops all jobs of the site. `reason` says why the jobs should stop.
     void stop_jobs(StopReason reason);
-    /// Returns true if the launcher has listed the jobs since stop_jobs() and no job is left.
+    /// Returns true if the launcher has listed the jobs since stop_jobs() and the site is idle
+    /// (SitePoller::is_idle()).
     [[nodiscard]] bool is_done() const;
     /// Asks both threads to end. Jobs keep running.
     void request_stop();

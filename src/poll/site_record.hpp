@@ -26,10 +26,9 @@ struct SiteRecord {
     friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
 };
 
-/// Returns an object with the keys `window`, `evaluated_until`, `open_window` and `jobs`.
+/// Returns a JSON object with the keys `window`, `evaluated_until`, `open_window` and `jobs`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
-/// Reads what to_json() writes. Errors are recorded in `r`. `where` is the file's name in error
-/// messages.
+/// Reads what to_json() returns. Errors are recorded in `r`. Error messages call the file `where`.
 [[nodiscard]] SiteRecord read_site_record(json::ObjectReader& r, std::string const& where);
 
 }  // namespace curtail::poll

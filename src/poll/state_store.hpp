@@ -46,8 +46,9 @@ class StateStore {
               ///< again
     };
     /// Opens the StateStore of `folder` with the initial state `state`. `lock` is the folder's
-    /// lock. With a lock, writes `state` to the folder. Without a lock, the StateStore never
-    /// changes anything on disk.
+    /// lock. With a lock, writes `state` to the folder. If this write fails, open() still succeeds,
+    /// and the next save() tries again. Without a lock, the StateStore changes nothing on disk, and
+    /// the caller must not call append().
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
                                                                   std::optional<FileLock> lock,
                                                                   StoredState state);
@@ -69,10 +70,9 @@ class StateStore {
     /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
     /// and events of `step` wait in memory.
     [[nodiscard]] Result<void> append(JournalStep step);
-    /// Appends samples of `region` to signals.jsonl, and returns when they are on disk. Appends
-    /// only the samples that are newer than the region's newest stored sample. `samples` must be in
-    /// order of time. Returns true if there was such a sample. Without a lock, appends nothing and
-    /// returns false.
+    /// Appends to signals.jsonl those of `samples` that are newer than the newest stored sample of
+    /// `region`. Returns when they are on disk; the result is true if there was at least one.
+    /// `samples` must be in order of time. Without a lock, appends nothing and returns false.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Writes all waiting changes.

@@ -24,17 +24,17 @@ struct SignalStatus {
     std::string provider;
     windows::Phase phase{windows::Phase::closed};
     std::string why;             ///< why the window has this phase
-    std::optional<Error> error;  ///< from the provider, or about this machine's clock
+    std::optional<Error> error;  ///< the error of the provider or of check_clock()
 };
 
 /// What a poll found out about the jobs of a site.
 struct JobStatus {
-    std::optional<WindowId> window;     ///< the open window; empty if none is open
+    std::optional<WindowId> window;     ///< the window in which jobs may run; empty if none
     std::vector<plan::Job> jobs;        ///< the jobs that have not ended
     std::vector<plan::Action> actions;  ///< the next actions; a dry run does not carry them out
     std::optional<Error> list_error;    ///< why the launcher could not list the jobs
-    /// Why an action of the poll failed. While the poller waits after a failed job or a failed
-    /// submission: this failure, and the time until the next try.
+    /// The error of a failed action. If the poller waits before the next submission, because
+    /// earlier jobs or submissions failed: the last failure, and the time until the next try.
     std::optional<Error> action_error;
     std::string warning;  ///< a warning about `jobs`, not an error; empty if there is none
 };

@@ -13,7 +13,7 @@
 
 namespace curtail::poll {
 
-/// An event with its number. The events of a run are numbered 1, 2, 3, ...
+/// An event that a poller writes, with its number. In each run, the numbers are 1, 2, 3, ...
 struct NumberedEvent {
     std::int64_t number;
     runlog::Event event;

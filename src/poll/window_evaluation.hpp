@@ -23,9 +23,12 @@ struct ClockCheck {
 /// Checks whether the signal's clock was set back. `signal_now` is the clock's time. The clock
 /// counts as set back if `signal_now` is more than 5 s before record.evaluated_until.
 ///
-/// If a live signal's clock was set back, the returned record lets the evaluation continue from
-/// `signal_now`. In all other cases the record is returned unchanged. If a replay's clock was set
-/// back, the window stays as it is until the clock reaches evaluated_until again.
+/// If a live signal's clock was set back, evaluated_until in the returned record is `signal_now`. A
+/// closing_since later than `signal_now` also becomes `signal_now`. The evaluation then continues
+/// from `signal_now`.
+///
+/// In all other cases, returns the record unchanged. If a replay's clock was set back, the window
+/// keeps its phase until the clock reaches evaluated_until again.
 [[nodiscard]] ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay);
 
 /// What evaluate_window() needs.
@@ -46,8 +49,8 @@ struct WindowEvaluation {
     SignalStatus status;
     [[nodiscard]] bool phase_changed() const { return !log.empty(); }
 };
-/// Evaluates a window from `from` to `signal_now`. Each change of phase has the time at which it
-/// was due, not the time of the poll.
+/// Evaluates a window from `from` to `signal_now`. Each event has, as a detail, the time on the
+/// signal's clock at which the change of phase was due. This time may be earlier than `signal_now`.
 [[nodiscard]] WindowEvaluation evaluate_window(WindowInput const& input);
 
 /// Describes a window that is not evaluated, because the poll has no provider. If the window was

@@ -8,7 +8,7 @@
 // Makes parts of the document (document.hpp). Each function named `..._json` makes one part.
 namespace curtail::report {
 
-/// Rounds `value` to `digits` decimals, which is enough for a chart and keeps the page small.
+/// Rounds `value` to `digits` decimals, to keep the page small.
 [[nodiscard]] inline double rounded(double value, int digits)
 {
     double const scale = std::pow(10.0, digits);
@@ -29,8 +29,7 @@ template <class Unit>
 {
     return value ? std::optional(value->value) : std::nullopt;
 }
-/// Returns the carbon of `tally` in grams, with `digits` decimals. Returns null if the carbon is
-/// unknown.
+/// Returns Tally::known_carbon() in grams, with `digits` decimals. Returns null if it is empty.
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
 [[nodiscard]] json::Value headline_json(account::Account const& account);

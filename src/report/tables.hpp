@@ -27,8 +27,9 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Returns the text that curtail-report prints: when windows opened and closed, then sites, work,
-/// latencies, always-on, commits and loss. Control characters in names and reasons are escaped.
+/// Returns the text that curtail-report prints. First come tables: when windows opened and closed,
+/// the sites' bills, their work, latencies, always-on training. Lines about commits and loss
+/// follow. Control characters in names and reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

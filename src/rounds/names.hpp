@@ -11,10 +11,10 @@
 // folder `runs/<run>/` of the store.
 namespace curtail::rounds {
 
-/// The id of one process of a site. Its text is `<site>.<8 hex>`.
+/// The id of one instance of a site's trainer. Its text is `<site>.<8 hex>`.
 struct Process {
     SiteId site;
-    std::uint32_t nonce{};  ///< value of the hex digits; drawn at random when the process starts
+    std::uint32_t nonce{};  ///< value of the hex digits; drawn at random when the instance starts
     [[nodiscard]] std::string text() const;  ///< `<site>.<8 hex>`
     friend auto operator<=>(Process const&, Process const&) = default;
 };
@@ -38,7 +38,8 @@ inline constexpr char const* run_name = "run.json";
 [[nodiscard]] std::string commit_name(CommitNumber number);
 [[nodiscard]] std::string header_name(MemberId const& member, Seq seq);
 /// Returns the name of the object that holds one part of a contribution's delta. `base` is the
-/// round of the model that the contribution started from. `part` is a PartRef::part, e.g. `d0`.
+/// round that began with the model from which the contribution started. `part` is a PartRef::part,
+/// e.g. `d0`.
 [[nodiscard]] std::string delta_name(Round base, MemberId const& member, Seq seq,
                                      std::string_view part);
 /// Returns the name of one object of the model with which `round` begins. `part` is a
@@ -53,11 +54,12 @@ inline constexpr char const* run_name = "run.json";
 /// attempt.
 [[nodiscard]] bool is_model_name(std::string_view name, Round round, std::string_view part);
 
-/// Returns `w<part>`: the value of PartRef::part for weights. `part` is a RunPart::name.
+/// Returns `w` followed by `part`, e.g. `w0`. In these three functions, `part` is a RunPart::name,
+/// and the result is a PartRef::part.
 [[nodiscard]] std::string weights_part(std::string_view part);
-/// Returns `m<part>`: the value of PartRef::part for momentum.
+/// Returns `m` followed by `part`.
 [[nodiscard]] std::string momentum_part(std::string_view part);
-/// Returns `d<part>`: the value of PartRef::part for a delta.
+/// Returns `d` followed by `part`.
 [[nodiscard]] std::string delta_part(std::string_view part);
 
 }  // namespace curtail::rounds

@@ -3,8 +3,8 @@
 
 // The id of a training is a string. Each snapshot stores the id of the training to which it
 // belongs. The name of the run would not suffice: somebody may empty the store and start the run
-// again. For a training without a store, the id depends on the configuration, because no commit
-// records the configuration.
+// again. A training with a store is identified by its first commit. A training without a store
+// has no commits, so its id is computed from its configuration.
 
 #include <optional>
 #include <string>

@@ -13,8 +13,8 @@ namespace curtail::apps {
 /// Selects the signals of a recorded trace.
 struct TraceSource {
     std::string file;
-    /// Trace seconds per real second. If empty, the replay keeps the speed that its first poll
-    /// stored. If this is the first poll, an empty speed means 1.
+    /// The clock factor: seconds of the trace per real second. If empty, the replay keeps the clock
+    /// factor that its first poll stored. In the first poll, an empty `speed` means 1.
     std::optional<double> speed;
 };
 /// Selects the signals of WattTime.
@@ -46,8 +46,8 @@ struct PollOptions {
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }
 };
 
-/// Validates the arguments. Fails with `usage` if they break a rule; the message states the first
-/// broken rule.
+/// Validates the arguments. Fails with `usage` if two of them exclude each other, or if a needed
+/// one is missing. The message states the first such fault.
 [[nodiscard]] Result<PollOptions> parse_options(Arguments const& arguments);
 
 /// Returns the options that curtail-poll declares.

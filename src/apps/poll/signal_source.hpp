@@ -19,8 +19,8 @@ struct PollTarget {
 /// and its sites must outlive the result.
 ///
 /// A run follows either live signals or one replay, never both. Fails with `config` if `options`
-/// contradict what the run has followed so far. The first poll with a trace writes the run's clock
-/// file, which then stays as it is. A dry run does not write the file.
+/// contradict what the run has followed so far. For the first poll of a replay, creates the file
+/// clock.json in the run's folder (core/clock_file.hpp); a dry run does not create it.
 [[nodiscard]] Result<poll::PollContext> make_context(PollTarget const& target,
                                                      PollOptions const& options, Log const& log);
 

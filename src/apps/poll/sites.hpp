@@ -15,8 +15,9 @@ namespace curtail::apps {
     config::Run const& run, std::vector<std::string> const& names);
 
 /// Prints a line for job scripts: the name of one site, a space, and the number of the site's
-/// ranks. Chooses the site that is called `name`. If there is none, ignores case, because Slurm
-/// writes cluster names in lower case. Fails with `usage` if there is still no such site.
+/// ranks. Chooses the site that is called `name`. If there is none, compares again without regard
+/// to case, because `name` may be Slurm's name of a cluster, which is in lower case. Fails with
+/// `usage` if this finds no site either.
 [[nodiscard]] Result<void> print_job_line(config::Run const& run, std::string const& name,
                                           Console const& console);
 

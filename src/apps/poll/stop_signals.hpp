@@ -9,9 +9,9 @@
 namespace curtail::apps {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into stop requests, in a thread of its own. If the process
-/// ignores SIGHUP (as under nohup), this object leaves SIGHUP alone. The constructor blocks the
-/// signals that this object handles, in the calling thread. Create this object before any other
-/// thread, because a new thread inherits the set of blocked signals from its creator.
+/// ignores SIGHUP (as under nohup), this object leaves SIGHUP alone. The constructor blocks
+/// these signals in the calling thread. Create this object before any other thread, because a new
+/// thread inherits the set of blocked signals from its creator.
 class StopSignals {
   public:
     StopSignals();
