@@ -36,8 +36,9 @@ struct Params {
     std::int64_t keep_models{3};  ///< number of newest models kept
     /// With the value n, the model of every nth round is never deleted. 0: no milestones.
     std::int64_t milestone_every{50};
-    /// Fewest tokens in an outer step with momentum, in 1/1000 of the tokens that all members
-    /// together can train on in `round_time`.
+    /// A merge takes the outer step with momentum only if it includes at least M * this / 1000
+    /// tokens. M is the number of tokens that all members together can train on in `round_time`.
+    /// Otherwise the merge averages.
     std::int64_t outer_min_permille{250};
     /// The weight of a contribution is divided by 1 + staleness * this parameter / 1000.
     std::int64_t staleness_discount_permille{250};

@@ -9,8 +9,8 @@ namespace curtail::rounds::site {
 
 /// Deletes the payloads of expired rounds, except the models of milestones. A round has expired if
 /// it is older than the newest Params::keep_models rounds. To find the payloads, the class walks
-/// backwards through the commits. It starts at the commit whose model began the oldest unexpired
-/// round.
+/// backwards through the commits. The walk starts at the merge commit with which the oldest
+/// unexpired round began.
 class Garbage {
   public:
     /// Starts a walk if a round has expired. `tip` is the newest commit. A site calls this after
@@ -33,8 +33,9 @@ class Garbage {
         CommitNumber next;            ///< number of the next commit to read
         std::optional<Commit> newer;  ///< the commit read last; empty before the first read
         int rounds{1};                ///< number of rounds whose payloads are still to be deleted
-        /// Number of commits that the walk may still read one after the other. At 0, the walk reads
-        /// one last commit: the nearest earlier commit that made a model.
+        /// The walk may still read this many commits in the order of their numbers. If many roster
+        /// commits use up this limit, the walk skips the rest of them: it reads the nearest earlier
+        /// commit that made a model, and ends.
         int reads{1};
     };
     /// Takes the commit just read. Returns false if the walk has no further commit to read.

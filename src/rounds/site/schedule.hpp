@@ -12,8 +12,9 @@ struct Schedule {
     MonoTime merge;         ///< after a failure: earliest time to merge or commit again
     MonoTime scan;          ///< in the state `run`: earliest time to read others' headers
     MonoTime gather_until;  ///< end of the wait for missing headers before a merge
-    /// Phase that follows the state `adopt` if the round is still the same and a published
-    /// contribution of this member is undecided. Otherwise, `run` follows.
+    /// Phase in which the member continues after `adopt` if two conditions hold: the commit did not
+    /// end the round, and a published contribution of this member is undecided. Otherwise, the
+    /// member continues with `run`.
     Phase back{Phase::run};
 };
 
