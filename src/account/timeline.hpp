@@ -52,8 +52,8 @@ struct WindowTimeline {
     std::optional<Time> first_step;  ///< real time at the end of the first step
     std::vector<Span> closing;       ///< intervals in which the window was `closing`
     std::optional<Latency> start;    ///< from `opened_at` to `first_step`
-    /// From a job's stop request to its trainer's exit. The job is the window's last one that
-    /// logged both events.
+    /// From a job's stop request to its trainer's exit. If several jobs of the window logged both
+    /// events, this is the latency of the last of these jobs.
     std::optional<Latency> stop;
 };
 

@@ -28,7 +28,8 @@ struct SiteRecord {
 
 /// Returns a JSON object with the keys `window`, `evaluated_until`, `open_window` and `jobs`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
-/// Reads what to_json() returns. Errors are recorded in `r`. Error messages call the file `where`.
+/// Reads what to_json() returns. Errors are recorded in `r`. `where` is the name of the file, for
+/// error messages.
 [[nodiscard]] SiteRecord read_site_record(json::ObjectReader& r, std::string const& where);
 
 }  // namespace curtail::poll

@@ -66,8 +66,9 @@ struct Exists {
 /// Answer to Get: the content of the object.
 struct Got {
     Op op{};
-    std::string bytes;  ///< the content. For an object longer than record_bytes_limit: any text of
-                        ///< record_bytes_limit + 1 bytes.
+    /// The content. If the object is longer than record_bytes_limit, `bytes` has
+    /// record_bytes_limit + 1 bytes, and their values have no meaning.
+    std::string bytes;
 };
 /// Answer to Get: the store says that the object does not exist.
 struct Missing {
@@ -144,8 +145,9 @@ struct CutReady {
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
-    std::vector<std::int64_t> nonfinite;  ///< for each of RunSpec::parts: number of non-finite
-                                          ///< values of a - x, plus 1 if a loss was not finite
+    /// One number for each of RunSpec::parts: how many values of a - x are not finite. If the loss
+    /// of a step was not finite, one of the numbers is greater by 1.
+    std::vector<std::int64_t> nonfinite;
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
 struct StopRequested {
@@ -196,8 +198,9 @@ struct MakeInitial {
 /// Asks to read and verify the committed model and the deltas in `include`, to merge the deltas
 /// into the model (rounds/merge.hpp), and to store the new model.
 ///
-/// g is the weighted_sum() of the deltas, in the order of `include`. If `outer_step` is set, theta'
-/// and m' come from nesterov_step() with eta and mu. Otherwise theta' comes from average_step().
+/// The averaged delta is the weighted_sum() of the deltas, in the order of `include`. If
+/// `outer_step` is set, nesterov_step() computes theta' and m' from it, with eta and mu. Otherwise,
+/// average_step() computes theta' from it.
 struct Merge {
     /// A contribution to merge.
     struct Included {

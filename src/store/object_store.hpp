@@ -39,7 +39,8 @@ struct ObjectInfo {
 /// - `permission` if access is denied, if the store is read-only, or if the path of the object in
 ///   the store contains a symbolic link;
 /// - `io` if the store is full or a transfer failed;
-/// - `temporary` if the store does not answer;
+/// - `temporary` if the store does not answer (create() fails only if it certainly created nothing;
+///   otherwise it returns `unknown`);
 /// - `unavailable` if the store's folder no longer exists (but remove() then succeeds), or if its
 ///   file system has no hard links;
 /// - `data` if read(), get() or stat() finds that the object is not a regular file.

@@ -39,8 +39,9 @@ class LocalWork {
   public:
     /// Forgets all work and sets `a := theta`. The caller must set `x := theta`.
     void begin(Values theta);
-    /// Returns the blocks for the next step: the lowest blocks of `held` that are in no undecided
-    /// delta and that no step since the last cut used. Returns at most `most` blocks. From
+    /// Returns the blocks for the next step: the lowest blocks of `held` that no step has used yet.
+    /// These are blocks that are neither in an undecided delta nor in a step since the last cut.
+    /// Returns at most `most` blocks. From
     /// record_bad_step() until the next cut, returns no blocks, because that cut would discard the
     /// work of further steps.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
