@@ -15,7 +15,7 @@ namespace curtail::chain {
 /// How thoroughly read_chain() checks each commit.
 enum class Check {
     links,  ///< only that the commit names the digest of its parent
-    rules   ///< also that the commit agrees with run.json and obeys every rule of the protocol
+    rules   ///< also that the commit follows from its parent and run.json by the protocol's rules
 };
 
 /// Returns all commits in order. The vector is empty if the run has no commit.
@@ -26,8 +26,8 @@ enum class Check {
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_chain(RunObjects const& objects,
                                                              Check check);
 
-/// Verifies the whole run in its store. First checks that the chain has no gap: that no commit is
-/// missing while one of the next 1000 exists. Then performs all checks of
+/// Verifies the whole run in its store. First checks that the chain has no gap. A missing commit
+/// is a gap if one of the 1000 commits after it exists. Then performs all checks of
 /// verify_objects(VerifySource const&) (chain/verify.hpp). Fails with `protocol` if a check fails;
 /// the message names the object and the reason.
 [[nodiscard]] Result<ChainSummary> verify_run(RunObjects const& objects);

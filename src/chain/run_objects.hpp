@@ -18,7 +18,7 @@ namespace curtail::chain {
 /// The store must outlive the reader.
 ///
 /// Every function that returns a Result fails with `protocol` if the object is not a regular file.
-/// Reading a record of more than `record_bytes_limit` bytes also fails with `protocol`. Other
+/// Reading a record of more than rounds::record_bytes_limit bytes also fails with `protocol`. Other
 /// errors of the store are returned unchanged.
 class RunObjects {
   public:
@@ -39,8 +39,8 @@ class RunObjects {
     /// Reads a payload and returns its actual size and digest. Returns an empty optional if the
     /// object does not exist.
     [[nodiscard]] Result<std::optional<PayloadFacts>> payload_facts(std::string const& name) const;
-    /// Reads the payload that `part` names. Fails if its size or digest differs from those in
-    /// `part`.
+    /// Reads the payload that `part` names. Fails if the object does not exist. Fails if the size
+    /// or digest of the object differs from those in `part`.
     [[nodiscard]] tl::expected<store::Content, store::ReadFailure> payload(
         rounds::PartRef const& part) const;
 

@@ -39,9 +39,9 @@ struct ChainSummary {
     std::int64_t commits{};   ///< all commits, including the genesis
     std::int64_t merges{};    ///< merge commits
     std::int64_t rosters{};   ///< roster commits
-    std::int64_t lone{};      ///< merge commits in which a lone member committed its own weights
+    std::int64_t lone{};      ///< checkpoints: a lone member committed its own weights
     std::int64_t averaged{};  ///< merge commits that are joint: with work of two or more sites
-    std::int64_t members{};   ///< members admitted since the genesis
+    std::int64_t members{};   ///< members admitted in the whole run
     std::int64_t refused{};   ///< refused contributions
     std::map<SiteId, SiteShare> sites;
     std::int64_t payloads{};  ///< payload objects whose size and digest were verified
@@ -52,18 +52,19 @@ struct ChainSummary {
 /// - run.json is valid, and each commit follows from its parent by the rules of the protocol;
 /// - no block is included twice, and the token total is the sum over included contributions;
 /// - each header that a commit names has the digest that the commit records;
-/// - the header of each included contribution agrees with the commit;
-/// - no included contribution should have been refused because of its header;
-/// - each payload of a model, of outer momentum or of an included delta has the recorded size and
-///   digest. A payload may be missing if the run no longer keeps it.
+/// - the header of each included contribution announces the work that the commit records;
+/// - rounds::refusal() finds no reason to refuse an included contribution;
+/// - each payload of a model, of outer momentum or of an included delta has the size and digest
+///   that its commit or header records. A payload may be missing if the run no longer keeps it
+///   (rounds::Params::keep_models, rounds::Params::milestone_every).
 ///
 /// Stops at the first fault: fails with `protocol`, and the message names the object. An error of
 /// `source` is returned unchanged.
 [[nodiscard]] Result<ChainSummary> verify_objects(VerifySource const& source);
 
 /// Reads every commit in order and checks each against run.json and its parent. Reads no headers
-/// and no payloads. Fails with `protocol` if run.json or commit 1 is missing, or a commit is
-/// invalid.
+/// and no payloads. Fails with `protocol` if run.json or commit 1 is missing. Fails with
+/// `protocol` if run.json or a commit is invalid.
 [[nodiscard]] Result<std::vector<rounds::Commit>> read_checked_chain(VerifySource const& source);
 
 }  // namespace curtail::chain

@@ -44,8 +44,8 @@ class MpiSession {
     /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
     /// that call has returned, for at most `grace`. Without this wait, mpirun could kill the rank
     /// that logs, because mpirun kills all ranks once one exits with an error. The returned error
-    /// names this rank, but not why its `body` failed. If there is only one rank, run() instead
-    /// returns that rank's own error and does not call `log_error`.
+    /// names the rank that called `log_error`, but not why `body` failed there. If there is only
+    /// one rank, run() instead returns that rank's own error and does not call `log_error`.
     ///
     /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
     /// forever. The failed rank waits at most `grace` for them. If they have not finished by then,

@@ -13,7 +13,7 @@ namespace curtail::energy {
 
 /// How a number was obtained. A `logged` number was read from files that the run wrote. A `derived`
 /// number was computed from logged numbers. A `modelled` number was computed with a model, such as
-/// Power.
+/// Power. No number has the origin `measured` or `estimated` yet.
 enum class Origin { measured, logged, derived, modelled, estimated };
 /// Returns the origin's name, such as `measured`.
 [[nodiscard]] char const* name(Origin origin);
@@ -21,7 +21,7 @@ enum class Origin { measured, logged, derived, modelled, estimated };
 /// Where a number comes from.
 struct Provenance {
     Origin origin{Origin::modelled};
-    std::string source;  ///< a text for the user: "power model x WattTime marginal signal"
+    std::string source;  ///< for the user, such as "power model x WattTime marginal signal"
     friend bool operator==(Provenance const&, Provenance const&) = default;
 };
 
@@ -67,14 +67,14 @@ struct Rules {
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;
-    /// The part of `when` for which the value of the last sample is assumed
-    /// (IntensitySeries::held_after_last).
+    /// The part of `when` after the last sample of the intensity. There, the value of this sample
+    /// is assumed (IntensitySeries::held_after_last). Empty if there is no such part.
     Interval held;
 };
-/// Computes the energy and carbon of training `tokens` without a pause, from `start` on, at
-/// training power. `start`, `tokens_per_second` and `intensity` must use the same clock; in a
-/// replay, this is the signal's clock. Throws std::invalid_argument unless `tokens_per_second` is
-/// positive.
+/// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
+/// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same
+/// clock; in a replay, this is the signal's clock. Throws std::invalid_argument if
+/// `tokens_per_second` is not positive.
 [[nodiscard]] AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
                                  IntensitySeries const& intensity, Rules const& rules);
 

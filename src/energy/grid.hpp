@@ -5,10 +5,10 @@
 
 #include "energy/bill.hpp"
 
-// The integrator of the technical report (arXiv:2602.22760). It takes power and intensity only at
-// the times of a grid. Each of these values counts for one Grid::step. This integrator reproduces
-// the published numbers to the last digit. Curtail's own runs are integrated exactly instead
-// (tally.hpp).
+// The integrator of the technical report (arXiv:2602.22760). Here a grid is a series of times, not
+// an electricity grid. The integrator uses power and intensity only at these times. Each value
+// counts for one Grid::step. This integrator reproduces the published numbers to the last digit.
+// Curtail's own runs are integrated exactly instead (tally.hpp).
 namespace curtail::energy {
 
 /// A series of equally spaced times: `origin`, `origin + step`, and so on, `points` in total.
@@ -28,21 +28,22 @@ struct Grid {
 /// if `times` are not in order.
 [[nodiscard]] std::vector<Interval> segments(std::span<Time const> times, Millis longest_gap);
 
-/// Returns, for each time of the grid, whether it is inside one of the intervals. Here an interval
-/// includes its end, unlike elsewhere.
+/// Returns, for each time of the grid, whether this time is inside one of `intervals`. The end of
+/// an interval counts as inside, although Interval is half-open.
 [[nodiscard]] std::vector<bool> inside_on_grid(std::span<Interval const> intervals,
                                                Grid const& grid);
 
-/// Returns a site's power at each time of the grid. It is training power inside an interval of
-/// `training`. Otherwise, it is idle power inside an interval of `provisioned`. At all other times,
-/// it is 0. `provisioned` are the intervals in which the site has devices.
+/// Returns a site's power at each time of the grid. Inside an interval of `training`, the power is
+/// `power.training`. Inside an interval of `provisioned` only, the power is `power.idle`. At all
+/// other times, the power is 0. The ends of intervals count as inside. `provisioned` are the
+/// intervals in which the site has devices.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
                                                Power const& power, Grid const& grid);
 
 /// Sums up energy and carbon over the grid. `power` has one value for each time of the grid. For
 /// each time, energy is power x Grid::step, and carbon is energy x intensity. `threshold` is as in
-/// Rules.
+/// Rules::threshold.
 [[nodiscard]] Tally tally_on_grid(std::span<Watts const> power, Grid const& grid,
                                   IntensitySeries const& intensity, GramsPerKwh threshold);
 

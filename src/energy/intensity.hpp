@@ -28,8 +28,8 @@ struct IntensityPiece {
 /// between them is unknown.
 class IntensitySeries {
   public:
-    /// Takes the samples of the series. Throws std::invalid_argument unless each time is later than
-    /// the one before.
+    /// Takes the samples of the series. Throws std::invalid_argument if the time of a sample is not
+    /// later than the time of the sample before.
     explicit IntensitySeries(std::vector<SamplePoint> points,
                              PastEnds past_ends = PastEnds::unknown);
 
@@ -37,11 +37,12 @@ class IntensitySeries {
     [[nodiscard]] std::optional<GramsPerKwh> at(Time time) const;
     /// Returns true if no sample has a value. Then the intensity is unknown at all times.
     [[nodiscard]] bool blind() const { return blind_; }
-    /// Cuts `interval` at the samples. The pieces are in order of time and without gaps. An empty
-    /// interval has no pieces.
+    /// Splits `interval` at the times of the samples. The pieces are in order of time and without
+    /// gaps. An empty interval has no pieces.
     [[nodiscard]] std::vector<IntensityPiece> pieces(Interval interval) const;
-    /// Returns the part of `interval` that is after the last sample and has the value of this
-    /// sample (PastEnds::hold). Returns an empty interval if there is no such part.
+    /// Returns the part of `interval` after the last sample, where PastEnds::hold assumes the value
+    /// of this sample. Returns an empty interval if there is no such part. Also returns an empty
+    /// interval with PastEnds::unknown, or if the last sample has no value.
     [[nodiscard]] Interval held_after_last(Interval interval) const;
 
   private:

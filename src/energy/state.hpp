@@ -9,10 +9,10 @@
 namespace curtail::energy {
 
 /// What a site does with its devices. A site without devices has no state and draws no power.
-/// - `starting`: the job has started, and the trainer has not yet changed to another state;
+/// - `starting`: the job has started, and the trainer has not yet entered any other state;
 /// - `training`: steps run;
-/// - `exchange`: as in docs/glossary.md;
-/// - `idle`: the trainer has no blocks to train on, or was killed while it trained;
+/// - `exchange`: the site cuts, waits for the merge, or adopts;
+/// - `idle`: the trainer has no blocks to train on, or was killed in the state `training`;
 /// - `draining`: the trainer is stopping and runs no step, or has exited.
 enum class State { starting, training, exchange, idle, draining };
 inline constexpr State all_states[] = {State::starting, State::training, State::exchange,

@@ -9,7 +9,10 @@ namespace curtail::energy {
 /// Energy drawn and carbon caused over some time. Tallies can be added.
 ///
 /// `carbon` and `carbon_dirty` leave out the energy of unknown intensity. To report carbon, use
-/// known_carbon() and known_carbon_dirty(). If the carbon is unknown, their result is empty, not 0.
+/// known_carbon() and known_carbon_dirty(). Their result is empty, not 0, if the tally is not
+/// known().
+///
+/// The threshold is the one with which the tally was computed, e.g. by integrate().
 struct Tally {
     WattHours energy;    ///< all energy drawn
     WattHours clean;     ///< the part drawn at an intensity below the threshold; without the site,
@@ -18,7 +21,7 @@ struct Tally {
     Grams carbon;        ///< carbon caused by the energy of known intensity
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
                          ///< threshold
-    bool blind{false};   ///< some energy was drawn in a region whose signal never has a value
+    bool blind{false};   ///< some energy was drawn in a region without any known intensity
 
     /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
     Tally& operator+=(Tally const& other);
@@ -47,7 +50,7 @@ struct Tally {
     /// Returns the energy drawn while the intensity was known.
     [[nodiscard]] WattHours known_energy() const { return energy - unknown; }
     /// Returns the energy drawn while the intensity was at or above the threshold. Returns an empty
-    /// optional unless the tally is known().
+    /// optional if the tally is not known().
     [[nodiscard]] std::optional<WattHours> dirty() const
     {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;
@@ -62,9 +65,9 @@ struct Tally {
     friend bool operator==(Tally const&, Tally const&) = default;
 };
 
-/// Integrates a constant power over an interval. Cuts the interval at the samples, and where the
-/// intensity crosses `threshold`. The result is exact, because the intensity between two cuts is
-/// linear.
+/// Integrates a constant power over an interval. Splits the interval at the samples, and where the
+/// intensity crosses `threshold`. The result is exact, because a known intensity is linear within
+/// each part.
 [[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
                               GramsPerKwh threshold);
 

@@ -6,7 +6,7 @@
 
 namespace curtail::model {
 
-/// Draws nanochat's initial weights from the random numbers of `seed`:
+/// Draws initial weights as the program nanochat does, with a random generator seeded by `seed`:
 ///
 ///     embedding                  N(0, 1)
 ///     head                       N(0, 0.001^2)

@@ -6,8 +6,8 @@
 namespace curtail::report {
 
 /// Makes the document `curtail.report/1` (docs/report.md), which contains every number of the page.
-/// All sums are computed before the series are thinned for the charts. If `generated_at` is empty,
-/// the document does not say when it was made.
+/// Long series are thinned for the charts; the sums come from the complete series. If
+/// `generated_at` is empty, the document does not say when it was made.
 [[nodiscard]] json::Object document(account::Account const& account,
                                     std::optional<Time> generated_at);
 

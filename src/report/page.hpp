@@ -16,8 +16,8 @@ namespace curtail::report {
 /// Writes the main numbers as plain HTML tables, for readers and programs without JavaScript.
 [[nodiscard]] std::string static_tables(account::Account const& account);
 
-/// Writes one HTML page that needs no other file and no network. The page contains the style,
-/// static_tables(), `document`, its own script, and plotly.js. Only plotly.js is compressed, with
+/// Writes one HTML page that needs no other file and no network. The page contains its own style
+/// sheet and script, static_tables(), `document`, and plotly.js. Only plotly.js is compressed, with
 /// gzip. The page's content security policy forbids all requests. The policy allows two scripts,
 /// which it identifies by their digests: the page's own script and plotly.js. `plotly` is the
 /// content of plotly.min.js.

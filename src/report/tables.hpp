@@ -27,9 +27,10 @@ class TextTable {
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Returns the text that curtail-report prints. First come tables: when windows opened and closed,
-/// the sites' bills, their work, latencies, always-on training. Lines about commits and loss
-/// follow. Control characters in names and reasons are escaped.
+/// Returns the text that curtail-report prints. The text begins with the run's name and status.
+/// Then come tables: when windows opened and closed, the sites' bills, the sites' work, latencies,
+/// and always-on training. Lines about commits and loss follow. Control characters in names and
+/// reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

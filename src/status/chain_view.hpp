@@ -18,18 +18,20 @@ struct MemberView {
 struct ChainView {
     rounds::RunSpec run;
     rounds::Commit tip;  ///< the newest commit
-    /// Time, by the store's clock, of the commit that made the model of `tip`. If this commit is
-    /// missing in the store: time of `tip`.
+    /// When the round of `tip` began, by the store's clock. This is the time of the commit that
+    /// made the model of `tip`. If the store lacks this commit, the value is the time of `tip`.
     Time round_began;
     std::vector<MemberView> members;     ///< in the order of `tip.members`
-    std::optional<rounds::Lease> lease;  ///< newest lease for the merge that ends the round
+    std::optional<rounds::Lease> lease;  ///< newest readable lease for the merge that ends
+                                         ///< the round of `tip`; empty if there is none
     std::vector<std::string> notes{};    ///< error messages for damaged headers and leases
 };
 
 /// Reads run.json, the newest commit, the headers of pending contributions, and the leases of the
-/// round. Does not check the newest commit against earlier ones; chain::verify_run() does.
-/// Returns an empty optional if the run has not started in this store.
-/// Fails with `protocol` if run.json is damaged, or if this function reads a damaged commit.
+/// newest commit's round. Does not check the newest commit against earlier ones;
+/// chain::verify_run() does. Returns an empty optional if the run has not started. Fails with
+/// `protocol` if run.json is damaged. Fails with `protocol` if a commit that is read is damaged:
+/// the commit of `round_began`, or one that chain::newest_commit() reads.
 [[nodiscard]] Result<std::optional<ChainView>> read_chain_view(chain::RunObjects const& objects);
 
 /// One line for the user: what a member or the run is doing or waiting for.

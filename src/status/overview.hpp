@@ -34,7 +34,7 @@ struct Progress {
     return p;
 }
 
-/// Returns the member's training speed in blocks per second. Returns an empty optional if
+/// Returns the member's training speed in blocks per real second. Returns an empty optional if
 /// `member.rate` is 0, i.e. unknown.
 [[nodiscard]] inline std::optional<double> blocks_per_second(rounds::Member const& member)
 {

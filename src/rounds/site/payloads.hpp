@@ -52,7 +52,7 @@ class Payloads {
     [[nodiscard]] CommitNumber unsettled_below(CommitNumber tip) const;
     /// Takes `record`, an existing commit. Considers only the models that are bound to the number
     /// of `record`. If `record` names such a model, forgets the model's objects. If `record` names
-    /// another model and no further commit may name the bound model, deletes the bound objects.
+    /// another model, the bound model's objects are deleted, unless a further commit can name them.
     void settle(Commit const& record, Machine& machine);
     /// Records that no further commit will name any of the objects. Keeps the objects of each
     /// commit that this process tried to create without learning the outcome. Deletes the others.
@@ -63,8 +63,8 @@ class Payloads {
     struct Payload {
         std::vector<std::string> names;
         CommitNumber sent;  ///< number of the commit to which the objects are bound; 0: none
-        /// The commit `sent` exists and names other objects. So a late Create of this process
-        /// fails.
+        /// The commit `sent` exists and names other objects. If a request of this process to create
+        /// that commit is still on its way, the request fails.
         bool settled{};
         bool in_use{true};  ///< a further commit may name these objects
     };
