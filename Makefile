@@ -69,7 +69,7 @@ format: ## clang-format everything
 format-check: ## fail if clang-format would change a file
 	@clang-format --dry-run --Werror $(SOURCES)
 
-tidy: ## clang-tidy over all sources, without precompiled headers, which only GCC can read
+tidy: ## clang-tidy over all sources, in a build without precompiled headers
 	@$(MAKE) --no-print-directory configure PRESET=tidy
 	@run-clang-tidy -quiet -p build/tidy -extra-arg=-Wno-unknown-warning-option \
 	    '$(CURDIR)/(src|tests)/.*\.cpp$$'

@@ -35,8 +35,8 @@ struct Comment {
 struct ParsedComment {
     /// To whom the job with this comment belongs.
     enum class Owner {
-        ours,    ///< a job of this run, site and folder
-        other,   ///< a job of another run, site or folder
+        ours,    ///< a job of this run and site, in the same run folder
+        other,   ///< a job of another run or site, or of another run folder
         unknown  ///< the comment does not have the form that comment_text() writes
     };
     Owner owner{Owner::unknown};

@@ -19,16 +19,17 @@ class WattTimeProvider final : public Provider {
   public:
     /// Uses the state folder and the log of `client`.
     explicit WattTimeProvider(watttime::Client client) : client_(std::move(client)) {}
-    /// Returns the known samples in [from, to]. `to` must be the current real time. If no known
-    /// value belongs to the current five minutes, queries WattTime before it returns.
+    /// Returns the known samples in [from, to]. `to` must be the current real time. WattTime has
+    /// one value for each period of five minutes. If the value of the current period is not yet
+    /// known, queries WattTime before it returns.
     ///
     /// After a failed query, all processes wait before the next query of this region. The wait is
     /// 30 s and doubles with each failure, up to 5 min. If the server's Retry-After asks for a
     /// longer wait, the processes wait that long, but at most an hour. During the wait, each answer
     /// has the failed query's error as its problem.
     ///
-    /// If WattTime rejected the account, a process that starts after a change of the credentials
-    /// file does not wait. But it does wait if Retry-After asked for the wait.
+    /// If WattTime rejected the account, the wait ends early for each process that starts after a
+    /// change of the credentials file. A wait for which Retry-After asked never ends early.
     ///
     /// The answer also has a problem if the newest value is at least ten minutes old.
     [[nodiscard]] Answer samples(RegionId const& region, Time from, Time to) override;

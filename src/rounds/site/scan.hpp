@@ -29,16 +29,14 @@ class Scan {
     /// reads of this header, adds the result of unreadable() instead.
     ///
     /// If the answer is Unknown, makes `machine` ask again after a pause, at most tries_limit
-    /// times. A stopping member does not ask again. In both cases, the scan then goes on to the
-    /// next member.
-    ///
-    /// Exception: if this process is not a member (`is_member` is false) and is_lasting_error() is
-    /// false for the answer, there is no limit.
+    /// times. After that, the scan goes on to the next member. A stopping member does not ask
+    /// again, and goes on at once. A process that is not a member (`is_member` is false) asks
+    /// without limit unless is_lasting_error() is true for the answer.
     void answered(Input const& input, RunSpec const& run, bool is_member, Pending& pending,
                   Machine& machine);
-    /// Returns true if the last scan could not find out whether the member's next header exists.
-    /// Exception: for a process that is a member, returns false once the header has given lasting
-    /// errors for `drop_after` + `skew`.
+    /// Returns true if the last scan could not find out whether the next header of `member` exists.
+    /// Exception: if this process is a member itself, returns false once the reads of that header
+    /// have failed with lasting errors for `drop_after` + `skew`.
     [[nodiscard]] bool unresolved(MemberId const& member) const
     {
         return unresolved_.contains(member);
