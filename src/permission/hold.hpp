@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/ids.hpp"
+#include "core/result.hpp"
+#include "core/time.hpp"
+
+namespace curtail::permission {
+
+/// The last decision of a person about a site: to pause it, or to let it train again. The file is
+/// written by people only, never by a poll.
+struct Hold {
+    RunId run;
+    SiteId site;
+    std::int64_t serial{};  ///< number of the decision: 1, 2, 3, ...
+    bool held{false};       ///< false: the person resumed the site
+    std::string reason;     ///< why the site is held; empty if it is not
+    Time since;             ///< time of the decision; real time
+    std::string by;         ///< who decided, such as `anna@login1`
+    friend bool operator==(Hold const&, Hold const&) = default;
+};
+
+/// Returns the path of a site's hold: `hold.json` in the site's folder.
+[[nodiscard]] std::filesystem::path hold_file(std::filesystem::path const& site_folder);
+
+/// Replaces a site's hold atomically. Creates the site's folder if it is missing.
+[[nodiscard]] Result<void> write_hold(std::filesystem::path const& site_folder, Hold const& hold);
+
+/// Reads a site's hold. Returns an empty optional if the file does not exist: no person has paused
+/// the site. Fails with `data` if the file is damaged, or belongs to another run or site.
+[[nodiscard]] Result<std::optional<Hold>> read_hold(std::filesystem::path const& site_folder,
+                                                    RunId const& run, SiteId const& site);
+
+}  // namespace curtail::permission
