@@ -44,6 +44,7 @@ constexpr StateName state_names[] = {{"PENDING", State::pending},
                                      {"RESIZING", State::running},
                                      {"SIGNALING", State::running},
                                      {"POWER_UP_NODE", State::running},
+                                     {"EXPEDITING", State::running},
                                      {"COMPLETING", State::ending},
                                      {"STAGE_OUT", State::ending},
                                      {"UPDATE_DB", State::ending},
@@ -53,15 +54,15 @@ constexpr StateName state_names[] = {{"PENDING", State::pending},
                                      {"PREEMPTED", State::ended, End::displaced},
                                      {"REVOKED", State::ended, End::displaced},
                                      {"FAILED", State::ended, End::failed},
-                                     {"CANCELLED", State::ended, End::failed},
+                                     {"CANCELLED", State::ended, End::cancelled},
                                      {"TIMEOUT", State::ended, End::failed},
                                      {"DEADLINE", State::ended, End::failed},
                                      {"OUT_OF_MEMORY", State::ended, End::failed},
-                                     {"LAUNCH_FAILED", State::ended, End::failed},
-                                     {"RECONFIG_FAIL", State::ended, End::failed}};
+                                     {"LAUNCH_FAILED", State::ended, End::displaced},
+                                     {"RECONFIG_FAIL", State::ended, End::displaced}};
 
-// Sets state and end from Slurm's state name. An unknown name counts as a job that has not ended:
-// otherwise the poller would start a second one.
+// Sets state and end from Slurm's state name. A job in an unknown state counts as running: the
+// poller must neither start a second one nor leave it running when the window closes.
 void set_state(plan::Job& job, std::string_view name)
 {
     job.launcher_state = printable(name);
@@ -72,9 +73,9 @@ void set_state(plan::Job& job, std::string_view name)
         job.end = known->end;
         return;
     }
-    job.state = State::ending;
+    job.state = State::running;
     job.warning = "job " + job.id.value + " is in the unknown state " + job.launcher_state +
-                  ", which counts as not ended";
+                  ", which counts as running";
 }
 
 // Whether a pending job will start without intervention, for example after the end of other jobs.

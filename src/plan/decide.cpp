@@ -21,6 +21,13 @@ std::vector<LiveJob> live_jobs(SiteState const& state, std::vector<Job> const& j
     return live;
 }
 
+// Whether Slurm has been ending the job for too long. The next job need not wait for it: Slurm
+// decides where that one starts.
+bool is_stuck(TrackedJob const& tracked, Time now, Rules const& rules)
+{
+    return tracked.ending_since && now - *tracked.ending_since >= rules.completing_time;
+}
+
 bool is_due(std::optional<Time> const& last, Millis interval, Time now)
 {
     return !last || now - *last >= interval;
@@ -88,20 +95,17 @@ Action stop(LiveJob const& job, std::string const& why, Time now, Rules const& r
     __builtin_unreachable();
 }
 
-bool may_stay(LiveJob const& job, WindowId const& window)
+bool may_stay(LiveJob const& job)
 {
-    return !job.tracked->asked_since && job.listed->state != Job::State::ending &&
-           job.tracked->window == window;
+    return !job.tracked->asked_since && job.listed->state != Job::State::ending;
 }
 
-// The job that stays: a running one before a pending one, then the older one. A job of an earlier
-// window does not stay, even if no poll ran between the two windows: the outcome must not depend
-// on load.
-LiveJob const* pick_job_to_keep(std::vector<LiveJob> const& live, WindowId const& window)
+// The job that stays: a running one before a pending one, then the older one.
+LiveJob const* pick_job_to_keep(std::vector<LiveJob> const& live)
 {
     LiveJob const* kept = nullptr;
     for (auto const& candidate : live) {
-        if (!may_stay(candidate, window)) continue;
+        if (!may_stay(candidate)) continue;
         bool const runs = candidate.listed->state == Job::State::running;
         if (kept == nullptr || (runs && kept->listed->state != Job::State::running))
             kept = &candidate;
@@ -109,11 +113,9 @@ LiveJob const* pick_job_to_keep(std::vector<LiveJob> const& live, WindowId const
     return kept;
 }
 
-std::string reason_to_stop(LiveJob const& job, DesiredState const& desired, LiveJob const* kept)
+std::string reason_to_stop(DesiredState const& desired, LiveJob const* kept)
 {
     if (!desired.job) return desired.why;
-    if (job.tracked->window != desired.window)
-        return "its window (opened " + job.tracked->window.value + ") has closed";
     if (kept != nullptr) return kept->name() + " already exists";
     return "it received a stop request; the next job starts after its end";
 }
@@ -157,17 +159,21 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
                            std::vector<Job> const& jobs, Time now, Rules const& rules)
 {
     auto const live = live_jobs(state, jobs);
-    auto const* kept = desired.job ? pick_job_to_keep(live, desired.window) : nullptr;
+    auto const* kept = desired.job ? pick_job_to_keep(live) : nullptr;
     std::vector<Action> actions;
-    for (auto const& job : live)
-        if (&job != kept)
-            actions.push_back(stop(job, reason_to_stop(job, desired, kept), now, rules));
+    bool only_stuck = true;
+    for (auto const& job : live) {
+        if (&job == kept) continue;
+        actions.push_back(stop(job, reason_to_stop(desired, kept), now, rules));
+        only_stuck = only_stuck && is_stuck(*job.tracked, now, rules);
+    }
     if (kept != nullptr) actions.push_back(keep(*kept));
-    if (actions.empty()) actions.push_back(act_without_jobs(state, desired, now));
+    else if (only_stuck) actions.push_back(act_without_jobs(state, desired, now));
     return actions;
 }
 
-std::string warning_of(SiteState const& state, std::vector<Job> const& jobs)
+std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
+                       Rules const& rules)
 {
     std::string text;
     auto const add = [&](std::string const& sentence) {
@@ -180,6 +186,11 @@ std::string warning_of(SiteState const& state, std::vector<Job> const& jobs)
             add("job " + job.id.value +
                 " has the name of this site's jobs but not their comment; it is ignored");
     }
+    for (auto const& job : live_jobs(state, jobs))
+        if (is_stuck(*job.tracked, now, rules))
+            add(job.name() + " has been " + job.listed->launcher_state + " for more than " +
+                format_duration(rules.completing_time) +
+                "; the next job does not wait for it: ask the cluster's administrators");
     return text;
 }
 

@@ -25,9 +25,10 @@ struct DesiredState {
 /// - To stop a pending job, the poller removes it from the queue. To stop a running job, the poller
 ///   drains it repeatedly. The poller cancels it as soon as Rules::grace and
 ///   Rules::drains_before_cancel permit.
-/// - A job belongs to the window for which it was submitted. It is stopped when that window closes,
-///   even if the next window has already opened.
-/// - While a job is stopping, no other job is submitted.
+/// - A job that received no stop request belongs to the window that is open now, even if it was
+///   submitted for an earlier one.
+/// - While a job is stopping, no other job is submitted. A job that is ending for longer than
+///   Rules::completing_time no longer counts.
 /// - If there are two jobs, the running one is kept. If both are running or both are pending, the
 ///   older one is kept.
 /// - After a failure the next job is submitted only after the backoff.
@@ -40,6 +41,7 @@ struct DesiredState {
 
 /// Returns one line with all warnings about those listed jobs that have not ended. The text is
 /// empty if there are no warnings.
-[[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs);
+[[nodiscard]] std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Time now,
+                                     Rules const& rules);
 
 }  // namespace curtail::plan

@@ -16,16 +16,18 @@ using IntentId = Name<struct IntentTag>;  ///< identifies one decision to submit
 struct Job {
     enum class State {
         pending,
-        running,
-        ending,  ///< between `running` and `ended`, or in an unknown state; may still occupy its
-                 ///< devices
+        running,  ///< or in an unknown state
+        ending,   ///< between `running` and `ended`; may still occupy its devices
         ended
     };
     /// How a job ended.
     enum class End {
-        clean,     ///< it ended by itself, with exit code 0
-        failed,    ///< any end other than `clean` and `displaced`, e.g. a cancel
-        displaced  ///< its cluster ended it, e.g. because a node failed or another job preempted it
+        clean,      ///< it ended by itself, with exit code 0
+        failed,     ///< it ended by itself or at a limit, with another exit code
+        cancelled,  ///< the poller, a person or an administrator cancelled it
+        displaced,  ///< its cluster ended it, e.g. because a node failed or another job preempted
+                    ///< it
+        unknown     ///< the launcher no longer lists it, and nothing else says how it ended
     };
     JobId id;
     WindowId window;  ///< read from the job's comment; empty if the comment is unreadable

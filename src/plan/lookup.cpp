@@ -56,4 +56,10 @@ Millis count_failure(SiteState& state, std::string failure, Time now, Rules cons
     return pause_after(state, std::move(failure), pause, now);
 }
 
+Millis count_setback(SiteState& state, std::string setback, Time now, Rules const& rules)
+{
+    auto const pause = backoff(++state.setbacks, rules);
+    return pause_after(state, std::move(setback), pause, now);
+}
+
 }  // namespace curtail::plan

@@ -8,9 +8,13 @@
 namespace curtail::plan {
 namespace {
 
+// The exit code of a job that may not train now: its site is locked, or it has no permission.
+constexpr int try_later = static_cast<int>(ExitCode::temporary);
+
 void clear_failures(SiteState& state)
 {
     state.failures = 0;
+    state.setbacks = 0;
     state.retry_at.reset();
     state.failure.clear();
 }
@@ -40,8 +44,6 @@ void resolve_intent(Update& update, std::vector<Job> const& jobs, Time now, Rule
         return;
     }
     if (!state.intent->uncertain || now - state.intent->since < rules.settle_time) return;
-    // A lost answer set a pause when it was lost. A poller that died set none: no failure.
-    if (state.retry_at) ++state.failures;
     state.intent.reset();
 }
 
@@ -69,20 +71,41 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
         {JobEventType::started, tracked.id, tracked.window, {}, {}, {}, listed->started});
 }
 
-// Sets how long the next job waits after one that ended without a stop request. A job that ended
-// too soon has failed even with exit code 0: its successor would do the same. A displaced job is
-// not to blame and does not count.
-Millis judge_failure(SiteState& state, TrackedJob const& tracked, Job const& job, Millis run_time,
+std::string end_text(TrackedJob const& tracked, Job const& job, char const* how)
+{
+    auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
+    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
+    return text + ")";
+}
+
+// Whether the end of a job without a stop request is no fault of the job.
+bool is_setback(Job const& job)
+{
+    return job.end == Job::End::displaced || job.end == Job::End::unknown ||
+           job.exit_code == try_later;
+}
+
+// Returns how long the next job waits after one that ended without a stop request. A job that ended
+// too soon has failed even with exit code 0: its successor would do the same.
+Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
                      Time now, Rules const& rules)
 {
-    bool const too_soon = run_time < rules.min_run_time;
-    auto text = "job " + tracked.id.value + (too_soon ? " ended at once (" : " failed (") +
-                job.launcher_state;
-    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
-    text += ")";
-    if (job.end == Job::End::displaced)
-        return pause_after(state, std::move(text), rules.first_backoff, now);
-    return count_failure(state, std::move(text), now, rules);
+    auto& state = update.state;
+    auto text = end_text(tracked, job, too_soon ? " ended at once" : " failed");
+    if (is_setback(job)) return count_setback(state, std::move(text), now, rules);
+    auto const pause = count_failure(state, text, now, rules);
+    if (state.failures >= rules.failures_before_hold)
+        update.hold = {HoldRequest::Cause::failures,
+                       std::to_string(state.failures) + " jobs failed in a row; the last: " + text};
+    return pause;
+}
+
+// A person's cancel is not a failure, and nobody undoes it.
+void note_cancel(Update& update, TrackedJob const& tracked)
+{
+    update.hold = {HoldRequest::Cause::cancel, "job " + tracked.id.value +
+                                                   " was cancelled by a person or an "
+                                                   "administrator"};
 }
 
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
@@ -93,11 +116,14 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     update.events.push_back(event);
     auto const run_time =
         tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
-    bool const ended_well = job.end == Job::End::clean && run_time >= rules.min_run_time;
-    if (ended_well || run_time >= rules.proven_run_time) clear_failures(update.state);
+    bool const too_soon = run_time < rules.min_run_time;
+    if (!too_soon) update.state.setbacks = 0;
+    bool const ended_well = job.end == Job::End::clean && !too_soon;
+    if (ended_well || tracked.drained_since) clear_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
+    if (job.end == Job::End::cancelled) return note_cancel(update, tracked);
     event.type = JobEventType::failed;
-    event.retry_after = judge_failure(update.state, tracked, job, run_time, now, rules);
+    event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
     update.events.push_back(std::move(event));
 }
 
@@ -105,14 +131,21 @@ Job vanished_job()
 {
     Job job;
     job.launcher_state = "GONE";
+    job.end = Job::End::unknown;
     return job;
+}
+
+void note_ending(TrackedJob& tracked, Job const& listed, Time now)
+{
+    if (listed.state != Job::State::ending) tracked.ending_since.reset();
+    else if (!tracked.ending_since) tracked.ending_since = now;
 }
 
 }  // namespace
 
 Update observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules const& rules)
 {
-    Update update{std::move(before), {}};
+    Update update{std::move(before), {}, {}};
     resolve_intent(update, jobs, now, rules);
     adopt_unknown_jobs(update, jobs);
     std::vector<TrackedJob> remaining;
@@ -122,7 +155,10 @@ Update observe(SiteState before, std::vector<Job> const& jobs, Time now, Rules c
         note_start(update, tracked, listed, now);
         if (listed == nullptr) note_end(update, tracked, vanished_job(), now, rules);
         else if (listed->state == Job::State::ended) note_end(update, tracked, *listed, now, rules);
-        else remaining.push_back(std::move(tracked));
+        else {
+            note_ending(tracked, *listed, now);
+            remaining.push_back(std::move(tracked));
+        }
     }
     update.state.jobs = std::move(remaining);
     return update;

@@ -13,7 +13,7 @@ namespace {
 void note_lost_answer(SiteState& state, std::string failure, Time now, Rules const& rules)
 {
     if (!state.intent) return;
-    pause_after(state, std::move(failure), backoff(state.failures + 1, rules), now);
+    count_setback(state, std::move(failure), now, rules);
     state.intent->since = now;
     state.intent->uncertain = true;
 }
@@ -21,7 +21,7 @@ void note_lost_answer(SiteState& state, std::string failure, Time now, Rules con
 void note_refusal(Update& update, Action const& action, Outcome const& outcome, std::string failure,
                   Time now, Rules const& rules)
 {
-    auto const pause = count_failure(update.state, std::move(failure), now, rules);
+    auto const pause = count_setback(update.state, std::move(failure), now, rules);
     update.state.intent.reset();
     update.events.push_back(
         {JobEventType::failed, {}, action.window, "REFUSED: " + outcome.why, {}, pause, {}});
@@ -39,7 +39,7 @@ void note_success(Update& update, Action const& action, Outcome const& outcome)
 Update finish_submission(SiteState before, Action const& action, Outcome const& outcome, Time now,
                          Rules const& rules)
 {
-    Update update{std::move(before), {}};
+    Update update{std::move(before), {}, {}};
     auto failure = "submission failed (" + outcome.why + ")";
     switch (outcome.status) {
         case Outcome::Status::done:
@@ -83,7 +83,7 @@ Update finish(SiteState before, Action const& action, Outcome const& outcome, Ti
 {
     if (action.type == ActionType::submit)
         return finish_submission(std::move(before), action, outcome, now, rules);
-    Update update{std::move(before), {}};
+    Update update{std::move(before), {}, {}};
     auto* job = find(update.state, action.job);
     if (job == nullptr || outcome.status != Outcome::Status::done) return update;
     auto const note = [&](JobEventType type) {

@@ -22,8 +22,10 @@ struct Rules {
     /// A job that ends by itself before it has run this long counts as failed, even if its exit
     /// code is 0.
     Millis min_run_time{20'000};
-    /// The failure of a job that ran at least this long starts a new series of failures.
-    Millis proven_run_time{600'000};
+    /// After so many consecutive failures of jobs, the poller holds the site.
+    int failures_before_hold{6};
+    /// A job that is ending for longer than this no longer delays the next one.
+    Millis completing_time{300'000};
     Millis first_backoff{10'000};  ///< pause after the first failure of a series; doubles with each
                                    ///< further one
     Millis longest_backoff{600'000};  ///< upper limit of the pause

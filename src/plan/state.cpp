@@ -18,9 +18,10 @@ std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
     return time ? std::optional(*time) : std::nullopt;
 }
 
-int read_count(json::ObjectReader& r, std::string const& key)
+int read_count(json::ObjectReader& r, std::string const& key,
+               std::optional<std::int64_t> fallback = {})
 {
-    auto const count = r.integer(key);
+    auto const count = r.integer(key, fallback);
     r.require(count >= 0 && count < 1'000'000'000, key, "must be 0 or more");
     return static_cast<int>(count);
 }
@@ -38,6 +39,7 @@ TrackedJob read_job(json::ObjectReader& r)
     job.last_cancel = read_time(r, "last_cancel");
     job.drains = read_count(r, "drains");
     job.cancel_arrived = r.boolean("cancel_arrived");
+    job.ending_since = read_time(r, "ending_since");
     return job;
 }
 
@@ -60,7 +62,8 @@ json::Object to_json(TrackedJob const& job)
             {"last_drain", time_or_null(job.last_drain)},
             {"last_cancel", time_or_null(job.last_cancel)},
             {"drains", job.drains},
-            {"cancel_arrived", job.cancel_arrived}};
+            {"cancel_arrived", job.cancel_arrived},
+            {"ending_since", time_or_null(job.ending_since)}};
 }
 
 json::Object to_json(Intent const& intent)
@@ -80,6 +83,7 @@ json::Value to_json(SiteState const& state)
     json::Object object{{"jobs", std::move(jobs)}};
     if (state.intent) object.set("intent", to_json(*state.intent));
     object.set("failures", state.failures)
+        .set("setbacks", state.setbacks)
         .set("retry_at", time_or_null(state.retry_at))
         .set("failure", state.failure);
     return object;
@@ -93,6 +97,7 @@ Result<SiteState> read_site_state(json::Value const& value, std::string const& w
     r.object(
         "intent", [&](json::ObjectReader& o) { state.intent = read_intent(o); }, false);
     state.failures = read_count(r, "failures");
+    state.setbacks = read_count(r, "setbacks", 0);
     state.retry_at = read_time(r, "retry_at");
     state.failure = r.text("failure");
     if (auto error = r.finish()) return tl::unexpected(*error);

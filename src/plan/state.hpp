@@ -33,6 +33,8 @@ struct TrackedJob {
     std::optional<Time> last_cancel;    ///< time of the last attempt to cancel or end leftovers
     int drains{0};                      ///< number of drain attempts
     bool cancel_arrived{false};         ///< the launcher accepted a cancel
+    std::optional<Time> ending_since;   ///< when the job was first seen between `running` and
+                                        ///< `ended`
     friend bool operator==(TrackedJob const&, TrackedJob const&) = default;
 };
 
@@ -42,9 +44,12 @@ struct SiteState {
     std::vector<TrackedJob> jobs;  ///< in the order in which they became known
     std::optional<Intent> intent;  ///< the submission whose outcome is not yet known; at most one
                                    ///< at a time
-    int failures{0};               ///< number of consecutive failures of submissions and jobs
+    int failures{0};               ///< number of consecutive failures of jobs
+    /// Number of consecutive setbacks: refused or lost submissions, and jobs that ended through no
+    /// fault of their own. They delay the next submission but are not failures.
+    int setbacks{0};
     std::optional<Time> retry_at;  ///< no job is submitted before this time
-    std::string failure;           ///< description of the last failure, for the user
+    std::string failure;           ///< description of the last failure or setback, for the user
     friend bool operator==(SiteState const&, SiteState const&) = default;
 };
 

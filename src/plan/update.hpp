@@ -26,10 +26,22 @@ struct JobEvent {
     std::optional<Time> time;
 };
 
+/// Why the poller should submit no further job until a person or the signal allows it.
+struct HoldRequest {
+    enum class Cause {
+        failures,  ///< too many consecutive failures of jobs
+        cancel     ///< a person or an administrator cancelled a job
+    };
+    Cause cause{Cause::failures};
+    std::string why;  ///< one sentence for the user
+    friend bool operator==(HoldRequest const&, HoldRequest const&) = default;
+};
+
 /// A new state, and the events that report what has changed.
 struct Update {
     SiteState state;
     std::vector<JobEvent> events;
+    std::optional<HoldRequest> hold;  ///< set if the update gives a reason to hold the site
 };
 
 }  // namespace curtail::plan

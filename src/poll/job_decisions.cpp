@@ -57,7 +57,7 @@ JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desir
     status.window = site.window.open;
     status.actions = plan::decide(site.jobs, desired, listed, now, rules);
     status.action_error = waits_after_failures(site.jobs, desired, now);
-    status.warning = plan::warning_of(site.jobs, listed);
+    status.warning = plan::warning_of(site.jobs, listed, now, rules);
     for (auto const& job : listed)
         if (job.state != plan::Job::State::ended) status.jobs.push_back(job);
     return status;

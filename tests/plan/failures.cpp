@@ -57,28 +57,116 @@ TEST(Failures, BackoffDoublesWhileJobsFailAfterAWhile)
     EXPECT_EQ(l.events[1].retry_after, Millis(80'000));
 }
 
-TEST(Failures, FailureOfAProvenJobStartsANewSeries)
+TEST(Failures, ALongRunDoesNotEndASeriesOfFailures)
 {
     auto state = tracking({job("7", Job::State::running)});
-    state.failures = 9;
-    auto const l = poll(state, open, {ended("7", 600, 137)}, 601);
-    EXPECT_EQ(l.state.failures, 1);
-    EXPECT_EQ(l.events.back().retry_after, Millis(10'000));
+    state.failures = 3;
+    auto const l = poll(state, open, {ended("7", 660, 1)}, 661);
+    EXPECT_EQ(l.state.failures, 4);
+    EXPECT_EQ(l.events.back().retry_after, Millis(80'000));
 }
 
-TEST(Failures, StoppedJobThatWorkedEndsASeriesOfFailures)
+TEST(Failures, SixFailuresInARowHoldTheSite)
 {
-    auto const after = [](Job const& end, Rules const& with) {
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 4;
+    EXPECT_FALSE(observe(state, {ended("7", 660, 65)}, at(661), rules).hold);
+    state.failures = 5;
+    auto const hold = observe(state, {ended("7", 660, 65)}, at(661), rules).hold;
+    ASSERT_TRUE(hold);
+    EXPECT_EQ(hold->cause, HoldRequest::Cause::failures);
+    EXPECT_EQ(hold->why, "6 jobs failed in a row; the last: job 7 failed (FAILED, exit code 65)");
+}
+
+TEST(Failures, AJobThatThePollerDrainedEndsASeriesOfFailures)
+{
+    for (auto const& end : {ended("7", 600, 0), ended("7", 60, 137)}) {
         auto state = tracking({job("7", Job::State::running)});
-        state.failures = 9;
+        state.failures = 3;
         state = done(state, {Type::drain, {"7"}, {"w1"}, {}, "closed"}, 5);
-        return observe(state, {end}, at(700), with).state.failures;
-    };
-    EXPECT_EQ(after(ended("7", 600, 0), rules), 0);
-    EXPECT_EQ(after(ended("7", 600, 137), rules), 0) << "it ran long enough to prove that it works";
-    EXPECT_EQ(after(ended("7", 60, 0), rules), 0) << "it stopped as requested";
-    EXPECT_EQ(after(ended("7", 60, 137), rules), 9) << "it proves nothing";
-    EXPECT_EQ(after(ended("7", 10, 0), rules), 9) << "it may have ended before it did any work";
+        EXPECT_EQ(observe(state, {end}, at(700), rules).state.failures, 0);
+    }
+}
+
+TEST(Failures, AJobThatReceivedNoDrainDoesNotEndASeriesOfFailures)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 3;
+    Action const drain{Type::drain, {"7"}, {"w1"}, {}, "closed"};
+    state = begin(state, drain, at(5));
+    state = finish(state, drain, {Outcome::Status::unknown, {}, "timed out"}, at(5), rules).state;
+    EXPECT_EQ(observe(state, {ended("7", 60, 137)}, at(700), rules).state.failures, 3);
+}
+
+struct Setback {
+    char const* name;
+    Job end;
+};
+
+std::vector<Setback> setbacks()
+{
+    auto displaced = ended("7", 60, 1);
+    displaced.launcher_state = "PREEMPTED";
+    displaced.end = Job::End::displaced;
+    auto unknown = ended("7", 60, 0);
+    unknown.exit_code.reset();
+    unknown.end = Job::End::unknown;
+    return {{"preempted or its node failed", displaced},
+            {"may not train now", ended("7", 2, 75)},
+            {"end unknown", unknown}};
+}
+
+TEST(Failures, SetbacksAreNotCounted)
+{
+    for (auto const& [name, end] : setbacks()) {
+        auto state = tracking({job("7", Job::State::running)});
+        state.failures = 5;
+        auto const update = observe(state, {end}, at(61), rules);
+        EXPECT_EQ(update.state.failures, 5) << name;
+        EXPECT_FALSE(update.hold) << name;
+        EXPECT_EQ(update.events.back().retry_after, Millis(10'000)) << name;
+    }
+}
+
+TEST(Failures, RepeatedSetbacksDoubleThePause)
+{
+    SiteState state;
+    std::vector<Millis> pauses;
+    for (int second = 0; second < 40; second += 10) {
+        auto const id = std::to_string(second);
+        auto running = job(id, Job::State::running);
+        running.started = at(second);
+        state = observe(state, {running}, at(second), rules).state;
+        auto const update = observe(state, {ended(id, second + 2, 75)}, at(second + 2), rules);
+        state = update.state;
+        pauses.push_back(*update.events.back().retry_after);
+    }
+    EXPECT_THAT(pauses, testing::ElementsAre(Seconds{10}, Seconds{20}, Seconds{40}, Seconds{80}));
+    EXPECT_EQ(state.failures, 0);
+}
+
+TEST(Failures, ACancelByAPersonHoldsTheSite)
+{
+    for (auto const before : {Job::State::running, Job::State::pending}) {
+        auto const state = tracking({job("7", before)});
+        auto cancelled = ended("7", 60, 143);
+        cancelled.launcher_state = "CANCELLED";
+        cancelled.end = Job::End::cancelled;
+        auto const update = observe(state, {cancelled}, at(61), rules);
+        ASSERT_TRUE(update.hold);
+        EXPECT_EQ(update.hold->cause, HoldRequest::Cause::cancel);
+        EXPECT_EQ(update.state.failures, 0);
+        ASSERT_THAT(update.events.back().type, JobEventType::ended);
+    }
+}
+
+TEST(Failures, ACancelByThePollerDoesNotHoldTheSite)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state = done(state, {Type::cancel, {"7"}, {"w1"}, {}, "closed"}, 5);
+    auto cancelled = ended("7", 60, 143);
+    cancelled.end = Job::End::cancelled;
+    EXPECT_FALSE(observe(state, {cancelled}, at(61), rules).hold);
 }
 
 TEST(Failures, LostAnswerToAnArrivedSubmissionIsNoFailure)
@@ -91,38 +179,25 @@ TEST(Failures, LostAnswerToAnArrivedSubmissionIsNoFailure)
     EXPECT_EQ(arrived.state.failures, 0);
     EXPECT_FALSE(arrived.state.retry_at);
     auto const given_up = poll(unknown, open, {}, 6);
-    EXPECT_EQ(given_up.state.failures, 1);
-    EXPECT_THAT(
-        given_up.actions[0].why,
-        HasSubstr("submission failed (timed out); next try in 5.0 s (consecutive failures: 1)"));
+    EXPECT_EQ(given_up.state.failures, 0) << "the cluster's silence is no failure of the site";
+    EXPECT_THAT(given_up.actions[0].why,
+                HasSubstr("submission failed (timed out); next try in 5.0 s"));
     auto const again = poll(given_up.state, open, {}, 11).actions[0];
     ASSERT_EQ(again.type, Type::submit);
     auto const twice =
         finish(begin(given_up.state, again, at(11)), again, silence, at(12), rules).state;
     EXPECT_EQ(twice.retry_at, at(32)) << "the second pause is twice as long";
     auto const restarted = recover(begin({}, submit, at(0)), at(1));
-    EXPECT_EQ(poll(restarted, open, {}, 6).state.failures, 0)
-        << "the death of a poller is no failure of the site";
+    EXPECT_EQ(poll(restarted, open, {}, 6).actions[0].type, Type::submit)
+        << "the death of a poller delays nothing";
 }
 
-TEST(Failures, DisplacedJobDoesNotCountAsFailed)
-{
-    auto state = tracking({job("7", Job::State::running)});
-    state.failures = 3;
-    auto taken = ended("7", 60, 1);
-    taken.launcher_state = "NODE_FAIL";
-    taken.end = Job::End::displaced;
-    auto const l = poll(state, open, {taken}, 61);
-    EXPECT_EQ(l.state.failures, 3);
-    EXPECT_EQ(l.events.back().retry_after, Millis(10'000));
-    EXPECT_EQ(poll(l.state, open, {taken}, 71).actions[0].type, Type::submit);
-}
-
-TEST(Failures, VanishedJobCountsAsFailed)
+TEST(Failures, AVanishedJobHasAnUnknownEnd)
 {
     auto const l = poll(tracking({job("7", Job::State::running)}), open, {}, 100);
     ASSERT_THAT(l.events, SizeIs(2));
     EXPECT_EQ(l.events[0].detail, "GONE");
+    EXPECT_EQ(l.state.failures, 0);
     EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (GONE); next try in 10.0 s"));
 }
 
@@ -135,7 +210,8 @@ TEST(Failures, RefusedSubmissionBacksOffAndLostAnswerStaysUncertain)
     EXPECT_FALSE(refused.state.intent);
     EXPECT_EQ(refused.events[0].retry_after, Millis(10'000));
     EXPECT_THAT(poll(refused.state, open, {}, 2).actions[0].why,
-                HasSubstr("no such partition); next try in 9.0 s (consecutive failures: 1)"));
+                HasSubstr("no such partition); next try in 9.0 s"));
+    EXPECT_EQ(refused.state.failures, 0);
     auto const unknown =
         finish(begun, submit, {Outcome::Status::unknown, {}, "timed out"}, at(9), rules);
     EXPECT_TRUE(poll(unknown.state, open, {}, 13).state.intent);

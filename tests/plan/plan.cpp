@@ -95,17 +95,25 @@ TEST(Plan, ReopenedWindowWaitsForTheDrainingJobThenGetsItsOwn)
     EXPECT_EQ(gone.state.failures, 0);
 }
 
-TEST(Plan, JobOfAClosedWindowStopsEvenIfNoPollRanInBetween)
+TEST(Plan, TheNextWindowAdoptsAJobThatNobodyAskedToStop)
+{
+    DesiredState const next{true, {"w2"}, "the window is open"};
+    for (auto const state : {Job::State::running, Job::State::pending}) {
+        std::vector<Job> const jobs{job("7", state)};
+        auto const l = poll(tracking(jobs), next, jobs, 1);
+        ASSERT_THAT(l.actions, SizeIs(1));
+        EXPECT_EQ(l.actions[0].type, Type::wait);
+    }
+}
+
+TEST(Plan, TheNextWindowDoesNotAdoptADrainingJob)
 {
     DesiredState const next{true, {"w2"}, "the window is open"};
     std::vector<Job> const running{job("7", Job::State::running)};
     auto state = tracking(running);
-    auto const l = poll(state, next, running, 1);
-    ASSERT_THAT(l.actions, SizeIs(1));
-    EXPECT_EQ(l.actions[0].type, Type::drain);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("its window (opened w1) has closed"));
-    state = done(state, l.actions[0], 1);
-    EXPECT_EQ(poll(state, next, {ended("7", 2, 0)}, 3).actions[0].type, Type::submit);
+    state = done(state, poll(state, closed, running, 1).actions[0], 1);
+    EXPECT_EQ(poll(state, next, running, 5).actions[0].type, Type::drain);
+    EXPECT_EQ(poll(state, next, {ended("7", 6, 0)}, 7).actions[0].type, Type::submit);
 }
 
 TEST(Plan, PendingJobOfAClosedWindowLeavesTheQueue)
@@ -143,9 +151,10 @@ TEST(Plan, JobWithoutOurIntentIsIgnored)
     ASSERT_THAT(l.actions, SizeIs(1));
     EXPECT_EQ(l.actions[0].type, Type::wait);
     EXPECT_EQ(poll({}, open, foreign, 1).actions[0].type, Type::submit);
-    EXPECT_THAT(warning_of(l.state, foreign), HasSubstr("job 7 has the name of this site's jobs"));
+    EXPECT_THAT(warning_of(l.state, foreign, at(1), rules),
+                HasSubstr("job 7 has the name of this site's jobs"));
     auto const ours = tracking({job("7", Job::State::running)});
-    EXPECT_EQ(warning_of(ours, foreign), "") << "its comment was removed";
+    EXPECT_EQ(warning_of(ours, foreign, at(1), rules), "") << "its comment was removed";
     EXPECT_EQ(poll(ours, closed, foreign, 1).actions[0].type, Type::drain);
 }
 
@@ -167,7 +176,7 @@ TEST(Plan, WarningsIgnoreEndedJobs)
     auto over = ended("6", 1, 0);
     over.warning = "was strange";
     auto const l = poll(tracking({held}), open, {over, held}, 1);
-    EXPECT_EQ(warning_of(l.state, {over, held}), "job 7 waits for JobHeldUser");
+    EXPECT_EQ(warning_of(l.state, {over, held}, at(1), rules), "job 7 waits for JobHeldUser");
     EXPECT_EQ(l.actions[0].why, "job 7 is pending (JobHeldUser)");
 }
 
@@ -260,6 +269,23 @@ TEST(Plan, LeftoversAreEndedAndTheFailureStillCounts)
         << "a job that is ending by itself needs no action";
 }
 
+TEST(Plan, AJobStuckInCompletingDelaysTheNextOneForAWhile)
+{
+    auto ending = job("7", Job::State::ending);
+    ending.launcher_state = "COMPLETING";
+    auto state = tracking({job("7", Job::State::running)});
+    state = poll(state, open, {ending}, 10).state;
+    auto const before = poll(state, open, {ending}, 309);
+    ASSERT_THAT(before.actions, SizeIs(1));
+    EXPECT_EQ(before.actions[0].type, Type::wait);
+    EXPECT_EQ(warning_of(before.state, {ending}, at(309), rules), "");
+    auto const after = poll(state, open, {ending}, 310);
+    ASSERT_THAT(after.actions, SizeIs(2));
+    EXPECT_EQ(after.actions[1].type, Type::submit);
+    EXPECT_THAT(warning_of(after.state, {ending}, at(310), rules),
+                HasSubstr("job 7 has been COMPLETING for more than 5m00s"));
+}
+
 TEST(Plan, ClockSetBackDelaysNothing)
 {
     auto state = tracking({job("7", Job::State::running)}, 4000);
@@ -280,7 +306,9 @@ TEST(Plan, StateSurvivesStorage)
     auto state = tracking({job("7", Job::State::running), job("8", Job::State::pending, "i1")});
     state = begin(state, {Type::drain, {"7"}, {"w1"}, {}, ""}, at(4));
     state = begin(state, {Type::submit, {}, {"w2"}, {"i9"}, ""}, at(5));
+    state.jobs[0].ending_since = at(8);
     state.failures = 2;
+    state.setbacks = 3;
     state.retry_at = at(9);
     state.failure = "why";
     auto const read = read_site_state(to_json(state), "test");
