@@ -29,7 +29,7 @@ windows::Thresholds read_window(json::ObjectReader& r)
 // Options that the poller sets itself.
 constexpr std::string_view poller_options =
     "job-name comment dependency parsable output open-mode chdir export export-file requeue "
-    "no-requeue array clusters wait wrap hold "
+    "no-requeue array clusters wait wrap hold propagate "
     "test-only help usage version signal ntasks time partition";
 
 // sbatch accepts any prefix of an option's name.
@@ -88,6 +88,9 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     launcher.prologue = read_optional_path(r, file, "prologue");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
     launcher.grace = read_seconds(r, "grace_s", launcher.grace);
+    launcher.failures_before_hold = static_cast<int>(
+        read_integer(r, "failures_before_hold", launcher.failures_before_hold, 1, 1'000'000));
+    launcher.completing_time = read_seconds(r, "completing_s", launcher.completing_time);
     return launcher;
 }
 
@@ -100,6 +103,15 @@ energy::Power read_power(json::ObjectReader& r)
     power.idle = read("idle_kw", power.idle);
     power.training = read("training_kw", power.training);
     return power;
+}
+
+void read_permission(json::ObjectReader& r, Site& site)
+{
+    site.poll_period = read_seconds(r, "poll_period_s", site.poll_period);
+    if (!r.optional_number("permission_lifetime_s")) return;
+    site.permission_lifetime = read_seconds(r, "permission_lifetime_s", {});
+    r.require(*site.permission_lifetime >= 2 * site.poll_period, "permission_lifetime_s",
+              "must be at least 2 x poll_period_s: a job must survive one late poll");
 }
 
 }  // namespace
@@ -118,6 +130,7 @@ Result<Site> read_site(std::filesystem::path const& file)
     site.devices = r.text("devices", "");
     site.ranks = static_cast<int>(read_integer(r, "ranks", 1, 1, 4096));
     site.signal_max_age = read_seconds(r, "signal_max_age_s", site.signal_max_age);
+    read_permission(r, site);
     r.object(
         "window", [&](Reader& o) { site.window = read_window(o); }, false);
     r.object(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct Launcher {
     /// delivered, see plan::Rules::grace. Slurm also sends a job the drain signal this long before
     /// the end of `time_limit`.
     Millis grace{120'000};
+    /// After so many consecutive failures of jobs, the poller holds the site.
+    int failures_before_hold{6};
+    /// How long the poller waits for an ending job before it submits the next one.
+    Millis completing_time{300'000};
 };
 
 /// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
@@ -45,6 +50,11 @@ struct Site {
     /// How long a sample is valid after its time, on the signal's clock. From this age on, the
     /// sample counts as missing.
     Millis signal_max_age{600'000};
+    /// Real time between two polls of this site. Jobs may train for some periods without a poll.
+    Millis poll_period{60'000};
+    /// How long a job may train after the poller's last permission, in real time. Empty: two poll
+    /// periods and the close delay, but at least 30 s.
+    std::optional<Millis> permission_lifetime;
     windows::Thresholds window;
     energy::Power power;
     Launcher launcher;

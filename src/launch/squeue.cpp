@@ -71,6 +71,7 @@ void set_state(plan::Job& job, std::string_view name)
     if (known != std::end(state_names)) {
         job.state = known->state;
         job.end = known->end;
+        job.cleaning_up = job.state == State::ending;
         return;
     }
     job.state = State::running;

@@ -23,9 +23,10 @@ std::vector<LiveJob> live_jobs(SiteState const& state, std::vector<Job> const& j
 
 // Whether Slurm has been ending the job for too long. The next job need not wait for it: Slurm
 // decides where that one starts.
-bool is_stuck(TrackedJob const& tracked, Time now, Rules const& rules)
+bool is_stuck(LiveJob const& job, Time now, Rules const& rules)
 {
-    return tracked.ending_since && now - *tracked.ending_since >= rules.completing_time;
+    auto const& since = job.tracked->ending_since;
+    return job.listed->cleaning_up && since && now - *since >= rules.completing_time;
 }
 
 bool is_due(std::optional<Time> const& last, Millis interval, Time now)
@@ -165,7 +166,7 @@ std::vector<Action> decide(SiteState const& state, DesiredState const& desired,
     for (auto const& job : live) {
         if (&job == kept) continue;
         actions.push_back(stop(job, reason_to_stop(desired, kept), now, rules));
-        only_stuck = only_stuck && is_stuck(*job.tracked, now, rules);
+        only_stuck = only_stuck && is_stuck(job, now, rules);
     }
     if (kept != nullptr) actions.push_back(keep(*kept));
     else if (only_stuck) actions.push_back(act_without_jobs(state, desired, now));
@@ -187,7 +188,7 @@ std::string warning_of(SiteState const& state, std::vector<Job> const& jobs, Tim
                 " has the name of this site's jobs but not their comment; it is ignored");
     }
     for (auto const& job : live_jobs(state, jobs))
-        if (is_stuck(*job.tracked, now, rules))
+        if (is_stuck(job, now, rules))
             add(job.name() + " has been " + job.listed->launcher_state + " for more than " +
                 format_duration(rules.completing_time) +
                 "; the next job does not wait for it: ask the cluster's administrators");

@@ -45,6 +45,9 @@ struct Job {
     /// For an ending job: its script has ended, but processes that the script started remain and
     /// will not end by themselves.
     bool leftovers{false};
+    /// For an ending job: its cluster is cleaning up after it, and decides itself where the next
+    /// job may start.
+    bool cleaning_up{false};
     std::string reason{};   ///< for a pending job: the launcher's reason why it waits, such as
                             ///< `Resources`
     std::string warning{};  ///< a sentence for the user; empty if there is none

@@ -43,6 +43,14 @@ void track(Update& update, JobId const& id, WindowId const& window, IntentId con
     update.events.push_back({JobEventType::submitted, id, window, {}, {}, {}, {}});
 }
 
+void forget_failures(SiteState& state)
+{
+    state.failures = 0;
+    state.setbacks = 0;
+    state.retry_at.reset();
+    state.failure.clear();
+}
+
 Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now)
 {
     state.retry_at = now + pause;

@@ -19,6 +19,8 @@ namespace curtail::plan {
 /// Adds a job to `update.state`, and a `submitted` event to `update.events`.
 void track(Update& update, JobId const& id, WindowId const& window, IntentId const& intent);
 
+/// Sets the number of failures and setbacks to 0. The next job need not wait.
+void forget_failures(SiteState& state);
 /// Records `failure` in the state, and forbids submissions before `now` + `pause`. Does not count
 /// the failure. Returns `pause`. `now` is real time, here and below.
 Millis pause_after(SiteState& state, std::string failure, Millis pause, Time now);

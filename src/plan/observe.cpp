@@ -11,14 +11,6 @@ namespace {
 // The exit code of a job that may not train now: its site is locked, or it has no permission.
 constexpr int try_later = static_cast<int>(ExitCode::temporary);
 
-void clear_failures(SiteState& state)
-{
-    state.failures = 0;
-    state.setbacks = 0;
-    state.retry_at.reset();
-    state.failure.clear();
-}
-
 Job const* find_intent(std::vector<Job> const& jobs, IntentId const& intent)
 {
     auto const it = std::find_if(jobs.begin(), jobs.end(),
@@ -119,7 +111,7 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     bool const too_soon = run_time < rules.min_run_time;
     if (!too_soon) update.state.setbacks = 0;
     bool const ended_well = job.end == Job::End::clean && !too_soon;
-    if (ended_well || tracked.drained_since) clear_failures(update.state);
+    if (ended_well || tracked.drained_since) forget_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
     if (job.end == Job::End::cancelled) return note_cancel(update, tracked);
     event.type = JobEventType::failed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "plan/decide.hpp"
+#include "plan/lookup.hpp"
 #include "plan/observe.hpp"
 #include "plan/record.hpp"
 

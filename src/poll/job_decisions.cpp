@@ -22,18 +22,20 @@ std::optional<Error> waits_after_failures(plan::SiteState const& state,
 {
     bool const has_no_job = desired.job && state.jobs.empty() && !state.intent;
     bool const waits = has_no_job && state.retry_at && now < *state.retry_at;
-    if (!waits || state.failures == 0) return std::nullopt;
+    if (!waits || state.failures + state.setbacks == 0) return std::nullopt;
     return Error{ExitCode::unavailable, state.failure,
                  plan::next_try_text(*state.retry_at - now, state.failures), ""};
 }
 
 }  // namespace
 
-plan::DesiredState desired_state(WindowRecord const& window, StopReason stop, bool is_complete)
+plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
+                                 std::string const& held, bool is_complete)
 {
     if (stop == StopReason::trace_over) return {false, {}, "the trace has ended"};
     if (stop == StopReason::user_request) return {false, {}, "the poller is stopping all jobs"};
     if (is_complete) return {false, {}, "the run is complete"};
+    if (!held.empty()) return {false, {}, held};
     if (!window.open) return {false, {}, "the window is closed"};
     return {true, *window.open, "the window has been open since " + window.open->value};
 }
@@ -43,7 +45,8 @@ JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
                             plan::Rules const& rules)
 {
     auto update = plan::observe(plan::clamp_times(before, now, rules), listed, now, rules);
-    JobObservation seen{std::move(update.state), job_events(site, update.events, now), {}};
+    JobObservation seen{
+        std::move(update.state), job_events(site, update.events, now), {}, std::move(update.hold)};
     for (auto const& event : update.events)
         if (event.type == plan::JobEventType::failed)
             seen.warnings.push_back(site.value + ": " + failure_text(event, seen.state));

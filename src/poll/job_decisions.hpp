@@ -21,16 +21,17 @@ enum class StopReason {
     user_request  ///< the user asked the poller to stop and to drain its jobs
 };
 
-/// Returns whether a site should have a job, and why. `is_complete` is true if the run needs no
-/// more jobs.
+/// Returns whether a site should have a job, and why. `held` is the result of hold_reason().
+/// `is_complete` is true if the run needs no more jobs.
 [[nodiscard]] plan::DesiredState desired_state(WindowRecord const& window, StopReason stop,
-                                               bool is_complete);
+                                               std::string const& held, bool is_complete);
 
 /// The result of observe_jobs().
 struct JobObservation {
-    plan::SiteState state;              ///< what the poller now knows about the site's jobs
-    std::vector<runlog::Event> events;  ///< events about the jobs, to be logged
-    std::vector<std::string> warnings;  ///< log lines about failed jobs
+    plan::SiteState state;                  ///< what the poller now knows about the site's jobs
+    std::vector<runlog::Event> events;      ///< events about the jobs, to be logged
+    std::vector<std::string> warnings;      ///< log lines about failed jobs
+    std::optional<plan::HoldRequest> hold;  ///< see plan::Update::hold
 };
 /// Uses `listed` to update what the poller knows about a site's jobs. `before` is the poller's
 /// knowledge so far. `now` is real time.

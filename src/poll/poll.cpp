@@ -30,6 +30,11 @@ Error unmanaged_error(RunId const& run, SiteId const& site, SiteRecord const& re
             "put it back into `sites` until its job has ended"};
 }
 
+void keep_first_error(Result<void>& first, Result<void> const& next)
+{
+    if (first && !next) first = next;
+}
+
 // Polls all sites at once; returns for each whether its changes were stored.
 std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const& context,
                                    bool dry_run)
@@ -37,9 +42,10 @@ std::vector<Result<void>> poll_all(SitePollers const& pollers, PollContext const
     auto const stop = context.is_trace_over() ? StopReason::trace_over : StopReason::none;
     std::vector<Result<void>> stored(pollers.size());
     run_in_parallel(pollers.size(), [&](std::size_t i) {
-        auto const window = pollers[i]->evaluate(context.signal_now());
-        auto const jobs = pollers[i]->manage_jobs(stop, dry_run);
-        stored[i] = window.stored ? jobs.stored : window.stored;
+        auto const now = context.signal_now();
+        stored[i] = pollers[i]->evaluate(now).stored;
+        if (!dry_run) keep_first_error(stored[i], pollers[i]->renew_permission(now, stop));
+        keep_first_error(stored[i], pollers[i]->manage_jobs(now, stop, dry_run).stored);
     });
     return stored;
 }

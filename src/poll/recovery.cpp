@@ -90,6 +90,16 @@ plan::SiteState keep_open(SiteId const& site, plan::SiteState const& journaled,
     return kept;
 }
 
+// Repeats what update_holds() did when it wrote the event.
+void apply(HoldRecord& holds, runlog::HoldChange const& change, Time time)
+{
+    if (change.decision) holds.decision = std::max(holds.decision, *change.decision);
+    if (!change.held) holds.automatic.reset();
+    auto const cause = parse_cause(change.cause);
+    if (change.held && cause)
+        holds.automatic = {{*cause, change.why}, time, change.signal_time.value_or(time)};
+}
+
 StoredState rebuild(FolderContents const& contents)
 {
     StoredState state;
@@ -97,6 +107,9 @@ StoredState rebuild(FolderContents const& contents)
     replay_whole_journal(state, contents.journal);
     auto const open = find_open_jobs(contents.events);
     for (auto& [site, record] : state.sites) record.jobs = keep_open(site, record.jobs, open);
+    for (auto const& event : contents.events)
+        if (auto const change = runlog::hold_change_in(event))
+            apply(state.sites[SiteId{event.site}].holds, *change, event.time);
     return state;
 }
 

@@ -9,6 +9,15 @@ namespace {
 
 Time real_now() { return SystemClock{}.now(); }
 
+permission::Terms terms_of(SiteParts const& parts)
+{
+    auto const& site = parts.site;
+    auto const close_delay =
+        std::chrono::round<Millis>(FractionalSeconds(site.window.close_delay) / parts.speed);
+    return {site.poll_period, site.permission_lifetime.value_or(
+                                  permission::default_lifetime(site.poll_period, close_delay))};
+}
+
 // The first error of two writes.
 Result<void> both(Result<void> const& first, Result<void> const& second)
 {
@@ -18,7 +27,11 @@ Result<void> both(Result<void> const& first, Result<void> const& second)
 }  // namespace
 
 SitePoller::SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log)
-    : parts_(std::move(parts)), store_(store), written_(std::move(written)), log_(std::move(log))
+    : parts_(std::move(parts)),
+      store_(store),
+      written_(std::move(written)),
+      log_(std::move(log)),
+      permission_(parts_.folder, parts_.run, parts_.site.site, terms_of(parts_))
 {
     status_.site = parts_.site.site;
     status_.region = parts_.site.region;
@@ -92,46 +105,92 @@ WindowResult SitePoller::evaluate(Time signal_now)
     for (auto const& line : evaluation.log) log_.info(line);
     std::erase_if(evaluation.events,
                   [&](auto const& event) { return is_written(written_, id(), event); });
-    // A live provider knows only a day. A poller that restarts further behind than that would
-    // evaluate the time in between without its samples. A trace has all samples.
-    bool const can_wait = is_replay() || !recorded.value_or(false);
-    auto const written =
-        store_.set_window(id(), evaluation.after, std::move(evaluation.events),
-                          can_wait ? StateStore::Durability::lazy : StateStore::Durability::now);
+    evaluation.after.polled = real_now();
+    auto const written = store_.set_window(id(), evaluation.after, std::move(evaluation.events),
+                                           durability(recorded.value_or(false), real_now()));
     return {evaluation.phase_changed(), recorded ? written : tl::unexpected(recorded.error())};
 }
 
-plan::DesiredState SitePoller::desired(WindowRecord const& window, StopReason stop) const
+// A live provider knows only a day. A poller that restarts further behind than that would evaluate
+// the time in between without its samples, so new samples are not left waiting. A trace has all
+// samples. Twice per poll period, the state is saved in any case, to show that the poller is alive.
+StateStore::Durability SitePoller::durability(bool has_new_samples, Time now)
 {
-    std::error_code error;
-    return desired_state(window, stop, std::filesystem::exists(parts_.complete_file, error));
+    bool const is_due =
+        !last_saved_ || now < *last_saved_ || now - *last_saved_ >= parts_.site.poll_period / 2;
+    if (!is_due && (is_replay() || !has_new_samples)) return StateStore::Durability::lazy;
+    last_saved_ = now;
+    return StateStore::Durability::now;
 }
 
-JobResult SitePoller::manage_jobs(StopReason stop, bool dry_run)
+Decision SitePoller::decision() const
+{
+    return permission::read_hold(parts_.folder, parts_.run, id());
+}
+
+plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop) const
+{
+    std::error_code error;
+    return desired_state(record.window, stop, hold_reason(record.holds, decision()),
+                         std::filesystem::exists(parts_.complete_file, error));
+}
+
+Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
+{
+    auto const record = store_.site(id());
+    auto const wanted = desired(record, stop);
+    if (wanted.job && !parts_.provider)
+        return fail(ExitCode::usage, "cannot permit training at site " + id().value,
+                    "this poll has no signal source", "pass --watttime or --trace");
+    Moment const now{real_now(), signal_now, parts_.speed};
+    return permission_.update(
+        verdict_on(wanted, record.window, parts_.site.window.close_delay, now), now.real);
+}
+
+JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run)
 {
     auto const now = real_now();
     auto const listed = parts_.launcher->jobs();
     auto record = store_.site(id());
     if (!listed) {
-        set_status(undecided_status(record.window, desired(record.window, stop), listed.error()));
+        set_status(undecided_status(record.window, desired(record, stop), listed.error()));
         return {};
     }
-    auto seen = observe_jobs(id(), record.jobs, *listed, now, rules());
-    auto stored = store_.set_jobs(id(), std::move(seen.state), std::move(seen.events));
-    for (auto const& warning : seen.warnings) log_.warning(warning);
+    auto stored = store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now);
     record = store_.site(id());
-    auto const status = decide_actions(record, desired(record.window, stop), *listed, now, rules());
+    auto const status = decide_actions(record, desired(record, stop), *listed, now, rules());
     set_status(status);
     if (dry_run) return {true, stored};
     for (auto const& action : status.actions)
-        if (action.type != plan::ActionType::wait) stored = both(carry_out(action), stored);
+        if (action.type != plan::ActionType::wait)
+            stored = both(carry_out(action, signal_now), stored);
     return {true, stored};
 }
 
-// Stops a job even if the intent cannot be written: stopping it twice does no harm.
-Result<void> SitePoller::carry_out(plan::Action const& action)
+Result<void> SitePoller::store_observation(JobObservation seen, Time now)
 {
-    auto intended = store_intent(action);
+    auto holds = update_holds(id(), store_.site(id()), seen.hold, decision(), now);
+    if (holds.resumed) plan::forget_failures(seen.state);
+    for (auto const& line : seen.warnings) log_.warning(line);
+    for (auto const& line : holds.log) log_.warning(line);
+    seen.events.insert(seen.events.end(), holds.events.begin(), holds.events.end());
+    return store_.set_jobs(id(), std::move(seen.state), std::move(holds.holds),
+                           std::move(seen.events));
+}
+
+// What must be on disk before an action. A submission waits for its permission and its intent. A
+// stop waits for nothing: stopping a job twice does no harm.
+Result<void> SitePoller::prepare(plan::Action const& action, Time signal_now)
+{
+    if (action.type != plan::ActionType::submit) return store_intent(action);
+    if (auto permitted = renew_permission(signal_now, StopReason::none); !permitted)
+        return permitted;
+    return store_intent(action);
+}
+
+Result<void> SitePoller::carry_out(plan::Action const& action, Time signal_now)
+{
+    auto intended = prepare(action, signal_now);
     if (!intended && action.type == plan::ActionType::submit) return intended;
     auto const outcome = launch(action);
     auto const text = action_text(id(), action, outcome);

@@ -7,7 +7,9 @@
 
 #include "core/log.hpp"
 #include "launch/launcher.hpp"
+#include "poll/holds.hpp"
 #include "poll/job_decisions.hpp"
+#include "poll/permission_writer.hpp"
 #include "poll/recovery.hpp"
 #include "poll/state_store.hpp"
 #include "poll/status.hpp"
@@ -34,6 +36,8 @@ struct JobResult {
 /// What is needed to poll one site. `site` must outlive this object.
 struct SiteParts {
     config::Site const& site;
+    RunId run;
+    std::filesystem::path folder;         ///< the site's folder, with its permission and its hold
     std::filesystem::path complete_file;  ///< if this file exists, the run needs no more jobs
     std::unique_ptr<signals::Provider> provider;  ///< null: the window is not evaluated, and its
                                                   ///< stored phase is used
@@ -42,6 +46,7 @@ struct SiteParts {
     /// Set only if `provider` replays a trace: the start of the trace, on the signal's clock. The
     /// run's first evaluation of the window begins at this time.
     std::optional<Time> trace_start;
+    double speed{1};  ///< seconds of the signal's clock per real second
 };
 
 /// Polls one site. Reads signals and lists jobs. The pure functions in window_evaluation.hpp and
@@ -55,10 +60,13 @@ class SitePoller {
 
     /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
+    /// Renews the permission of the site's jobs, or ends it if no job should run. If all jobs
+    /// should stop, `stop` is the reason. Without a provider, only ends it.
+    [[nodiscard]] Result<void> renew_permission(Time signal_now, StopReason stop);
     /// Lists the jobs and decides the actions. Carries out the actions unless `dry_run` is set.
-    /// Submits a job only after writing the intent to the journal. If all jobs should stop, `stop`
-    /// is the reason.
-    [[nodiscard]] JobResult manage_jobs(StopReason stop, bool dry_run);
+    /// Submits a job only after writing its permission, and the intent to the journal. If all jobs
+    /// should stop, `stop` is the reason.
+    [[nodiscard]] JobResult manage_jobs(Time signal_now, StopReason stop, bool dry_run);
     /// Returns true if the poller tracks no job and knows the outcome of every submission.
     [[nodiscard]] bool is_idle() const;
     /// For all later polls, sets Rules::grace to 0 and Rules::drains_before_cancel to 1.
@@ -70,8 +78,12 @@ class SitePoller {
   private:
     [[nodiscard]] bool is_replay() const { return parts_.trace_start.has_value(); }
     [[nodiscard]] plan::Rules rules() const;
-    [[nodiscard]] plan::DesiredState desired(WindowRecord const& window, StopReason stop) const;
-    [[nodiscard]] Result<void> carry_out(plan::Action const& action);
+    [[nodiscard]] Decision decision() const;
+    [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, StopReason stop) const;
+    [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
+    [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now);
+    [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);
+    [[nodiscard]] Result<void> prepare(plan::Action const& action, Time signal_now);
     [[nodiscard]] plan::Outcome launch(plan::Action const& action);
     [[nodiscard]] Result<void> store_intent(plan::Action const& action);
     [[nodiscard]] Result<void> store_outcome(plan::Action const& action,
@@ -85,7 +97,9 @@ class SitePoller {
     StateStore& store_;
     WrittenUntil const written_;
     Log log_;
-    mutable std::mutex mutex_;  ///< guards the two members below
+    PermissionWriter permission_;
+    std::optional<Time> last_saved_;  ///< when evaluate() last saved the state; real time
+    mutable std::mutex mutex_;        ///< guards the two members below
     SiteStatus status_;
     bool skips_grace_{false};
 };

@@ -33,7 +33,7 @@ void SiteLoop::stop_jobs(StopReason reason)
     window_thread_.request_stop();
     window_thread_.join();
     // A replay's last sample counts, however late its end was noticed.
-    window_errors_.report(site_.evaluate(context_.signal_now()).stored);
+    window_errors_.report(evaluate(reason).stored);
     std::lock_guard const guard(mutex_);
     stop_reason_ = reason;
     listed_since_stop_ = false;
@@ -58,13 +58,23 @@ void SiteLoop::wake_locked()
     changed_.notify_all();
 }
 
+// The permission follows the window at once: it ends even if the launcher does not answer.
+WindowResult SiteLoop::evaluate(StopReason stop)
+{
+    auto const now = context_.signal_now();
+    auto result = site_.evaluate(now);
+    auto const permitted = site_.renew_permission(now, stop);
+    if (result.stored) result.stored = permitted;
+    return result;
+}
+
 void SiteLoop::run_windows(std::stop_token const& stop)
 {
     std::mutex mutex;
     std::unique_lock lock(mutex);
     std::condition_variable_any pause;
     while (!stop.stop_requested()) {
-        auto const result = site_.evaluate(context_.signal_now());
+        auto const result = evaluate(StopReason::none);
         window_errors_.report(result.stored);
         if (result.phase_changed) {
             std::lock_guard const guard(mutex_);
@@ -81,7 +91,7 @@ void SiteLoop::run_jobs(std::stop_token const& stop)
         list_now_ = false;
         auto const reason = stop_reason_;
         lock.unlock();
-        auto const result = site_.manage_jobs(reason, false);
+        auto const result = site_.manage_jobs(context_.signal_now(), reason, false);
         lock.lock();
         job_errors_.report(result.stored);
         if (result.listed && reason == stop_reason_)

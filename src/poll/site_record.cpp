@@ -2,37 +2,100 @@
 #include "poll/site_record.hpp"
 
 namespace curtail::poll {
+namespace {
+
+// Stored, in the order of plan::HoldRequest::Cause.
+constexpr char const* cause_names[] = {"failures", "cancel"};
+
+json::Value time_or_null(std::optional<Time> const& time)
+{
+    return time ? json::Value(format_time(*time)) : json::Value();
+}
+
+std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
+{
+    auto const text = r.optional_text(key);
+    if (!text) return std::nullopt;
+    auto const time = parse_time(*text);
+    r.require(time.has_value(), key, "must be a time");
+    return time ? std::optional(*time) : std::nullopt;
+}
+
+json::Object to_json(AutomaticHold const& hold)
+{
+    return {{"cause", to_text(hold.request.cause)},
+            {"why", hold.request.why},
+            {"since", format_time(hold.since)},
+            {"signal_time", format_time(hold.signal_time)}};
+}
+
+AutomaticHold read_hold(json::ObjectReader& r)
+{
+    AutomaticHold hold;
+    hold.request.cause =
+        static_cast<plan::HoldRequest::Cause>(r.one_of("cause", {cause_names[0], cause_names[1]}));
+    hold.request.why = r.text("why");
+    hold.since = read_time(r, "since").value_or(Time{});
+    hold.signal_time = read_time(r, "signal_time").value_or(Time{});
+    return hold;
+}
+
+WindowRecord read_window(json::ObjectReader& r)
+{
+    WindowRecord window;
+    r.object("window",
+             [&](json::ObjectReader& o) { window.state = windows::read_window_state(o); });
+    window.evaluated_until = read_time(r, "evaluated_until");
+    window.polled = read_time(r, "polled");
+    if (auto const open = r.optional_text("open_window")) window.open = WindowId{*open};
+    window.last_above = read_time(r, "last_above");
+    window.above_before_open = read_time(r, "above_before_open");
+    return window;
+}
+
+}  // namespace
+
+char const* to_text(plan::HoldRequest::Cause cause)
+{
+    return cause_names[static_cast<std::size_t>(cause)];
+}
+
+std::optional<plan::HoldRequest::Cause> parse_cause(std::string_view text)
+{
+    for (auto const cause : {plan::HoldRequest::Cause::failures, plan::HoldRequest::Cause::cancel})
+        if (text == to_text(cause)) return cause;
+    return std::nullopt;
+}
 
 json::Object to_json(SiteRecord const& site)
 {
     auto const& window = site.window;
-    json::Value until;
-    if (window.evaluated_until) until = format_time(*window.evaluated_until);
     json::Value open;
     if (window.open) open = window.open->value;
-    return {{"window", windows::to_json(window.state)},
-            {"evaluated_until", until},
-            {"open_window", open},
-            {"jobs", plan::to_json(site.jobs)}};
+    json::Object object{{"window", windows::to_json(window.state)},
+                        {"evaluated_until", time_or_null(window.evaluated_until)},
+                        {"polled", time_or_null(window.polled)},
+                        {"open_window", open},
+                        {"last_above", time_or_null(window.last_above)},
+                        {"above_before_open", time_or_null(window.above_before_open)},
+                        {"jobs", plan::to_json(site.jobs)}};
+    if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
+    object.set("decision", site.holds.decision);
+    return object;
 }
 
 SiteRecord read_site_record(json::ObjectReader& r, std::string const& where)
 {
     SiteRecord site;
-    auto& window = site.window;
-    r.object("window",
-             [&](json::ObjectReader& o) { window.state = windows::read_window_state(o); });
-    if (auto const text = r.optional_text("evaluated_until")) {
-        auto const time = parse_time(*text);
-        r.require(time.has_value(), "evaluated_until", "must be a time");
-        if (time) window.evaluated_until = *time;
-    }
-    if (auto const open = r.optional_text("open_window")) window.open = WindowId{*open};
+    site.window = read_window(r);
     if (auto const* jobs = r.any("jobs", true)) {
         auto const read = plan::read_site_state(*jobs, where);
         if (read) site.jobs = *read;
         else r.reject(read.error());
     }
+    r.object(
+        "hold", [&](json::ObjectReader& o) { site.holds.automatic = read_hold(o); }, false);
+    site.holds.decision = r.integer("decision", 0);
     return site;
 }
 

@@ -59,13 +59,14 @@ Result<void> StateStore::set_window(SiteId const& site, WindowRecord const& wind
     return can_wait ? Result<void>{} : save_locked();
 }
 
-Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs,
+Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs, HoldRecord holds,
                                   std::vector<runlog::Event> events)
 {
     std::lock_guard const guard(mutex_);
     auto& record = state_.sites.at(site);
-    if (record.jobs == jobs && events.empty()) return {};
+    if (record.jobs == jobs && record.holds == holds && events.empty()) return {};
     record.jobs = std::move(jobs);
+    record.holds = std::move(holds);
     unsaved_ = true;
     state_.add_events(site, std::move(events));
     return save_locked();

@@ -63,9 +63,9 @@ class StateStore {
     /// change waits in memory.
     [[nodiscard]] Result<void> set_window(SiteId const& site, WindowRecord const& window,
                                           std::vector<runlog::Event> events, Durability durability);
-    /// Stores a site's jobs together with their events, and writes both before it returns. After an
-    /// error the change waits in memory.
-    [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs,
+    /// Stores a site's jobs and holds together with their events, and writes them before it
+    /// returns. After an error the change waits in memory.
+    [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs, HoldRecord holds,
                                         std::vector<runlog::Event> events);
     /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
     /// and events of `step` wait in memory.

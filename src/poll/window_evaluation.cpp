@@ -39,7 +39,10 @@ void apply_change(WindowEvaluation& result, WindowInput const& input, windows::C
     auto& open = result.after.open;
     bool const could_run = windows::may_run(change.from);
     bool const can_run = windows::may_run(change.to);
-    if (!could_run && can_run) open = WindowId{format_time(change.time)};
+    if (!could_run && can_run) {
+        open = WindowId{format_time(change.time)};
+        result.after.above_before_open = change.last_above;
+    }
     if (could_run != can_run) {
         runlog::WindowChange const event{can_run, open.value_or(WindowId{}).value, change.time};
         result.events.push_back(runlog::to_event(event, input.real_now, input.site.value));
@@ -91,10 +94,14 @@ ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay)
 
 WindowEvaluation evaluate_window(WindowInput const& input)
 {
-    auto const evaluated = windows::evaluate_interval(
-        input.before.state, input.from, points_of(input.samples), input.rule, input.signal_now);
+    auto const evaluated =
+        windows::evaluate_interval(input.before.state, input.from, points_of(input.samples),
+                                   input.rule, input.signal_now, input.before.last_above);
     WindowEvaluation result;
-    result.after = {evaluated.state, evaluated.until, input.before.open};
+    result.after = input.before;
+    result.after.state = evaluated.state;
+    result.after.evaluated_until = evaluated.until;
+    result.after.last_above = evaluated.last_above;
     for (auto const& change : evaluated.changes) {
         apply_change(result, input, change);
         result.log.push_back(log_line(input.site, change));

@@ -87,6 +87,22 @@ std::optional<JobChange> job_change_in(Event const& event)
     return change;
 }
 
+Event to_event(HoldChange const& change, Time now, std::string site)
+{
+    json::Object details{{"cause", change.cause}, {"why", change.why}};
+    if (change.decision) details.set("decision", *change.decision);
+    if (change.signal_time) details.set("signal_time", format_time(*change.signal_time));
+    return {now, change.held ? "hold" : "release", std::move(site), std::move(details)};
+}
+
+std::optional<HoldChange> hold_change_in(Event const& event)
+{
+    bool const held = event.type == "hold";
+    if (!held && event.type != "release") return std::nullopt;
+    return HoldChange{held, event.text("cause"), event.text("why"), event.integer("decision"),
+                      signal_time_of(event)};
+}
+
 std::optional<Time> signal_time_of(Event const& event)
 {
     if (auto const ms = event.integer("signal_time")) return from_unix_ms(*ms);

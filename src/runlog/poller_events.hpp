@@ -49,6 +49,17 @@ struct JobChange {
 [[nodiscard]] Event to_event(JobChange const& change, Time now, std::string site);
 [[nodiscard]] std::optional<JobChange> job_change_in(Event const& event);
 
+/// An event: a site is held, or no longer held.
+struct HoldChange {
+    bool held{false};
+    std::string cause;  ///< `person`, `failures` or `cancel`
+    std::string why;
+    std::optional<std::int64_t> decision;  ///< for `person`: serial of the person's decision
+    std::optional<Time> signal_time;       ///< time of the change, on the signal's clock
+};
+[[nodiscard]] Event to_event(HoldChange const& change, Time now, std::string site);
+[[nodiscard]] std::optional<HoldChange> hold_change_in(Event const& event);
+
 /// Returns the event's time on the signal's clock. Returns an empty optional if the event has none.
 [[nodiscard]] std::optional<Time> signal_time_of(Event const& event);
 

@@ -73,23 +73,28 @@ void step(EvaluatedInterval& result, std::optional<GramsPerKwh> intensity, Time 
     auto const decision = advance(result.state, intensity, time, rule);
     if (decision.state.phase != result.state.phase)
         result.changes.push_back({time, result.state.phase, decision.state.phase, decision.reason,
-                                  intensity,
-                                  explain(result.state, decision, intensity, time, rule)});
+                                  intensity, explain(result.state, decision, intensity, time, rule),
+                                  result.last_above});
     result.state = decision.state;
 }
 
 }  // namespace
 
 EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
-                                    std::span<SamplePoint const> points, Rule const& rule, Time now)
+                                    std::span<SamplePoint const> points, Rule const& rule, Time now,
+                                    std::optional<Time> last_above)
 {
     check(points, rule);
     now = std::max(now, from);
     Signal const signal(points, rule.max_age);
-    EvaluatedInterval result{before, now, signal.at(now), {}, {}};
-    for (std::optional<Time> time = from; time && *time <= now;
-         time = next_change(signal, result.state, rule.thresholds, *time))
-        step(result, signal.at(*time), *time, rule.thresholds);
+    EvaluatedInterval result{before, now, signal.at(now), last_above, {}, {}};
+    for (std::optional<Time> time = from; time && *time <= now;) {
+        auto const intensity = signal.at(*time);
+        step(result, intensity, *time, rule.thresholds);
+        time = next_change(signal, result.state, rule.thresholds, *time);
+        if (intensity && *intensity > rule.thresholds.close_above)
+            result.last_above = std::min(time.value_or(now), now);
+    }
     result.explanation =
         explain(result.state, advance(result.state, result.intensity, now, rule.thresholds),
                 result.intensity, now, rule.thresholds);

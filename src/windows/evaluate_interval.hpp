@@ -28,6 +28,9 @@ struct Change {
     std::optional<GramsPerKwh> intensity;  ///< intensity at `time`; empty if it is unknown
     std::string explanation;  ///< one sentence for the user, with the numbers that caused the
                               ///< change
+    /// The end of the last period until `time` in which the intensity was above close_above; empty
+    /// if there was none.
+    std::optional<Time> last_above{};
     friend bool operator==(Change const&, Change const&) = default;
 };
 
@@ -37,6 +40,7 @@ struct EvaluatedInterval {
     Time until;         ///< end of the evaluated interval; the parameter `from` of the next call
     std::optional<GramsPerKwh> intensity;  ///< the intensity valid at `until`; empty if it is
                                            ///< unknown
+    std::optional<Time> last_above;        ///< as Change::last_above, until `until`
     std::string explanation;               ///< why the window has its phase at `until`
     std::vector<Change> changes;           ///< in order of time
 };
@@ -58,17 +62,19 @@ struct EvaluatedInterval {
 /// now]. If several samples have the same time, the last of them counts. Samples later than `now`
 /// are ignored.
 ///
-/// In the first call, `before` is a default-constructed state, and `from` is the start of the whole
-/// evaluation. In each further call, pass the last result's `state` and `until` as `before` and
-/// `from`. Such a series of calls gives the same changes and the same state as one call for the
-/// whole time. The only exception is a late sample. A sample is late if an earlier call
-/// evaluated the window at or after the sample's time, without the sample. A call that receives a
-/// late sample uses this sample only from the call's `from` on; earlier changes stay as they are.
+/// In the first call, `before` is a default-constructed state, `from` is the start of the whole
+/// evaluation, and `last_above` is empty. In each further call, pass the last result's `state`,
+/// `until` and `last_above`. Such a series of calls gives the same changes and the same state as
+/// one call for the whole time. The only exception is a late sample. A sample is late if an earlier
+/// call evaluated the window at or after the sample's time, without the sample. A call that
+/// receives a late sample uses this sample only from the call's `from` on; earlier changes stay as
+/// they are.
 ///
 /// Throws std::invalid_argument if samples are out of order, close_above < open_below, max_age <=
 /// 0 or close_delay < 0.
 [[nodiscard]] EvaluatedInterval evaluate_interval(WindowState const& before, Time from,
                                                   std::span<SamplePoint const> points,
-                                                  Rule const& rule, Time now);
+                                                  Rule const& rule, Time now,
+                                                  std::optional<Time> last_above = {});
 
 }  // namespace curtail::windows

@@ -77,7 +77,7 @@ TEST(Squeue, MapsEachSlurmStateToOneOfFour)
     EXPECT_EQ(format_time(*(*jobs)[0].started), "2026-11-21T14:56:41Z");
 }
 
-TEST(Squeue, UnknownStatesCountAsNotEnded)
+TEST(Squeue, UnknownStatesCountAsRunning)
 {
     using End = plan::Job::End;
     auto const job_in = [](std::string const& state) {
@@ -88,13 +88,16 @@ TEST(Squeue, UnknownStatesCountAsNotEnded)
     for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY",
                              "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
         EXPECT_EQ(job_in(word).state, State::ended) << word;
-    for (auto const* word : {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED"})
+    EXPECT_EQ(job_in("CANCELLED").end, End::cancelled);
+    EXPECT_TRUE(job_in("COMPLETING").cleaning_up);
+    for (auto const* word :
+         {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL"})
         EXPECT_EQ(job_in(word).end, End::displaced) << word;
     for (auto const* word : {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT"})
         EXPECT_EQ(job_in(word).state, State::pending) << word;
     EXPECT_EQ(job_in("RESV_DEL_HOLD").warning, "");
     auto const strange = job_in("BRAND_NEW");
-    EXPECT_EQ(strange.state, State::ending);
+    EXPECT_EQ(strange.state, State::running);
     EXPECT_THAT(strange.warning, HasSubstr("job 7 is in the unknown state BRAND_NEW"));
 }
 

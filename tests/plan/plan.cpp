@@ -273,6 +273,7 @@ TEST(Plan, AJobStuckInCompletingDelaysTheNextOneForAWhile)
 {
     auto ending = job("7", Job::State::ending);
     ending.launcher_state = "COMPLETING";
+    ending.cleaning_up = true;
     auto state = tracking({job("7", Job::State::running)});
     state = poll(state, open, {ending}, 10).state;
     auto const before = poll(state, open, {ending}, 309);

@@ -58,8 +58,11 @@ TEST(CheckClock, AcceptsASmallDifference)
 TEST(EvaluateWindow, OpeningAndClosingHaveEventsAndALogLineEach)
 {
     auto const opened = evaluate({}, {sample(0, 500), sample(300, 50)}, 0, 400);
-    EXPECT_EQ(opened.after,
-              (WindowRecord{{windows::Phase::open, {}}, at(400), WindowId{format_time(at(300))}}));
+    EXPECT_EQ(opened.after, (WindowRecord{{windows::Phase::open, {}},
+                                          at(400),
+                                          WindowId{format_time(at(300))},
+                                          at(300),
+                                          at(300)}));
     std::vector<std::string> types;
     for (auto const& event : opened.events) types.push_back(event.type);
     EXPECT_THAT(types, ElementsAre("decision", "window-open"));
@@ -89,12 +92,13 @@ TEST(EvaluateWindow, StatusDescribesTheNewestSampleUpToNow)
 TEST(DesiredState, EveryReasonToStopPrecedesAnOpenWindow)
 {
     WindowRecord const open{{windows::Phase::open, {}}, at(0), WindowId{"w1"}};
-    EXPECT_TRUE(desired_state(open, StopReason::none, false).job);
-    EXPECT_EQ(desired_state(open, StopReason::none, false).window.value, "w1");
-    EXPECT_FALSE(desired_state({}, StopReason::none, false).job);
-    EXPECT_FALSE(desired_state(open, StopReason::none, true).job);
-    EXPECT_FALSE(desired_state(open, StopReason::trace_over, false).job);
-    EXPECT_FALSE(desired_state(open, StopReason::user_request, false).job);
+    EXPECT_TRUE(desired_state(open, StopReason::none, "", false).job);
+    EXPECT_EQ(desired_state(open, StopReason::none, "", false).window.value, "w1");
+    EXPECT_FALSE(desired_state({}, StopReason::none, "", false).job);
+    EXPECT_FALSE(desired_state(open, StopReason::none, "", true).job);
+    EXPECT_FALSE(desired_state(open, StopReason::none, "paused", false).job);
+    EXPECT_FALSE(desired_state(open, StopReason::trace_over, "", false).job);
+    EXPECT_FALSE(desired_state(open, StopReason::user_request, "", false).job);
 }
 
 TEST(OutcomeOf, OnlyAMissingAnswerIsUnknown)

@@ -153,7 +153,8 @@ class Poll : public testing::Test {
         rules.grace = Millis(200);
         for (auto const& site : run_.sites)
             made.sites.push_back(
-                {site, run_.folder / "complete.json", std::make_unique<FakeProvider>(samples),
+                {site, run_.run, run_.site_folder(site.site), run_.folder / "complete.json",
+                 std::make_unique<FakeProvider>(samples),
                  std::make_unique<FakeLauncher>(slurm_[site.site.value]), rules, at(0)});
         return made;
     }

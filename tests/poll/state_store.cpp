@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/open_store.hpp"
+#include "runlog/poller_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,8 +101,13 @@ TEST_F(StateStoreTest, SecondPollerIsRefused)
 TEST_F(StateStoreTest, RecordSurvivesARestart)
 {
     SiteRecord expected;
-    expected.window = {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}};
-    ASSERT_TRUE(open()->set_window(a, expected.window, {}, Durability::now));
+    expected.window = {
+        {windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}, at(3), at(2), at(5)};
+    expected.holds = {AutomaticHold{{plan::HoldRequest::Cause::cancel, "job 7"}, at(6), at(5)}, 3};
+    auto store = open();
+    ASSERT_TRUE(store->set_window(a, expected.window, {}, Durability::now));
+    ASSERT_TRUE(store->set_jobs(a, {}, expected.holds, {}));
+    store.reset();
     EXPECT_EQ(open()->site(a), expected);
 }
 
@@ -120,7 +126,7 @@ TEST_F(StateStoreTest, OtherProgramsReadWhatThePollerStores)
     auto const store = open();
     ASSERT_TRUE(store->set_window(a, {{windows::Phase::closing, at(3)}, at(4), WindowId{"w1"}}, {},
                                   Durability::now));
-    ASSERT_TRUE(store->set_jobs(a, jobs, {}));
+    ASSERT_TRUE(store->set_jobs(a, jobs, {}, {}));
     auto const sites = runlog::read_poller_sites(run_.poller_folder() / "state.json").value();
     ASSERT_TRUE(sites);
     EXPECT_THAT(*sites,
@@ -163,6 +169,22 @@ TEST_F(StateStoreTest, OutcomeThatTheStateLacksComesFromTheJournal)
     EXPECT_THAT(event_types(), ElementsAre("job-submitted"));
 }
 
+TEST_F(StateStoreTest, LostHoldsAreRebuiltFromTheEvents)
+{
+    auto const event = [](bool held, char const* cause, std::optional<std::int64_t> decision) {
+        return runlog::to_event(runlog::HoldChange{held, cause, "why", decision, at(2)}, at(3),
+                                "A");
+    };
+    auto store = open();
+    ASSERT_TRUE(store->set_jobs(a, {}, {}, {event(true, "person", 1), event(false, "person", 2)}));
+    ASSERT_TRUE(store->set_jobs(a, {}, {}, {event(true, "cancel", {})}));
+    store.reset();
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    HoldRecord const expected{
+        AutomaticHold{{plan::HoldRequest::Cause::cancel, "why"}, at(3), at(2)}, 2};
+    EXPECT_EQ(open()->site(a).holds, expected);
+}
+
 TEST_F(StateStoreTest, LostStateIsRebuiltFromOpenIntentsAndJobs)
 {
     plan::Action const again{plan::ActionType::submit, {}, {"w2"}, {"i2"}, "open"};
@@ -170,7 +192,7 @@ TEST_F(StateStoreTest, LostStateIsRebuiltFromOpenIntentsAndJobs)
     ASSERT_TRUE(intend(*store, submit, at(1)));
     ASSERT_TRUE(conclude(*store, submit, "7", at(2)));
     ASSERT_TRUE(
-        store->set_jobs(a, {}, {{at(3), "job-ended", "", {{"window", "w1"}, {"job", "7"}}}}));
+        store->set_jobs(a, {}, {}, {{at(3), "job-ended", "", {{"window", "w1"}, {"job", "7"}}}}));
     ASSERT_TRUE(intend(*store, again, at(4)));  // then the poller dies
     store.reset();
     std::filesystem::remove(run_.poller_folder() / "state.json");

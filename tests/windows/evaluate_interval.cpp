@@ -109,6 +109,21 @@ TEST(EvaluateInterval, LateSampleCountsFromTheLastEvaluationOn)
     EXPECT_EQ(brief(second.changes), (Lines{"310 closed-open clean"}));
 }
 
+TEST(EvaluateInterval, TheLastDirtyPeriodEndsWithTheNextSample)
+{
+    std::vector<SamplePoint> const points{point(0, 400), point(300, 50), point(600, 400)};
+    auto const result = evaluate_interval({}, at(0), points, defaults, at(700));
+    EXPECT_EQ(result.changes.at(0).last_above, at(300));
+    EXPECT_EQ(result.last_above, at(700));
+}
+
+TEST(EvaluateInterval, AMissingSignalIsNoDirtyPeriod)
+{
+    auto const result = evaluate_interval({}, at(0), std::vector{point(0, 50)}, defaults, at(5000));
+    EXPECT_EQ(result.state.phase, Phase::closed);
+    EXPECT_FALSE(result.last_above);
+}
+
 TEST(EvaluateInterval, ClockRunningBackwardsChangesNothing)
 {
     std::vector<SamplePoint> const points{point(0, 400), point(300, 50)};
@@ -205,6 +220,7 @@ TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
 
         WindowState state;
         Time until = at(0);
+        std::optional<Time> last_above;
         std::vector<Change> changes;
         std::vector<std::int64_t> nows{day.length_s};
         for (int i = 0; i < 1000; ++i)
@@ -219,15 +235,17 @@ TEST_P(EvaluateRandomDays, ResultDoesNotDependOnTheCalls)
             auto const first = std::lower_bound(
                 day.points.begin(), day.points.end(), SamplePoint{until - day.rule.max_age, {}},
                 [](auto const& a, auto const& b) { return a.time < b.time; });
-            auto const part =
-                evaluate_interval(state, until, {first, day.points.end()}, day.rule, at(now));
+            auto const part = evaluate_interval(state, until, {first, day.points.end()}, day.rule,
+                                                at(now), last_above);
             state = part.state;
             until = part.until;
+            last_above = part.last_above;
             changes.insert(changes.end(), part.changes.begin(), part.changes.end());
         }
         ASSERT_EQ(changes, whole.changes) << "day " << day_number;
         ASSERT_EQ(state, whole.state) << "day " << day_number;
         ASSERT_EQ(until, whole.until) << "day " << day_number;
+        ASSERT_EQ(last_above, whole.last_above) << "day " << day_number;
     }
 }
 

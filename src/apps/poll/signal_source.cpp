@@ -23,16 +23,21 @@ std::filesystem::path build_folder()
 
 poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
                            std::unique_ptr<signals::Provider> provider,
-                           std::optional<Time> trace_start)
+                           std::optional<TimeScale> const& replay = {})
 {
     plan::Rules rules;
     rules.grace = site.launcher.grace;
+    rules.failures_before_hold = site.launcher.failures_before_hold;
+    rules.completing_time = site.launcher.completing_time;
     return {site,
+            target.run.run,
+            target.run.site_folder(site.site),
             target.run.folder / "complete.json",
             std::move(provider),
             launch::make_launcher(target.run, site, target.folder_id, build_folder()),
             rules,
-            trace_start};
+            replay ? std::optional(replay->origin) : std::nullopt,
+            replay ? replay->factor : 1};
 }
 
 // The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry_run`.
@@ -87,8 +92,8 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
     context.clock = std::make_shared<ScaledClock>(*clock);
     context.trace_end = trace->last_time();
     for (auto const* site : target.sites)
-        context.sites.push_back(make_parts(
-            target, *site, std::make_unique<signals::TraceProvider>(*trace), clock->origin));
+        context.sites.push_back(
+            make_parts(target, *site, std::make_unique<signals::TraceProvider>(*trace), *clock));
     return {};
 }
 
@@ -141,7 +146,7 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target,
     for (auto const* site : target.sites) {
         auto provider = make_watttime(source, folder, dry_run, *context.clock, context.log);
         if (!provider) return tl::unexpected(provider.error());
-        context.sites.push_back(make_parts(target, *site, std::move(*provider), std::nullopt));
+        context.sites.push_back(make_parts(target, *site, std::move(*provider)));
     }
     return {};
 }
@@ -154,7 +159,7 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target, PollO
     if (*replay) context.clock = std::make_shared<ScaledClock>(**replay);
     else context.clock = std::make_shared<SystemClock>();
     for (auto const* site : target.sites)
-        context.sites.push_back(make_parts(target, *site, nullptr, std::nullopt));
+        context.sites.push_back(make_parts(target, *site, nullptr));
     return {};
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "poll/holds.hpp"
+
+#include "runlog/poller_events.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using Cause = plan::HoldRequest::Cause;
+
+// Whether the window that is open now ends a hold after a cancel.
+bool ends_cancel(AutomaticHold const& hold, WindowRecord const& window)
+{
+    if (hold.request.cause != Cause::cancel || !window.open || !window.above_before_open)
+        return false;
+    auto const opened = parse_time(window.open->value);
+    return opened && *opened > hold.signal_time && *window.above_before_open > hold.signal_time;
+}
+
+class Updater {
+  public:
+    Updater(SiteId const& id, SiteRecord const& site, Time now) : id_(id), site_(site), now_(now)
+    {
+        update_.holds = site.holds;
+    }
+
+    void apply(permission::Hold const& decision)
+    {
+        if (decision.serial <= update_.holds.decision) return;
+        update_.holds.decision = decision.serial;
+        update_.resumed = !decision.held;
+        note({decision.held, "person", decision.reason, decision.serial, {}},
+             decision.held ? "paused by " + decision.by + ": " + decision.reason
+                           : "resumed by " + decision.by);
+        if (!decision.held) update_.holds.automatic.reset();
+    }
+    void hold(plan::HoldRequest const& request)
+    {
+        if (update_.holds.automatic || update_.resumed) return;
+        auto const signal_time = site_.window.evaluated_until.value_or(now_);
+        update_.holds.automatic = {request, now_, signal_time};
+        note({true, to_text(request.cause), request.why, {}, signal_time}, "held: " + request.why);
+    }
+    void release()
+    {
+        auto& hold = update_.holds.automatic;
+        if (!hold || !ends_cancel(*hold, site_.window)) return;
+        note({false, to_text(hold->request.cause), "a new window has opened", {}, {}},
+             "no longer held: a new window has opened since the cancel");
+        hold.reset();
+    }
+    [[nodiscard]] HoldUpdate take() { return std::move(update_); }
+
+  private:
+    void note(runlog::HoldChange change, std::string const& text)
+    {
+        update_.events.push_back(runlog::to_event(change, now_, id_.value));
+        update_.log.push_back(id_.value + ": " + text);
+    }
+    SiteId const& id_;
+    SiteRecord const& site_;
+    Time now_;
+    HoldUpdate update_;
+};
+
+}  // namespace
+
+HoldUpdate update_holds(SiteId const& id, SiteRecord const& site,
+                        std::optional<plan::HoldRequest> const& request, Decision const& decision,
+                        Time now)
+{
+    Updater updater(id, site, now);
+    updater.release();
+    if (decision && *decision) updater.apply(**decision);
+    if (request) updater.hold(*request);
+    return updater.take();
+}
+
+std::string hold_reason(HoldRecord const& holds, Decision const& decision)
+{
+    if (!decision) return decision.error().message();
+    if (*decision && (*decision)->held)
+        return "paused by " + (*decision)->by + " at " + format_time((*decision)->since) + ": " +
+               (*decision)->reason;
+    if (!holds.automatic) return {};
+    auto text =
+        "held since " + format_time(holds.automatic->since) + ": " + holds.automatic->request.why;
+    return text + (holds.automatic->request.cause == Cause::cancel
+                       ? "; it stays cancelled until a window opens after a dirty signal, or until "
+                         "--resume"
+                       : "; remove the cause, then use --resume");
+}
+
+}  // namespace curtail::poll

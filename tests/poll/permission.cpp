@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which permission a poll writes.
+#include "permission/permission.hpp"
+
+#include "permission/hold.hpp"
+#include "poll/fixture.hpp"
+
+namespace curtail::poll {
+namespace {
+
+using testing::HasSubstr;
+
+class PollPermission : public Poll {
+  protected:
+    [[nodiscard]] std::filesystem::path folder() const { return run_.site_folder({"A"}); }
+    [[nodiscard]] permission::Permission permission() const
+    {
+        auto const read = permission::read_permission(folder(), run_.run, {"A"});
+        EXPECT_TRUE(read && *read);
+        return read && *read ? **read : permission::Permission{};
+    }
+    void pause(bool held)
+    {
+        ASSERT_TRUE(permission::write_hold(
+            folder(), {run_.run, {"A"}, ++decisions_, held, "maintenance", at(0), "anna@login1"}));
+    }
+
+  private:
+    std::int64_t decisions_{0};
+};
+
+TEST_F(PollPermission, AnOpenWindowPermitsTrainingBeforeAJobIsSubmitted)
+{
+    bool permitted = false;
+    slurm_["A"].before_list = [&] { permitted = !permission().is_withdrawn(); };
+    (void)once(0, {50});
+    EXPECT_TRUE(permitted);
+    EXPECT_EQ(permission().lifetime, Seconds{720});
+    EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit"));
+}
+
+TEST_F(PollPermission, AClosedWindowPermitsNothing)
+{
+    (void)once(0, {500});
+    EXPECT_TRUE(permission().is_withdrawn());
+    EXPECT_EQ(permission().why, "the window is closed");
+}
+
+TEST_F(PollPermission, AClosingWindowPermitsTrainingUntilTwoPollsAfterItsClose)
+{
+    (void)once(0, {50, 500});
+    (void)once(600, {50, 500, 500});  // closing since 300, closes at 900
+    auto const until_close = Seconds{300} + 2 * Seconds{60};
+    EXPECT_EQ(permission().lifetime, until_close);
+}
+
+TEST_F(PollPermission, ThePermissionEndsAlthoughSlurmDoesNotAnswer)
+{
+    (void)once(0, {50});
+    auto const serial = permission().serial;
+    slurm_["A"].answers = false;
+    (void)once(1200, {50, 500, 500, 500, 500});
+    EXPECT_TRUE(permission().is_withdrawn());
+    EXPECT_GT(permission().serial, serial);
+}
+
+TEST_F(PollPermission, ADryRunWritesNoPermission)
+{
+    (void)once(0, {50}, true);
+    EXPECT_FALSE(std::filesystem::exists(permission::permission_file(folder())));
+}
+
+TEST_F(PollPermission, NoJobIsSubmittedWithoutItsPermission)
+{
+    std::filesystem::create_directories(permission::permission_file(folder()) / "in the way");
+    auto const result = poll_once(make_context(std::make_shared<FixedClock>(at(0)), {50}), false);
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message(), HasSubstr("cannot renew the permission of site A"));
+    EXPECT_TRUE(slurm_["A"].called().empty());
+    EXPECT_THAT(slurm_["B"].called(), testing::ElementsAre("submit"));
+}
+
+TEST_F(PollPermission, APausedSiteTrainsOnlyAfterItsResume)
+{
+    (void)once(0, {50});
+    pause(true);
+    (void)once(1, {50});
+    EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit", "drain 1"));
+    EXPECT_TRUE(permission().is_withdrawn());
+    EXPECT_THAT(permission().why, HasSubstr("maintenance"));
+    (void)once(2, {50});
+    EXPECT_THAT(slurm_["A"].called(), testing::SizeIs(2));
+    pause(false);
+    (void)once(3, {50});
+    EXPECT_FALSE(permission().is_withdrawn());
+    EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit", "drain 1", "submit"));
+}
+
+TEST_F(PollPermission, ACancelledJobStaysCancelledUntilTheNextWindowAfterADirtySignal)
+{
+    (void)once(0, {50});
+    auto& job = slurm_["A"].jobs.at(0);
+    job.state = State::ended;
+    job.launcher_state = "CANCELLED";
+    job.end = plan::Job::End::cancelled;
+    job.ended = SystemClock{}.now();
+    auto const submitted = [&] { return slurm_["A"].called().size(); };
+    (void)once(10, {50});
+    EXPECT_EQ(submitted(), 1);
+    (void)once(300, {50, 50});
+    EXPECT_EQ(submitted(), 1) << "the same window is still open";
+    (void)once(1500, {50, 50, 500, 500, 500, 50});
+    EXPECT_EQ(submitted(), 2) << "the window closed at 1200, and the next one opened at 1500";
+}
+
+TEST_F(PollPermission, AFileThatIsDamagedIsReplaced)
+{
+    ASSERT_TRUE(make_folder(folder()));
+    ASSERT_TRUE(write_file(permission::permission_file(folder()), "{\"serial\":"));
+    (void)once(0, {50});
+    EXPECT_FALSE(permission().is_withdrawn());
+}
+
+}  // namespace
+}  // namespace curtail::poll
