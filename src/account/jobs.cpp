@@ -23,7 +23,7 @@ class TrainerLog {
         if (jobs_.empty()) return;
         auto& job = jobs_.back();
         if (runlog::is_stop_request(event) && !job.stop_requested) job.stop_requested = event.time;
-        if (runlog::is_trainer_exit(event)) job.exit = event.time;
+        if (runlog::trainer_exit_in(event)) job.exit = event.time;
     }
 
     [[nodiscard]] std::vector<JobTimeline> take_jobs()

@@ -21,11 +21,19 @@ std::string figures_of(train::StepMetrics const& step)
                        step.loss.value_or(NAN), speed, round);
 }
 
+std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
+{
+    if (!arguments.has("kill-wait")) return std::nullopt;
+    return std::chrono::round<Millis>(FractionalSeconds(arguments.number("kill-wait")));
+}
+
 Result<void> train_this_site(apps::Arguments const& arguments, apps::Console const& console)
 {
     train::StopSignal const stop;
     auto const site = parse_site_id(arguments.text("site"));
     if (!site) return tl::unexpected(site.error());
+    auto const need = permission::parse_need(arguments.text("permission"));
+    if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
     apps::Progress progress("training", "");
     train::TrainOptions const options{
         arguments.text("RUN"),
@@ -33,7 +41,9 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
         arguments.text("job"),
         arguments.flag("alone"),
         static_cast<int>(arguments.integer("threads")),
-        [&](train::StepMetrics const& step) { progress.show_text(figures_of(step)); }};
+        [&](train::StepMetrics const& step) { progress.show_text(figures_of(step)); },
+        *need,
+        kill_wait_of(arguments)};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
@@ -63,6 +73,17 @@ int main(int argc, char** argv)
              "Id of this Slurm or local job; recorded in events"},
             {"alone", OptionType::flag, "", "",
              "Train without a store; continue from this site's snapshot if there is one"},
+            {"permission", OptionType::text, "WHEN", "if-served",
+             "Whether to train only while the poller permits it: always, if-served (only if a "
+             "poller has served this site) or never"},
+            {"kill-wait",
+             OptionType::number,
+             "SECONDS",
+             "",
+             "Slurm's KillWait: after SIGTERM, leave within 80 % of it",
+             false,
+             false,
+             {0, 1e6, true}},
             {"threads",
              OptionType::integer,
              "N",

@@ -16,7 +16,7 @@ namespace curtail::permission {
 struct Hold {
     RunId run;
     SiteId site;
-    std::int64_t serial{};  ///< number of the decision: 1, 2, 3, ...
+    std::int64_t serial{};  ///< increases with each decision about a site
     bool held{false};       ///< false: the person resumed the site
     std::string reason;     ///< why the site is held; empty if it is not
     Time since;             ///< time of the decision; real time

@@ -44,6 +44,13 @@ char const* to_text(Need need)
     __builtin_unreachable();
 }
 
+std::optional<Need> parse_need(std::string_view text)
+{
+    for (auto const need : {Need::always, Need::if_served, Need::never})
+        if (text == to_text(need)) return need;
+    return std::nullopt;
+}
+
 Result<void> check_start(Need need, Reading const& reading, Time now)
 {
     if (need == Need::never) return {};

@@ -16,6 +16,8 @@ enum class Need {
 };
 /// Returns `always`, `if-served` or `never`.
 [[nodiscard]] char const* to_text(Need need);
+/// Returns the need with the name `text`, or an empty optional if there is none.
+[[nodiscard]] std::optional<Need> parse_need(std::string_view text);
 
 /// The result of read_permission().
 using Reading = Result<std::optional<Permission>>;

@@ -51,6 +51,8 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     metrics.loss = line.number_or_null("loss");
     metrics.duration = FractionalSeconds(line.number("step_s"));
     metrics.lr_scale = object->number_at("lr_scale").value_or(0);
+    if (auto const seconds = object->number_at("monotonic_s"))
+        metrics.monotonic = MonoTime{std::chrono::round<Millis>(FractionalSeconds(*seconds))};
     bool const negative = metrics.duration.count() < 0 || metrics.tokens < Tokens{};
     return line.good && !negative ? std::optional(metrics) : std::nullopt;
 }
@@ -59,14 +61,16 @@ std::optional<StepMetrics> parse_line(std::string_view text)
 
 Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const& metrics)
 {
-    json::Object const line{{"time", format_time(metrics.time)},
-                            {"step", metrics.step},
-                            {"round", metrics.round},
-                            {"tokens", metrics.tokens.value},
-                            {"progress_tokens", metrics.progress.value},
-                            {"loss", metrics.loss},
-                            {"lr_scale", metrics.lr_scale},
-                            {"step_s", metrics.duration.count()}};
+    json::Object line{{"time", format_time(metrics.time)},
+                      {"step", metrics.step},
+                      {"round", metrics.round},
+                      {"tokens", metrics.tokens.value},
+                      {"progress_tokens", metrics.progress.value},
+                      {"loss", metrics.loss},
+                      {"lr_scale", metrics.lr_scale},
+                      {"step_s", metrics.duration.count()}};
+    if (metrics.monotonic)
+        line.set("monotonic_s", FractionalSeconds(metrics.monotonic->time_since_epoch()).count());
     return append_line(path, json::to_string(line), false);
 }
 

@@ -24,6 +24,8 @@ struct StepMetrics {
     std::optional<double> loss;    ///< mean per token, in nats; empty if not finite
     double lr_scale{};             ///< the schedule's factor for all learning rates
     FractionalSeconds duration{};  ///< duration of the step, in real time
+    /// End of the step on the monotonic clock of the trainer's machine; empty if unknown.
+    std::optional<MonoTime> monotonic{};
 };
 
 /// Appends one line to the file `path`.

@@ -33,14 +33,23 @@ std::optional<TrainerStart> trainer_start_in(Event const& event)
 
 Event to_event(TrainerExit const& exit, Time now, std::string site)
 {
-    return {now, "trainer-exit", std::move(site), {{"code", static_cast<int>(exit.code)}}};
+    json::Object details{{"code", static_cast<int>(exit.code)}, {"job", exit.job}};
+    if (!exit.cause.empty()) details.set("cause", exit.cause);
+    return {now, "trainer-exit", std::move(site), std::move(details)};
 }
 
-bool is_trainer_exit(Event const& event) { return event.type == "trainer-exit"; }
-
-Event to_event(StopRequested, Time now, std::string site)
+std::optional<TrainerExit> trainer_exit_in(Event const& event)
 {
-    return {now, "stop-requested", std::move(site), {}};
+    if (event.type != "trainer-exit") return std::nullopt;
+    return TrainerExit{static_cast<ExitCode>(event.integer("code").value_or(0)), event.text("job"),
+                       event.text("cause")};
+}
+
+Event to_event(StopRequested const& request, Time now, std::string site)
+{
+    json::Object details{{"cause", request.cause}};
+    if (!request.why.empty()) details.set("why", request.why);
+    return {now, "stop-requested", std::move(site), std::move(details)};
 }
 
 bool is_stop_request(Event const& event) { return event.type == "stop-requested"; }

@@ -35,13 +35,18 @@ struct TrainerStart {
 /// An event: the trainer is about to exit with this code.
 struct TrainerExit {
     ExitCode code{ExitCode::ok};
+    std::string job;    ///< job id, from Slurm or the local launcher; may be empty
+    std::string cause;  ///< StopRequested::cause; empty if the trainer received no stop request
 };
 [[nodiscard]] Event to_event(TrainerExit const& exit, Time now, std::string site);
-[[nodiscard]] bool is_trainer_exit(Event const& event);
+[[nodiscard]] std::optional<TrainerExit> trainer_exit_in(Event const& event);
 
-/// An event: a stop signal has arrived. SIGUSR1 (drain), SIGTERM and SIGINT are stop signals.
-struct StopRequested {};
-[[nodiscard]] Event to_event(StopRequested, Time now, std::string site);
+/// An event: a stop was requested: by a signal, or because the permission to train has ended.
+struct StopRequested {
+    std::string cause;  ///< name of a train::StopCause, such as `drain` or `permission`
+    std::string why;    ///< for `permission`: why it has ended
+};
+[[nodiscard]] Event to_event(StopRequested const& request, Time now, std::string site);
 [[nodiscard]] bool is_stop_request(Event const& event);
 
 /// An event: the trainer has finished its first optimizer step.

@@ -31,6 +31,7 @@ class AloneLoop {
         auto const steps = context_.run.training.steps_without_store;
         auto const next = position_.tokens / context_.run.rounds.block_tokens;
         bool const complete = (steps > 0 && position_.steps >= steps) || next >= stream_blocks_;
+        context_.permission.check();
         if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
         return rounds::Ranges::between(
             next, std::min(next + ranks_.engine().blocks_per_step(), stream_blocks_));
@@ -49,7 +50,7 @@ class AloneLoop {
         ++position_.steps;
         context_.recorder.step({SystemClock{}.now(), position_.steps, 0, outcome.tokens,
                                 position_.tokens, if_finite(outcome.loss), outcome.lr_factor,
-                                outcome.duration});
+                                outcome.duration, monotonic_now()});
         position_.tokens += outcome.tokens;
         if (!std::isfinite(outcome.loss)) return not_finite();
         auto const every = context_.run.training.snapshot_every_steps;

@@ -6,6 +6,7 @@
 
 #include "config/run.hpp"
 #include "core/log.hpp"
+#include "train/permission_guard.hpp"
 #include "train/recorder.hpp"
 #include "train/snapshot.hpp"
 
@@ -17,6 +18,8 @@ struct LeaderContext {
     config::Run const& run;
     config::Site const& site;
     Recorder& recorder;
+    PermissionGuard& permission;
+    StopTimes stop_times;
     Log log;
     std::filesystem::path snapshot;  ///< the file of this site's snapshot
     /// Position in the snapshot from which the training resumes. Zero if the training starts

@@ -32,7 +32,7 @@ Leave MemberLoop::run()
             has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
         if (!order) {
             // After a stop request no further step begins: the window is closed.
-            if (!stop_forwarded_) train_step();
+            if (!stop_deadline_) train_step();
             continue;
         }
         if (auto* leave = std::get_if<Leave>(&*order))
@@ -56,19 +56,27 @@ void MemberLoop::save(rounds::Rate rate)
 
 bool MemberLoop::has_work() const
 {
-    return !stop_forwarded_ && blocks_ && !work_.next_blocks(blocks_->held, 1).empty();
+    return !stop_deadline_ && blocks_ && !work_.next_blocks(blocks_->held, 1).empty();
 }
 
 void MemberLoop::forward_stop_request()
 {
-    if (stop_forwarded_ || !(ranks_.stop().raised() || must_stop_)) return;
-    stop_forwarded_ = true;
-    if (!failure_) context_.recorder.event(runlog::StopRequested{});
+    context_.permission.check();
+    if (failure_) ranks_.stop().request(StopCause::failure);
+    auto const deadline = stop_deadline(ranks_.stop(), context_.stop_times, 8);
+    if (!deadline || deadline == stop_deadline_) return;
+    if (!stop_deadline_) note_stop();
+    stop_deadline_ = deadline;
+    thread_.post(rounds::StopRequested{*deadline});
+}
+
+void MemberLoop::note_stop()
+{
+    auto const ended = context_.permission.ended();
+    if (!failure_)
+        context_.recorder.event(
+            runlog::StopRequested{to_text(ranks_.stop().cause()), ended ? ended->why : ""});
     context_.recorder.state(energy::State::draining);
-    // The poller cancels the job `grace` after its signal. If another rank received the signal, it
-    // may be one step older than the present.
-    thread_.post(rounds::StopRequested{ranks_.stop().raised_at().value_or(monotonic_now()) +
-                                       context_.site.launcher.grace * 4 / 5});
 }
 
 void MemberLoop::train_step()
@@ -76,12 +84,15 @@ void MemberLoop::train_step()
     if (!blocks_) return;
     auto const blocks = work_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
     if (blocks.empty()) return set_state(energy::State::idle);
+    // No step starts after the end of the permission.
+    context_.permission.check();
+    if (ranks_.stop().raised()) return;
     set_state(energy::State::training);
     Tokens const progress =
         blocks_->tokens_before + work_.blocks_since() * context_.run.rounds.block_tokens;
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
-    must_stop_ |= made->stop_requested;
+    if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
     if (std::isfinite(made->loss)) work_.record_step(blocks);
     else discard_spoiled_work(blocks);
     thread_.post(rounds::Stepped{blocks, made->duration});
@@ -97,7 +108,8 @@ void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
     ++steps_here_;
     if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
     context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress,
-                            if_finite(outcome.loss), outcome.lr_factor, outcome.duration});
+                            if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
+                            monotonic_now()});
 }
 
 // The weights may be the cause, so the last good ones replace them. The protocol learns of it with
@@ -116,7 +128,6 @@ void MemberLoop::give_up(Error const& error)
 {
     context_.log.error(error.message() + "; contributing the work done so far and leaving the run");
     failure_ = error;
-    must_stop_ = true;
     blocks_.reset();
 }
 
@@ -172,7 +183,7 @@ void MemberLoop::carry_out(DiscardWork const&)
 // After a stop request, a site that is not training is `draining`.
 void MemberLoop::set_state(energy::State state)
 {
-    bool const drains = stop_forwarded_ && state != energy::State::training;
+    bool const drains = stop_deadline_ && state != energy::State::training;
     context_.recorder.state(drains ? energy::State::draining : state);
 }
 

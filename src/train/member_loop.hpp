@@ -28,6 +28,7 @@ class MemberLoop {
   private:
     [[nodiscard]] bool has_work() const;
     void forward_stop_request();
+    void note_stop();
     void train_step();
     void record(StepOutcome const& outcome, Tokens progress);
     void discard_spoiled_work(rounds::Ranges const& blocks);
@@ -54,8 +55,8 @@ class MemberLoop {
     std::int64_t steps_here_{0};
     std::int64_t round_{0};
     std::optional<Error> failure_;
-    bool must_stop_{false};       ///< a rank was asked to stop, or the data could not be read
-    bool stop_forwarded_{false};  ///< the loop has sent the stop request to the protocol
+    std::optional<MonoTime> stop_deadline_;  ///< deadline of the last stop request that the loop
+                                             ///< has sent to the protocol
 };
 
 }  // namespace curtail::train

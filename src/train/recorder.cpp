@@ -39,10 +39,10 @@ void Recorder::change_state(std::string const& state)
     event(runlog::StateChange{state, job_});
 }
 
-void Recorder::ended(ExitCode code)
+void Recorder::ended(ExitCode code, std::string cause)
 {
     change_state(runlog::ended_state);
-    event(runlog::TrainerExit{code});
+    event(runlog::TrainerExit{code, job_, std::move(cause)});
 }
 
 void Recorder::status(json::Object status)

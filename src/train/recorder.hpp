@@ -49,8 +49,9 @@ class Recorder {
     }
     /// Writes an event with `state` if `state` differs from the previous state.
     void state(energy::State state);
-    /// Writes an event with the state `ended`, then one with the exit code.
-    void ended(ExitCode code);
+    /// Writes an event with the state `ended`, then one with the exit code. `cause` is the name of
+    /// the StopCause, if there was a stop request.
+    void ended(ExitCode code, std::string cause);
     /// Writes `status`, with the time and the job added, as the new `status.json`. curtail-status
     /// reads this file. Ignores calls within one second of the last write.
     void status(json::Object status);

@@ -82,12 +82,10 @@ void RoundThread::run()
     wait_until_left();
 }
 
-// The round must end within four fifths of the grace (member_loop.cpp). The process ends after nine
-// tenths, before the launcher kills it.
 bool RoundThread::grace_is_over() const
 {
-    auto const requested = watchdog_.stop_requested_at();
-    return requested && monotonic_now() >= *requested + watchdog_.grace * 9 / 10;
+    auto const exit_by = watchdog_.exit_by();
+    return exit_by && monotonic_now() >= *exit_by;
 }
 
 // No launcher waits for a site that leaves on its own, so a long but healthy step gets more time.

@@ -20,13 +20,13 @@ class RoundThread {
     /// Ends the process if join() is not called in time, for example because a rank hangs. The
     /// time is over at the first of these two moments:
     ///
-    /// * nine tenths of `grace` after a stop request
+    /// * the result of `exit_by`
     /// * after the order Leave, once `grace` and four times the duration of the longest optimizer
     ///   step so far have both passed
     struct Watchdog {
-        /// Returns the time of the stop request to this process, empty if there was none. Must be
-        /// safe to call from any thread.
-        std::function<std::optional<MonoTime>()> stop_requested_at{};
+        /// Returns when the process must end because of a stop request, empty if there was none.
+        /// Must be safe to call from any thread. The thread calls it about once per second.
+        std::function<std::optional<MonoTime>()> exit_by{};
         Millis grace{};  ///< time from a stop request until the launcher kills the job
         /// Ends the process. If this function is empty, the watchdog is off: the thread waits for
         /// join() without a limit.

@@ -13,10 +13,11 @@ namespace {
 
 // Ends the process. The training loop may be in a call that never returns; the launcher ends the
 // other ranks.
-[[noreturn]] void end_process(LeaderContext const& context, Error const& error)
+[[noreturn]] void end_process(LeaderContext const& context, StopSignal const& stop,
+                              Error const& error)
 {
     context.log.error(error.message());
-    context.recorder.ended(error.code);
+    context.recorder.ended(error.code, stop.raised() ? to_text(stop.cause()) : "");
     std::_Exit(static_cast<int>(error.code));
 }
 
@@ -37,9 +38,16 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                           rounds::RunSpec const& spec, store::ObjectStore& store)
 {
     rounds::Site site({{context.site.site, std::random_device{}()}, spec, context.start.rate});
+    // The round must end after four fifths of the time (member_loop.cpp). The process ends after
+    // nine tenths, before the launcher kills it. Even if the training loop hangs, the permission is
+    // checked here.
+    auto const exit_by = [&] {
+        context.permission.check();
+        return stop_deadline(ranks.stop(), context.stop_times, 9);
+    };
     RoundThread thread(std::move(site), executor_parts(context, store),
-                       {[&ranks] { return ranks.stop().raised_at(); }, context.site.launcher.grace,
-                        [&context](Error const& error) { end_process(context, error); }});
+                       {exit_by, context.site.launcher.grace,
+                        [&](Error const& error) { end_process(context, ranks.stop(), error); }});
     MemberLoop loop(ranks, context, thread, store);
     auto const leave = loop.run();
     // Detects a rank that hangs while the round thread still watches the deadlines. In MPI_Finalize

@@ -84,6 +84,8 @@ void remove_leftovers(std::filesystem::path const& folder)
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                   int rank_count, Log const& log)
 {
+    auto const& stop = ranks.stop();
+    auto const cause = [&] { return stop.raised() ? std::string(to_text(stop.cause())) : ""; };
     auto const folder = inputs.run.site_folder(options.site);
     auto const lock = lock_folder(folder);
     if (!lock) return tl::unexpected(lock.error());
@@ -91,15 +93,23 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     Recorder recorder(folder, options.site.value, options.job, log, options.watcher);
     recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
+    PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);
     try {
-        LeaderContext context{inputs.run, inputs.site, recorder, log, folder / snapshot_file,
-                              {},         {}};
+        LeaderContext context{inputs.run,
+                              inputs.site,
+                              recorder,
+                              permission,
+                              {inputs.site.launcher.grace, options.kill_wait},
+                              log,
+                              folder / snapshot_file,
+                              {},
+                              {}};
         auto done = options.alone ? lead_alone(ranks, context, inputs)
                                   : lead_in_run(ranks, context, inputs);
-        recorder.ended(done ? ExitCode::ok : done.error().code);
+        recorder.ended(done ? ExitCode::ok : done.error().code, cause());
         return done;
     } catch (...) {
-        recorder.ended(ExitCode::software);
+        recorder.ended(ExitCode::software, cause());
         throw;
     }
 }

@@ -7,6 +7,7 @@
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/result.hpp"
+#include "train/permission_guard.hpp"
 #include "train/recorder.hpp"
 #include "train/stop_signal.hpp"
 
@@ -20,6 +21,8 @@ struct TrainOptions {
     bool alone{false};          ///< train without a store
     int threads{1};             ///< CPU threads of this rank
     StepWatcher watcher{};      ///< called on the leader after each step
+    permission::Need permission{permission::Need::if_served};  ///< see PermissionGuard
+    std::optional<Millis> kill_wait{};                         ///< see StopTimes
 };
 
 /// Does the work of one rank in a site's job, from start to end. Every rank of the job must call

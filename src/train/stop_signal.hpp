@@ -6,12 +6,24 @@
 
 namespace curtail::train {
 
+/// Who asked the trainer to stop.
+enum class StopCause {
+    drain,       ///< SIGUSR1: the poller, or Slurm before the time limit
+    terminate,   ///< SIGTERM: `scancel`, a preemption, or Slurm at the time limit
+    interrupt,   ///< SIGINT: a person at a terminal
+    permission,  ///< the trainer itself, because its permission has ended
+    other_rank,  ///< a signal to another rank of this job
+    failure      ///< the trainer itself, because it cannot continue
+};
+/// Returns the name that events store, such as `drain` or `other-rank`.
+[[nodiscard]] char const* to_text(StopCause cause);
+
 /// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
 /// the poller), SIGTERM and SIGINT only set the flag.
 ///
-/// The job script starts the ranks with SIGUSR1 blocked. A drain that arrives while libraries load
-/// therefore waits and does not kill the rank. The constructor unblocks the three signals once it
-/// has installed its handlers.
+/// The job script starts the ranks with SIGUSR1 and SIGTERM blocked. A stop request that arrives
+/// while libraries load therefore waits and does not kill the rank. The constructor unblocks the
+/// three signals once it has installed its handlers.
 class StopSignal {
   public:
     StopSignal();
@@ -21,11 +33,28 @@ class StopSignal {
     StopSignal(StopSignal const&) = delete;
     StopSignal& operator=(StopSignal const&) = delete;
 
-    /// Returns true once a signal has arrived. Safe from any thread.
+    /// Returns true once a stop was requested. Safe from any thread, as are all functions below.
     [[nodiscard]] bool raised() const { return raised_at().has_value(); }
-    /// Returns the arrival time of the first signal, empty if none has arrived. Deadlines count
-    /// from this time. Safe from any thread.
+    /// Returns the time of the first request, empty if there was none.
     [[nodiscard]] std::optional<MonoTime> raised_at() const;
+    /// Returns who made the first request. Meaningful only if raised().
+    [[nodiscard]] StopCause cause() const;
+    /// Returns when the first SIGTERM arrived, empty if none has. Slurm kills the job some time
+    /// after it (KillWait).
+    [[nodiscard]] std::optional<MonoTime> terminated_at() const;
+    /// Requests a stop, as a signal does.
+    void request(StopCause cause) const;
 };
+
+/// How long the processes of a job may live after a stop request.
+struct StopTimes {
+    Millis grace{};  ///< after any request: the launcher's grace
+    /// After SIGTERM: Slurm's KillWait. Empty if it is unknown; then the grace counts.
+    std::optional<Millis> kill_wait;
+};
+/// Returns when the share `tenths`/10 of the time has passed that the job has to stop. Returns an
+/// empty optional without a stop request. A SIGTERM can make the result earlier.
+[[nodiscard]] std::optional<MonoTime> stop_deadline(StopSignal const& stop, StopTimes const& times,
+                                                    int tenths);
 
 }  // namespace curtail::train

@@ -30,11 +30,14 @@ class SpoiledTraining : public test::SmallTraining {
                             .value());
         engine_.emplace(run_, *loader_, *ranks_, model::initial_parameters(run_.model, 1));
         site_ranks_.emplace(*engine_, *ranks_, stop_);
+        permission_.emplace(permission::Need::never, site_folder(), run_.run, SiteId{"A"}, stop_,
+                            log());
         recorder_.emplace(site_folder(), "A", "1", log());
     }
     [[nodiscard]] LeaderContext context(std::optional<std::string> training_id)
     {
-        return {run_, run_.sites.at(0), *recorder_, log(), snapshot(), {}, std::move(training_id)};
+        return {run_,  run_.sites.at(0), *recorder_, *permission_,          {Seconds{10}, {}},
+                log(), snapshot(),       {},         std::move(training_id)};
     }
     // As after a step with a bad gradient: the next step starts from good weights and spoils them.
     void spoil_optimizer()
@@ -57,6 +60,7 @@ class SpoiledTraining : public test::SmallTraining {
     std::optional<Engine> engine_;
     std::optional<SiteRanks> site_ranks_;
     std::optional<Recorder> recorder_;
+    std::optional<PermissionGuard> permission_;
 };
 
 TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)

@@ -226,7 +226,7 @@ TEST(RoundThread, AReadOnlyStoreEndsTheStartWithItsError)
 // A thread whose training loop never returns from its step.
 class HangingLoop {
   public:
-    explicit HangingLoop(std::function<std::optional<MonoTime>()> stop_requested_at, Millis grace,
+    explicit HangingLoop(std::function<std::optional<MonoTime>()> exit_by, Millis grace,
                          std::string_view run_json = {})
         : begun_(run_json.empty() || objects_.create(*chain::object_name({"test"}, "run.json"),
                                                      std::as_bytes(std::span(run_json)))),
@@ -237,7 +237,7 @@ class HangingLoop {
                    {},
                    recorder_,
                    {}},
-                  {std::move(stop_requested_at), grace,
+                  {std::move(exit_by), grace,
                    [this](Error const& error) { ended_ = static_cast<int>(error.code); }})
     {
     }
@@ -256,7 +256,7 @@ class HangingLoop {
 TEST(RoundThread, AHangingStepEndsTheProcessAfterTheGrace)
 {
     auto const asked = monotonic_now();
-    HangingLoop hanging([&] { return asked; }, Millis{200});
+    HangingLoop hanging([&] { return asked + Millis{180}; }, Millis{200});
     EXPECT_TRUE(curtail::test::eventually([&] { return hanging.ended() == 69; }, long_enough));
     EXPECT_GE(monotonic_now(), asked + Millis{180});
 }

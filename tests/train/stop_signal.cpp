@@ -25,6 +25,33 @@ TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
     EXPECT_EQ(stop.raised_at(), requested) << "a repeated drain gives no more time";
 }
 
+TEST(StopSignal, NamesTheFirstRequest)
+{
+    for (auto const& [number, cause] :
+         {std::pair(SIGUSR1, StopCause::drain), std::pair(SIGTERM, StopCause::terminate),
+          std::pair(SIGINT, StopCause::interrupt)}) {
+        StopSignal const stop;
+        ASSERT_EQ(raise(number), 0);
+        stop.request(StopCause::permission);
+        EXPECT_EQ(stop.cause(), cause);
+    }
+    StopSignal const stop;
+    stop.request(StopCause::permission);
+    EXPECT_EQ(stop.cause(), StopCause::permission);
+}
+
+TEST(StopSignal, ATermLeavesAShareOfKillWait)
+{
+    StopSignal const stop;
+    StopTimes const times{Seconds{100}, Seconds{30}};
+    EXPECT_FALSE(stop_deadline(stop, times, 8));
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    EXPECT_EQ(stop_deadline(stop, times, 8), *stop.raised_at() + Seconds{80});
+    ASSERT_EQ(raise(SIGTERM), 0);
+    EXPECT_EQ(stop_deadline(stop, times, 8), *stop.terminated_at() + Seconds{24});
+    EXPECT_EQ(stop_deadline(stop, {Seconds{100}, {}}, 8), *stop.raised_at() + Seconds{80});
+}
+
 TEST(StopSignal, IsClearInEachInstance)
 {
     {
