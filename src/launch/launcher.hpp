@@ -26,6 +26,8 @@ class Launcher {
     /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
     /// whose comment is unreadable. The intent of such a job is empty.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
+    /// Returns the path of a job's log.
+    [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no
     /// error.
     [[nodiscard]] virtual Result<void> drain(plan::JobId const& job) = 0;

@@ -52,6 +52,7 @@ std::vector<std::pair<std::string, std::string>> job_environment(JobSpec const& 
 {
     auto environment = plain_environment();
     environment.emplace_back("CURTAIL_JOB", job.value);
+    environment.emplace_back("CURTAIL_INTENT", job.value);
     if (!spec.launcher.prologue.empty())
         environment.emplace_back("CURTAIL_PROLOGUE", spec.launcher.prologue.string());
     if (!spec.build.empty()) environment.emplace_back("CURTAIL_BUILD", spec.build.string());

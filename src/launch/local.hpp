@@ -26,6 +26,10 @@ class LocalLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
+    [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
+    {
+        return spec_.folder / ("job-" + job.value + ".log");
+    }
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     /// Sends TERM to the processes of the job's session as signal_session() does, even if the
     /// script has ended. A call at least 4 s after the first cancel of this job sends KILL instead.

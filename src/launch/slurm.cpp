@@ -76,7 +76,8 @@ bool means_no_answer(std::string_view errors)
                        [&](auto sign) { return errors.find(sign) != std::string_view::npos; });
 }
 
-Command SlurmLauncher::make_command(std::vector<std::string> arguments) const
+Command SlurmLauncher::make_command(std::vector<std::string> arguments,
+                                    plan::IntentId const& intent) const
 {
     auto const& launcher = spec_.launcher;
     Command command{std::move(arguments), plain_environment(), launcher.command_deadline};
@@ -90,10 +91,12 @@ Command SlurmLauncher::make_command(std::vector<std::string> arguments) const
     if (command.arguments.front() == "squeue") set("SLURM_TIME_FORMAT", "%s");
     set("CURTAIL_BUILD", spec_.build.string());
     set("CURTAIL_PROLOGUE", launcher.prologue.string());
+    set("CURTAIL_INTENT", intent.value);  // tells the job that it needs the poller's permission
     return command;
 }
 
-Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments) const
+Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments,
+                                    plan::IntentId const& intent) const
 {
     // Without the file Slurm's clients search the network for their cluster, longer than any
     // deadline.
@@ -102,7 +105,7 @@ Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments) const
         return fail(ExitCode::unavailable, "cannot run " + arguments.at(0),
                     conf.string() + " does not exist",
                     "is the cluster up? A private one: slurm/private_clusters.sh up");
-    return run_command(make_command(std::move(arguments)));
+    return run_command(make_command(std::move(arguments), intent));
 }
 
 std::vector<std::string> SlurmLauncher::sbatch_arguments(Comment const& comment) const
@@ -111,7 +114,8 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(Comment const& comment)
     std::vector<std::string> arguments{
         "sbatch", "--parsable", "--job-name=" + job_name(spec_),
         "--comment=" + comment_text(spec_, comment), "--dependency=singleton",
-        "--no-requeue",  // the poller decides which jobs run again
+        "--no-requeue",      // the poller decides which jobs run again
+        "--propagate=NONE",  // not the limits of the poller, such as its core limit of 0
         "--open-mode=append", "--output=" + escape_percent(spec_.folder.string()) + "/job-%j.log",
         "--chdir=" + spec_.folder.string(), "--ntasks=" + std::to_string(spec_.ranks),
         "--time=" + launcher.time_limit,
@@ -132,7 +136,7 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     auto const what = "cannot submit " + job_name(spec_);
     if (auto made = make_folder(spec_.folder); !made)
         return tl::unexpected(made.error().with_context(what));
-    auto const finished = run(sbatch_arguments({window, intent}));
+    auto const finished = run(sbatch_arguments({window, intent}), intent);
     if (!finished) {
         auto error = finished.error().with_context(what);
         // Unless it could not start, sbatch may have submitted the job.
@@ -168,6 +172,11 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     for (auto const* ended : {"Invalid job id", "already completing or completed"})
         if (finished->errors.find(ended) != std::string::npos) return {};
     return failed(*finished, what);
+}
+
+std::filesystem::path SlurmLauncher::log_file(plan::JobId const& job) const
+{
+    return spec_.folder / ("job-" + job.value + ".log");
 }
 
 Result<void> SlurmLauncher::drain(plan::JobId const& job)

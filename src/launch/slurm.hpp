@@ -13,20 +13,24 @@ namespace curtail::launch {
 /// runs one after the other. `singleton` concerns only jobs of the same name. The name contains
 /// run, site and folder id (job_name()), so no job waits for a job of another run.
 ///
-/// A job receives plain_environment() and the variables SLURM_CONF, CURTAIL_BUILD and
-/// CURTAIL_PROLOGUE. It receives no other variable of the poller's environment.
+/// A job receives plain_environment() and the variables SLURM_CONF, CURTAIL_BUILD, CURTAIL_PROLOGUE
+/// and CURTAIL_INTENT. It receives no other variable of the poller's environment, and none of the
+/// poller's resource limits.
 class SlurmLauncher final : public Launcher {
   public:
     explicit SlurmLauncher(JobSpec spec) : spec_(std::move(spec)) {}
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
+    [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;
 
   private:
-    [[nodiscard]] Command make_command(std::vector<std::string> arguments) const;
-    [[nodiscard]] Result<Finished> run(std::vector<std::string> arguments) const;
+    [[nodiscard]] Command make_command(std::vector<std::string> arguments,
+                                       plan::IntentId const& intent) const;
+    [[nodiscard]] Result<Finished> run(std::vector<std::string> arguments,
+                                       plan::IntentId const& intent = {}) const;
     [[nodiscard]] std::vector<std::string> sbatch_arguments(Comment const& comment) const;
     [[nodiscard]] Result<void> scancel(std::vector<std::string> options,
                                        plan::JobId const& job) const;

@@ -50,6 +50,7 @@ struct Job {
     bool cleaning_up{false};
     std::string reason{};   ///< for a pending job: the launcher's reason why it waits, such as
                             ///< `Resources`
+    std::string cause{};    ///< for a failed job: the last error in its log, and the log's path
     std::string warning{};  ///< a sentence for the user; empty if there is none
     friend bool operator==(Job const&, Job const&) = default;
 };

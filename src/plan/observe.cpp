@@ -67,18 +67,19 @@ std::string end_text(TrackedJob const& tracked, Job const& job, char const* how)
 {
     auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
     if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
-    return text + ")";
+    text += ")";
+    return job.cause.empty() ? text : text + ": " + job.cause;
 }
 
-// Whether the end of a job without a stop request is no fault of the job.
+// Whether the end of a job without a stop request is no failure. A job that ended at once with exit
+// code 0 delays its successor, because that one could do the same.
 bool is_setback(Job const& job)
 {
-    return job.end == Job::End::displaced || job.end == Job::End::unknown ||
-           job.exit_code == try_later;
+    return job.end == Job::End::clean || job.end == Job::End::displaced ||
+           job.end == Job::End::unknown || job.exit_code == try_later;
 }
 
-// Returns how long the next job waits after one that ended without a stop request. A job that ended
-// too soon has failed even with exit code 0: its successor would do the same.
+// Returns how long the next job waits after one that ended without a stop request.
 Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
                      Time now, Rules const& rules)
 {

@@ -7,12 +7,10 @@
 namespace curtail::poll {
 namespace {
 
-// `job 7 failed (FAILED, exit code 3); next try in 10.0 s (consecutive failures: 1)`
+// `job 7 failed (FAILED, exit code 3): CAUSE; next try in 10.0 s (consecutive failures: 1)`
 std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& state)
 {
-    auto text = "job " + failed.job.value + " failed (" + failed.detail;
-    if (failed.exit_code) text += ", exit code " + std::to_string(*failed.exit_code);
-    return text + "); " +
+    return state.failure + "; " +
            plan::next_try_text(failed.retry_after.value_or(Millis(0)), state.failures);
 }
 

@@ -2,6 +2,7 @@
 #include "poll/site.hpp"
 
 #include "core/clock.hpp"
+#include "launch/job_log.hpp"
 #include "poll/job_events.hpp"
 
 namespace curtail::poll {
@@ -150,12 +151,13 @@ Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
 JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run)
 {
     auto const now = real_now();
-    auto const listed = parts_.launcher->jobs();
+    auto listed = parts_.launcher->jobs();
     auto record = store_.site(id());
     if (!listed) {
         set_status(undecided_status(record.window, desired(record, stop), listed.error()));
         return {};
     }
+    add_causes(record.jobs, *listed);
     auto stored = store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now);
     record = store_.site(id());
     auto const status = decide_actions(record, desired(record, stop), *listed, now, rules());
@@ -165,6 +167,14 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
         if (action.type != plan::ActionType::wait)
             stored = both(carry_out(action, signal_now), stored);
     return {true, stored};
+}
+
+void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const
+{
+    for (auto& job : listed)
+        if (job.state == plan::Job::State::ended && job.end == plan::Job::End::failed &&
+            plan::is_tracked(known, job))
+            job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
 }
 
 Result<void> SitePoller::store_observation(JobObservation seen, Time now)

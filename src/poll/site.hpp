@@ -81,6 +81,8 @@ class SitePoller {
     [[nodiscard]] Decision decision() const;
     [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, StopReason stop) const;
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
+    /// Adds the cause to each failed job of `listed` that is in `known`.
+    void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
     [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);
     [[nodiscard]] Result<void> prepare(plan::Action const& action, Time signal_now);

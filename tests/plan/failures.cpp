@@ -111,7 +111,8 @@ std::vector<Setback> setbacks()
     auto unknown = ended("7", 60, 0);
     unknown.exit_code.reset();
     unknown.end = Job::End::unknown;
-    return {{"preempted or its node failed", displaced},
+    return {{"ended at once with exit code 0", ended("7", 2, 0)},
+            {"preempted or its node failed", displaced},
             {"may not train now", ended("7", 2, 75)},
             {"end unknown", unknown}};
 }

@@ -61,7 +61,9 @@ TEST_F(Failures, FailedJobIsLoggedAndAWindowThatWaitsForTheNextTryIsAnError)
         job.state = State::ended;
         job.launcher_state = "FAILED";
         job.exit_code = 3;
+        slurm_["A"].logs = folder_.path();
     }
+    ASSERT_TRUE(write_file(folder_ / "job-1.log", "curtail-train error: no such shard\n"));
     std::mutex mutex;
     std::vector<std::string> lines;
     auto context = make_context(std::make_shared<FixedClock>(at(60)), {50});
@@ -70,10 +72,10 @@ TEST_F(Failures, FailedJobIsLoggedAndAWindowThatWaitsForTheNextTryIsAnError)
         lines.emplace_back(text);
     });
     auto const result = poll_once(std::move(context), false).value();
-    EXPECT_THAT(
-        lines,
-        testing::Contains(
-            "A: job 1 failed (FAILED, exit code 3); next try in 10.0 s (consecutive failures: 1)"));
+    EXPECT_THAT(lines, testing::Contains(
+                           "A: job 1 ended at once (FAILED, exit code 3): no such shard (log: " +
+                           (folder_ / "job-1.log").string() +
+                           "); next try in 10.0 s (consecutive failures: 1)"));
     ASSERT_TRUE(result.error());
     EXPECT_EQ(result.error()->code, ExitCode::unavailable);
     EXPECT_THAT(result.error()->message(),

@@ -29,6 +29,7 @@ struct FakeSlurm {
     bool loses_drains{false};
     bool refuses{false};
     std::function<void()> before_list;
+    std::filesystem::path logs;
 
     std::vector<std::string> called()
     {
@@ -62,6 +63,10 @@ class FakeLauncher final : public launch::Launcher {
         std::lock_guard const guard(slurm_.mutex);
         if (!slurm_.answers) return no_answer();
         return slurm_.jobs;
+    }
+    [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
+    {
+        return slurm_.logs / ("job-" + job.value + ".log");
     }
     Result<void> drain(plan::JobId const& job) override
     {
