@@ -4,8 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "core/build_info.hpp"
+#include "core/ids.hpp"
 #include "core/text.hpp"
 
 namespace curtail::apps {
@@ -42,12 +44,18 @@ CLI::Option* declare_flag(CLI::App& app, Option const& option)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+std::string placeholder_of(Option const& option)
+{
+    auto const name = option.placeholder.empty() ? "TEXT" : option.placeholder;
+    return option.implied.empty() ? name : "[" + name + "]";
+}
+
 CLI::Option* declare_option(CLI::App& app, Option const& option)
 {
     auto const problem = [option](std::string const& text) { return problem_with(option, text); };
     auto const help = help_line(option);
     return app.add_option("--" + option.name, help)
-        ->type_name(option.placeholder.empty() ? "TEXT" : option.placeholder)
+        ->type_name(placeholder_of(option))
         ->expected(1, option.repeated ? 1000 : 1)
         ->allow_extra_args(false)
         ->check(CLI::Validator(problem, ""));
@@ -77,6 +85,40 @@ Declared declare(CLI::App& app, Command const& command)
     for (auto const& positional : command.positionals)
         declared.others.push_back(declare_positional(app, positional));
     return declared;
+}
+
+bool is_number(std::string const& word)
+{
+    double number{};
+    auto const* const end = word.data() + word.size();
+    auto const parsed = std::from_chars(word.data(), end, number);
+    return !word.empty() && parsed.ptr == end && parsed.ec != std::errc::invalid_argument;
+}
+
+// The option with an implied value that `word` names; null if there is none.
+Option const* find_implying(Program const& program, std::string const& word)
+{
+    for (auto const& command : program.commands)
+        for (auto const& option : command.options)
+            if (word == "--" + option.name && !option.implied.empty()) return &option;
+    return nullptr;
+}
+
+bool is_value_of(Option const& option, std::string const& word)
+{
+    return option.type == OptionType::text ? is_plain_name(word) : is_number(word);
+}
+
+// Gives options their implied values. CLI11 would take any next word as a value, for example RUN.
+std::vector<std::string> with_implied_values(Program const& program, std::vector<std::string> words)
+{
+    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        auto const* const option = find_implying(program, words[i]);
+        if (option == nullptr) continue;
+        bool const has_value = i + 1 < words.size() && is_value_of(*option, words[i + 1]);
+        if (!has_value) words[i] += "=" + option->implied;
+    }
+    return words;
 }
 
 class Parser {
@@ -175,8 +217,11 @@ Error Parser::usage_error(CLI::Error const& error) const
 
 Result<Invocation> Parser::parse(int argc, char const* const* argv)
 {
+    auto const words = with_implied_values(program_, {argv, argv + argc});
+    std::vector<char const*> pointers;
+    for (auto const& word : words) pointers.push_back(word.c_str());
     try {
-        app_.parse(argc, argv);
+        app_.parse(argc, pointers.data());
         return invocation();
     } catch (CLI::CallForHelp const&) {
         return Invocation{nullptr, app_.help(), {}, {}};

@@ -31,6 +31,9 @@ struct Option {
     bool required{false};
     bool repeated{false};  ///< may be given several times
     Range range{};         ///< allowed values of an integer or number
+    /// Value of an option that is given without a value. Empty: the option needs a value. A value
+    /// of a text option must then be a plain name (is_plain_name()).
+    std::string implied{};
 };
 
 /// An argument without an option name. Its text must not be empty.
