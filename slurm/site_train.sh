@@ -26,13 +26,15 @@ readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
 say() { echo "site_train.sh: $*" >&2; }
 die() { local code=$1; shift; say "$*"; exit "$code"; }
 
-readonly usage="usage: sbatch -n RANKS slurm/site_train.sh RUN.json [SITE]"
+readonly usage="usage: sbatch -n RANKS slurm/site_train.sh [--without-poller] RUN.json [SITE]"
 help() {
     cat <<EOT
 $usage
 Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB).
 SITE may be omitted if the cluster has the site's name. Without -n, the number of ranks comes from
 the site's file and all ranks share the one CPU that Slurm allocates.
+If a poller serves the site, training needs its permission and stops when the permission ends.
+With --without-poller, it does not.
 
 Environment:
   CURTAIL_BUILD      folder whose bin/ contains the programs [build/release of the checkout from
@@ -40,13 +42,19 @@ Environment:
   CURTAIL_PROLOGUE   file to source first, e.g. with \`module load openmpi\` [none]
 
 Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
-otherwise those of curtail-train or of the prologue.
+75 the poller does not permit the site to train now; otherwise those of curtail-train or of the
+prologue.
 EOT
 }
-case ${1:-} in
--h | --help) help; exit 0 ;;
--*) die $EX_USAGE "unknown option $1; $usage" ;;
-esac
+without_poller=()
+while [[ ${1:-} == -* ]]; do
+    case $1 in
+    -h | --help) help; exit 0 ;;
+    --without-poller) without_poller=(--without-poller) ;;
+    *) die $EX_USAGE "unknown option $1; $usage" ;;
+    esac
+    shift
+done
 (($# >= 1 && $# <= 2)) || die $EX_USAGE "$usage"
 run=$1
 site=${2:-}
@@ -93,8 +101,9 @@ command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; 
 
 wanted=${site:-${SLURM_CLUSTER_NAME:-}}
 [[ -n $wanted ]] || die $EX_USAGE "which site? name it as the second argument"
-line=$("$build/curtail-poll" "$run" --job-line "$wanted") || exit $?
-read -r site site_ranks <<<"$line"
+# Exits with 75 if the poller does not permit the site to train.
+line=$("$build/curtail-poll" "$run" --job-line "$wanted" "${without_poller[@]}") || exit $?
+read -r site site_ranks permission <<<"$line"
 ranks=${SLURM_NTASKS:-$site_ranks}
 cpus=$((${SLURM_CPUS_ON_NODE:-ranks} * ${SLURM_JOB_NUM_NODES:-1}))
 ((ranks <= cpus)) || say "$ranks ranks share the $cpus CPU(s) of this job and wait for each" \
@@ -125,4 +134,4 @@ echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s
 # libraries; curtail-train unblocks it once its handler is installed (docs/adr/0004).
 exec mpirun -n "$ranks" --bind-to none --oversubscribe \
     "$build/curtail-block-signals" USR1 -- "$build/curtail-train" "$run" --site "$site" \
-    --job "$job" --threads "${OMP_NUM_THREADS%%,*}"
+    --job "$job" --permission "$permission" --threads "${OMP_NUM_THREADS%%,*}"

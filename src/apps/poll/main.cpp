@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "apps/poll/hold_commands.hpp"
 #include "apps/poll/options.hpp"
 #include "apps/poll/signal_source.hpp"
 #include "apps/poll/sites.hpp"
@@ -78,13 +79,49 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
     return {};
 }
 
+// Ends the permissions of paused sites and drains their jobs.
+Result<void> drain_paused(config::Run const& run, PollOptions const& options,
+                          Console const& console)
+{
+    auto context = prepare(run, options, console.log);
+    if (!context) return tl::unexpected(context.error());
+    auto const result = poll::poll_once(std::move(*context), false);
+    if (!result && result.error().code == ExitCode::temporary) {
+        console.log.info("another poller is active; it drains the jobs");
+        return {};
+    }
+    if (!result) return tl::unexpected(result.error());
+    print_result(*result, options, console);
+    if (auto const error = result->error()) return tl::unexpected(*error);
+    return {};
+}
+
+// Stores a person's decision. A pause is also carried out at once.
+Result<void> carry_out(HoldCommand const& command, config::Run const& run, PollOptions options,
+                       Console const& console)
+{
+    auto const sites = choose_sites(run, command.sites);
+    if (!sites) return tl::unexpected(sites.error());
+    auto const stored = store_decision(run, *sites, command, console);
+    if (!command.held) return stored;
+    options.sites.clear();
+    for (auto const* site : *sites) options.sites.push_back(site->site.value);
+    auto const drained = drain_paused(run, options, console);
+    return stored ? drained : stored;
+}
+
 Result<void> run_poll(Arguments const& arguments, Console const& console)
 {
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
-    if (arguments.has("job-line")) return print_job_line(*run, arguments.text("job-line"), console);
+    if (arguments.has("job-line"))
+        return print_job_line(*run,
+                              {arguments.text("job-line"), arguments.text("intent"),
+                               arguments.flag("without-poller")},
+                              console);
     auto const options = parse_options(arguments);
     if (!options) return tl::unexpected(options.error());
+    if (options->hold) return carry_out(*options->hold, *run, *options, console);
     return poll_sites(*run, *options, console);
 }
 
@@ -102,6 +139,8 @@ Program program()
             "  curtail-poll inputs/runs/demo.json --trace signals/mci_2026-01-11.csv --dry-run\n"
             "  curtail-poll inputs/runs/mine.json --watttime --credentials "
             "~/.config/curtail/watttime.json\n"
+            "  curtail-poll inputs/runs/mine.json --pause SPP_TX --reason \"cooling is repaired\"\n"
+            "  curtail-poll inputs/runs/mine.json --resume SPP_TX\n"
             "\nState, journal and events are in poller/ of the run's folder. A poller that "
             "starts while another one of the run is active exits with 75.\n"};
 }

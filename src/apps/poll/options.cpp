@@ -3,8 +3,13 @@
 
 #include <array>
 
+#include "core/text.hpp"
+
 namespace curtail::apps {
 namespace {
+
+// The value of --resume without a site.
+constexpr std::string_view every_site = "*";
 
 // One rule about the command line, with the error for breaking it.
 struct Rule {
@@ -13,6 +18,27 @@ struct Rule {
     char const* why;
     char const* remedy{""};
 };
+
+// The options that store a person's decision.
+bool pauses(Arguments const& a) { return a.flag("stop") || a.has("pause"); }
+bool decides(Arguments const& a) { return pauses(a) || a.has("resume"); }
+
+std::array<Rule, 3> hold_rules(Arguments const& a)
+{
+    int const decisions =
+        (a.flag("stop") ? 1 : 0) + (a.has("pause") ? 1 : 0) + (a.has("resume") ? 1 : 0);
+    bool const polls = a.flag("watch") || a.flag("watttime") || a.has("trace") || a.has("site");
+    return {{
+        {decisions > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
+        {decides(a) && polls, "--pause, --stop and --resume",
+         "exclude --watch, --site and signal sources",
+         "omit those: the next poll follows the decision"},
+        {pauses(a) != a.has("reason") || (pauses(a) && trim(a.text("reason")).empty()), "--reason",
+         pauses(a) ? "is missing: a pause needs a reason, for those who find the site paused"
+                   : "works only with --pause or --stop",
+         pauses(a) ? "pass --reason TEXT" : "omit it"},
+    }};
+}
 
 std::array<Rule, 8> rules(Arguments const& a)
 {
@@ -34,10 +60,19 @@ std::array<Rule, 8> rules(Arguments const& a)
          "pass --watch, or omit it"},
         {watttime && !a.has("credentials"), "--watttime", "needs an account",
          "pass --credentials FILE with {\"username\": ..., \"password\": ...}, mode 0600"},
-        {!watttime && !trace && !shows_only, "cannot poll", "no signal source is given",
+        {!watttime && !trace && !shows_only && !decides(a), "cannot poll",
+         "no signal source is given",
          "pass --watttime --credentials FILE or --trace FILE; or --explain to show the state of "
          "the last poll"},
     }};
+}
+
+template <std::size_t n>
+std::optional<Error> broken_rule(std::array<Rule, n> const& all)
+{
+    for (auto const& rule : all)
+        if (rule.broken) return Error{ExitCode::usage, rule.what, rule.why, rule.remedy};
+    return std::nullopt;
 }
 
 SignalSource source_of(Arguments const& a)
@@ -50,8 +85,18 @@ SignalSource source_of(Arguments const& a)
     return NoSource{};
 }
 
+std::optional<HoldCommand> hold_of(Arguments const& a)
+{
+    if (!decides(a)) return std::nullopt;
+    HoldCommand command{pauses(a), a.values_of("pause"), a.text("reason")};
+    if (auto const site = a.text("resume"); a.has("resume") && site != every_site)
+        command.sites = {site};
+    return command;
+}
+
 PollOptions::Mode mode_of(Arguments const& a, SignalSource const& source)
 {
+    if (pauses(a)) return PollOptions::Mode::once;
     if (a.flag("watch")) return PollOptions::Mode::watch;
     bool const has_source = !std::holds_alternative<NoSource>(source);
     return a.flag("dry-run") || !has_source ? PollOptions::Mode::dry_run : PollOptions::Mode::once;
@@ -69,9 +114,10 @@ Millis job_interval(Arguments const& a)
 
 Result<PollOptions> parse_options(Arguments const& arguments)
 {
-    for (auto const& rule : rules(arguments))
-        if (rule.broken) return fail(ExitCode::usage, rule.what, rule.why, rule.remedy);
+    if (auto error = broken_rule(hold_rules(arguments))) return tl::unexpected(*error);
+    if (auto error = broken_rule(rules(arguments))) return tl::unexpected(*error);
     PollOptions options;
+    options.hold = hold_of(arguments);
     options.source = source_of(arguments);
     options.mode = mode_of(arguments, options.source);
     options.sites = arguments.values_of("site");
@@ -122,10 +168,31 @@ std::vector<Option> poll_option_table()
          {0.1, 3600}},
         {"drain-on-exit", OptionType::flag, "", "",
          "Before --watch exits, drain all jobs and wait for their end (a replay always does)"},
+        {"pause", OptionType::text, "SITE", "",
+         "Hold this site until --resume, and drain its job; needs --reason; repeatable", false,
+         true},
+        {"stop", OptionType::flag, "", "",
+         "Hold all sites until --resume, and drain their jobs; needs --reason"},
+        {"resume",
+         OptionType::text,
+         "SITE",
+         "",
+         "Let this site train again, or all sites",
+         false,
+         false,
+         {},
+         std::string(every_site)},
+        {"reason", OptionType::text, "TEXT", "", "Why a site is held; every poll shows it"},
         {"site", OptionType::text, "SITE", "", "Poll only this site; repeatable", false, true},
         {"job-line", OptionType::text, "NAME", "",
-         "Print `SITE RANKS`, the name and the number of ranks of one site, and exit; for job "
-         "scripts. NAME is the site's name; upper and lower case are treated alike"}};
+         "Print `SITE RANKS NEED` for one site, and exit; for job scripts. NEED is the value of "
+         "curtail-train --permission. Exit with 75 if the job may not train now. NAME is the "
+         "site's "
+         "name; upper and lower case are treated alike"},
+        {"intent", OptionType::text, "ID", "",
+         "With --job-line: the poller submitted the job with this id"},
+        {"without-poller", OptionType::flag, "", "",
+         "With --job-line: the job trains even if the poller does not permit it"}};
 }
 
 }  // namespace curtail::apps

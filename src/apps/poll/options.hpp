@@ -27,6 +27,13 @@ struct WattTimeSource {
 struct NoSource {};
 using SignalSource = std::variant<NoSource, TraceSource, WattTimeSource>;
 
+/// A person's decision: to pause some sites, or to let them train again.
+struct HoldCommand {
+    bool held{false};                ///< true: pause; false: resume
+    std::vector<std::string> sites;  ///< empty: all sites of the run
+    std::string reason;              ///< of a pause
+};
+
 /// The options of curtail-poll, as parse_options() has validated them.
 struct PollOptions {
     enum class Mode {
@@ -36,8 +43,9 @@ struct PollOptions {
     };
     Mode mode{Mode::once};
     SignalSource source;
-    std::vector<std::string> sites;  ///< empty: all sites of the run
-    bool explain{false};             ///< print signal, window, jobs and next actions of each site
+    std::optional<HoldCommand> hold;  ///< carried out before the poll
+    std::vector<std::string> sites;   ///< empty: all sites of the run
+    bool explain{false};              ///< print signal, window, jobs and next actions of each site
     Millis job_interval{};  ///< real time between two queries of the jobs; for `watch` only
     /// Whether to drain all jobs when the user stops the program. Only `watch` uses this option.
     /// For a trace, the option is always true.

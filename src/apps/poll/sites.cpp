@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "core/clock.hpp"
 #include "core/text.hpp"
+#include "permission/watch.hpp"
 
 namespace curtail::apps {
 namespace {
@@ -26,6 +28,12 @@ config::Site const* find_ignoring_case(config::Run const& run, std::string const
     return found == run.sites.end() ? nullptr : &*found;
 }
 
+permission::Need need_of(JobQuestion const& question)
+{
+    if (question.without_poller) return permission::Need::never;
+    return question.intent.empty() ? permission::Need::if_served : permission::Need::always;
+}
+
 }  // namespace
 
 Result<std::vector<config::Site const*>> choose_sites(config::Run const& run,
@@ -36,23 +44,30 @@ Result<std::vector<config::Site const*>> choose_sites(config::Run const& run,
     for (auto const& name : names.empty() ? known : names) {
         auto const* site = run.find_site({name});
         if (site == nullptr)
-            return fail(ExitCode::usage, "--site " + printable(name),
+            return fail(ExitCode::usage, "site " + printable(name),
                         "run " + run.run.value + " has no such site", suggest_name(name, known));
         if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
     }
     return chosen;
 }
 
-Result<void> print_job_line(config::Run const& run, std::string const& name, Console const& console)
+Result<void> print_job_line(config::Run const& run, JobQuestion const& question,
+                            Console const& console)
 {
-    if (auto const* site = find_ignoring_case(run, name)) {
-        console.print(site->site.value + " " + std::to_string(site->ranks) + "\n");
-        return {};
-    }
-    return fail(ExitCode::usage,
-                "run " + run.run.value + " has no site \"" + printable(name) + "\"", "",
-                suggest_name(name, site_names(run)) +
-                    " (a job script takes the site as its second argument)");
+    auto const* site = find_ignoring_case(run, question.site);
+    if (site == nullptr)
+        return fail(ExitCode::usage,
+                    "run " + run.run.value + " has no site \"" + printable(question.site) + "\"",
+                    "",
+                    suggest_name(question.site, site_names(run)) +
+                        " (a job script takes the site as its second argument)");
+    auto const need = need_of(question);
+    auto const reading =
+        permission::read_permission(run.site_folder(site->site), run.run, site->site);
+    if (auto may = permission::check_start(need, reading, SystemClock{}.now()); !may) return may;
+    console.print(site->site.value + " " + std::to_string(site->ranks) + " " +
+                  permission::to_text(need) + "\n");
+    return {};
 }
 
 }  // namespace curtail::apps
