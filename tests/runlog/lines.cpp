@@ -79,7 +79,13 @@ TEST(PollerEvents, LinesAreStoredAsDocumented)
                   "A"),
          R"({"time":"2026-01-11T12:00:00Z","type":"job-failed","site":"A","window":"w",)"
          R"("job":"7","state":"FAILED","ended":"2026-01-11T12:05:00Z","exit_code":3,)"
-         R"("retry_after_s":1.5})"}};
+         R"("retry_after_s":1.5})"},
+        {to_event(HoldChange{true, "cancel", "job 7", {}, later}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"hold","site":"A","cause":"cancel",)"
+         R"("why":"job 7","signal_time":"2026-01-11T12:05:00Z"})"},
+        {to_event(HoldChange{false, "person", "", 3, {}}, noon, "A"),
+         R"({"time":"2026-01-11T12:00:00Z","type":"release","site":"A","cause":"person",)"
+         R"("why":"","decision":3})"}};
     for (auto const& [event, line] : lines) EXPECT_EQ(line_of(event), line + "\n");
 }
 
@@ -103,6 +109,13 @@ TEST(PollerEvents, AreReadBack)
     EXPECT_EQ(job->at, later);
     EXPECT_EQ(job->exit_code, 3);
     EXPECT_EQ(job->backoff, Millis{1500});
+    auto const hold =
+        hold_change_in(to_event(HoldChange{true, "person", "why", 3, later}, noon, "A"));
+    ASSERT_TRUE(hold);
+    EXPECT_TRUE(hold->held);
+    EXPECT_EQ(hold->cause, "person");
+    EXPECT_EQ(hold->decision, 3);
+    EXPECT_EQ(hold->signal_time, later);
     EXPECT_FALSE(job_change_in(to_event(WindowChange{}, noon, "A")));
     EXPECT_FALSE(decision_in(to_event(failed, noon, "A")));
 }
@@ -133,12 +146,18 @@ TEST(TrainerEvents, LinesAreStoredAsDocumented)
               head +
                   "trainer-start\",\"site\":\"A\",\"job\":\"7\",\"ranks\":2,"
                   "\"build\":{\"version\":\"1\"}}\n");
-    EXPECT_EQ(line_of(to_event(StopRequested{}, noon, "A")),
-              head + "stop-requested\",\"site\":\"A\"}\n");
+    EXPECT_EQ(line_of(to_event(StopRequested{"drain", ""}, noon, "A")),
+              head + "stop-requested\",\"site\":\"A\",\"cause\":\"drain\"}\n");
+    EXPECT_EQ(
+        line_of(to_event(StopRequested{"permission", "closed"}, noon, "A")),
+        head + "stop-requested\",\"site\":\"A\",\"cause\":\"permission\",\"why\":\"closed\"}\n");
     EXPECT_EQ(line_of(to_event(FirstStep{3}, noon, "A")),
               head + "first-step\",\"site\":\"A\",\"round\":3}\n");
-    EXPECT_EQ(line_of(to_event(TrainerExit{ExitCode::io}, noon, "A")),
-              head + "trainer-exit\",\"site\":\"A\",\"code\":74}\n");
+    EXPECT_EQ(line_of(to_event(TrainerExit{ExitCode::io, "7", ""}, noon, "A")),
+              head + "trainer-exit\",\"site\":\"A\",\"code\":74,\"job\":\"7\"}\n");
+    EXPECT_EQ(
+        line_of(to_event(TrainerExit{ExitCode::ok, "7", "drain"}, noon, "A")),
+        head + "trainer-exit\",\"site\":\"A\",\"code\":0,\"job\":\"7\",\"cause\":\"drain\"}\n");
 }
 
 TEST(TrainerEvents, AreReadBack)
@@ -151,8 +170,14 @@ TEST(TrainerEvents, AreReadBack)
     ASSERT_TRUE(start);
     EXPECT_EQ(start->ranks, 2);
     EXPECT_EQ(start->build, (json::Object{{"mpi", "x"}}));
-    EXPECT_FALSE(state_change_in(to_event(StopRequested{}, noon, "A")));
-    EXPECT_TRUE(is_stop_request(to_event(StopRequested{}, noon, "A")));
+    StopRequested const stop{"drain", ""};
+    EXPECT_FALSE(state_change_in(to_event(stop, noon, "A")));
+    EXPECT_TRUE(is_stop_request(to_event(stop, noon, "A")));
+    auto const exit = trainer_exit_in(to_event(TrainerExit{ExitCode::io, "7", "drain"}, noon, "A"));
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->code, ExitCode::io);
+    EXPECT_EQ(exit->job, "7");
+    EXPECT_EQ(exit->cause, "drain");
 }
 
 TEST(EvaluationFile, IsStoredAsDocumentedAndReadBack)

@@ -172,7 +172,7 @@ TEST_F(LivePoller, CopyOfARunsFolderIsRefused)
 
 TEST_F(LivePoller, JobLineIgnoresCaseButPrefersTheExactName)
 {
-    EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1\n");
+    EXPECT_EQ(run({"--job-line", "caiso_north"}).output, "CAISO_NORTH 1 if-served\n");
     ASSERT_TRUE(write_file(folder_ / "other.json",
                            R"({"site": "Caiso_North", "ranks": 3,
             "launcher": {"kind": "local", "script": "job.sh"}})"));
@@ -180,8 +180,8 @@ TEST_F(LivePoller, JobLineIgnoresCaseButPrefersTheExactName)
     auto const end = text.find("\"site.json\"");
     ASSERT_TRUE(write_file(folder_ / "run.json",
                            text.substr(0, end) + "\"other.json\", " + text.substr(end)));
-    EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).output, "CAISO_NORTH 1\n");
-    EXPECT_EQ(run({"--job-line", "Caiso_North"}).output, "Caiso_North 3\n");
+    EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).output, "CAISO_NORTH 1 if-served\n");
+    EXPECT_EQ(run({"--job-line", "Caiso_North"}).output, "Caiso_North 3 if-served\n");
     ASSERT_TRUE(write_file(folder_ / "run.json", text));
 }
 
