@@ -26,6 +26,10 @@ class Launcher {
     /// Slurm forgets them after its MinJobAge. Also returns a job whose name is job_name() and
     /// whose comment is unreadable. The intent of such a job is empty.
     [[nodiscard]] virtual Result<std::vector<plan::Job>> jobs() = 0;
+    /// Returns how a job ended that jobs() no longer lists. Returns an empty optional if the
+    /// launcher keeps no record of it. `intent` is that of the job's submission.
+    [[nodiscard]] virtual std::optional<plan::Job> past_job(plan::JobId const& job,
+                                                            plan::IntentId const& intent) = 0;
     /// Returns the path of a job's log.
     [[nodiscard]] virtual std::filesystem::path log_file(plan::JobId const& job) const = 0;
     /// Asks a job to finish its step, contribute and exit. A job that has already ended is no

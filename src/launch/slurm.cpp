@@ -7,6 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "launch/sacct.hpp"
 #include "launch/squeue.hpp"
 
 namespace curtail::launch {
@@ -88,7 +89,9 @@ Command SlurmLauncher::make_command(std::vector<std::string> arguments,
     set("SLURM_CONF", launcher.slurm_conf.empty() && inherited != nullptr
                           ? inherited
                           : launcher.slurm_conf.string());
-    if (command.arguments.front() == "squeue") set("SLURM_TIME_FORMAT", "%s");
+    bool const prints_times =
+        command.arguments.front() == "squeue" || command.arguments.front() == "sacct";
+    if (prints_times) set("SLURM_TIME_FORMAT", "%s");
     set("CURTAIL_BUILD", spec_.build.string());
     set("CURTAIL_PROLOGUE", launcher.prologue.string());
     set("CURTAIL_INTENT", intent.value);  // tells the job that it needs the poller's permission
@@ -172,6 +175,21 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     for (auto const* ended : {"Invalid job id", "already completing or completed"})
         if (finished->errors.find(ended) != std::string::npos) return {};
     return failed(*finished, what);
+}
+
+std::optional<plan::Job> SlurmLauncher::past_job(plan::JobId const& job,
+                                                 plan::IntentId const& intent)
+{
+    for (auto const* source : {"--allocations", "--completion"}) {
+        auto const finished = run({"sacct", "--noheader", "--parsable2", source,
+                                   "--jobs=" + job.value, std::string("--format=") + sacct_format});
+        if (!finished || finished->exit_code != 0) continue;
+        auto found = find_in_sacct(finished->output, job, job_name(spec_));
+        if (!found) continue;
+        found->intent = intent;
+        return found;
+    }
+    return std::nullopt;
 }
 
 std::filesystem::path SlurmLauncher::log_file(plan::JobId const& job) const

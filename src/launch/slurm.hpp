@@ -6,8 +6,8 @@
 
 namespace curtail::launch {
 
-/// Controls jobs with the commands sbatch, squeue and scancel of Slurm 21.08 or newer. Each command
-/// runs with the site's SLURM_CONF, and at most for the site's command deadline.
+/// Controls jobs with the commands sbatch, squeue, scancel and sacct of Slurm 21.08 or newer. Each
+/// command runs with the site's SLURM_CONF, and at most for the site's command deadline.
 ///
 /// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
 /// runs one after the other. `singleton` concerns only jobs of the same name. The name contains
@@ -22,6 +22,10 @@ class SlurmLauncher final : public Launcher {
     [[nodiscard]] Result<plan::JobId> submit(WindowId const& window,
                                              plan::IntentId const& intent) override;
     [[nodiscard]] Result<std::vector<plan::Job>> jobs() override;
+    /// Asks sacct for the accounting record, or, if there is no accounting, for the record of job
+    /// completion.
+    [[nodiscard]] std::optional<plan::Job> past_job(plan::JobId const& job,
+                                                    plan::IntentId const& intent) override;
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override;
     [[nodiscard]] Result<void> drain(plan::JobId const& job) override;
     [[nodiscard]] Result<void> cancel(plan::JobId const& job, bool only_pending) override;

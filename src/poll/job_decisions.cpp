@@ -3,6 +3,7 @@
 
 #include "plan/clamp_times.hpp"
 #include "poll/job_events.hpp"
+#include "runlog/trainer_events.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -49,6 +50,41 @@ JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
         if (event.type == plan::JobEventType::failed)
             seen.warnings.push_back(site.value + ": " + failure_text(event, seen.state));
     return seen;
+}
+
+TrainerRecord find_trainer(std::vector<runlog::Event> const& events, plan::JobId const& job)
+{
+    TrainerRecord record;
+    for (auto const& event : events) {
+        auto const start = runlog::trainer_start_in(event);
+        if (start && start->job == job.value) record = {event.time, {}, 0, {}};
+        auto const exit = runlog::trainer_exit_in(event);
+        if (!exit || exit->job != job.value) continue;
+        record.ended = event.time;
+        record.exit_code = static_cast<int>(exit->code);
+        record.cause = exit->cause;
+    }
+    return record;
+}
+
+std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
+                                        TrainerRecord const& record)
+{
+    using End = plan::Job::End;
+    if (!record.ended) return std::nullopt;
+    plan::Job job;
+    job.id = tracked.id;
+    job.window = tracked.window;
+    job.intent = tracked.intent;
+    job.state = plan::Job::State::ended;
+    job.launcher_state = "GONE";
+    job.exit_code = record.exit_code;
+    job.started = record.started;
+    job.ended = record.ended;
+    job.end = record.exit_code != 0         ? End::failed
+              : record.cause == "terminate" ? End::cancelled
+                                            : End::clean;
+    return job;
 }
 
 JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,

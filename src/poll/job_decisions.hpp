@@ -39,6 +39,23 @@ struct JobObservation {
                                           std::vector<plan::Job> const& listed, Time now,
                                           plan::Rules const& rules);
 
+/// What a site's trainer wrote about its own start and end.
+struct TrainerRecord {
+    std::optional<Time> started;
+    std::optional<Time> ended;
+    int exit_code{0};
+    std::string cause;  ///< runlog::TrainerExit::cause
+};
+/// Returns the trainer's record of the job `job`. `events` are the events of the site's trainers.
+[[nodiscard]] TrainerRecord find_trainer(std::vector<runlog::Event> const& events,
+                                         plan::JobId const& job);
+/// Returns how a job ended that the launcher has forgotten, from its trainer's own record. Returns
+/// an empty optional if the trainer did not record its end.
+///
+/// A trainer that SIGTERM stopped counts as cancelled: the poller drains with another signal.
+[[nodiscard]] std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
+                                                      TrainerRecord const& record);
+
 /// Decides the next actions, and returns them in the status of the site's jobs. `site` is the
 /// record after observe_jobs(). `now` is real time.
 [[nodiscard]] JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,

@@ -157,6 +157,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
         set_status(undecided_status(record.window, desired(record, stop), listed.error()));
         return {};
     }
+    add_forgotten(record.jobs, *listed);
     add_causes(record.jobs, *listed);
     auto stored = store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now);
     record = store_.site(id());
@@ -167,6 +168,19 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
         if (action.type != plan::ActionType::wait)
             stored = both(carry_out(action, signal_now), stored);
     return {true, stored};
+}
+
+void SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed)
+{
+    for (auto const& tracked : known.jobs) {
+        if (plan::find(listed, tracked) != nullptr) continue;
+        auto job = parts_.launcher->past_job(tracked.id, tracked.intent);
+        if (!job) {
+            auto const file = runlog::read_events(parts_.folder / "events.jsonl");
+            if (file) job = end_of_trainer(tracked, find_trainer(file->events, tracked.id));
+        }
+        if (job) listed.push_back(std::move(*job));
+    }
 }
 
 void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const

@@ -81,6 +81,9 @@ class SitePoller {
     [[nodiscard]] Decision decision() const;
     [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, StopReason stop) const;
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
+    /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
+    /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
+    void add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed);
     /// Adds the cause to each failed job of `listed` that is in `known`.
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
     [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now);

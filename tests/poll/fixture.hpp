@@ -30,6 +30,7 @@ struct FakeSlurm {
     bool refuses{false};
     std::function<void()> before_list;
     std::filesystem::path logs;
+    std::optional<plan::Job> past_job;  // for a job that is no longer listed
 
     std::vector<std::string> called()
     {
@@ -63,6 +64,11 @@ class FakeLauncher final : public launch::Launcher {
         std::lock_guard const guard(slurm_.mutex);
         if (!slurm_.answers) return no_answer();
         return slurm_.jobs;
+    }
+    std::optional<plan::Job> past_job(plan::JobId const&, plan::IntentId const&) override
+    {
+        std::lock_guard const guard(slurm_.mutex);
+        return slurm_.past_job;
     }
     [[nodiscard]] std::filesystem::path log_file(plan::JobId const& job) const override
     {
