@@ -12,15 +12,12 @@
 # file and all ranks share the one CPU that Slurm allocates. SITE defaults to the run's site whose
 # name is the cluster's (SLURM_CLUSTER_NAME).
 # To stop it: scancel --batch --signal=USR1 JOB. Slurm sends the same signal 120 s before the time
-# limit. See docs/slurm.md.
-#
-#   CURTAIL_BUILD      folder whose bin/ contains the programs [build/release of the checkout from
-#                      which the job was submitted]
-#   CURTAIL_PROLOGUE   file to source first, e.g. with `module load openmpi` [none]
+# limit. A plain scancel stops it in the same way, but Slurm kills it after KillWait.
+# See docs/slurm.md, and --help for the environment.
 set -euo pipefail
 
-# Before mpirun starts, there is nothing to save. Afterwards mpirun passes the signal to every rank.
-trap 'echo "site_train.sh: stopped by USR1 before training started"; exit 0' USR1
+# Before mpirun starts, there is nothing to save.
+trap 'echo "site_train.sh: stopped before training started"; exit 0' USR1 TERM
 
 readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
 say() { echo "site_train.sh: $*" >&2; }
@@ -30,14 +27,14 @@ readonly usage="usage: sbatch -n RANKS slurm/site_train.sh RUN.json [SITE]"
 help() {
     cat <<EOT
 $usage
-Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB).
+Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB) or TERM.
 SITE may be omitted if the cluster has the site's name. Without -n, the number of ranks comes from
 the site's file and all ranks share the one CPU that Slurm allocates.
 
 Environment:
-  CURTAIL_BUILD      folder whose bin/ contains the programs [build/release of the checkout from
-                     which the job was submitted]
-  CURTAIL_PROLOGUE   file to source first, e.g. with \`module load openmpi\` [none]
+  CURTAIL_BUILD         folder whose bin/ contains the programs [build/release of the checkout from
+                        which the job was submitted]
+  CURTAIL_PROLOGUE      file to source first, e.g. with \`module load openmpi\` [none]
 
 Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
 otherwise those of curtail-train or of the prologue.
@@ -67,7 +64,7 @@ fi
 
 has_programs() { # FOLDER
     local name
-    for name in curtail-train curtail-poll curtail-block-signals; do
+    for name in curtail-train curtail-poll curtail-block-signals curtail-forward-stop; do
         [[ -x $1/bin/$name ]] || return 1
     done
 }
@@ -84,9 +81,9 @@ find_build() {
     done
     return 1
 }
-build=$(find_build) || die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll and" \
-    "curtail-block-signals; set CURTAIL_BUILD to the folder with their bin/, or submit from the" \
-    "top of a checkout that has been built (make)"
+build=$(find_build) || die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll," \
+    "curtail-block-signals and curtail-forward-stop; set CURTAIL_BUILD to the folder with their" \
+    "bin/, or submit from the top of a checkout that has been built (make)"
 command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install" \
     "openmpi-bin, or load its module in a prologue (launcher.prologue of the site, or" \
     "CURTAIL_PROLOGUE)"
@@ -113,6 +110,11 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 export OMPI_MCA_mpi_yield_when_idle=1
 if ((${SLURM_JOB_NUM_NODES:-1} == 1)); then
     export OMPI_MCA_btl=self,vader OMPI_MCA_oob_tcp_if_include=lo
+else
+    # TERM must not end the daemons that mpirun starts on the other nodes, either.
+    export PATH=$PATH:$build
+    agent="curtail-block-signals TERM -- orted"
+    export OMPI_MCA_orte_launch_agent=${OMPI_MCA_orte_launch_agent:-$agent}
 fi
 # Set by `sbatch --export=LIST`; it would remove variables that mpirun needs on other nodes.
 unset SLURM_EXPORT_ENV
@@ -121,8 +123,9 @@ unset SLURM_EXPORT_ENV
 job=${SLURM_JOB_ID:-${CURTAIL_JOB:-}}
 
 echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s)"
-# With exec, a signal to the batch script reaches mpirun. USR1 stays pending while a rank loads its
-# libraries; curtail-train unblocks it once its handler is installed (docs/adr/0004).
-exec mpirun -n "$ranks" --bind-to none --oversubscribe \
-    "$build/curtail-block-signals" USR1 -- "$build/curtail-train" "$run" --site "$site" \
-    --job "$job" --threads "${OMP_NUM_THREADS%%,*}"
+# With exec, a signal to the batch script reaches curtail-forward-stop. It makes mpirun send USR1 to
+# every rank. USR1 and TERM stay pending while a rank loads its libraries; curtail-train unblocks
+# them once its handlers are installed (docs/adr/0004).
+exec "$build/curtail-forward-stop" mpirun -n "$ranks" --bind-to none \
+    --oversubscribe "$build/curtail-block-signals" USR1 TERM -- "$build/curtail-train" "$run" \
+    --site "$site" --job "$job" --threads "${OMP_NUM_THREADS%%,*}"

@@ -9,9 +9,9 @@ namespace curtail::train {
 /// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
 /// the poller), SIGTERM and SIGINT only set the flag.
 ///
-/// The job script starts the ranks with SIGUSR1 blocked. A drain that arrives while libraries load
-/// therefore waits and does not kill the rank. The constructor unblocks the three signals once it
-/// has installed its handlers.
+/// The job script starts the ranks with SIGUSR1 and SIGTERM blocked. A signal that arrives while
+/// libraries load therefore waits and does not kill the rank. The constructor unblocks the three
+/// signals once it has installed its handlers.
 class StopSignal {
   public:
     StopSignal();
