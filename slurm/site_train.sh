@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --job-name=curtail-train
+#SBATCH --output=%x-%N-%j.out
 #SBATCH --signal=B:USR1@120
 #SBATCH --open-mode=append
 #SBATCH --requeue
@@ -35,6 +36,8 @@ Environment:
   CURTAIL_BUILD         folder whose bin/ contains the programs [build/release of the checkout from
                         which the job was submitted]
   CURTAIL_PROLOGUE      file to source first, e.g. with \`module load openmpi\` [none]
+  CURTAIL_CORE_LIMIT    largest core dump of a rank, in KiB, or \`unlimited\` [0: no core dumps]
+  CURTAIL_MPI_MESSAGES  1: mpirun adds its own messages to the errors of the ranks [0]
 
 Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
 otherwise those of curtail-train or of the prologue.
@@ -103,6 +106,10 @@ if [[ -n ${TMPDIR:-} && ! (-d $TMPDIR && -w $TMPDIR && -x $TMPDIR) ]]; then
     unset TMPDIR
 fi
 
+# 64 ranks that dump 20 GB each would fill the file system.
+ulimit -c "${CURTAIL_CORE_LIMIT:-0}" 2>/dev/null || say "cannot set the limit of core dumps to" \
+    "$CURTAIL_CORE_LIMIT; it stays at $(ulimit -c)"
+
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Ranks share the node: more threads than CPUs per rank would only compete for cores.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
@@ -116,6 +123,9 @@ else
     agent="curtail-block-signals TERM -- orted"
     export OMPI_MCA_orte_launch_agent=${OMPI_MCA_orte_launch_agent:-$agent}
 fi
+# mpirun's explanation of a rank's exit code would hide the rank's own error.
+quiet=-q
+[[ ${CURTAIL_MPI_MESSAGES:-0} == 0 ]] || quiet=
 # Set by `sbatch --export=LIST`; it would remove variables that mpirun needs on other nodes.
 unset SLURM_EXPORT_ENV
 
@@ -126,6 +136,6 @@ echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s
 # With exec, a signal to the batch script reaches curtail-forward-stop. It makes mpirun send USR1 to
 # every rank. USR1 and TERM stay pending while a rank loads its libraries; curtail-train unblocks
 # them once its handlers are installed (docs/adr/0004).
-exec "$build/curtail-forward-stop" mpirun -n "$ranks" --bind-to none \
+exec "$build/curtail-forward-stop" mpirun -n "$ranks" ${quiet:+"$quiet"} --bind-to none \
     --oversubscribe "$build/curtail-block-signals" USR1 TERM -- "$build/curtail-train" "$run" \
     --site "$site" --job "$job" --threads "${OMP_NUM_THREADS%%,*}"

@@ -68,12 +68,18 @@ class SiteTrain : public testing::Test {
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
     }
+    // Replaces curtail-train.
+    void replace_trainer(std::string const& text) const
+    {
+        ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", text, 0755));
+    }
     // Replaces mpirun by a program that prints its arguments.
     void replace_mpirun() const
     {
         ASSERT_TRUE(make_folder(folder_ / "module"));
         ASSERT_TRUE(write_file(folder_ / "module/mpirun",
-                               "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n",
+                               "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n"
+                               "echo \"core $(ulimit -c)\"\n",
                                0755));
         ASSERT_TRUE(write_file(folder_ / "module.sh",
                                "PATH=" + (folder_ / "module").string() + ":$PATH\n"));
@@ -137,6 +143,46 @@ TEST_F(SiteTrain, TermBeforeMpirunEndsTheScriptWithZero)
     EXPECT_THAT(log(), HasSubstr("stopped before training started"));
     EXPECT_EQ(count("loading"), 0) << log();
     unsetenv("CURTAIL_PROLOGUE");
+}
+
+TEST_F(SiteTrain, TheErrorOfARankEndsTheLog)
+{
+    replace_trainer(
+        "#!/bin/bash\n[ $OMPI_COMM_WORLD_RANK = 0 ] || exec sleep 5\n"
+        "echo 'curtail-train: the store is full' >&2; exit 74\n");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 74);
+    EXPECT_THAT(log(), testing::EndsWith("curtail-train: the store is full\n"));
+    setenv("CURTAIL_MPI_MESSAGES", "1", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 74);
+    EXPECT_THAT(log(), HasSubstr("a non-zero exit code"));
+    unsetenv("CURTAIL_MPI_MESSAGES");
+}
+
+TEST_F(SiteTrain, NamesTheSignalThatKilledARank)
+{
+    replace_trainer("#!/bin/bash\n[ $OMPI_COMM_WORLD_RANK = 0 ] || exec sleep 5\nkill -KILL $$\n");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 137);
+    EXPECT_THAT(log(), testing::EndsWith("mpirun: exit code 137, as after signal 9 (Killed)\n"));
+}
+
+TEST_F(SiteTrain, RanksDumpNoCoreUnlessAskedTo)
+{
+    replace_mpirun();
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_EQ(count("core 0"), 1) << log();
+    setenv("CURTAIL_CORE_LIMIT", "4096", 1);
+    auto const run_with_hard_limit = [&](std::string const& limit) {
+        test::ChildProcess child(
+            {"bash", "-c", "ulimit -c " + limit + "; exec \"$@\"", "x", script, demo, "SPP_TX"},
+            folder_ / "log");
+        return child.wait(seconds(20)).value_or(-1);
+    };
+    EXPECT_EQ(run_with_hard_limit("8192"), 0);
+    EXPECT_EQ(count("core 4096"), 1) << log();
+    setenv("CURTAIL_CORE_LIMIT", "many", 1);
+    EXPECT_EQ(run_with_hard_limit("16"), 0);
+    EXPECT_THAT(log(), HasSubstr("cannot set the limit of core dumps to many; it stays at 16\n"));
+    unsetenv("CURTAIL_CORE_LIMIT");
 }
 
 TEST_F(SiteTrain, TheJobDeterminesTheNumberOfRanks)

@@ -93,6 +93,15 @@ def drain_signal_contributes(cluster):
     check_stopped_job_contributes(cluster, ["--nodes=1"], ["scancel", "--batch", "--signal=USR1"])
 
 
+def log_is_named_by_job_and_node(cluster):
+    with SmallRun(sites=("A",)) as run:
+        job = submit(cluster, run, "--nodelist=node2")
+        log = run.folder / f"curtail-train-node2-{job}.out"
+        wait_for(lambda: log.exists() and "site A, 2 ranks" in log.read_text(), "the log")
+        cluster.run("scancel", job)
+        cluster.wait_for_state(job, "CANCELLED", "")
+
+
 if __name__ == "__main__":
     with HardCluster(kill_wait=KILL_WAIT, epilog=0) as shared:
         main(shared.bind([
@@ -100,4 +109,5 @@ if __name__ == "__main__":
             cancelled_job_on_two_nodes_contributes,
             term_to_the_script_alone_contributes,
             drain_signal_contributes,
+            log_is_named_by_job_and_node,
         ]))
