@@ -83,7 +83,7 @@ KillWait=${CURTAIL_CLUSTER_KILL_WAIT:-10}
 # A cluster may claim more CPUs than the machine has: the ranks of its jobs share the cores.
 SlurmdParameters=config_overrides
 $(node_lines "${@:3}")
-PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE PreemptMode=OFF
 $(if ((hard)); then hard_conf "$folder"; else easy_conf; fi)
 EOT
     ((hard == 0)) || write_hooks "$folder"

@@ -40,6 +40,12 @@ def urgent_job_preempts_and_requeues(cluster):
     cluster.wait_for_state(urgent, "CANCELLED", "")
 
 
+def only_the_partition_preemptable_is_preempted(cluster):
+    shown = cluster.run("scontrol", "--oneliner", "show", "partition")
+    modes = [line.split("PreemptMode=")[1].split()[0] for line in sorted(shown.splitlines())]
+    expect(modes == ["REQUEUE", "OFF", "OFF"], f"preemptable, train, urgent: {modes}")
+
+
 def job_outlives_an_outage_of_the_controller(cluster):
     job = cluster.submit(*SLEEP)
     cluster.wait_for_state(job, "RUNNING")
@@ -62,6 +68,7 @@ if __name__ == "__main__":
             mpirun_starts_ranks_on_each_node,
             epilog_holds_a_job_in_completing,
             urgent_job_preempts_and_requeues,
+            only_the_partition_preemptable_is_preempted,
             job_outlives_an_outage_of_the_controller,
             if_needed_refuses_the_other_kind_of_cluster,
         ]))
