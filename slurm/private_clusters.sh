@@ -12,24 +12,35 @@ export LC_ALL=C TZ=UTC
 
 usage() {
     cat <<EOT
-usage: private_clusters.sh up [--if-needed] [SITE...]   start one cluster per site
-                                                        [CAISO_NORTH SPP_TX NEM_SA]
-       private_clusters.sh down                         cancel the jobs of all clusters and
-                                                        stop all daemons
-       private_clusters.sh status                       show the nodes and jobs of each cluster
-       private_clusters.sh env SITE                     print a line that selects the cluster of
-                                                        SITE when the shell evaluates it:
-                                                        eval "\$(... env SITE)"
+usage: private_clusters.sh up [--if-needed] [--hard] [SITE...]
+                                    start one cluster per site [CAISO_NORTH SPP_TX NEM_SA]
+       private_clusters.sh down     cancel the jobs of all clusters and stop all daemons
+       private_clusters.sh status   show the nodes and jobs of each cluster
+       private_clusters.sh env SITE
+                                    print a line that selects the cluster of SITE when the shell
+                                    evaluates it: eval "\$(... env SITE)"
+       private_clusters.sh controller stop|start SITE
+                                    stop or start only the slurmctld of SITE; jobs keep running
+
+--hard starts clusters that are harder for a program to use: two nodes, node1 and node2; jobs that
+vanish from squeue soon after their end; a slow prolog and epilog; and the partitions preemptable
+and urgent, whose jobs preempt those of preemptable.
 
 Environment:
   CURTAIL_CLUSTERS            working folder [the target of the link build/clusters; if there is no
                               link: \${TMPDIR:-/tmp}/curtail-<hash of checkout>-<uid>]
-  CURTAIL_CLUSTER_CPUS        CPUs of each cluster [number of cores, at least 4]
+  CURTAIL_CLUSTER_CPUS        CPUs of each node [number of cores, at least 4]
   CURTAIL_CLUSTER_KILL_WAIT   seconds between TERM and KILL of a cancelled job [10]
+with --hard also:
+  CURTAIL_CLUSTER_PROLOG      seconds that each job's prolog takes [0]
+  CURTAIL_CLUSTER_EPILOG      seconds that each job's epilog takes, or \`hold\` [5]
+  CURTAIL_CLUSTER_PREEMPT     what happens to a preempted job: REQUEUE or CANCEL [REQUEUE]
+  CURTAIL_CLUSTER_GRACE       seconds between a job's preemption and KillWait (GraceTime) [10]
+  CURTAIL_CLUSTER_USER_SIGNAL 1: a preempted job gets its --signal (preempt_send_user_signal) [0]
 
-Exit codes: 0 success; 64 usage error; 69 a program is missing, or \`status\` or \`env\` found no
-cluster; 71 a daemon did not start; 73 the working folder cannot be created; 75 clusters are already
-up, or another \`up\` or \`down\` is running.
+Exit codes: 0 success; 64 usage error; 69 a program or cluster is missing; 71 a daemon did not
+start; 73 the working folder cannot be created; 75 clusters are already up, or another command is
+starting or stopping daemons.
 EOT
 }
 
@@ -40,6 +51,7 @@ die() { local code=$1; shift; say "$*"; exit "$code"; }
 checkout=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 user=$(id -un)
 host=$(hostname -s)
+hard=0 # 1 after `up --hard`
 
 # shellcheck source=slurm/private_clusters/folder.sh
 source "$checkout/slurm/private_clusters/folder.sh"
@@ -47,6 +59,8 @@ source "$checkout/slurm/private_clusters/folder.sh"
 source "$checkout/slurm/private_clusters/processes.sh"
 # shellcheck source=slurm/private_clusters/configuration.sh
 source "$checkout/slurm/private_clusters/configuration.sh"
+# shellcheck source=slurm/private_clusters/hard.sh
+source "$checkout/slurm/private_clusters/hard.sh"
 # shellcheck source=slurm/private_clusters/daemons.sh
 source "$checkout/slurm/private_clusters/daemons.sh"
 # shellcheck source=slurm/private_clusters/jobs.sh
@@ -56,7 +70,7 @@ source "$checkout/slurm/private_clusters/commands.sh"
 
 find_root
 case ${1:-} in
-up | down | status | env)
+up | down | status | env | controller)
     command=$1
     shift
     "command_$command" "$@"

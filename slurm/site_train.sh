@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #SBATCH --job-name=curtail-train
+#SBATCH --output=%x-%N-%j.out
 #SBATCH --signal=B:USR1@120
 #SBATCH --open-mode=append
 #SBATCH --requeue
@@ -12,15 +13,12 @@
 # file and all ranks share the one CPU that Slurm allocates. SITE defaults to the run's site whose
 # name is the cluster's (SLURM_CLUSTER_NAME).
 # To stop it: scancel --batch --signal=USR1 JOB. Slurm sends the same signal 120 s before the time
-# limit. See docs/slurm.md.
-#
-#   CURTAIL_BUILD      folder whose bin/ contains the programs [build/release of the checkout from
-#                      which the job was submitted]
-#   CURTAIL_PROLOGUE   file to source first, e.g. with `module load openmpi` [none]
+# limit. A plain scancel stops it in the same way, but Slurm kills it after KillWait.
+# See docs/slurm.md, and --help for the environment.
 set -euo pipefail
 
-# Before mpirun starts, there is nothing to save. Afterwards mpirun passes the signal to every rank.
-trap 'echo "site_train.sh: stopped by USR1 before training started"; exit 0' USR1
+# Before mpirun starts, there is nothing to save.
+trap 'echo "site_train.sh: stopped before training started"; exit 0' USR1 TERM
 
 readonly EX_USAGE=64 EX_NOINPUT=66 EX_UNAVAILABLE=69
 say() { echo "site_train.sh: $*" >&2; }
@@ -30,16 +28,18 @@ readonly usage="usage: sbatch -n RANKS slurm/site_train.sh [--without-poller] RU
 help() {
     cat <<EOT
 $usage
-Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB).
+Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB) or TERM.
 SITE may be omitted if the cluster has the site's name. Without -n, the number of ranks comes from
 the site's file and all ranks share the one CPU that Slurm allocates.
 If a poller serves the site, training needs its permission and stops when the permission ends.
 With --without-poller, it does not.
 
 Environment:
-  CURTAIL_BUILD      folder whose bin/ contains the programs [build/release of the checkout from
-                     which the job was submitted]
-  CURTAIL_PROLOGUE   file to source first, e.g. with \`module load openmpi\` [none]
+  CURTAIL_BUILD         folder whose bin/ contains the programs [build/release of the checkout from
+                        which the job was submitted]
+  CURTAIL_PROLOGUE      file to source first, e.g. with \`module load openmpi\` [none]
+  CURTAIL_CORE_LIMIT    largest core dump of a rank, in KiB, or \`unlimited\` [0: no core dumps]
+  CURTAIL_MPI_MESSAGES  1: mpirun adds its own messages to the errors of the ranks [0]
 
 Exit codes: 64 usage error; 66 the run file or prologue cannot be read; 69 a program is missing;
 75 the poller does not permit the site to train now; otherwise those of curtail-train or of the
@@ -75,7 +75,7 @@ fi
 
 has_programs() { # FOLDER
     local name
-    for name in curtail-train curtail-poll curtail-block-signals; do
+    for name in curtail-train curtail-poll curtail-block-signals curtail-forward-stop; do
         [[ -x $1/bin/$name ]] || return 1
     done
 }
@@ -92,9 +92,9 @@ find_build() {
     done
     return 1
 }
-build=$(find_build) || die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll and" \
-    "curtail-block-signals; set CURTAIL_BUILD to the folder with their bin/, or submit from the" \
-    "top of a checkout that has been built (make)"
+build=$(find_build) || die $EX_UNAVAILABLE "cannot find curtail-train, curtail-poll," \
+    "curtail-block-signals and curtail-forward-stop; set CURTAIL_BUILD to the folder with their" \
+    "bin/, or submit from the top of a checkout that has been built (make)"
 command -v mpirun >/dev/null || die $EX_UNAVAILABLE "mpirun is not on the PATH; install" \
     "openmpi-bin, or load its module in a prologue (launcher.prologue of the site, or" \
     "CURTAIL_PROLOGUE)"
@@ -115,6 +115,10 @@ if [[ -n ${TMPDIR:-} && ! (-d $TMPDIR && -w $TMPDIR && -x $TMPDIR) ]]; then
     unset TMPDIR
 fi
 
+# 64 ranks that dump 20 GB each would fill the file system.
+ulimit -c "${CURTAIL_CORE_LIMIT:-0}" 2>/dev/null || say "cannot set the limit of core dumps to" \
+    "$CURTAIL_CORE_LIMIT; it stays at $(ulimit -c)"
+
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Ranks share the node: more threads than CPUs per rank would only compete for cores.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
@@ -122,7 +126,21 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 export OMPI_MCA_mpi_yield_when_idle=1
 if ((${SLURM_JOB_NUM_NODES:-1} == 1)); then
     export OMPI_MCA_btl=self,vader OMPI_MCA_oob_tcp_if_include=lo
+else
+    # TERM must not end the daemons that mpirun starts on the other nodes, either.
+    export PATH=$PATH:$build
+    agent="curtail-block-signals TERM -- orted"
+    export OMPI_MCA_orte_launch_agent=${OMPI_MCA_orte_launch_agent:-$agent}
 fi
+# How long Slurm waits between TERM and KILL; empty if it does not say.
+kill_wait=
+if [[ -n ${SLURM_JOB_ID:-} ]]; then
+    kill_wait=$(timeout 5 scontrol show config 2>/dev/null |
+        sed -n 's/^KillWait *= *\([1-9][0-9]*\) sec.*/\1/p') || kill_wait=
+fi
+# mpirun's explanation of a rank's exit code would hide the rank's own error.
+quiet=-q
+[[ ${CURTAIL_MPI_MESSAGES:-0} == 0 ]] || quiet=
 # Set by `sbatch --export=LIST`; it would remove variables that mpirun needs on other nodes.
 unset SLURM_EXPORT_ENV
 
@@ -130,8 +148,10 @@ unset SLURM_EXPORT_ENV
 job=${SLURM_JOB_ID:-${CURTAIL_JOB:-}}
 
 echo "site_train.sh: site $site, $ranks ranks, job ${job:-none} on $(hostname -s)"
-# With exec, a signal to the batch script reaches mpirun. USR1 stays pending while a rank loads its
-# libraries; curtail-train unblocks it once its handler is installed (docs/adr/0004).
-exec mpirun -n "$ranks" --bind-to none --oversubscribe \
-    "$build/curtail-block-signals" USR1 -- "$build/curtail-train" "$run" --site "$site" \
-    --job "$job" --permission "$permission" --threads "${OMP_NUM_THREADS%%,*}"
+# With exec, a signal to the batch script reaches curtail-forward-stop. It makes mpirun pass USR1 on
+# to every rank, or USR2 for TERM. The signals stay pending while a rank loads its libraries;
+# curtail-train unblocks them once its handlers are installed (docs/adr/0004).
+exec "$build/curtail-forward-stop" mpirun -n "$ranks" ${quiet:+"$quiet"} --bind-to none \
+    --oversubscribe "$build/curtail-block-signals" USR1 USR2 TERM -- "$build/curtail-train" \
+    "$run" --site "$site" --job "$job" --permission "$permission" \
+    ${kill_wait:+--kill-wait "$kill_wait"} --threads "${OMP_NUM_THREADS%%,*}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# The commands up, down, status and env.
+# The commands up, down, status, env and controller.
 
 check_programs() {
     local program
@@ -21,13 +21,17 @@ check_sites() { # SITE...
     done
 }
 
+known_hard() { # prints 1 if the clusters of the working folder were started with --hard, else 0
+    if [[ -e $root/hard ]]; then echo 1; else echo 0; fi
+}
+
 already_up() { # IF_NEEDED SITE...: whether exactly these clusters are up; exits if others are
     local if_needed=$1 alive known=
     shift
     alive=$(count_alive)
     ((alive > 0)) || return 1
     [[ ! -f $root/sites ]] || known=$(<"$root/sites")
-    if [[ $known != "$*" || $alive != $((1 + 2 * $#)) ]]; then
+    if [[ $known != "$*" || $alive != $(count_daemons $#) || $hard != "$(known_hard)" ]]; then
         die $EX_TEMPFAIL "other or broken clusters are up in $root (sites: $known; $alive daemons" \
             "alive); run \`private_clusters.sh down\` first"
     fi
@@ -38,8 +42,9 @@ already_up() { # IF_NEEDED SITE...: whether exactly these clusters are up; exits
 start_with_retries() { # SITE...
     local attempt
     trap 'stop_all' EXIT
-    rm -f "$root/processes"
+    rm -f "$root/processes" "$root/hard"
     echo "$*" >"$root/sites"
+    ((hard == 0)) || : >"$root/hard"
     for attempt in 1 2 3; do
         if start_all "$@"; then
             trap - EXIT
@@ -54,13 +59,22 @@ start_with_retries() { # SITE...
 
 command_up() {
     local if_needed=0 state="already up"
-    if [[ ${1:-} == --if-needed ]]; then if_needed=1; shift; fi
+    while [[ ${1:-} == --* ]]; do
+        case $1 in
+        --if-needed) if_needed=1 ;;
+        --hard) hard=1 ;;
+        *) die $EX_USAGE "unknown option $1; see private_clusters.sh --help" ;;
+        esac
+        shift
+    done
+    check_settings
     local -a sites=("$@")
     ((${#sites[@]})) || sites=(CAISO_NORTH SPP_TX NEM_SA)
     check_sites "${sites[@]}"
     check_programs
     make_root
     take_lock
+    check_namespaces
     if ! already_up $if_needed "${sites[@]}"; then
         start_with_retries "${sites[@]}"
         state=up
@@ -99,9 +113,29 @@ command_status() {
     done
 }
 
-command_env() {
-    (($# == 1)) || die $EX_USAGE "\`env\` takes exactly one site"
+check_cluster() { # SITE
     [[ -f $root/$1/slurm.conf ]] ||
         die $EX_UNAVAILABLE "no cluster $1 in $root; run \`private_clusters.sh up\` first"
+}
+
+command_env() {
+    (($# == 1)) || die $EX_USAGE "\`env\` takes exactly one site"
+    check_cluster "$1"
     echo "export SLURM_CONF=$root/$1/slurm.conf"
+}
+
+command_controller() {
+    [[ $# == 2 && $1 =~ ^(stop|start)$ ]] ||
+        die $EX_USAGE "write \`controller stop SITE\` or \`controller start SITE\`"
+    check_sites "$2"
+    check_cluster "$2"
+    take_lock
+    (($(count_alive) > 0)) || die $EX_UNAVAILABLE "no clusters are up in $root"
+    if [[ $1 == stop ]]; then
+        stop_one "slurmctld-$2"
+    elif ! is_running "slurmctld-$2"; then
+        stop_one "slurmctld-$2"
+        (start_controller "$2" && wait_controller "$2") ||
+            die $EX_OSERR "slurmctld did not start; see $root/$2/log/slurmctld.log"
+    fi
 }

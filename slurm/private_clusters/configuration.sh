@@ -29,7 +29,20 @@ cluster_cpus() {
     echo "$cpus"
 }
 
-write_conf() { # SITE CTLD_PORT SLURMD_PORT
+node_lines() { # SLURMD_PORT...: one line of slurm.conf per node
+    local node
+    for node in $(node_names); do
+        echo "NodeName=$node NodeAddr=127.0.0.1 Port=$1 CPUs=$(cluster_cpus) State=UNKNOWN"
+        shift
+    done
+}
+
+easy_conf() {
+    # Ended jobs stay visible for a day; a private cluster has no other accounting.
+    echo MinJobAge=86400
+}
+
+write_conf() { # SITE CTLD_PORT SLURMD_PORT...
     local folder=$root/$1
     mkdir -p "$folder"/{state,spool,log}
     cat >"$folder/slurm.conf" <<EOT
@@ -44,11 +57,12 @@ CredType=cred/munge
 # Without these two options, the daemons listen on every interface.
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 StateSaveLocation=$folder/state
-SlurmdSpoolDir=$folder/spool
+# Paths of sockets in this folder are limited to 107 bytes.
+SlurmdSpoolDir=$folder/$( ((hard)) && echo %n || echo spool)
 SlurmctldPidFile=$folder/slurmctld.pid
-SlurmdPidFile=$folder/slurmd.pid
+SlurmdPidFile=$folder/slurmd-%n.pid
 SlurmctldLogFile=$folder/log/slurmctld.log
-SlurmdLogFile=$folder/log/slurmd.log
+SlurmdLogFile=$folder/log/slurmd-%n.log
 MailProg=/bin/true
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -66,11 +80,11 @@ SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,bat
 ReturnToService=2
 SlurmdTimeout=30
 KillWait=${CURTAIL_CLUSTER_KILL_WAIT:-10}
-# Ended jobs stay visible for a day; a private cluster has no other accounting.
-MinJobAge=86400
 # A cluster may claim more CPUs than the machine has: the ranks of its jobs share the cores.
 SlurmdParameters=config_overrides
-NodeName=$host NodeAddr=127.0.0.1 Port=$3 CPUs=$(cluster_cpus) State=UNKNOWN
-PartitionName=train Nodes=$host Default=YES MaxTime=INFINITE State=UP
+$(node_lines "${@:3}")
+PartitionName=train Nodes=ALL Default=YES MaxTime=INFINITE PreemptMode=OFF
+$(if ((hard)); then hard_conf "$folder"; else easy_conf; fi)
 EOT
+    ((hard == 0)) || write_hooks "$folder"
 }

@@ -18,19 +18,35 @@ start_munged() {
     done
 }
 
-start_cluster() { # SITE CTLD_PORT SLURMD_PORT
-    local conf=$root/$1/slurm.conf
-    rm -rf "${root:?}/$1"
-    write_conf "$@"
-    SLURM_CONF=$conf start "slurmctld-$1" slurmctld -D -c || return 1
-    SLURM_CONF=$conf start "slurmd-$1" slurmd -D -N "$host" || return 1
+start_controller() { # SITE [OPTION]
+    SLURM_CONF=$root/$1/slurm.conf start "slurmctld-$1" slurmctld -D "${@:2}"
 }
 
-is_ready() { # SITE: whether the node has registered and is idle
+start_node() { # SITE NODE
+    local -a namespaces
+    find_namespaces "$2"
+    SLURM_CONF=$root/$1/slurm.conf start "slurmd-$1-$2" "${namespaces[@]}" slurmd -D -N "$2"
+}
+
+start_cluster() { # SITE CTLD_PORT SLURMD_PORT...
+    local node
+    rm -rf "${root:?}/$1"
+    write_conf "$@"
+    start_controller "$1" -c || return 1
+    for node in $(node_names); do
+        start_node "$1" "$node" || return 1
+    done
+}
+
+count_daemons() { # CLUSTERS: prints how many daemons that many clusters have
+    echo $((1 + $1 * (1 + $(node_names | wc -w))))
+}
+
+is_ready() { # SITE: whether all nodes have registered and are idle
     local shown
-    shown=$(SLURM_CONF=$root/$1/slurm.conf timeout 5 scontrol -o show node "$host" 2>/dev/null) ||
+    shown=$(SLURM_CONF=$root/$1/slurm.conf timeout 5 scontrol -o show nodes 2>/dev/null) ||
         return 1
-    [[ $shown == *" State=IDLE "* && $shown == *" SlurmdStartTime=2"* ]]
+    [[ $(grep -c " State=IDLE .* SlurmdStartTime=2" <<<"$shown") == $(node_names | wc -w) ]]
 }
 
 wait_ready() { # SITE DAEMONS: fails at the time limit, or once fewer daemons are alive
@@ -42,18 +58,29 @@ wait_ready() { # SITE DAEMONS: fails at the time limit, or once fewer daemons ar
     done
 }
 
+wait_controller() { # SITE: fails if it does not answer in time
+    local i
+    for ((i = 0; i < READY_SECONDS * 20; ++i)); do
+        SLURM_CONF=$root/$1/slurm.conf timeout 5 scontrol ping 2>/dev/null | grep -q "is UP" &&
+            return 0
+        sleep 0.05
+    done
+    return 1
+}
+
 start_all() { # SITE...: fails if a daemon is not ready in time, e.g. because its port was taken
-    local site
+    local site count
     local -a ports
     rm -rf "$root"/munge "$root"/*.out
     start_munged || return 1
-    mapfile -t ports < <(free_ports $((2 * $#)))
+    count=$(($(count_daemons 1) - 1))
+    mapfile -t ports < <(free_ports $((count * $#)))
     for site in "$@"; do
-        start_cluster "$site" "${ports[0]}" "${ports[1]}" || return 1
-        ports=("${ports[@]:2}")
+        start_cluster "$site" "${ports[@]:0:count}" || return 1
+        ports=("${ports[@]:count}")
     done
     for site in "$@"; do
-        wait_ready "$site" $((1 + 2 * $#)) || return 1
+        wait_ready "$site" "$(count_daemons $#)" || return 1
     done
 }
 
@@ -63,7 +90,7 @@ stop_all() {
     # Controllers save their state, so they stop before the nodes; munged is the last.
     while read -r name pid started; do
         stop "$pid" "$started"
-    done < <(sort -k1,1r "$root/processes" | grep -v ^munged)
+    done < <(sort -k1,1 "$root/processes" | grep -v ^munged)
     while read -r name pid started; do
         stop "$pid" "$started"
     done < <(grep ^munged "$root/processes")

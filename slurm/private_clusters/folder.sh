@@ -43,7 +43,7 @@ remove_root() {
     local entry
     local -a sites=()
     [[ ! -f $root/sites ]] || read -ra sites <"$root/sites"
-    for entry in munge sites processes lock "$marker" "${sites[@]}"; do
+    for entry in munge sites hard hosts-node1 hosts-node2 processes lock "$marker" "${sites[@]}"; do
         rm -rf "${root:?}/$entry"
     done
     rm -f "$root"/*.out

@@ -2,9 +2,14 @@
 # shellcheck shell=bash
 # Ends the jobs of all clusters.
 
+kill_wait() { # CONF: seconds between TERM and KILL
+    sed -n 's/^KillWait=//p' "$1"
+}
+
 cancel_jobs() { # cancels every job and waits until none is left
     local conf i
     local -a confs=()
+    end_hooks
     [[ -f $root/processes ]] || return 0
     for conf in "$root"/*/slurm.conf; do
         # Without a controller, Slurm's commands only wait for their timeout.
@@ -17,7 +22,7 @@ cancel_jobs() { # cancels every job and waits until none is left
     done
     wait
     for conf in "${confs[@]}"; do
-        for ((i = 0; i < (${CURTAIL_CLUSTER_KILL_WAIT:-10} + 10) * 10; ++i)); do
+        for ((i = 0; i < ($(kill_wait "$conf") + 10) * 10; ++i)); do
             # An error ends the wait too: this controller will not answer any more.
             [[ -n $(SLURM_CONF=$conf timeout 5 squeue -h 2>/dev/null || true) ]] || break
             sleep 0.1
@@ -29,7 +34,7 @@ leftover_steps() { # prints the pids of our clusters' job steps: each has its sl
     local folder
     for folder in /proc/[0-9]*; do
         [[ $(cat "$folder/comm" 2>/dev/null) == slurmstepd ]] || continue
-        [[ -z $(find "$folder/fd" -lname "$root/*/log/slurmd.log" 2>/dev/null) ]] ||
+        [[ -z $(find "$folder/fd" -lname "$root/*/log/slurmd-*.log" 2>/dev/null) ]] ||
             echo "${folder#/proc/}"
     done
 }

@@ -55,3 +55,15 @@ is_running() { # NAME
     done <"$root/processes"
     return 1
 }
+
+stop_one() { # NAME: stops this daemon, if it runs, and forgets it
+    local name pid started kept=
+    while read -r name pid started; do
+        if [[ $name == "$1" ]]; then
+            stop "$pid" "$started"
+        else
+            kept+="$name $pid $started"$'\n'
+        fi
+    done <"$root/processes"
+    printf %s "$kept" >"$root/processes"
+}

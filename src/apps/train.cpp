@@ -99,7 +99,8 @@ int main(int argc, char** argv)
          "  curtail-train inputs/runs/demo.json --site CAISO_NORTH --alone\n"
          "\nOn SIGUSR1 or SIGTERM the trainer finishes the step, contributes its work and exits "
          "with 0. A SIGTERM to mpirun\n"
-         "is different: mpirun kills its ranks within 2 s.\n"
+         "is different: mpirun kills its ranks within 2 s, unless it runs under "
+         "curtail-forward-stop.\n"
          "On a terminal, the trainer shows its progress. Ranks under mpirun have no terminal: see "
          "metrics.jsonl and\n"
          "curtail-status.\n"},

@@ -19,7 +19,7 @@ constexpr int cause_bits = 3;
 // packs time and cause into one word, so that a reader never sees one without the other.
 std::atomic<std::int64_t> first_request{never};
 std::atomic<std::int64_t> terminated_ms{never};
-constexpr std::array stop_signals{SIGUSR1, SIGTERM, SIGINT};
+constexpr std::array stop_signals{SIGUSR1, SIGUSR2, SIGTERM, SIGINT};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 void set_once(std::atomic<std::int64_t>& value, std::int64_t wanted)
@@ -38,7 +38,7 @@ void note_request(StopCause cause)
 
 extern "C" void note_signal(int number)
 {
-    if (number == SIGTERM) note_request(StopCause::terminate);
+    if (number == SIGTERM || number == SIGUSR2) note_request(StopCause::terminate);
     else note_request(number == SIGINT ? StopCause::interrupt : StopCause::drain);
 }
 

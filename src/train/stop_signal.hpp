@@ -9,7 +9,7 @@ namespace curtail::train {
 /// Who asked the trainer to stop.
 enum class StopCause {
     drain,       ///< SIGUSR1: the poller, or Slurm before the time limit
-    terminate,   ///< SIGTERM: `scancel`, a preemption, or Slurm at the time limit
+    terminate,   ///< SIGTERM or SIGUSR2: `scancel`, a preemption, or Slurm at the time limit
     interrupt,   ///< SIGINT: a person at a terminal
     permission,  ///< the trainer itself, because its permission has ended
     other_rank,  ///< a signal to another rank of this job
@@ -19,15 +19,16 @@ enum class StopCause {
 [[nodiscard]] char const* to_text(StopCause cause);
 
 /// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
-/// the poller), SIGTERM and SIGINT only set the flag.
+/// the poller), SIGTERM, SIGUSR2 (SIGTERM, as curtail-forward-stop passes it on) and SIGINT only
+/// set the flag.
 ///
-/// The job script starts the ranks with SIGUSR1 and SIGTERM blocked. A stop request that arrives
-/// while libraries load therefore waits and does not kill the rank. The constructor unblocks the
-/// three signals once it has installed its handlers.
+/// The job script starts the ranks with these signals blocked. A stop request that arrives while
+/// libraries load therefore waits and does not kill the rank. The constructor unblocks the signals
+/// once it has installed its handlers.
 class StopSignal {
   public:
     StopSignal();
-    /// From here on, the process ignores the three signals, because a repeated drain must not kill
+    /// From here on, the process ignores these signals, because a repeated drain must not kill
     /// a rank that is about to exit.
     ~StopSignal();
     StopSignal(StopSignal const&) = delete;
@@ -39,8 +40,8 @@ class StopSignal {
     [[nodiscard]] std::optional<MonoTime> raised_at() const;
     /// Returns who made the first request. Meaningful only if raised().
     [[nodiscard]] StopCause cause() const;
-    /// Returns when the first SIGTERM arrived, empty if none has. Slurm kills the job some time
-    /// after it (KillWait).
+    /// Returns when the first SIGTERM or SIGUSR2 arrived, empty if none has. Slurm kills the job
+    /// some time after it (KillWait).
     [[nodiscard]] std::optional<MonoTime> terminated_at() const;
     /// Requests a stop, as a signal does.
     void request(StopCause cause) const;

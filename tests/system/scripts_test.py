@@ -272,8 +272,14 @@ def clusters_stop_under_a_different_tmpdir():
         checkout.run(script, "down", TMPDIR=checkout.path)
         stopped = daemon.poll() is not None and not place.exists() and not link.is_symlink()
         expect(stopped, "`down` left something")
-        for arguments in (["down", "now"], ["up", "--now"], ["status", "x"], ["-x"], []):
+        for arguments in (["down", "now"], ["up", "--now"], ["up", "--hard", "--now"],
+                          ["status", "x"], ["controller", "stop"], ["controller", "kill", "A"],
+                          ["-x"], []):
             checkout.run(script, *arguments, code=64)
+        for name, value in (("PREEMPT", "KILL"), ("EPILOG", "5s"), ("GRACE", "hold")):
+            output = checkout.run(script, "up", "--hard", code=64,
+                                  **{f"CURTAIL_CLUSTER_{name}": value})
+            expect(f"CURTAIL_CLUSTER_{name}={value}" in output, output)
 
 
 def commit_hook_checks_the_subject():

@@ -26,13 +26,16 @@ std::string const demo = test::source_path("inputs/runs/demo.json");
 // libraries.
 char const* const slow_trainer = R"(#!/usr/bin/env python3
 import os, signal, sys, time
+stops = [signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM]
 def stop(*_):
+    for number in stops: signal.signal(number, signal.SIG_IGN)
+    time.sleep(float(os.environ.get("DRAIN_S", "0")))
     os.write(1, b"drained\n")
     sys.exit(0)
 os.write(1, ("loading %s\n" % " ".join(sys.argv[1:])).encode())
 time.sleep(0.7)
-signal.signal(signal.SIGUSR1, stop)
-signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1])
+for number in stops: signal.signal(number, stop)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, stops)
 while True: time.sleep(0.05)
 )";
 
@@ -41,13 +44,15 @@ class SiteTrain : public testing::Test {
     void SetUp() override
     {
         ASSERT_TRUE(make_folder(folder_ / "bin"));
-        for (std::string const name : {"curtail-poll", "curtail-block-signals"})
+        for (std::string const name :
+             {"curtail-poll", "curtail-block-signals", "curtail-forward-stop"})
             std::filesystem::create_symlink(test::program_path(name), folder_ / "bin" / name);
         ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", slow_trainer, 0755));
         setenv("CURTAIL_BUILD", folder_.path().c_str(), 1);
-        for (auto const* name : {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID",
-                                 "SLURM_SUBMIT_DIR", "SLURM_CPUS_ON_NODE", "SLURM_JOB_NUM_NODES",
-                                 "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS", "CURTAIL_PROLOGUE"})
+        for (auto const* name :
+             {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR",
+              "SLURM_CPUS_ON_NODE", "SLURM_JOB_NUM_NODES", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS",
+              "CURTAIL_PROLOGUE", "CURTAIL_CORE_LIMIT", "CURTAIL_MPI_MESSAGES"})
             unsetenv(name);
     }
     [[nodiscard]] std::string log() const { return read_file(folder_ / "log").value_or(""); }
@@ -64,12 +69,18 @@ class SiteTrain : public testing::Test {
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
     }
+    // Replaces curtail-train.
+    void replace_trainer(std::string const& text) const
+    {
+        ASSERT_TRUE(write_file(folder_ / "bin/curtail-train", text, 0755));
+    }
     // Replaces mpirun by a program that prints its arguments.
     void replace_mpirun() const
     {
         ASSERT_TRUE(make_folder(folder_ / "module"));
         ASSERT_TRUE(write_file(folder_ / "module/mpirun",
-                               "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n",
+                               "#!/bin/bash\necho \"mpirun $*; TMPDIR ${TMPDIR-not set}\"\n"
+                               "echo \"core $(ulimit -c)\"\n",
                                0755));
         ASSERT_TRUE(write_file(folder_ / "module.sh",
                                "PATH=" + (folder_ / "module").string() + ":$PATH\n"));
@@ -92,23 +103,87 @@ TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
     unsetenv("SLURM_JOB_ID");
 }
 
-TEST_F(SiteTrain, AnEarlierDrainEndsTheJobToo)
+// As proctrack/cgroup delivers the TERM of a cancelled job: only to the script's process.
+TEST_F(SiteTrain, TermDrainsRanksThatTakeLongerThanMpirunsPatience)
 {
-    for (int wait = 0; wait <= 120; wait += 15) {
-        test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
-        (void)job.wait(milliseconds(wait));
-        job.kill(SIGUSR1);
-        // A signal may get lost while a process executes another program. The poller repeats it,
-        // and so does this test.
-        bool const ended = test::eventually(
-            [&] {
-                if (job.wait(milliseconds(1500))) return true;
-                job.kill(SIGUSR1);
-                return false;
-            },
-            seconds(15));
-        EXPECT_TRUE(ended) << "drained after " << wait << " ms\n" << log();
+    setenv("DRAIN_S", "3", 1);
+    test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
+    ASSERT_TRUE(test::eventually([&] { return count("loading") == 2; }, seconds(20))) << log();
+    job.kill(SIGTERM);
+    EXPECT_EQ(job.wait(seconds(20)), 0) << log();
+    EXPECT_EQ(count("drained"), 2) << log();
+    unsetenv("DRAIN_S");
+}
+
+TEST_F(SiteTrain, AnEarlierStopEndsTheJobToo)
+{
+    for (int const signal : {SIGUSR1, SIGTERM}) {
+        for (int wait = 15; wait <= 135; wait += 30) {
+            test::ChildProcess job({script, demo, "SPP_TX"}, folder_ / "log");
+            (void)job.wait(milliseconds(wait));
+            job.kill(signal);
+            // bash may lose a signal while it becomes another program.
+            bool const ended = test::eventually(
+                [&] {
+                    if (job.wait(milliseconds(1500))) return true;
+                    job.kill(signal);
+                    return false;
+                },
+                seconds(15));
+            EXPECT_TRUE(ended) << signal << " after " << wait << " ms\n" << log();
+        }
     }
+}
+
+TEST_F(SiteTrain, TermBeforeMpirunEndsTheScriptWithZero)
+{
+    auto const prologue = folder_ / "prologue.sh";
+    ASSERT_TRUE(write_file(prologue, "echo prologue\nkill -TERM $$\n"));
+    setenv("CURTAIL_PROLOGUE", prologue.c_str(), 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("stopped before training started"));
+    EXPECT_EQ(count("loading"), 0) << log();
+    unsetenv("CURTAIL_PROLOGUE");
+}
+
+TEST_F(SiteTrain, TheErrorOfARankEndsTheLog)
+{
+    replace_trainer(
+        "#!/bin/bash\n[ $OMPI_COMM_WORLD_RANK = 0 ] || exec sleep 5\n"
+        "echo 'curtail-train: the store is full' >&2; exit 74\n");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 74);
+    EXPECT_THAT(log(), testing::EndsWith("curtail-train: the store is full\n"));
+    setenv("CURTAIL_MPI_MESSAGES", "1", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 74);
+    EXPECT_THAT(log(), HasSubstr("a non-zero exit code"));
+    unsetenv("CURTAIL_MPI_MESSAGES");
+}
+
+TEST_F(SiteTrain, NamesTheSignalThatKilledARank)
+{
+    replace_trainer("#!/bin/bash\n[ $OMPI_COMM_WORLD_RANK = 0 ] || exec sleep 5\nkill -KILL $$\n");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 137);
+    EXPECT_THAT(log(), testing::EndsWith("mpirun: exit code 137, as after signal 9 (Killed)\n"));
+}
+
+TEST_F(SiteTrain, RanksDumpNoCoreUnlessAskedTo)
+{
+    replace_mpirun();
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_EQ(count("core 0"), 1) << log();
+    setenv("CURTAIL_CORE_LIMIT", "4096", 1);
+    auto const run_with_hard_limit = [&](std::string const& limit) {
+        test::ChildProcess child(
+            {"bash", "-c", "ulimit -c " + limit + "; exec \"$@\"", "x", script, demo, "SPP_TX"},
+            folder_ / "log");
+        return child.wait(seconds(20)).value_or(-1);
+    };
+    EXPECT_EQ(run_with_hard_limit("8192"), 0);
+    EXPECT_EQ(count("core 4096"), 1) << log();
+    setenv("CURTAIL_CORE_LIMIT", "many", 1);
+    EXPECT_EQ(run_with_hard_limit("16"), 0);
+    EXPECT_THAT(log(), HasSubstr("cannot set the limit of core dumps to many; it stays at 16\n"));
+    unsetenv("CURTAIL_CORE_LIMIT");
 }
 
 TEST_F(SiteTrain, TheJobDeterminesTheNumberOfRanks)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private Slurm clusters for a test, and Slurm's commands."""
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from harness import SOURCE, Failure, expect, wait_for
+
+SCRIPT = SOURCE / "slurm/private_clusters.sh"
+SITE = "A"
+
+
+class HardCluster:
+    """The cluster of site A, started by `private_clusters.sh up --hard`. Settings are named as the
+    script's environment variables: kill_wait=4 sets CURTAIL_CLUSTER_KILL_WAIT."""
+
+    def __init__(self, **settings):
+        # The path of munge's socket must be short.
+        self.folder = Path(tempfile.mkdtemp(prefix="curtail-c-", dir="/tmp"))
+        kept = {n: v for n, v in os.environ.items() if not n.startswith(("SLURM_", "SBATCH_"))}
+        named = {f"CURTAIL_CLUSTER_{n.upper()}": str(v) for n, v in settings.items()}
+        self.environment = {**kept, **named, "CURTAIL_CLUSTERS": str(self.folder),
+                            "SLURM_CONF": str(self.folder / SITE / "slurm.conf")}
+
+    def run(self, *command, code=0, **environment):
+        """Runs a command with this cluster selected; returns its output. Its exit code must be
+        `code` (None: any)."""
+        command = [str(part) for part in command]
+        done = subprocess.run(command, env={**self.environment, **environment}, timeout=60,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if code is not None and done.returncode != code:
+            raise Failure(f"{' '.join(command)}: exit code {done.returncode}, expected {code}\n"
+                          f"{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def clusters(self, *arguments, code=0):
+        return self.run(SCRIPT, *arguments, code=code)
+
+    def submit(self, *arguments, **environment):
+        """Submits a job and returns its number."""
+        return self.run("sbatch", "--parsable", *arguments, **environment).strip()
+
+    def state(self, job):
+        """Slurm's word for the job's state; empty once the controller has forgotten the job."""
+        shown = self.run("squeue", "--noheader", "--states=all", "--format=%i %T")
+        return dict(line.split() for line in shown.splitlines()).get(job, "")
+
+    def wait_for_state(self, job, *states, timeout=30):
+        return wait_for(lambda: (state := self.state(job)) in states and state,
+                        f"job {job} in state {' or '.join(states)}", timeout, pause=0.1)
+
+    def hold_epilog(self):
+        """Keeps ending jobs in the state COMPLETING until release_epilog()."""
+        (self.folder / SITE / "hooks/epilog_s").write_text("hold\n")
+
+    def release_epilog(self):
+        (self.folder / SITE / "hooks/epilog_s").write_text("0\n")
+
+    def bind(self, tests):
+        """The tests as functions without arguments; each takes this cluster."""
+        return [functools.update_wrapper(functools.partial(test, self), test) for test in tests]
+
+    def __enter__(self):
+        self.clusters("up", "--hard", SITE)
+        return self
+
+    def __exit__(self, *_):
+        self.clusters("down")
+        expect(not self.folder.exists() or not any(self.folder.iterdir()), "`down` left files")
+        shutil.rmtree(self.folder, ignore_errors=True)

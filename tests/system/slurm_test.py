@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""slurm/site_train.sh with real ranks in jobs of a real Slurm cluster."""
+import json
+import os
+import time
+from pathlib import Path
+
+from harness import BUILD, SOURCE, SmallRun, expect, is_rank, main, stat_fields, wait_for
+from slurm_clusters import HardCluster
+
+SCRIPT = SOURCE / "slurm/site_train.sh"
+KILL_WAIT = 60
+# Each step takes some seconds, longer than mpirun waits before it kills its ranks. Only at its end
+# can the trainer stop, because the whole step is one pass through the model.
+SLOW = {"model": {"name": "slow", "depth": 3, "sequence": 32, "vocabulary": 300},
+        "training": {"batch_tokens": 32768, "device_batch_rows": 512},
+        "rounds": {"grant_quantum_blocks": 256},
+        "launcher": {"kind": "local", "script": str(SCRIPT), "grace_s": KILL_WAIT}}
+# Ranks on different nodes of this machine.
+NETWORK = {"OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo"}
+
+
+def submit(cluster, run, *options):
+    return cluster.submit("--ntasks=2", f"--chdir={run.folder}", *options, SCRIPT, run.run_file,
+                          "A", CURTAIL_BUILD=str(BUILD), OMP_NUM_THREADS="1", **NETWORK)
+
+
+def command_of(process):
+    try:
+        return (process / "cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def tokens_stored(run):
+    """Tokens in the model of the newest commit, and in contributions to a later one."""
+    headers = [json.loads(p.read_text()) for p in run.store.glob("contrib/*/*.json")]
+    return run.commits()[-1]["totals"]["tokens"] + sum(h["tokens"] for h in headers)
+
+
+def log_of(run):
+    return "\n".join(path.read_text() for path in run.folder.glob("*.out"))
+
+
+def cpu_seconds(pid):
+    fields = stat_fields(pid)
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") if fields else 0.0
+
+
+def wait_until_in_a_step(run):
+    """Returns while a rank computes the second step or a later one."""
+    wait_for(lambda: run.metrics("A"), "the first step", timeout=60)
+    ranks = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and
+             is_rank(entry.name) and str(run.folder) in command_of(entry)]
+    expect(len(ranks) == 2, f"ranks {ranks}")
+    begun = cpu_seconds(ranks[0])
+    wait_for(lambda: cpu_seconds(ranks[0]) > begun + 0.7, "the second step")
+
+
+def check_stopped_job_contributes(cluster, options, stop):
+    with SmallRun(sites=("A",), **SLOW) as run:
+        job = submit(cluster, run, *options)
+        wait_until_in_a_step(run)
+        before = len(run.commits())
+        requested = time.monotonic()
+        cluster.run(*stop, job)
+        cluster.wait_for_state(job, "COMPLETED", "CANCELLED", "FAILED", "", timeout=2 * KILL_WAIT)
+        took = time.monotonic() - requested
+        trained = sum(m["tokens"] for m in run.metrics("A"))
+        ending = [(e["type"], e.get("code")) for e in run.events("A")][-1]
+        expect(ending == ("trainer-exit", 0), f"{ending} after {took:.1f} s\n{log_of(run)}")
+        expect(tokens_stored(run) == trained,
+               f"{tokens_stored(run)} of {trained} tokens are stored\n{log_of(run)}")
+        expect(len(run.commits()) > before, "no new commit")
+        expect(took < 0.8 * KILL_WAIT, f"{took:.1f} s of {KILL_WAIT} s")
+        run.verify()
+
+
+def cancelled_job_contributes(cluster):
+    check_stopped_job_contributes(cluster, ["--nodes=1"], ["scancel"])
+
+
+def cancelled_job_on_two_nodes_contributes(cluster):
+    check_stopped_job_contributes(cluster, ["--nodes=2"], ["scancel"])
+
+
+def term_to_the_script_alone_contributes(cluster):
+    # As proctrack/cgroup delivers TERM: only to the process that Slurm started itself.
+    check_stopped_job_contributes(cluster, ["--nodes=2"], ["scancel", "--batch", "--signal=TERM"])
+
+
+def drain_signal_contributes(cluster):
+    check_stopped_job_contributes(cluster, ["--nodes=1"], ["scancel", "--batch", "--signal=USR1"])
+
+
+def log_is_named_by_job_and_node(cluster):
+    with SmallRun(sites=("A",)) as run:
+        job = submit(cluster, run, "--nodelist=node2")
+        log = run.folder / f"curtail-train-node2-{job}.out"
+        wait_for(lambda: log.exists() and "site A, 2 ranks" in log.read_text(), "the log")
+        cluster.run("scancel", job)
+        cluster.wait_for_state(job, "CANCELLED", "")
+
+
+if __name__ == "__main__":
+    with HardCluster(kill_wait=KILL_WAIT, epilog=0) as shared:
+        main(shared.bind([
+            cancelled_job_contributes,
+            cancelled_job_on_two_nodes_contributes,
+            term_to_the_script_alone_contributes,
+            drain_signal_contributes,
+            log_is_named_by_job_and_node,
+        ]))
