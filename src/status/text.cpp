@@ -17,6 +17,7 @@ std::string header_text(ChainView const& chain, Time now)
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;
     auto const per_epoch = std::max<std::int64_t>(1, chain.run.blocks_per_epoch);
+    auto const epochs = (p.blocks + per_epoch - 1) / per_epoch;
     auto text = fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
                             rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
@@ -24,9 +25,8 @@ std::string header_text(ChainView const& chain, Time now)
     text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens.value,
                         (p.blocks * chain.run.params.block_tokens).value, p.percent(),
                         tip.totals.steps);
-    text +=
-        fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held,
-                    p.free(), std::min(chain.run.epochs, p.done / per_epoch + 1), chain.run.epochs);
+    text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done,
+                        p.held, p.free(), std::min(epochs, p.done / per_epoch + 1), epochs);
     return text + fmt::format("          done {}\n", tip.done.to_string());
 }
 

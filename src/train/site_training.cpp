@@ -22,19 +22,19 @@ namespace {
 
 constexpr char const* snapshot_file = "snapshot.h5";
 
-Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
-{
-    context.training_id = training_id_alone(inputs.run, inputs.manifest);
-    if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
-    return train_alone(ranks, context, inputs.loader.blocks_per_epoch() * inputs.run.data.epochs);
-}
-
 rounds::RunSpec spec_of(SiteInputs const& inputs)
 {
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(inputs.run.model)) names.push_back(place.name);
     return config::make_run_spec(inputs.run, inputs.manifest, inputs.loader.blocks_per_epoch(),
                                  std::move(names));
+}
+
+Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
+{
+    context.training_id = training_id_alone(inputs.run, inputs.manifest);
+    if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
+    return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)

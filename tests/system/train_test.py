@@ -110,6 +110,39 @@ def complete_stream_ends_the_run():
         run.verify()
 
 
+def token_budget_ends_the_run_at_a_whole_block():
+    # 2900 tokens are 22.7 blocks of 128, and 5.75 steps of 4 blocks.
+    with SmallRun(training={"tokens": 2900}) as run:
+        run.train("A")
+        tip = run.commits()[-1]
+        expect(tip["complete"] and tip["data"]["done"] == [[0, 23]], f"done {tip['data']['done']}")
+        steps = [m["tokens"] for m in run.metrics("A")]
+        expect(sum(steps) == 23 * 128 and steps[-1] == 3 * 128, f"steps {steps}")
+        run.verify()
+        shown = execute(program("curtail-status"), run.run_file).stdout
+        expect("2944 of 2944 (100.0 %)" in shown, shown)
+        run.config["training"]["tokens"] = 5000
+        run.save()
+        done = run.train("B", code=78)
+        expect("training.tokens is 2900 in the store's run.json and 5000 in" in done.stderr,
+               done.stderr)
+
+
+def token_budget_ends_training_without_a_store():
+    with SmallRun(training={"tokens": 2900}) as run:
+        run.train("A", "--alone")
+        trained = sum(m["tokens"] for m in run.metrics("A"))
+        expect(trained == 23 * 128, f"trained {trained} tokens")
+
+
+def token_budget_larger_than_the_data_is_refused():
+    with SmallRun(training={"tokens": 10_000_000}, epochs=2) as run:
+        done = run.train("A", code=78)
+        expect("the budget is 10000000 tokens, but the data have" in done.stderr, done.stderr)
+        expect("raise data.epochs to" in done.stderr, done.stderr)
+        expect(run.commits() == [], "the run has started")
+
+
 def another_configuration_is_refused():
     with SmallRun(epochs=1) as run:
         run.train("A")
@@ -202,6 +235,8 @@ def unknown_site_names_the_nearest():
 
 main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exactly,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
+      token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
+      token_budget_larger_than_the_data_is_refused,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
       unusable_store_is_an_error, hanging_rank_does_not_outlast_the_grace, terminal_shows_progress,
       unknown_site_names_the_nearest])
