@@ -16,6 +16,7 @@ constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
 constexpr std::int64_t max_epochs = 1 << 13;  // for a text of at most 2^50 tokens
+constexpr double max_pace_s = 3600;
 constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
 
 void read_budget(json::ObjectReader& r, Training& t)
@@ -35,6 +36,8 @@ Training read_training(json::ObjectReader& r)
     t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
+    t.step_at_least = FractionalSeconds{
+        read_number(r, "step_at_least_s", t.step_at_least.count(), 0, max_pace_s)};
     t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);
     read_budget(r, t);
     return t;

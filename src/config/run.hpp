@@ -32,6 +32,9 @@ struct Training {
     /// Steps between two snapshots; 0: no snapshots between steps. The trainer also writes a
     /// snapshot when it exits.
     std::int64_t snapshot_every_steps{0};
+    /// A shorter step is followed by a pause, so that the next one begins this long after it. The
+    /// pause counts as a part of the step. 0: no pause.
+    FractionalSeconds step_at_least{0};
     /// Steps after which `curtail-train --alone`, which uses no store, stops; 0: no limit. Steps of
     /// earlier executions count too. At the end of the stream, the trainer stops in any case.
     std::int64_t steps_without_store{0};
