@@ -34,7 +34,7 @@ Result<void> show(config::Run const& run,
         if (!chain) return tl::unexpected(chain.error());
         overview.chain = std::move(*chain);
     } else if (objects.error().code == ExitCode::unavailable) {
-        overview.sites.notes.push_back(objects.error().message());
+        overview.store_error = objects.error().message();
     } else {
         return tl::unexpected(objects.error());
     }

@@ -102,6 +102,8 @@ json::Object overview_json(Overview const& overview)
     for (auto const& note : overview.sites.notes) notes.push_back(note);
     return {{"run", overview.run.value},
             {"store", overview.store},
+            {"store_error",
+             overview.store_error.empty() ? json::Value() : json::Value(overview.store_error)},
             {"time", format_time(overview.now)},
             {"chain", overview.chain ? json::Value(chain_json(*overview.chain, overview.now))
                                      : json::Value()},

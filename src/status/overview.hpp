@@ -13,6 +13,7 @@ struct Overview {
     /// Empty if the run has not started or its store is unavailable.
     std::optional<ChainView> chain;
     SitesView sites;
+    std::string store_error{};  ///< why the store cannot be read; empty if it can be read
 };
 
 /// How many of the run's blocks are done, held and free in its newest commit.

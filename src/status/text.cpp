@@ -106,6 +106,8 @@ std::string overview_text(Overview const& overview)
     if (auto const& chain = overview.chain)
         text += header_text(*chain, overview.now) + members_text(*chain, overview.now) +
                 activities_text(*chain, overview.now);
+    else if (!overview.store_error.empty())
+        text += "          cannot be shown: " + overview.store_error + "\n";
     else text += "          has not started: its store holds no commit\n";
     text += "\n";
     for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);

@@ -56,7 +56,9 @@ TEST_F(StatusProgram, ShowsARunThatHasNotStarted)
     EXPECT_EQ(code, 0) << text;
     EXPECT_THAT(text, HasSubstr("has not started"));
     fs::remove(folder_ / "store");
-    EXPECT_EQ(ask({}).code, 0);
+    auto const unreachable = ask({});
+    EXPECT_EQ(unreachable.code, 0) << unreachable.output;
+    EXPECT_THAT(unreachable.output, testing::Not(HasSubstr("has not started")));
     EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 struct View : testing::Test {
     store::MemoryStore objects;
@@ -202,6 +203,19 @@ TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)
     Overview const overview{
         {"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {{site}, {}}};
     EXPECT_THAT(overview_text(overview), HasSubstr("trainer ended 2m17s ago"));
+}
+
+TEST(Sites, AnUnreachableStoreIsNotARunThatHasNotStarted)
+{
+    Overview overview{{"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {}};
+    EXPECT_THAT(overview_text(overview), HasSubstr("has not started"));
+    EXPECT_EQ(*overview_json(overview).find("store_error"), json::Value());
+    overview.store_error = "store file:///x: no such folder";
+    EXPECT_THAT(overview_text(overview), Not(HasSubstr("has not started")));
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("          cannot be shown: store file:///x: no such folder\n"));
+    EXPECT_EQ(*overview_json(overview).find("store_error"),
+              json::Value("store file:///x: no such folder"));
 }
 
 TEST(Sites, AMissingOrDamagedFileIsANoteNotAnError)
