@@ -23,23 +23,14 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
     return {};
 }
 
-// Without a store, still shows windows and jobs.
 Result<void> show(config::Run const& run,
                   Result<std::unique_ptr<store::ObjectStore>> const& objects,
                   apps::Console const& console)
 {
-    status::Overview overview{run.run, run.store, SystemClock{}.now(), {}, status::read_sites(run)};
-    if (objects) {
-        auto chain = status::read_chain_view({**objects, run.run});
-        if (!chain) return tl::unexpected(chain.error());
-        overview.chain = std::move(*chain);
-    } else if (objects.error().code == ExitCode::unavailable) {
-        overview.store_error = objects.error().message();
-    } else {
-        return tl::unexpected(objects.error());
-    }
-    if (console.json) console.print_json(status::overview_json(overview));
-    else console.print(status::overview_text(overview));
+    auto const overview = status::read_overview(run, objects, SystemClock{}.now());
+    if (!overview) return tl::unexpected(overview.error());
+    if (console.json) console.print_json(status::overview_json(*overview));
+    else console.print(status::overview_text(*overview));
     return {};
 }
 

@@ -121,6 +121,30 @@ TEST_F(View, TextAndJsonHoldTheSameFigures)
     EXPECT_EQ(chain->find("waiting")->as_array()->size(), 2U);
 }
 
+TEST_F(View, TheSpeedTellsTheTrainingTimeLeft)
+{
+    run.make();
+    Overview overview{run.spec().run,
+                      "file:///x",
+                      run.now(),
+                      read_chain_view({objects, run.spec().run}).value(),
+                      {}};
+    EXPECT_THAT(overview_text(overview), Not(HasSubstr("tokens/s")));
+    overview.speed = Speed{2, Seconds{1800}, run.now() - Seconds{10}};
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("\nspeed     2.0 tokens/s over the last 30m00s of training; 1m44s of "
+                          "training left\n"));
+    overview.speed->until -= Seconds{600};
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("of training, until 10m10s ago; 1m44s of training left\n"));
+    auto const document = overview_json(overview);
+    auto const* progress = document.find("chain")->as_object()->find("progress")->as_object();
+    ASSERT_NE(progress, nullptr);
+    EXPECT_EQ(*progress->find("target_tokens"), json::Value(320));
+    EXPECT_EQ(*progress->find("share"), json::Value(0.35));
+    EXPECT_EQ(*progress->find("training_left_s"), json::Value(104.0));
+}
+
 TEST_F(View, AnUnknownRateIsNull)
 {
     run.make();
