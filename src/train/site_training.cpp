@@ -3,6 +3,7 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "config/run_spec.hpp"
@@ -80,6 +81,17 @@ void remove_leftovers(std::filesystem::path const& folder)
     }
 }
 
+// Calls the watcher with the tokens after which the training ends.
+StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
+{
+    if (!options.watcher) return {};
+    auto const& training = inputs.run.training;
+    Tokens target = spec_of(inputs).stream_blocks() * inputs.run.rounds.block_tokens;
+    if (options.alone && training.steps_without_store > 0)
+        target = std::min(target, training.steps_without_store * training.batch_tokens);
+    return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
+}
+
 // The leader's part, between the start of the others' follow() and their dismissal.
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                   int rank_count, Log const& log)
@@ -88,7 +100,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     auto const lock = lock_folder(folder);
     if (!lock) return tl::unexpected(lock.error());
     remove_leftovers(folder);
-    Recorder recorder(folder, options.site.value, options.job, log, options.watcher);
+    Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs));
     recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
     try {
