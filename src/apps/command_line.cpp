@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "core/build_info.hpp"
 #include "core/text.hpp"
@@ -42,12 +43,18 @@ CLI::Option* declare_flag(CLI::App& app, Option const& option)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
+std::string placeholder_of(Option const& option)
+{
+    auto const name = option.placeholder.empty() ? "TEXT" : option.placeholder;
+    return option.implied.empty() ? name : "[" + name + "]";
+}
+
 CLI::Option* declare_option(CLI::App& app, Option const& option)
 {
     auto const problem = [option](std::string const& text) { return problem_with(option, text); };
     auto const help = help_line(option);
     return app.add_option("--" + option.name, help)
-        ->type_name(option.placeholder.empty() ? "TEXT" : option.placeholder)
+        ->type_name(placeholder_of(option))
         ->expected(1, option.repeated ? 1000 : 1)
         ->allow_extra_args(false)
         ->check(CLI::Validator(problem, ""));
@@ -77,6 +84,34 @@ Declared declare(CLI::App& app, Command const& command)
     for (auto const& positional : command.positionals)
         declared.others.push_back(declare_positional(app, positional));
     return declared;
+}
+
+bool is_number(std::string const& word)
+{
+    double number{};
+    auto const* const end = word.data() + word.size();
+    auto const parsed = std::from_chars(word.data(), end, number);
+    return !word.empty() && parsed.ptr == end && parsed.ec != std::errc::invalid_argument;
+}
+
+// The implied value of the option that `word` names; empty if there is none.
+std::string implied_value(Program const& program, std::string const& word)
+{
+    for (auto const& command : program.commands)
+        for (auto const& option : command.options)
+            if (word == "--" + option.name) return option.implied;
+    return "";
+}
+
+// Gives options their implied values. CLI11 would take any next word as a value, for example RUN.
+std::vector<std::string> with_implied_values(Program const& program, std::vector<std::string> words)
+{
+    for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+        auto const implied = implied_value(program, words[i]);
+        bool const has_value = i + 1 < words.size() && is_number(words[i + 1]);
+        if (!implied.empty() && !has_value) words[i] += "=" + implied;
+    }
+    return words;
 }
 
 class Parser {
@@ -175,8 +210,11 @@ Error Parser::usage_error(CLI::Error const& error) const
 
 Result<Invocation> Parser::parse(int argc, char const* const* argv)
 {
+    auto const words = with_implied_values(program_, {argv, argv + argc});
+    std::vector<char const*> pointers;
+    for (auto const& word : words) pointers.push_back(word.c_str());
     try {
-        app_.parse(argc, argv);
+        app_.parse(argc, pointers.data());
         return invocation();
     } catch (CLI::CallForHelp const&) {
         return Invocation{nullptr, app_.help(), {}, {}};

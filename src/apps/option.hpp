@@ -31,6 +31,8 @@ struct Option {
     bool required{false};
     bool repeated{false};  ///< may be given several times
     Range range{};         ///< allowed values of an integer or number
+    /// Value of a number option that is given without a value. Empty: the option needs a value.
+    std::string implied{};
 };
 
 /// An argument without an option name. Its text must not be empty.

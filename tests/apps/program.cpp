@@ -45,6 +45,7 @@ int run_with(Seen& seen, std::vector<char const*> words, std::string* error = nu
           {{"speed", OptionType::number, "FACTOR", "1", "How fast."},
            {"steps", OptionType::integer, "NUMBER", "", "How many."},
            {"threads", OptionType::integer, "N", "", "CPU threads.", false, false, {1, 8}},
+           {"watch", OptionType::number, "SECONDS", "", "Repeat.", false, false, {0, 60}, "5"},
            {"out", OptionType::text, "FILE", "", "Output."},
            {"job", OptionType::text, "ID", "", "Which job."},
            {"site", OptionType::text, "SITE", "", "Which.", false, true},
@@ -117,6 +118,34 @@ TEST(Program, ExplicitFlagBeatsEnvironmentBeatsFile)
     Variable const json("CURTAIL_JSON", "1");
     EXPECT_FALSE(with({"go"}));
     EXPECT_TRUE(seen.json);
+}
+
+TEST(Program, AnOptionWithAnImpliedValueNeedsNone)
+{
+    struct Case {
+        std::vector<char const*> words;
+        double value;
+        char const* run;
+    };
+    for (auto const& [words, value, run] : {
+             Case{{"go", "--watch"}, 5, ""},
+             Case{{"go", "--watch", "r.json"}, 5, "r.json"},
+             Case{{"go", "--watch", "2.5", "r.json"}, 2.5, "r.json"},
+             Case{{"go", "--watch=2", "r.json"}, 2, "r.json"},
+             Case{{"go", "r.json", "--watch", "--dry-run"}, 5, "r.json"},
+         }) {
+        Seen seen;
+        std::string error;
+        ASSERT_EQ(run_with(seen, words, &error), 0) << error;
+        EXPECT_EQ(seen.arguments.number("watch"), value);
+        EXPECT_EQ(seen.arguments.text("RUN"), run);
+    }
+    Seen seen;
+    ASSERT_EQ(run_with(seen, {"go", "--", "--watch"}), 0);
+    EXPECT_EQ(seen.arguments.text("RUN"), "--watch");
+    EXPECT_FALSE(seen.arguments.has("watch"));
+    EXPECT_EQ(run_with(seen, {"go", "--watch", "61"}), 64) << "a number is its value";
+    EXPECT_EQ(run_with(seen, {"go", "--watch=x"}), 64);
 }
 
 TEST(Program, RejectsOtherWordsForAFlag)
