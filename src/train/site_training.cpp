@@ -3,7 +3,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <algorithm>
 #include <thread>
 
 #include "config/run_spec.hpp"
@@ -87,8 +86,9 @@ StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
     if (!options.watcher) return {};
     auto const& training = inputs.run.training;
     Tokens target = spec_of(inputs).stream_blocks() * inputs.run.rounds.block_tokens;
-    if (options.alone && training.steps_without_store > 0)
-        target = std::min(target, training.steps_without_store * training.batch_tokens);
+    auto const steps = training.steps_without_store;
+    if (options.alone && steps > 0 && steps < target / training.batch_tokens)
+        target = steps * training.batch_tokens;
     return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
 }
 
