@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "runlog/trainer_events.hpp"
 
@@ -45,7 +46,11 @@ std::string speed_text(TokenProgress const& progress, Time now)
     return text + "\n";
 }
 
-std::string amount_text(double value) { return fmt::format("{:.{}f}", value, value < 100 ? 2 : 0); }
+std::string amount_text(double value)
+{
+    double const size = std::abs(value);
+    return fmt::format("{:.{}f}", value, size < 1 ? 4 : size < 100 ? 2 : 0);
+}
 
 std::string energy_text(EnergyView const& energy)
 {
