@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # setup.sh [--dry-run]
 # Installs what Curtail needs to build and run on Debian 12: the missing packages of
-# scripts/setup-packages.txt, and the pinned wheels of scripts/wheels.txt into .deps/site. Safe to
-# run again at any time. If packages are missing and it cannot become root, it prints what each one
-# is for and the command to install them. It then unpacks the wheels and exits: with 69 if sudo is
-# missing, with 77 if sudo refuses or cannot ask for a password.
+# scripts/setup-packages.txt, the pinned wheels of scripts/wheels.txt into .deps/site, and promtool,
+# which a test runs, into .deps. Safe to run again at any time. If packages are missing and it
+# cannot become root, it prints what each one is for and the command to install them. It then
+# unpacks the rest and exits: with 69 if sudo is missing, with 77 if sudo refuses or cannot ask for
+# a password.
 # With --dry-run it only prints what is missing.
 # With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
 set -euo pipefail
@@ -16,7 +17,7 @@ dry_run=no
 for argument in "$@"; do
     case $argument in
         --dry-run) dry_run=yes ;;
-        -h | --help) sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        -h | --help) sed -n '3,11s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
         *) echo "setup.sh: unknown option $argument; did you mean --dry-run?" >&2; exit 64 ;;
     esac
 done
@@ -28,6 +29,8 @@ fail() { local code=$1; shift; echo "setup.sh: $*" >&2; exit "$code"; }
 source scripts/setup/services.sh
 # shellcheck source=scripts/setup/packages.sh
 source scripts/setup/packages.sh
+# shellcheck source=scripts/setup/promtool.sh
+source scripts/setup/promtool.sh
 # shellcheck source=scripts/setup/wheels.sh
 source scripts/setup/wheels.sh
 
@@ -46,5 +49,6 @@ trap 'exit 129' HUP
 install_packages
 # Printed before the wheels are fetched, because pip may be one of the missing packages.
 [ -z "$why" ] || say "$why"
+install_promtool
 install_wheels
 exit "$packages_status"

@@ -31,7 +31,8 @@ constexpr char const* help =
     "Sends INT, HUP and QUIT on unchanged. The command itself runs with TERM blocked.\n"
     "Usage: curtail-forward-stop COMMAND [ARGUMENT...]\n"
     "\n"
-    "Exit codes: 0 if USR1 or USR2 ended the command; 64 usage error; 71 the operating system refused; "
+    "Exit codes: 0 if USR1 or USR2 ended the command; 64 usage error; 71 the operating system "
+    "refused; "
     "126\n"
     "COMMAND cannot be executed; 127 COMMAND was not found; 128 + N if signal N ended COMMAND;\n"
     "otherwise the exit code of COMMAND.\n";

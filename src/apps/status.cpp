@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// curtail-status: prints the state of a run and verifies its store.
+// curtail-status: shows the state of a run, exports it to Prometheus and verifies its store.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "apps/program.hpp"
+#include "apps/status/watch.hpp"
+#include "apps/target.hpp"
 #include "chain/chain.hpp"
 #include "config/run.hpp"
 #include "core/clock.hpp"
 #include "status/documents.hpp"
+#include "status/prometheus.hpp"
 #include "status/text.hpp"
 
 namespace {
@@ -23,24 +27,39 @@ Result<void> verify(config::Run const& run, store::ObjectStore& objects,
     return {};
 }
 
-// Without a store, still shows windows and jobs.
-Result<void> show(config::Run const& run,
-                  Result<std::unique_ptr<store::ObjectStore>> const& objects,
+// What to do with the state of the run, once or repeatedly.
+struct Output {
+    std::string prometheus;       // the file to write; empty: print
+    std::optional<Millis> every;  // empty: once
+};
+
+constexpr std::string_view clear_screen = "\x1b[H\x1b[2J";
+
+Result<void> show(config::Run const& run, Output const& output, std::string_view before,
                   apps::Console const& console)
 {
-    status::Overview overview{run.run, run.store, SystemClock{}.now(), {}, status::read_sites(run)};
-    if (objects) {
-        auto chain = status::read_chain_view({**objects, run.run});
-        if (!chain) return tl::unexpected(chain.error());
-        overview.chain = std::move(*chain);
-    } else if (objects.error().code == ExitCode::unavailable) {
-        overview.sites.notes.push_back(objects.error().message());
-    } else {
-        return tl::unexpected(objects.error());
-    }
-    if (console.json) console.print_json(status::overview_json(overview));
-    else console.print(status::overview_text(overview));
+    auto const overview =
+        status::read_overview(run, store::open_store(run.store), SystemClock{}.now());
+    if (!overview) return tl::unexpected(overview.error());
+    if (!output.prometheus.empty())
+        return status::write_prometheus(output.prometheus, status::prometheus_text(*overview));
+    auto const text = console.json ? json::to_pretty(status::overview_json(*overview))
+                                   : status::overview_text(*overview);
+    console.print(std::string(before) + text);
     return {};
+}
+
+// Shows the run until a signal. A refresh that fails is logged, and the next one tries again.
+void watch(config::Run const& run, Output const& output, Millis every, apps::Console const& console)
+{
+    apps::Interrupts const interrupts;
+    bool const terminal = isatty(STDOUT_FILENO) == 1 && !console.json;
+    std::string_view before = terminal ? clear_screen : "";
+    do {
+        if (auto shown = show(run, output, before, console); !shown)
+            console.log.error(shown.error().message());
+        else if (!terminal) before = "\n";
+    } while (*console.output_error == 0 && interrupts.wait(every));
 }
 
 // For scripts: the absolute paths of the run. Does not access the store.
@@ -56,18 +75,67 @@ void print_paths(config::Run const& run, apps::Console const& console)
         console.print(fmt::format("{:<8}{}\n", name, *value.as_text()));
 }
 
+// Checks the options against each other.
+Result<Output> parse_output(apps::Arguments const& arguments)
+{
+    bool const shows = !arguments.flag("verify") && !arguments.flag("paths");
+    for (auto const* option : {"watch", "prometheus"})
+        if (arguments.has(option) && !shows)
+            return fail(ExitCode::usage, std::string("--") + option,
+                        "works with neither --verify nor --paths", "omit one of them");
+    if (arguments.has("prometheus") && arguments.flag("json"))
+        return fail(ExitCode::usage, "--prometheus and --json", "exclude each other", "choose one");
+    Output output{arguments.text("prometheus"), {}};
+    if (arguments.has("watch"))
+        output.every = std::chrono::round<Millis>(FractionalSeconds(arguments.number("watch")));
+    if (output.prometheus.empty()) return output;
+    return apps::check_target(output.prometheus, "a file of curtail-status --prometheus",
+                              "# HELP curtail_", "--prometheus")
+        .map([&] { return output; });
+}
+
 Result<void> run_status(apps::Arguments const& arguments, apps::Console const& console)
 {
+    auto const output = parse_output(arguments);
+    if (!output) return tl::unexpected(output.error());
     auto const run = config::read_run(arguments.text("RUN"));
     if (!run) return tl::unexpected(run.error());
     if (arguments.flag("paths")) {
         print_paths(*run, console);
         return {};
     }
-    auto const objects = store::open_store(run->store);
-    if (!arguments.flag("verify")) return show(*run, objects, console);
-    if (!objects) return tl::unexpected(objects.error());
-    return verify(*run, **objects, console);
+    if (arguments.flag("verify")) {
+        auto const objects = store::open_store(run->store);
+        if (!objects) return tl::unexpected(objects.error());
+        return verify(*run, **objects, console);
+    }
+    if (!output->every) return show(*run, *output, "", console);
+    watch(*run, *output, *output->every, console);
+    return {};
+}
+
+std::vector<apps::Option> options()
+{
+    using apps::OptionType;
+    return {{"verify", OptionType::flag, "", "",
+             "Recompute the run from its store: check that the chain is unbroken, that all digests "
+             "match and that no block is in the model twice. At the first fault, exit with 76 and "
+             "name the object and the reason"},
+            {"watch",
+             OptionType::number,
+             "SECONDS",
+             "",
+             "Show the run again every SECONDS (default 5) until interrupted",
+             false,
+             false,
+             {0.1, 86'400},
+             "5"},
+            {"prometheus", OptionType::text, "FILE", "",
+             "Instead of printing, write metrics for Prometheus to FILE, which the textfile "
+             "collector of node_exporter reads"},
+            {"paths", OptionType::flag, "", "",
+             "Print the paths of the run's folder, data and store; read none of them (for "
+             "scripts)"}};
 }
 
 }  // namespace
@@ -79,18 +147,13 @@ int main(int argc, char** argv)
         "Shows the sites, windows, jobs and rounds of a run, and what each site is waiting for.",
         {{"",
           "",
-          {{"verify", apps::OptionType::flag, "", "",
-            "Recompute the run from its store: check that the chain is unbroken, that all digests "
-            "match and that no block is in the model twice. At the first fault, exit with 76 and "
-            "name the object and the reason"},
-           {"paths", apps::OptionType::flag, "", "",
-            "Print the paths of the run's folder, data and store; read none of them (for "
-            "scripts)"}},
+          options(),
           {{"RUN", "Run file, such as inputs/runs/demo.json"}},
           run_status,
           true}},
         "\nExamples:\n"
         "  curtail-status inputs/runs/demo.json\n"
+        "  curtail-status inputs/runs/demo.json --watch 2\n"
         "  curtail-status inputs/runs/demo.json --verify\n"};
     return apps::run(program, argc, argv);
 }

@@ -6,7 +6,7 @@
 namespace curtail::apps {
 
 Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
-                          std::string_view mark)
+                          std::string_view mark, std::string_view option)
 {
     constexpr std::int64_t head_size = 4096;
     std::error_code error;
@@ -19,7 +19,7 @@ Result<void> check_target(std::filesystem::path const& file, std::string_view ki
         return {};
     return fail(ExitCode::usage, "cannot write " + file.string(),
                 "this file exists and is not " + std::string(kind),
-                "pass another file with --out, or remove this one");
+                "pass another file with " + std::string(option) + ", or remove this one");
 }
 
 }  // namespace curtail::apps

@@ -11,8 +11,9 @@ namespace curtail::apps {
 /// outputs of one kind contain the same `mark` in their first 4096 bytes.
 ///
 /// Fails with `usage` if `file` exists and does not contain `mark` in these bytes. The error
-/// message contains `kind`, a description of the output such as "a report".
+/// message contains `kind`, a description of the output such as "a report", and `option`, the
+/// option that names the file.
 [[nodiscard]] Result<void> check_target(std::filesystem::path const& file, std::string_view kind,
-                                        std::string_view mark);
+                                        std::string_view mark, std::string_view option = "--out");
 
 }  // namespace curtail::apps

@@ -7,19 +7,33 @@
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "comm/mpi_session.hpp"
+#include "status/progress.hpp"
 #include "train/site_training.hpp"
 
 using namespace curtail;
 
 namespace {
 
-std::string figures_of(train::StepMetrics const& step)
-{
-    double const speed = static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
-    auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
-    return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}", step.step,
-                       step.loss.value_or(NAN), speed, round);
-}
+// The progress line of the terminal. The speed is that of this step.
+class StepLine {
+  public:
+    std::string after(train::StepMetrics const& step, Tokens target)
+    {
+        if (!progress_) progress_.emplace(target);
+        progress_->add(step);
+        auto const now = progress_->now();
+        double const speed =
+            static_cast<double>(step.tokens) / std::max(step.duration.count(), 1e-9);
+        auto const round = step.round > 0 ? fmt::format("  round {}", step.round) : "";
+        auto const left = now.training_left();
+        return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}  {:.1f} %{}", step.step,
+                           step.loss.value_or(NAN), speed, round, 100 * now.share(),
+                           left ? "  " + status::training_text(*left) + " left" : "");
+    }
+
+  private:
+    std::optional<status::TrainerProgress> progress_;
+};
 
 std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)
 {
@@ -35,15 +49,17 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     auto const need = permission::parse_need(arguments.text("permission"));
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
     apps::Progress progress("training", "");
-    train::TrainOptions const options{
-        arguments.text("RUN"),
-        *site,
-        arguments.text("job"),
-        arguments.flag("alone"),
-        static_cast<int>(arguments.integer("threads")),
-        [&](train::StepMetrics const& step) { progress.show_text(figures_of(step)); },
-        *need,
-        kill_wait_of(arguments)};
+    StepLine line;
+    train::TrainOptions const options{arguments.text("RUN"),
+                                      *site,
+                                      arguments.text("job"),
+                                      arguments.flag("alone"),
+                                      static_cast<int>(arguments.integer("threads")),
+                                      [&](train::StepMetrics const& step, Tokens target) {
+                                          progress.show_text(line.after(step, target));
+                                      },
+                                      *need,
+                                      kill_wait_of(arguments)};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();

@@ -2,6 +2,7 @@
 #include "config/run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "config/read.hpp"
@@ -15,6 +16,19 @@ constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
 constexpr std::int64_t max_epochs = 1 << 13;  // for a text of at most 2^50 tokens
+constexpr double max_pace_s = 3600;
+constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
+
+void read_budget(json::ObjectReader& r, Training& t)
+{
+    if (r.any("tokens") != nullptr)
+        t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1, max_budget)};
+    t.tokens_per_parameter = r.optional_number("tokens_per_parameter");
+    r.require(!t.budget || !t.tokens_per_parameter, "tokens_per_parameter",
+              "must be absent if training.tokens is given");
+    r.require(t.tokens_per_parameter.value_or(1) > 0, "tokens_per_parameter",
+              "must be more than 0");
+}
 
 Training read_training(json::ObjectReader& r)
 {
@@ -22,7 +36,10 @@ Training read_training(json::ObjectReader& r)
     t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
+    t.step_at_least = FractionalSeconds{
+        read_number(r, "step_at_least_s", t.step_at_least.count(), 0, max_pace_s)};
     t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);
+    read_budget(r, t);
     return t;
 }
 
@@ -124,18 +141,26 @@ Named read_names(json::ObjectReader& r, std::filesystem::path const& file)
     return named;
 }
 
-void read_sections(json::ObjectReader& r, Run& run)
+// Returns whether the file states the length of the optimizer's schedules.
+bool read_sections(json::ObjectReader& r, Run& run)
 {
     using Reader = json::ObjectReader;
+    bool schedule_stated = false;
     r.object("data", [&](Reader& o) { run.data = read_data(o, run.file); });
     r.object(
         "training", [&](Reader& o) { run.training = read_training(o); }, false);
     r.object(
-        "optimizer", [&](Reader& o) { run.optimizer = read_optimizer(o); }, false);
+        "optimizer",
+        [&](Reader& o) {
+            run.optimizer = read_optimizer(o);
+            schedule_stated = o.any("schedule_tokens") != nullptr;
+        },
+        false);
     r.object(
         "outer", [&](Reader& o) { run.outer = read_outer(o); }, false);
     r.object(
         "rounds", [&](Reader& o) { run.rounds = read_rounds(o); }, false);
+    return schedule_stated;
 }
 
 Result<void> read_named(Named const& named, Run& run)
@@ -148,6 +173,22 @@ Result<void> read_named(Named const& named, Run& run)
         if (!site) return tl::unexpected(site.error());
         run.sites.push_back(std::move(*site));
     }
+    return {};
+}
+
+// Computes the token budget, which may depend on the model's size, and what follows from it.
+Result<void> derive_budget(Run& run, bool schedule_stated)
+{
+    auto& training = run.training;
+    if (training.tokens_per_parameter) {
+        double const tokens =
+            std::ceil(*training.tokens_per_parameter * static_cast<double>(run.model.parameters()));
+        if (tokens > static_cast<double>(max_budget))
+            return fail(ExitCode::config, run.file.string() + ": training.tokens_per_parameter",
+                        "must give less than 2^53 tokens", "choose a smaller number");
+        training.budget = Tokens{static_cast<std::int64_t>(tokens)};
+    }
+    if (training.budget && !schedule_stated) run.optimizer.schedule = *training.budget;
     return {};
 }
 
@@ -201,10 +242,12 @@ Result<Run> read_run(std::filesystem::path const& file)
     run.folder = read_path(r, run.file, "folder");
     run.store = read_store(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
-    read_sections(r, run);
+    bool const schedule_stated = read_sections(r, run);
     auto const named = read_names(r, run.file);
     if (auto error = r.finish()) return tl::unexpected(*error);
     if (auto read = read_named(named, run); !read) return tl::unexpected(read.error());
+    if (auto derived = derive_budget(run, schedule_stated); !derived)
+        return tl::unexpected(derived.error());
     if (auto error = contradiction(run)) return tl::unexpected(*error);
     return run;
 }

@@ -16,7 +16,8 @@ namespace curtail::config {
 /// The data that a run trains on.
 struct Data {
     std::filesystem::path folder;  ///< written by `curtail-data prepare`
-    std::int64_t epochs{1};        ///< passes over the training split of the data
+    /// Passes over the training split of the data; with a token budget, the greatest number.
+    std::int64_t epochs{1};
 };
 
 /// The size of an optimizer step, and when the trainer saves snapshots and stops. A step consumes
@@ -31,15 +32,26 @@ struct Training {
     /// Steps between two snapshots; 0: no snapshots between steps. The trainer also writes a
     /// snapshot when it exits.
     std::int64_t snapshot_every_steps{0};
+    /// A shorter step is followed by a pause, so that the next one begins this long after it. The
+    /// pause counts as a part of the step. 0: no pause.
+    FractionalSeconds step_at_least{0};
     /// Steps after which `curtail-train --alone`, which uses no store, stops; 0: no limit. Steps of
-    /// earlier executions count too. At the end of the last epoch, the trainer stops in any case.
+    /// earlier executions count too. At the end of the stream, the trainer stops in any case.
     std::int64_t steps_without_store{0};
+    /// Tokens after which the run is complete, rounded up to whole blocks; from `tokens` or
+    /// `tokens_per_parameter`. Empty: the run is complete after Data::epochs.
+    std::optional<Tokens> budget{};
+    /// Tokens per parameter of the model, if the file states the budget in this form. Counts all
+    /// parameters (Model::parameters()).
+    std::optional<double> tokens_per_parameter{};
 };
 
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct Optimizer {
-    Tokens schedule{12'270'000'000};  ///< length of the schedules of learning rate and weight decay
-    std::optional<double> lr_scale;   ///< empty: sqrt(batch_tokens / 2^19)
+    /// Length of the schedules of learning rate and weight decay. If the file does not state it,
+    /// this is the token budget, if there is one.
+    Tokens schedule{12'270'000'000};
+    std::optional<double> lr_scale;  ///< empty: sqrt(batch_tokens / 2^19)
     /// Initial weight decay of Muon for a model of 12 layers. For other models, the optimizer
     /// multiplies it by (12 / layers)^2.
     double weight_decay{0.2};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/run_spec.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace curtail::config {
@@ -36,6 +38,7 @@ rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64
     spec.manifest = manifest;
     spec.blocks_per_epoch = blocks_per_epoch;
     spec.epochs = run.data.epochs;
+    spec.budget = run.training.budget;
     spec.seed = run.seed;
     spec.optimizer = optimizer_of(run);
     spec.outer = run.outer;
@@ -43,6 +46,25 @@ rounds::RunSpec make_run_spec(Run const& run, Digest const& manifest, std::int64
     spec.params = run.rounds;
     for (auto const& site : run.sites) spec.sites.push_back(site.site);
     return spec;
+}
+
+std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
+{
+    if (!run.training.budget) return std::nullopt;
+    auto const budget = *run.training.budget;
+    auto const block = run.rounds.block_tokens;
+    auto const needed = rounds::blocks_for(budget, block);
+    auto const blocks = blocks_per_epoch * run.data.epochs;
+    if (needed <= blocks) return std::nullopt;
+    auto const* key = run.training.tokens_per_parameter ? "tokens_per_parameter" : "tokens";
+    return Error{
+        ExitCode::config, fmt::format("{}: training.{}", run.file.string(), key),
+        fmt::format("the budget is {} tokens, but the data have {}: {} epochs of {} blocks of {} "
+                    "tokens",
+                    budget.value, (blocks * block).value, run.data.epochs, blocks_per_epoch,
+                    block.value),
+        fmt::format("raise data.epochs to {}, prepare more text, or lower the budget",
+                    (needed + blocks_per_epoch - 1) / blocks_per_epoch)};
 }
 
 }  // namespace curtail::config

@@ -14,4 +14,8 @@ namespace curtail::config {
                                             std::int64_t blocks_per_epoch,
                                             std::vector<std::string> parameters);
 
+/// Returns an error with the code `config` if the run's token budget is larger than its data, i.e.
+/// than Data::epochs passes over `blocks_per_epoch` blocks.
+[[nodiscard]] std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch);
+
 }  // namespace curtail::config

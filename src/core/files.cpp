@@ -119,6 +119,26 @@ Result<std::string> read_file(fs::path const& path, std::int64_t limit)
     return std::move(**content);
 }
 
+Result<std::string> read_end(fs::path const& path, std::int64_t bytes)
+{
+    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::string();
+    if (!fd) return cannot("read", path, errno, ExitCode::io);
+    off_t const size = lseek(fd.get(), 0, SEEK_END);
+    if (size < 0) return cannot("read", path, errno, ExitCode::io);
+    off_t const begin = std::max<off_t>(0, size - bytes);
+    std::string text(static_cast<std::size_t>(size - begin), '\0');
+    for (std::size_t have = 0; have < text.size();) {
+        ssize_t const n = pread(fd.get(), text.data() + have, text.size() - have,
+                                begin + static_cast<off_t>(have));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return cannot("read", path, errno, ExitCode::io);
+        if (n == 0) text.resize(have);
+        have += static_cast<std::size_t>(n);
+    }
+    return text;
+}
+
 Result<void> replace_file(fs::path const& path,
                           std::function<Result<void>(fs::path const&)> const& fill)
 {

@@ -46,6 +46,9 @@ class Fd {
 /// Reads a whole file like read_file(). Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<std::string>> read_file_if_exists(
     std::filesystem::path const& path, std::int64_t limit = std::int64_t{1} << 30);
+/// Reads the last `bytes` bytes of a file, or the whole file if it is shorter. Returns an empty
+/// text if the file does not exist. Fails with `io` if the file cannot be read.
+[[nodiscard]] Result<std::string> read_end(std::filesystem::path const& path, std::int64_t bytes);
 /// Replaces the content of `path` atomically and durably. Writes a temporary file in the same
 /// folder, syncs the file to disk, renames it to `path`, and syncs the folder. Readers never see a
 /// partial file. If writing fails, for example because the disk is full, the old file stays and no

@@ -64,14 +64,23 @@ struct RunPart {
     friend bool operator==(RunPart const&, RunPart const&) = default;
 };
 
+/// Returns the smallest number of blocks that have at least `tokens` tokens together.
+[[nodiscard]] constexpr std::int64_t blocks_for(Tokens tokens, Tokens block_tokens)
+{
+    return tokens / block_tokens + (tokens % block_tokens > Tokens{} ? 1 : 0);
+}
+
 /// `run.json`: the settings that are equal at all sites of a run.
 struct RunSpec {
     RunId run;
     json::Object model;               ///< shape of the model, as integers and text
     Digest manifest;                  ///< digest of the data set's manifest.json
     std::int64_t blocks_per_epoch{};  ///< number of blocks in the data
-    std::int64_t epochs{1};           ///< number of times that the run trains on all the data
-    std::int64_t seed{1};             ///< seed of the initial weights
+    std::int64_t epochs{1};           ///< greatest number of passes over the data
+    /// Tokens after which the run is complete, rounded up to whole blocks. At most the tokens of
+    /// all epochs, rounded up in the same way. Empty: the run is complete after all epochs.
+    std::optional<Tokens> budget;
+    std::int64_t seed{1};  ///< seed of the initial weights
     /// Settings of the inner optimizer. Real numbers have the form of exact().
     json::Object optimizer;
     Outer outer;
@@ -80,7 +89,12 @@ struct RunSpec {
     std::vector<SiteId> sites;
 
     /// Returns the number of blocks of all epochs together.
-    [[nodiscard]] std::int64_t stream_blocks() const { return blocks_per_epoch * epochs; }
+    [[nodiscard]] std::int64_t data_blocks() const { return blocks_per_epoch * epochs; }
+    /// Returns the number of blocks after which the run is complete.
+    [[nodiscard]] std::int64_t stream_blocks() const
+    {
+        return budget ? blocks_for(*budget, params.block_tokens) : data_blocks();
+    }
     friend bool operator==(RunSpec const&, RunSpec const&) = default;
 };
 
@@ -260,7 +274,7 @@ struct Encoded {
 
 /// Compares a site's configuration with the stored run.json, except for the list of sites. Returns
 /// an empty optional if they are equal. Otherwise returns an error with the code `config`. The
-/// error names the first key whose values differ.
+/// error names the first key whose values differ, and both values if they are integers.
 [[nodiscard]] std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours);
 
 }  // namespace curtail::rounds

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
 
 #include "core/text.hpp"
 #include "rounds/names.hpp"
@@ -60,26 +60,30 @@ json::Array sites_of(RunSpec const& run)
     return sites;
 }
 
+// `training` comes before `optimizer`: difference() reports the first field that differs, and by
+// default the optimizer's schedule follows from the budget.
 json::Object content(RunSpec const& run)
 {
     json::Object params;
     each_param(run.params,
                [&](char const* name, auto const& value) { params.set(name, raw(value)); });
-    return json::Object{{"format", record_format},
+    json::Object object{{"format", record_format},
                         {"run", run.run.value},
                         {"model", run.model},
                         {"data", json::Object{{"manifest", run.manifest.hex()},
                                               {"block_tokens", run.params.block_tokens.value},
                                               {"blocks_per_epoch", run.blocks_per_epoch},
                                               {"epochs", run.epochs}}},
-                        {"seed", run.seed},
-                        {"optimizer", run.optimizer},
-                        {"outer", json::Object{{"kind", to_text(run.outer.type)},
-                                               {"eta", exact(run.outer.eta)},
-                                               {"mu", exact(run.outer.mu)}}},
-                        {"parts", parts_of(run)},
-                        {"params", params},
-                        {"sites", sites_of(run)}};
+                        {"seed", run.seed}};
+    if (run.budget) object.set("training", json::Object{{"tokens", run.budget->value}});
+    object.set("optimizer", run.optimizer)
+        .set("outer", json::Object{{"kind", to_text(run.outer.type)},
+                                   {"eta", exact(run.outer.eta)},
+                                   {"mu", exact(run.outer.mu)}})
+        .set("parts", parts_of(run))
+        .set("params", params)
+        .set("sites", sites_of(run));
+    return object;
 }
 
 json::Object read_object(json::ObjectReader& r, std::string const& key)
@@ -157,31 +161,84 @@ Result<RunSpec> decode_run(std::string_view bytes)
     run.model = read_object(r, "model");
     r.object("data", [&](json::ObjectReader& o) { read_data(o, run); });
     run.seed = r.integer("seed");
+    r.object(
+        "training",
+        [&](json::ObjectReader& o) { run.budget = Tokens{fields::count(o, "tokens", 1)}; }, false);
     run.optimizer = read_object(r, "optimizer");
     r.object("outer", [&](json::ObjectReader& o) { run.outer = read_outer(o); });
     r.each("parts", [&](json::ObjectReader& o) { run.parts.push_back(read_part(o)); });
     r.object("params", [&](json::ObjectReader& o) { read_params(o, run.params); });
     r.each("sites", [&](json::ObjectReader& o) { run.sites.push_back(read_site(o)); });
     r.require(!run.parts.empty(), "parts", "must not be empty");
+    r.require(!r.error_free() || run.stream_blocks() <= run.data_blocks(), "training.tokens",
+              "must be at most the tokens of all epochs");
     if (auto error = r.finish()) return tl::unexpected(*error);
     return run;
 }
 
 namespace {
 
-// First difference between two values: `key`, or `key.inner` if both are objects.
-std::string first_difference(std::string const& key, json::Value const& theirs,
-                             json::Value const* ours)
+// A field whose values differ in two records. A null pointer stands for an absent field.
+struct Difference {
+    std::string key;
+    json::Value const* stored;
+    json::Value const* ours;
+};
+
+json::Object const& object_in(json::Value const* value)
 {
-    auto const* a = theirs.as_object();
-    auto const* b = ours != nullptr ? ours->as_object() : nullptr;
-    if (a == nullptr || b == nullptr) return key;
-    for (auto const& [inner, content] : a->members()) {
-        auto const* other = b->find(inner);
-        if (other == nullptr || json::canonical(*other) != json::canonical(content))
-            return key + "." + inner;
+    static json::Object const empty;
+    auto const* object = value != nullptr ? value->as_object() : nullptr;
+    return object != nullptr ? *object : empty;
+}
+
+bool equal(json::Value const* a, json::Value const* b)
+{
+    return a != nullptr && b != nullptr && json::canonical(*a) == json::canonical(*b);
+}
+
+// The keys of one object only come first, because other differences may follow from them.
+std::vector<std::string> keys_of(json::Object const& a, json::Object const& b)
+{
+    std::vector<std::string> keys;
+    std::vector<std::string> common;
+    for (auto const& [key, value] : a.members())
+        (b.find(key) != nullptr ? common : keys).push_back(key);
+    for (auto const& [key, value] : b.members())
+        if (a.find(key) == nullptr) keys.push_back(key);
+    keys.insert(keys.end(), common.begin(), common.end());
+    return keys;
+}
+
+// The first field that differs, also inside objects; their fields are named `key.inner`.
+std::optional<Difference> first_difference(json::Object const& stored, json::Object const& ours,
+                                           std::string const& prefix = "")
+{
+    for (auto const& key : keys_of(stored, ours)) {
+        auto const* theirs = stored.find(key);
+        auto const* mine = ours.find(key);
+        if ((prefix.empty() && key == "sites") || equal(theirs, mine)) continue;
+        auto inner = first_difference(object_in(theirs), object_in(mine), prefix + key + ".");
+        return inner ? inner : Difference{prefix + key, theirs, mine};
     }
-    return key;
+    return std::nullopt;
+}
+
+// An integer or `absent`; empty for values that say nothing to people, such as digests.
+std::optional<std::string> readable(json::Value const* value)
+{
+    if (value == nullptr) return "absent";
+    auto const* integer = value->as_integer();
+    return integer != nullptr ? std::optional(std::to_string(*integer)) : std::nullopt;
+}
+
+std::string text_of(Difference const& found)
+{
+    auto const stored = readable(found.stored);
+    auto const ours = readable(found.ours);
+    if (!stored || !ours) return found.key + " differs from this site's configuration";
+    return fmt::format("{} is {} in the store's run.json and {} in this site's configuration",
+                       found.key, *stored, *ours);
 }
 
 }  // namespace
@@ -190,16 +247,11 @@ std::optional<Error> difference(RunSpec const& stored, RunSpec const& ours)
 {
     auto const theirs = content(stored);
     auto const mine = content(ours);
-    for (auto const& [key, value] : theirs.members()) {
-        if (key == "sites") continue;
-        auto const* other = mine.find(key);
-        if (other != nullptr && json::canonical(value) == json::canonical(*other)) continue;
-        return Error{
-            ExitCode::config, "cannot join run " + printable(stored.run.value),
-            first_difference(key, value, other) + " differs from this site's configuration",
-            "use the run's configuration, or another run name and an empty store"};
-    }
-    return std::nullopt;
+    auto const found = first_difference(theirs, mine);
+    if (!found) return std::nullopt;
+    return Error{ExitCode::config, "cannot join run " + printable(stored.run.value),
+                 text_of(*found),
+                 "use the run's configuration, or another run name and an empty store"};
 }
 
 }  // namespace curtail::rounds

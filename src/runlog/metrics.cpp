@@ -74,18 +74,42 @@ Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const
     return append_line(path, json::to_string(line), false);
 }
 
-Result<MetricsFile> read_metrics(std::filesystem::path const& path)
+namespace {
+
+MetricsFile parse_lines(std::string_view text)
 {
-    auto const content = read_file_if_exists(path);
-    if (!content) return tl::unexpected(content.error());
     MetricsFile file;
-    if (!*content) return file;
-    for (auto line : split(**content, '\n')) {
+    for (auto line : split(text, '\n')) {
         if (trim(line).empty()) continue;
         if (auto const metrics = parse_line(line)) file.steps.push_back(*metrics);
         else ++file.broken_lines;
     }
     return file;
+}
+
+}  // namespace
+
+Result<MetricsFile> read_metrics(std::filesystem::path const& path)
+{
+    auto const content = read_file_if_exists(path);
+    if (!content) return tl::unexpected(content.error());
+    return parse_lines(*content ? std::string_view(**content) : std::string_view());
+}
+
+Result<MetricsFile> read_newest_metrics(std::filesystem::path const& path, FractionalSeconds least)
+{
+    constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
+    for (std::int64_t bytes = std::int64_t{64} << 10;; bytes *= 4) {
+        auto const text = read_end(path, bytes);
+        if (!text) return tl::unexpected(text.error());
+        bool const whole = std::ssize(*text) < bytes;
+        // The first line is probably cut.
+        auto const begin = whole ? 0 : std::min(text->find('\n'), text->size());
+        auto file = parse_lines(std::string_view(*text).substr(begin));
+        FractionalSeconds time{0};
+        for (auto const& step : file.steps) time += step.duration;
+        if (whole || time >= least || bytes >= most_bytes) return file;
+    }
 }
 
 }  // namespace curtail::runlog

@@ -44,7 +44,41 @@ json::Array waiting_json(ChainView const& chain, Time now)
     return list;
 }
 
-json::Object chain_json(ChainView const& chain, Time now)
+json::Value seconds_json(std::optional<FractionalSeconds> const& time)
+{
+    return time ? json::Value(time->count()) : json::Value();
+}
+
+json::Object progress_json(TokenProgress const& progress)
+{
+    auto const& speed = progress.speed;
+    return {{"target_tokens", progress.target.value},
+            {"done_tokens", progress.done.value},
+            {"share", progress.share()},
+            {"tokens_per_s", speed ? json::Value(speed->tokens_per_s) : json::Value()},
+            {"measured_s", seconds_json(speed ? std::optional(speed->measured) : std::nullopt)},
+            {"measured_until", time_json(speed ? std::optional(speed->until) : std::nullopt)},
+            {"training_left_s", seconds_json(progress.training_left())}};
+}
+
+json::Value energy_json(energy::Tally const& tally)
+{
+    auto const carbon = tally.known_carbon();
+    return json::Object{{"energy_wh", tally.energy.value},
+                        {"gco2", carbon ? json::Value(carbon->value) : json::Value()},
+                        {"unknown_intensity_wh", tally.unknown.value}};
+}
+
+json::Value sample_json(std::optional<SamplePoint> const& sample)
+{
+    if (!sample) return {};
+    auto const& intensity = sample->intensity;
+    return json::Object{
+        {"time", format_time(sample->time)},
+        {"intensity_gco2_per_kwh", intensity ? json::Value(intensity->value) : json::Value()}};
+}
+
+json::Object chain_json(ChainView const& chain, std::optional<Speed> const& speed, Time now)
 {
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;
@@ -58,6 +92,7 @@ json::Object chain_json(ChainView const& chain, Time now)
         {"complete", tip.complete},
         {"tokens", tip.totals.tokens.value},
         {"steps", tip.totals.steps},
+        {"progress", progress_json(token_progress(chain, speed))},
         {"blocks",
          json::Object{{"whole", p.blocks}, {"done", p.done}, {"held", p.held}, {"free", p.free()}}},
         {"done", tip.done.to_json()},
@@ -70,7 +105,7 @@ json::Object chain_json(ChainView const& chain, Time now)
     return document;
 }
 
-json::Object site_json(SiteView const& site)
+json::Object site_json(SiteView const& site, SiteEnergy const* energy)
 {
     json::Array jobs;
     for (auto const& job : site.jobs)
@@ -87,7 +122,9 @@ json::Object site_json(SiteView const& site)
             {"failure", site.failure},
             {"retry_at", time_json(site.retry_at)},
             {"trainer", site.trainer.empty() ? json::Value() : json::Value(site.trainer)},
-            {"trainer_since", time_json(site.trainer_since)}};
+            {"trainer_since", time_json(site.trainer_since)},
+            {"energy", energy != nullptr ? energy_json(energy->tally) : json::Value()},
+            {"signal", energy != nullptr ? sample_json(energy->sample) : json::Value()}};
 }
 
 }  // namespace
@@ -95,16 +132,22 @@ json::Object site_json(SiteView const& site)
 json::Object overview_json(Overview const& overview)
 {
     json::Array sites;
-    for (auto const& site : overview.sites.sites) sites.push_back(site_json(site));
+    for (std::size_t s = 0; s < overview.sites.sites.size(); ++s)
+        sites.push_back(site_json(overview.sites.sites[s],
+                                  overview.energy ? &overview.energy->sites.at(s) : nullptr));
     json::Array notes;
     if (overview.chain)
         for (auto const& note : overview.chain->notes) notes.push_back(note);
     for (auto const& note : overview.sites.notes) notes.push_back(note);
     return {{"run", overview.run.value},
             {"store", overview.store},
+            {"store_error",
+             overview.store_error.empty() ? json::Value() : json::Value(overview.store_error)},
             {"time", format_time(overview.now)},
-            {"chain", overview.chain ? json::Value(chain_json(*overview.chain, overview.now))
-                                     : json::Value()},
+            {"chain", overview.chain
+                          ? json::Value(chain_json(*overview.chain, overview.speed, overview.now))
+                          : json::Value()},
+            {"energy", overview.energy ? energy_json(overview.energy->total()) : json::Value()},
             {"sites", std::move(sites)},
             {"notes", std::move(notes)}};
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
+
 #include "status/chain_view.hpp"
+#include "status/energy_view.hpp"
+#include "status/progress.hpp"
 #include "status/site_view.hpp"
 
 namespace curtail::status {
@@ -13,7 +17,16 @@ struct Overview {
     /// Empty if the run has not started or its store is unavailable.
     std::optional<ChainView> chain;
     SitesView sites;
+    std::string store_error{};           ///< why the store cannot be read; empty if it can be read
+    std::optional<Speed> speed{};        ///< of the run; empty if unknown
+    std::optional<EnergyView> energy{};  ///< empty if unknown; its sites are those of `sites`
 };
+
+/// Reads the state of a run from its store and its folder. `store` is the result of open_store(); a
+/// store that is unavailable is no error. Fails like read_chain_view(), or with the error of
+/// `store`.
+[[nodiscard]] Result<Overview> read_overview(
+    config::Run const& run, Result<std::unique_ptr<store::ObjectStore>> const& store, Time now);
 
 /// How many of the run's blocks are done, held and free in its newest commit.
 struct Progress {
@@ -32,6 +45,14 @@ struct Progress {
     Progress p{chain.run.stream_blocks(), chain.tip.done.count(), 0};
     for (auto const& member : chain.tip.members) p.held += member.held.count();
     return p;
+}
+
+/// Returns the run's progress in tokens. The speed may be empty.
+[[nodiscard]] inline TokenProgress token_progress(ChainView const& chain,
+                                                  std::optional<Speed> const& speed)
+{
+    return {chain.run.stream_blocks() * chain.run.params.block_tokens, chain.tip.totals.tokens,
+            speed};
 }
 
 /// Returns the member's training speed in blocks per real second. Returns an empty optional if

@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status/site_view.hpp"
 
+#include <sys/stat.h>
+
 #include "core/text.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::status {
 namespace {
 
+std::optional<Time> modified(std::filesystem::path const& file)
+{
+    struct stat info {};
+    if (stat(file.c_str(), &info) != 0) return std::nullopt;
+    return from_unix_ms(std::int64_t{info.st_mtim.tv_sec} * 1000 +
+                        info.st_mtim.tv_nsec / 1'000'000);
+}
+
 void read_poller(config::Run const& run, SitesView& view)
 {
-    auto const stored = runlog::read_poller_sites(run.poller_folder() / "state.json");
+    auto const path = run.poller_folder() / "state.json";
+    view.poller_wrote = modified(path);
+    auto const stored = runlog::read_poller_sites(path);
     if (!stored) return view.notes.push_back(stored.error().message());
     if (!*stored) return view.notes.push_back("no poller has run for this run yet");
     for (auto const& known : **stored)

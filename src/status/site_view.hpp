@@ -24,6 +24,8 @@ struct SitesView {
     /// Messages for the user. Each says why a file could not be read, or that no poller has run
     /// yet.
     std::vector<std::string> notes;
+    /// Real time at which the poller last wrote its state; empty if it has written none.
+    std::optional<Time> poller_wrote{};
 };
 
 /// Reads poller/state.json and each site's sites/<SITE>/events.jsonl in the run's folder. A value

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "runlog/trainer_events.hpp"
 
@@ -17,6 +18,7 @@ std::string header_text(ChainView const& chain, Time now)
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;
     auto const per_epoch = std::max<std::int64_t>(1, chain.run.blocks_per_epoch);
+    auto const epochs = (p.blocks + per_epoch - 1) / per_epoch;
     auto text = fmt::format("commit    {} ({}, {} ago) by {}\n", tip.number.value,
                             rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
@@ -24,10 +26,42 @@ std::string header_text(ChainView const& chain, Time now)
     text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens.value,
                         (p.blocks * chain.run.params.block_tokens).value, p.percent(),
                         tip.totals.steps);
-    text +=
-        fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done, p.held,
-                    p.free(), std::min(chain.run.epochs, p.done / per_epoch + 1), chain.run.epochs);
+    text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done,
+                        p.held, p.free(), std::min(epochs, p.done / per_epoch + 1), epochs);
     return text + fmt::format("          done {}\n", tip.done.to_string());
+}
+
+// The time that has passed since the newest step matters only if the run does not train now.
+std::string speed_text(TokenProgress const& progress, Time now)
+{
+    if (!progress.speed) return "";
+    auto const& speed = *progress.speed;
+    constexpr Seconds recently{60};
+    auto text =
+        fmt::format("speed     {:.{}f} tokens/s over the last {} of training", speed.tokens_per_s,
+                    speed.tokens_per_s < 100 ? 1 : 0, training_text(speed.measured));
+    if (now - speed.until > recently) text += ", until " + age(speed.until, now) + " ago";
+    if (auto const left = progress.training_left(); left && left->count() > 0)
+        text += "; " + training_text(*left) + " of training left";
+    return text + "\n";
+}
+
+std::string amount_text(double value)
+{
+    double const size = std::abs(value);
+    return fmt::format("{:.{}f}", value, size < 1 ? 4 : size < 100 ? 2 : 0);
+}
+
+std::string energy_text(EnergyView const& energy)
+{
+    auto const total = energy.total();
+    auto const kwh = [](WattHours wh) { return amount_text(wh.value / 1000) + " kWh"; };
+    auto text = "energy    " + kwh(total.energy) + " so far, ";
+    auto const carbon = total.known_carbon();
+    if (!carbon) return text + "carbon unknown\n";
+    text += (total.whole() ? "" : "at least ") + amount_text(carbon->value) + " gCO2";
+    return text + (total.whole() ? "" : " (intensity unknown for " + kwh(total.unknown) + ")") +
+           "\n";
 }
 
 std::string members_text(ChainView const& chain, Time now)
@@ -104,9 +138,14 @@ std::string overview_text(Overview const& overview)
 {
     auto text = fmt::format("run       {} in {}\n", overview.run.value, overview.store);
     if (auto const& chain = overview.chain)
-        text += header_text(*chain, overview.now) + members_text(*chain, overview.now) +
-                activities_text(*chain, overview.now);
+        text += header_text(*chain, overview.now) +
+                speed_text(token_progress(*chain, overview.speed), overview.now);
+    else if (!overview.store_error.empty())
+        text += "          cannot be shown: " + overview.store_error + "\n";
     else text += "          has not started: its store holds no commit\n";
+    if (overview.energy) text += energy_text(*overview.energy);
+    if (auto const& chain = overview.chain)
+        text += members_text(*chain, overview.now) + activities_text(*chain, overview.now);
     text += "\n";
     for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);
     if (overview.chain) text += notes_text(overview.chain->notes);

@@ -14,10 +14,10 @@ namespace curtail::train {
 struct StepOutcome {
     double loss{};  ///< nats per token, mean over the whole batch; if it is not finite, the weights
                     ///< are unchanged
-    Tokens tokens{};  ///< number of tokens that the step used
-    FractionalSeconds duration{};
-    double lr_factor{};     ///< scheduled factor of all learning rates in this step
-    bool stop_requested{};  ///< at least one rank was asked to stop
+    Tokens tokens{};               ///< number of tokens that the step used
+    FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
+    double lr_factor{};            ///< scheduled factor of all learning rates in this step
+    bool stop_requested{};         ///< at least one rank was asked to stop
 };
 
 /// One rank's part in the training of a site. Each rank has a full copy of the model and of the
@@ -46,6 +46,8 @@ class Engine {
     {
         return run_.training.batch_tokens / run_.rounds.block_tokens;
     }
+    /// Returns the least duration of a step, with the pause after it.
+    [[nodiscard]] FractionalSeconds step_at_least() const { return run_.training.step_at_least; }
 
   private:
     Result<model::LossSum> accumulate(std::vector<std::int64_t> const& blocks);

@@ -3,6 +3,7 @@
 
 #include <ATen/Version.h>
 
+#include "config/run_spec.hpp"
 #include "core/build_info.hpp"
 #include "core/text.hpp"
 
@@ -59,6 +60,8 @@ Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId con
     if (!found) return tl::unexpected(found.error());
     auto loader = open_loader(*run);
     if (!loader) return tl::unexpected(loader.error());
+    if (auto error = config::check_budget(*run, loader->blocks_per_epoch()))
+        return tl::unexpected(*error);
     auto const manifest = data::manifest_digest(run->data.folder);
     if (!manifest) return tl::unexpected(manifest.error());
     return SiteInputs{std::move(*run), std::move(*found), std::move(*loader), *manifest};

@@ -15,8 +15,8 @@ struct SiteInputs {
 };
 
 /// Reads the run file and opens the data. Fails with `config` if the run file has no site `site` or
-/// if the run's model does not fit the data. Fails with `unavailable` if the loaded LibTorch is not
-/// the version with which Curtail was built.
+/// if the run's model or token budget does not fit the data. Fails with `unavailable` if the loaded
+/// LibTorch is not the version with which Curtail was built.
 [[nodiscard]] Result<SiteInputs> read_inputs(std::filesystem::path const& run_file,
                                              SiteId const& site);
 

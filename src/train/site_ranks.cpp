@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace curtail::train {
 
@@ -14,7 +15,23 @@ void SiteRanks::send(Command command)
 Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
 {
     send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress});
-    return step_on_all(blocks.list(), progress);
+    auto made = step_on_all(blocks.list(), progress);
+    if (made && !made->stop_requested) pause(*made);
+    return made;
+}
+
+void SiteRanks::pause(StepOutcome& outcome) const
+{
+    using Clock = std::chrono::steady_clock;
+    constexpr FractionalSeconds longest_nap{0.02};  // the delay of a stop request
+    auto const began = Clock::now();
+    auto const step = outcome.duration;
+    for (;;) {
+        auto const left = engine_.step_at_least() - outcome.duration;
+        if (left.count() <= 0 || stop_.raised()) return;
+        std::this_thread::sleep_for(std::min(left, longest_nap));
+        outcome.duration = step + (Clock::now() - began);
+    }
 }
 
 Result<StepOutcome> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress)

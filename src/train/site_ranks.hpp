@@ -19,7 +19,9 @@ class SiteRanks {
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
     // ---- for the leader; all but barrier() may return while followers are still busy
-    /// Makes one step on all ranks (see Engine::step).
+    /// Makes one step on all ranks (see Engine::step). If the step was shorter than
+    /// Engine::step_at_least(), pauses for the rest of this time. The pause ends within 20 ms of a
+    /// stop request to the leader. The followers wait for the next command meanwhile.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
     /// Replaces the weights on all ranks.
     void broadcast_weights(std::span<float const> values);
@@ -42,6 +44,7 @@ class SiteRanks {
     };
     void send(Command command);
     void carry_out(Command command);
+    void pause(StepOutcome& outcome) const;
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     void copy_weights();
     void copy_optimizer(optim::OptimizerState state);

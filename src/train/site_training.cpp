@@ -22,19 +22,19 @@ namespace {
 
 constexpr char const* snapshot_file = "snapshot.h5";
 
-Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
-{
-    context.training_id = training_id_alone(inputs.run, inputs.manifest);
-    if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
-    return train_alone(ranks, context, inputs.loader.blocks_per_epoch() * inputs.run.data.epochs);
-}
-
 rounds::RunSpec spec_of(SiteInputs const& inputs)
 {
     std::vector<std::string> names;
     for (auto const& place : model::parameter_places(inputs.run.model)) names.push_back(place.name);
     return config::make_run_spec(inputs.run, inputs.manifest, inputs.loader.blocks_per_epoch(),
                                  std::move(names));
+}
+
+Result<void> lead_alone(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
+{
+    context.training_id = training_id_alone(inputs.run, inputs.manifest);
+    if (auto resumed = resume_alone(ranks, context); !resumed) return resumed;
+    return train_alone(ranks, context, spec_of(inputs).stream_blocks());
 }
 
 Result<void> lead_in_run(SiteRanks& ranks, LeaderContext& context, SiteInputs const& inputs)
@@ -80,6 +80,18 @@ void remove_leftovers(std::filesystem::path const& folder)
     }
 }
 
+// Calls the watcher with the tokens after which the training ends.
+StepWatcher watcher_of(TrainOptions const& options, SiteInputs const& inputs)
+{
+    if (!options.watcher) return {};
+    auto const& training = inputs.run.training;
+    Tokens target = spec_of(inputs).stream_blocks() * inputs.run.rounds.block_tokens;
+    auto const steps = training.steps_without_store;
+    if (options.alone && steps > 0 && steps < target / training.batch_tokens)
+        target = steps * training.batch_tokens;
+    return [watch = options.watcher, target](StepMetrics const& step) { watch(step, target); };
+}
+
 // The leader's part, between the start of the others' follow() and their dismissal.
 Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
                   int rank_count, Log const& log)
@@ -90,7 +102,7 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     auto const lock = lock_folder(folder);
     if (!lock) return tl::unexpected(lock.error());
     remove_leftovers(folder);
-    Recorder recorder(folder, options.site.value, options.job, log, options.watcher);
+    Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs));
     recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);

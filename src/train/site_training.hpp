@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "comm/collectives.hpp"
@@ -20,7 +21,10 @@ struct TrainOptions {
     std::string job;            ///< the launcher's id of the job, for events and status.json
     bool alone{false};          ///< train without a store
     int threads{1};             ///< CPU threads of this rank
-    StepWatcher watcher{};      ///< called on the leader after each step
+    /// Called on the leader after each step, for example to display it. `target` is the number of
+    /// tokens after which the training ends. Runs in the training loop, so it must return
+    /// quickly.
+    std::function<void(StepMetrics const& step, Tokens target)> watcher{};
     permission::Need permission{permission::Need::if_served};  ///< see PermissionGuard
     std::optional<Millis> kill_wait{};                         ///< see StopTimes
 };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/run_spec.hpp"
 #include "core/files.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
@@ -46,9 +47,9 @@ TEST(Run, ReadsTheDemo)
 
 class RunFile : public testing::Test {
   protected:
-    // The error message for the demo's files with `from` replaced by `to` in one of them.
-    std::string message_with(std::string const& from, std::string const& to,
-                             std::string const& changed = "inputs/runs/demo.json")
+    // Reads the demo's files with `from` replaced by `to` in one of them.
+    Result<config::Run> read_with(std::string const& from, std::string const& to,
+                                  std::string const& changed = "inputs/runs/demo.json")
     {
         auto text = *read_file(test::source_folder() / changed);
         auto const at = text.find(from);
@@ -59,7 +60,13 @@ class RunFile : public testing::Test {
                               std::filesystem::copy_options::recursive |
                                   std::filesystem::copy_options::overwrite_existing);
         EXPECT_TRUE(write_file(folder / changed, text));
-        auto const run = read_run(folder / "inputs/runs/demo.json");
+        return read_run(folder / "inputs/runs/demo.json");
+    }
+    // The error message for these files.
+    std::string message_with(std::string const& from, std::string const& to,
+                             std::string const& changed = "inputs/runs/demo.json")
+    {
+        auto const run = read_with(from, to, changed);
         return run ? "" : run.error().message();
     }
     test::TemporaryFolder folder;
@@ -102,6 +109,65 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
                 HasSubstr("window.close_above_gco2_per_kwh: must be -2000 to 5000"));
     EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"),
                 HasSubstr("ranks: must be 1 to 4096"));
+}
+
+TEST_F(RunFile, ATokenBudgetSetsTheLengthOfTheSchedules)
+{
+    auto const run = read_with("4},\n  \"optimizer\": {\"schedule_tokens\": 3000000,",
+                               "4, \"tokens\": 300000},\n  \"optimizer\": {");
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->training.budget, Tokens{300'000});
+    EXPECT_EQ(run->optimizer.schedule, Tokens{300'000});
+}
+
+TEST_F(RunFile, ATokenBudgetLeavesAStatedScheduleUnchanged)
+{
+    auto const run = read_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2048, \"tokens\": 300");
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->training.budget, Tokens{300});
+    EXPECT_EQ(run->optimizer.schedule, Tokens{3'000'000});
+}
+
+TEST_F(RunFile, TokensPerParameterCountAllParametersAndRoundUp)
+{
+    auto const run = read_with("\"batch_tokens\": 2048",
+                               "\"batch_tokens\": 2048, \"tokens_per_parameter\": 21.9");
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->training.budget, Tokens{20'093'426}) << "21.9 x 917508 is 20093425.2";
+}
+
+TEST_F(RunFile, RejectsAmbiguousOrImpossibleTokenBudgets)
+{
+    auto const message = [&](std::string const& keys) {
+        return message_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2048, " + keys);
+    };
+    EXPECT_THAT(message(R"("tokens": 1000, "tokens_per_parameter": 2)"),
+                HasSubstr("training.tokens_per_parameter: must be absent if training.tokens is "
+                          "given"));
+    EXPECT_THAT(message(R"("tokens": 0)"), HasSubstr("training.tokens: must be 1 to"));
+    EXPECT_THAT(message(R"("tokens": 9007199254740992)"), HasSubstr("training.tokens: must be 1"));
+    EXPECT_THAT(message(R"("tokens_per_parameter": 0)"),
+                HasSubstr("training.tokens_per_parameter: must be more than 0"));
+    EXPECT_THAT(message(R"("tokens_per_parameter": 1e10)"),
+                HasSubstr("training.tokens_per_parameter: must give less than 2^53 tokens"));
+}
+
+TEST(TokenBudget, LargerThanTheDataIsRefusedWithBothNumbers)
+{
+    auto run = read_run(test::source_folder() / "inputs/runs/demo.json").value();
+    run.data.epochs = 3;
+    run.rounds.block_tokens = Tokens{2'048};
+    EXPECT_FALSE(check_budget(run, 10));
+    run.training.budget = Tokens{3 * 10 * 2'048};
+    EXPECT_FALSE(check_budget(run, 10));
+    ++run.training.budget->value;
+    auto const refused = check_budget(run, 10);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code, ExitCode::config);
+    EXPECT_THAT(refused->message(),
+                HasSubstr("training.tokens: the budget is 61441 tokens, but the data have 61440: "
+                          "3 epochs of 10 blocks of 2048 tokens"));
+    EXPECT_THAT(refused->message(), HasSubstr("data.epochs to 4"));
 }
 
 TEST_F(RunFile, RejectsEmptyPaths)

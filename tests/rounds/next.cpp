@@ -51,6 +51,7 @@ class Chain : public testing::Test {
         ASSERT_TRUE(c);
         auto const error = check(run, tip, encode(tip).sha256, *c);
         ASSERT_FALSE(error) << error->message();
+        parent_ = tip;
         tip = *c;
     }
     void admit(std::string const& site, std::uint32_t nonce = 0xabcdef01, Rate rate = 1'000'000)
@@ -92,6 +93,7 @@ class Chain : public testing::Test {
     RunSpec run{example_run()};
     Time now{from_unix_ms(1'700'000'000'000)};
     Commit tip;
+    std::optional<Commit> parent_;  // of `tip`
 };
 
 TEST_F(Chain, FollowsTheWorkedExample)
@@ -297,6 +299,23 @@ TEST_F(Chain, TheLastBlockCompletesTheRun)
     EXPECT_TRUE(tip.complete);
     EXPECT_EQ(tip.removed, (std::vector<Removed>{{a, Removal::complete}}));
     EXPECT_FALSE(try_next({}));
+}
+
+TEST_F(Chain, ATokenBudgetCompletesTheRunInsideTheData)
+{
+    run.budget = Tokens{7 * 8 - 3};  // 7 of the 40 blocks
+    auto const run_digest = encode(run).sha256;
+    tip = genesis(run, run_digest, tip.by, now, tip.model.parts);
+    admit("A");
+    auto const a = test::member("A", 2);
+    EXPECT_EQ(at(a).held, Ranges({{0, 7}})) << "blocks after the budget are never granted";
+    go({contribution(a, 1, 1, {{0, 4}})});
+    EXPECT_FALSE(tip.complete);
+    go({contribution(a, 2, 2, {{4, 7}})});
+    EXPECT_TRUE(tip.complete);
+    EXPECT_EQ(tip.totals.tokens, Tokens{56});
+    tip.complete = false;
+    EXPECT_TRUE(check(run, *parent_, encode(*parent_).sha256, tip));
 }
 
 TEST_F(Chain, OuterStepNeedsTwoFreshSitesAndEnoughWork)

@@ -156,6 +156,65 @@ TEST(Record, ExactNumbersKeepTheirBits)
     EXPECT_FALSE(double_from_exact("3FF0000000000000"));
 }
 
+TEST(Record, ATokenBudgetIsAnOptionalField)
+{
+    auto run = small_run();
+    EXPECT_EQ(encode(run).bytes.find("training"), std::string::npos)
+        << "records without a budget keep their bytes";
+    run.budget = Tokens{300};
+    auto const bytes = encode(run).bytes;
+    EXPECT_THAT(bytes, HasSubstr(R"("training":{"tokens":300})"));
+    auto const read = decode_run(bytes);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, run);
+}
+
+TEST(Record, ATokenBudgetEndsTheStreamAtAWholeBlock)
+{
+    auto run = small_run(40);
+    EXPECT_EQ(run.stream_blocks(), 40);
+    for (auto const& [tokens, blocks] :
+         {std::pair{1, 1}, {8, 1}, {9, 2}, {80, 10}, {81, 11}, {320, 40}}) {
+        run.budget = Tokens{tokens};
+        EXPECT_EQ(run.stream_blocks(), blocks) << tokens;
+    }
+    run.params.block_tokens = Tokens{2'048};
+    run.budget = Tokens{300'000};
+    EXPECT_EQ(run.stream_blocks(), 147);
+}
+
+TEST(Record, ATokenBudgetOutsideTheDataIsRefused)
+{
+    auto run = small_run(40);
+    for (std::int64_t const tokens :
+         {std::int64_t{-1}, std::int64_t{0}, std::int64_t{321}, std::int64_t{1} << 53}) {
+        run.budget = Tokens{tokens};
+        auto const read = decode_run(encode(run).bytes);
+        ASSERT_FALSE(read) << tokens;
+        EXPECT_EQ(read.error().code, ExitCode::protocol);
+        EXPECT_THAT(read.error().message(), HasSubstr("training.tokens"));
+    }
+}
+
+TEST(Record, ADifferentTokenBudgetIsReportedWithBothValues)
+{
+    auto const plain = small_run();
+    auto stored = plain;
+    auto ours = plain;
+    stored.budget = Tokens{300};
+    ours.budget = Tokens{200};
+    stored.optimizer.set("schedule_tokens", 300);
+    ours.optimizer.set("schedule_tokens", 200);
+    EXPECT_EQ(difference(stored, ours)->code, ExitCode::config);
+    EXPECT_THAT(difference(stored, ours)->message(),
+                HasSubstr("training.tokens is 300 in the store's run.json and 200 in this site's "
+                          "configuration"));
+    EXPECT_THAT(difference(stored, plain)->message(),
+                HasSubstr("training.tokens is 300 in the store's run.json and absent in"));
+    EXPECT_THAT(difference(plain, ours)->message(),
+                HasSubstr("training.tokens is absent in the store's run.json and 200 in"));
+}
+
 TEST(Record, ADifferentConfigurationIsReportedByItsKey)
 {
     auto const run = small_run();

@@ -35,6 +35,24 @@ TEST(Site, ALoneSiteCommitsItsOwnWeightsWithoutLeaseAndHeaders)
             << entry.first;
 }
 
+// 300,000 tokens in blocks of 2,048: 146 whole blocks and a part of the next one.
+TEST(Site, ATokenBudgetEndsTheRunAtItsLastBlock)
+{
+    for (std::size_t const sites : {std::size_t{1}, std::size_t{3}}) {
+        std::vector<SiteId> const names{{"A"}, {"B"}, {"C"}};
+        auto run = small_run(200, {names.begin(), names.begin() + static_cast<int>(sites)});
+        run.params.block_tokens = Tokens{2'048};
+        run.budget = Tokens{300'000};
+        Simulator s(run, 1, {});
+        for (std::size_t i = 0; i < sites; ++i) s.start(i);
+        ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.complete(); }));
+        auto const v = summary_of(s);
+        ASSERT_TRUE(v) << v.error().message();
+        EXPECT_EQ(v->tip.done, Ranges::between(0, 147));
+        EXPECT_EQ(v->tip.totals.tokens, Tokens{147 * 2'048});
+    }
+}
+
 TEST(Site, SeveralSitesAverageInEveryRound)
 {
     Simulator s(small_run(2000, {{"A"}, {"B"}, {"C"}}), 2, {});

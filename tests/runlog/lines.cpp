@@ -253,5 +253,44 @@ TEST_F(Metrics, DamagedLinesAreCountedAndLeftOut)
     EXPECT_TRUE(read_metrics(folder_ / "none.jsonl").value().steps.empty());
 }
 
+// A file of `steps` steps of 2 s each.
+void write_steps(std::filesystem::path const& path, int steps)
+{
+    std::string text;
+    for (int i = 1; i <= steps; ++i)
+        text += R"({"time":")" + format_time(noon + i * Seconds{2}) + R"(","step":)" +
+                std::to_string(i) +
+                R"(,"round":1,"tokens":8,"progress_tokens":0,"loss":null,"lr_scale":1,"step_s":2})"
+                "\n";
+    ASSERT_TRUE(write_file(path, text));
+}
+
+TEST(NewestMetrics, AreTheLastStepsOfALongFile)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "metrics.jsonl";
+    write_steps(path, 20'000);
+    for (int const seconds : {1, 600, 6'000}) {
+        auto const file = read_newest_metrics(path, Seconds{seconds});
+        ASSERT_TRUE(file) << file.error().message();
+        EXPECT_EQ(file->broken_lines, 0);
+        ASSERT_FALSE(file->steps.empty());
+        EXPECT_EQ(file->steps.back().step, 20'000);
+        auto const count = std::ssize(file->steps);
+        EXPECT_EQ(file->steps.front().step, 20'001 - count) << "no step is missing";
+        EXPECT_GE(2 * count, seconds);
+        EXPECT_LT(count, 20'000) << "the whole file was read for " << seconds << " s";
+    }
+}
+
+TEST(NewestMetrics, AreAllStepsOfAShortFile)
+{
+    test::TemporaryFolder const folder;
+    auto const path = folder / "metrics.jsonl";
+    EXPECT_TRUE(read_newest_metrics(path, Seconds{1}).value().steps.empty());
+    write_steps(path, 3);
+    EXPECT_EQ(read_newest_metrics(path, Seconds{3'600}).value().steps.size(), 3U);
+}
+
 }  // namespace
 }  // namespace curtail::runlog

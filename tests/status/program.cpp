@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "chain/small_run.hpp"
@@ -56,7 +57,9 @@ TEST_F(StatusProgram, ShowsARunThatHasNotStarted)
     EXPECT_EQ(code, 0) << text;
     EXPECT_THAT(text, HasSubstr("has not started"));
     fs::remove(folder_ / "store");
-    EXPECT_EQ(ask({}).code, 0);
+    auto const unreachable = ask({});
+    EXPECT_EQ(unreachable.code, 0) << unreachable.output;
+    EXPECT_THAT(unreachable.output, testing::Not(HasSubstr("has not started")));
     EXPECT_EQ(ask({"--verify"}).code, static_cast<int>(ExitCode::unavailable));
 }
 
@@ -106,6 +109,96 @@ TEST_F(StatusProgram, ADamagedStoreExitsWith76AndNamesObjectAndReason)
     EXPECT_EQ(ask({"--verify"}).code, 0);
     fs::resize_file(folder_ / "store/runs/small/run.json", 300'000);
     EXPECT_EQ(ask({"--verify"}).code, 76);
+}
+
+TEST_F(StatusProgram, WritesMetricsForPrometheus)
+{
+    make_run();
+    auto const file = (folder_ / "small.prom").string();
+    auto const [code, text] = ask({"--prometheus", file});
+    EXPECT_EQ(code, 0) << text;
+    EXPECT_EQ(text, "");
+    EXPECT_THAT(read_file(file).value(), HasSubstr("curtail_run_commits_total{run=\"small\"} 8\n"));
+    EXPECT_EQ(ask({"--prometheus", file}).code, 0) << "its own file is replaced";
+    std::ofstream(file) << "notes";
+    EXPECT_EQ(ask({"--prometheus", file}).code, static_cast<int>(ExitCode::usage));
+    EXPECT_EQ(read_file(file).value(), "notes");
+}
+
+TEST_F(StatusProgram, RefusesToWatchOrExportWhatItDoesNotShow)
+{
+    for (std::vector<std::string> const& options : {std::vector<std::string>{"--watch", "--verify"},
+                                                    {"--paths", "--watch"},
+                                                    {"--prometheus", "x.prom", "--verify"},
+                                                    {"--prometheus", "x.prom", "--json"}})
+        EXPECT_EQ(ask(options).code, static_cast<int>(ExitCode::usage));
+}
+
+TEST_F(StatusProgram, WatchRepeatsUntilASignalAndExitsWith0)
+{
+    make_run();
+    for (int const signal : {SIGINT, SIGTERM}) {
+        auto const log = folder_ / ("log" + std::to_string(signal));
+        curtail::test::ChildProcess child({curtail::test::program_path("curtail-status"),
+                                           (folder_ / "run.json").string(), "--watch", "0.1"},
+                                          log);
+        auto const blocks = [&] {
+            auto const text = read_file(log).value_or("");
+            int count = 0;
+            for (auto at = text.find("run  "); at != text.npos; at = text.find("run  ", at + 1))
+                ++count;
+            return count;
+        };
+        EXPECT_TRUE(curtail::test::eventually([&] { return blocks() >= 3; }));
+        child.kill(signal);
+        EXPECT_EQ(child.wait(Seconds{10}), 0);
+        auto const text = read_file(log).value();
+        EXPECT_EQ(text.rfind("run       small in file", 0), 0U);
+        EXPECT_THAT(text, HasSubstr("\n\nrun       small in file"));
+        EXPECT_EQ(text.find('\x1b'), text.npos) << "no escape sequence in a file";
+    }
+}
+
+TEST_F(StatusProgram, WatchClearsTheScreenOfATerminal)
+{
+    make_run();
+    Fd const terminal(posix_openpt(O_RDWR | O_NOCTTY));
+    ASSERT_TRUE(terminal && grantpt(terminal.get()) == 0 && unlockpt(terminal.get()) == 0);
+    curtail::test::ChildProcess child({curtail::test::program_path("curtail-status"),
+                                       (folder_ / "run.json").string(), "--watch", "0.1"},
+                                      ptsname(terminal.get()));
+    std::string shown;
+    auto const clears = [&] {
+        std::array<char, 4096> buffer{};
+        auto const n = read(terminal.get(), buffer.data(), buffer.size());
+        if (n > 0) shown.append(buffer.data(), static_cast<std::size_t>(n));
+        auto const at = shown.rfind("\x1b[H\x1b[2Jrun       small");
+        return at != shown.npos && at > 0;
+    };
+    EXPECT_TRUE(curtail::test::eventually(clears));
+    child.kill(SIGINT);
+    EXPECT_EQ(child.wait(Seconds{10}), 0);
+}
+
+TEST_F(StatusProgram, WatchSurvivesAFailedRefresh)
+{
+    make_run();
+    auto const record = folder_ / "store/runs/small/run.json";
+    auto const good = read_file(record).value();
+    std::ofstream(record) << "{}";
+    auto const log = folder_ / "log";
+    curtail::test::ChildProcess child({curtail::test::program_path("curtail-status"),
+                                       (folder_ / "run.json").string(), "--watch", "0.1"},
+                                      log);
+    auto const shows = [&](char const* text) {
+        return curtail::test::eventually(
+            [&] { return read_file(log).value_or("").find(text) != std::string::npos; });
+    };
+    EXPECT_TRUE(shows("run.json"));
+    ASSERT_TRUE(write_file(record, good));
+    EXPECT_TRUE(shows("commit    8 (merge"));
+    child.kill(SIGTERM);
+    EXPECT_EQ(child.wait(Seconds{10}), 0);
 }
 
 }  // namespace

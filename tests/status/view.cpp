@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 struct View : testing::Test {
     store::MemoryStore objects;
@@ -120,6 +121,30 @@ TEST_F(View, TextAndJsonHoldTheSameFigures)
     EXPECT_EQ(chain->find("waiting")->as_array()->size(), 2U);
 }
 
+TEST_F(View, TheSpeedTellsTheTrainingTimeLeft)
+{
+    run.make();
+    Overview overview{run.spec().run,
+                      "file:///x",
+                      run.now(),
+                      read_chain_view({objects, run.spec().run}).value(),
+                      {}};
+    EXPECT_THAT(overview_text(overview), Not(HasSubstr("tokens/s")));
+    overview.speed = Speed{2, Seconds{1800}, run.now() - Seconds{10}};
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("\nspeed     2.0 tokens/s over the last 30m00s of training; 1m44s of "
+                          "training left\n"));
+    overview.speed->until -= Seconds{600};
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("of training, until 10m10s ago; 1m44s of training left\n"));
+    auto const document = overview_json(overview);
+    auto const* progress = document.find("chain")->as_object()->find("progress")->as_object();
+    ASSERT_NE(progress, nullptr);
+    EXPECT_EQ(*progress->find("target_tokens"), json::Value(320));
+    EXPECT_EQ(*progress->find("share"), json::Value(0.35));
+    EXPECT_EQ(*progress->find("training_left_s"), json::Value(104.0));
+}
+
 TEST_F(View, AnUnknownRateIsNull)
 {
     run.make();
@@ -202,6 +227,19 @@ TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)
     Overview const overview{
         {"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {{site}, {}}};
     EXPECT_THAT(overview_text(overview), HasSubstr("trainer ended 2m17s ago"));
+}
+
+TEST(Sites, AnUnreachableStoreIsNotARunThatHasNotStarted)
+{
+    Overview overview{{"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {}};
+    EXPECT_THAT(overview_text(overview), HasSubstr("has not started"));
+    EXPECT_EQ(*overview_json(overview).find("store_error"), json::Value());
+    overview.store_error = "store file:///x: no such folder";
+    EXPECT_THAT(overview_text(overview), Not(HasSubstr("has not started")));
+    EXPECT_THAT(overview_text(overview),
+                HasSubstr("          cannot be shown: store file:///x: no such folder\n"));
+    EXPECT_EQ(*overview_json(overview).find("store_error"),
+              json::Value("store file:///x: no such folder"));
 }
 
 TEST(Sites, AMissingOrDamagedFileIsANoteNotAnError)

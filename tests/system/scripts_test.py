@@ -11,6 +11,7 @@ from stub_checkout import Checkout
 # One package of the list is missing until apt-get has installed it.
 APT = """#!/bin/sh
 echo "apt-get $1" >> "{root}/log"
+[ "$1" != download ] || touch prometheus_2_amd64.deb
 [ "$1" = install ] || exit 0
 cp "{policy}" "{root}/policy-seen"
 while [ -e "{root}/hold/{name}" ]; do sleep 0.02; done
@@ -19,6 +20,12 @@ touch "{root}/installed"
 DPKG = """#!/bin/sh
 [ "$4" != munge ] || [ -e "{root}/installed" ] || exit 1
 printf installed
+"""
+# dpkg -x PACKAGE FOLDER
+DPKG_X = """#!/bin/sh
+mkdir -p "$3/usr/bin"
+printf '#!/bin/sh\\n' > "$3/usr/bin/promtool"
+chmod +x "$3/usr/bin/promtool"
 """
 PYTHON = """#!/bin/sh
 [ "$3" != --version ] || exit 0
@@ -43,7 +50,7 @@ def setup_checkout(**more):
     checkout = Checkout()
     policy = checkout.folder / "policy-rc.d"
     values = {"root": checkout.root, "policy": policy, "name": "apt-get"}
-    stubs = {"apt-get": APT, "dpkg-query": DPKG, "python3": PYTHON, "sudo": SUDO,
+    stubs = {"apt-get": APT, "dpkg-query": DPKG, "dpkg": DPKG_X, "python3": PYTHON, "sudo": SUDO,
              "systemctl": SYSTEMCTL, **more}
     for name, text in stubs.items():
         checkout.command(name, text.format(**values))
@@ -74,10 +81,20 @@ def setup_installs_once_and_starts_no_service():
         disabled = [line for line in checkout.log() if line.startswith("systemctl")]
         expect(disabled == ["systemctl --quiet disable munge"], checkout.log())
         expect("torch==" in wheels(checkout), "the wheels are missing")
+        expect(os.access(checkout.root / ".deps/promtool", os.X_OK), "promtool is missing")
         log = checkout.log()
         output = setup(checkout)
         expect("all Debian packages are installed" in output, output)
         expect(checkout.log() == log, "the second set-up installed again")
+
+
+def setup_goes_on_without_promtool():
+    with setup_checkout(dpkg=FAILS) as checkout:
+        output = setup(checkout)
+        expect("the test status_prometheus will fail" in output, output)
+        expect("torch==" in wheels(checkout), "the wheels are missing")
+        left = sorted(path.name for path in (checkout.root / ".deps").iterdir())
+        expect("promtool.new" not in left and "promtool" not in left, left)
 
 
 def dry_run_changes_nothing():
@@ -163,7 +180,7 @@ def without_root_setup_unpacks_wheels_and_names_missing_packages():
             expect(use in output and f"--no-install-recommends {package}" in output, output)
             expect(("-DCURTAIL_TESTS=OFF" in output) == buildable, output)
             expect("torch==" in wheels(checkout), "the wheels are missing")
-            expect("apt-get" not in " ".join(checkout.log()), checkout.log())
+            expect("apt-get install" not in checkout.log(), checkout.log())
             output = setup(checkout, code=77)
             expect("the wheels are in" in output, f"the wheels were fetched twice: {output}")
 
@@ -180,7 +197,8 @@ def leftover_policy_is_removed_through_sudo():
         with setup_checkout(id=ORDINARY_USER, sudo=stub) as checkout:
             (checkout.root / "installed").touch()
             setup(checkout)
-            expect(checkout.log() == [], "set-up used sudo without need")
+            used = [line for line in checkout.log() if line.startswith("sudo")]
+            expect(used == [], f"set-up used sudo without need: {used}")
             checkout.policy.write_text(OUR_POLICY)
             output = setup(checkout)
             expect(checkout.policy.exists() != removed, output)
@@ -329,6 +347,7 @@ def commit_hook_checks_the_staged_files():
 if __name__ == "__main__":
     main([
         setup_installs_once_and_starts_no_service,
+        setup_goes_on_without_promtool,
         dry_run_changes_nothing,
         interrupted_setup_leaves_no_policy,
         next_setup_removes_a_leftover_policy,

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from harness import (SOURCE, SmallRun, descendants, execute, expect, is_rank, kill, main, program,
-                     wait_for)
+                     stat_fields, wait_for)
 
 
 def rank_of(pid):
@@ -110,6 +110,66 @@ def complete_stream_ends_the_run():
         run.verify()
 
 
+def token_budget_ends_the_run_at_a_whole_block():
+    # 2900 tokens are 22.7 blocks of 128, and 5.75 steps of 4 blocks.
+    with SmallRun(training={"tokens": 2900}) as run:
+        run.train("A")
+        tip = run.commits()[-1]
+        expect(tip["complete"] and tip["data"]["done"] == [[0, 23]], f"done {tip['data']['done']}")
+        steps = [m["tokens"] for m in run.metrics("A")]
+        expect(sum(steps) == 23 * 128 and steps[-1] == 3 * 128, f"steps {steps}")
+        run.verify()
+        shown = execute(program("curtail-status"), run.run_file).stdout
+        expect("2944 of 2944 (100.0 %)" in shown, shown)
+        run.config["training"]["tokens"] = 5000
+        run.save()
+        done = run.train("B", code=78)
+        expect("training.tokens is 2900 in the store's run.json and 5000 in" in done.stderr,
+               done.stderr)
+
+
+def token_budget_ends_training_without_a_store():
+    with SmallRun(training={"tokens": 2900}) as run:
+        run.train("A", "--alone")
+        trained = sum(m["tokens"] for m in run.metrics("A"))
+        expect(trained == 23 * 128, f"trained {trained} tokens")
+
+
+def token_budget_larger_than_the_data_is_refused():
+    with SmallRun(training={"tokens": 10_000_000}, epochs=2) as run:
+        done = run.train("A", code=78)
+        expect("the budget is 10000000 tokens, but the data have" in done.stderr, done.stderr)
+        expect("raise data.epochs to" in done.stderr, done.stderr)
+        expect(run.commits() == [], "the run has started")
+
+
+def processor_seconds(pid):
+    fields = stat_fields(pid)  # user and system time in clock ticks
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def paced_ranks_rest_and_stop_in_time():
+    pace = 2
+    with SmallRun(training={"step_at_least_s": pace}) as run:
+        job = run.start_training("A")
+        wait_for(lambda: run.metrics("A"), "the first step")
+        ranks = [pid for pid in descendants(job.pid) if is_rank(pid)]
+        expect(len(ranks) == 2, f"ranks {ranks}")
+        before = {pid: processor_seconds(pid) for pid in ranks}
+        steps = len(run.metrics("A"))
+        wait_for(lambda: len(run.metrics("A")) > steps, "the next step")
+        used = {pid: processor_seconds(pid) - before[pid] for pid in ranks}
+        expect(max(used.values()) < pace / 2, f"processor seconds of the ranks: {used}")
+        requested = time.monotonic()
+        job.send_signal(signal.SIGUSR1)
+        expect(job.wait(20) == 0, f"exit code {job.returncode}")
+        took = time.monotonic() - requested
+        expect(took < pace, f"from SIGUSR1 to exit {took:.2f} s")
+        durations = [m["step_s"] for m in run.metrics("A")]
+        expect(min(durations[:-1]) >= pace, f"durations {durations}")
+        run.verify()
+
+
 def another_configuration_is_refused():
     with SmallRun(epochs=1) as run:
         run.train("A")
@@ -184,11 +244,12 @@ def terminal_shows_progress():
                                stderr=theirs)
         run.processes.append(job)
         os.close(theirs)
-        shown = b""
-        while b"tokens/s" not in shown:
-            expect(select.select([ours], [], [], 30)[0], f"no progress line: {shown!r}")
+        line = rb"training  step \d+  loss \d\.\d+  \d+ tokens/s  \d+\.\d %  [\dhms. ]+ left"
+        shown, deadline = b"", time.monotonic() + 30
+        while not re.search(line, shown):
+            expect(time.monotonic() < deadline and select.select([ours], [], [], 30)[0],
+                   f"no progress line: {shown[-400:]!r}")
             shown += os.read(ours, 4096)
-        expect(re.search(rb"training  step \d+  loss \d\.\d+  \d+ tokens/s", shown), repr(shown))
         job.send_signal(signal.SIGUSR1)
         expect(job.wait(20) == 0, f"exit code {job.returncode}")
         os.close(ours)
@@ -202,6 +263,8 @@ def unknown_site_names_the_nearest():
 
 main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exactly,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
+      token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
+      token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
       unusable_store_is_an_error, hanging_rank_does_not_outlast_the_grace, terminal_shows_progress,
       unknown_site_names_the_nearest])

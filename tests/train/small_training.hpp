@@ -45,16 +45,16 @@ class SmallTraining : public testing::Test {
         configure(1, 0);
     }
 
-    /// Writes the run file. `steps` limits a training without a store.
-    void configure(int seed, int steps, int epochs = 1)
+    /// Writes the run file. `steps` limits a training without a store. `training` is text that
+    /// begins the section `training`, such as `"tokens": 300, `.
+    void configure(int seed, int steps, int epochs = 1, std::string const& training = "")
     {
         auto const text =
             R"({"run": "small", "folder": "out", "store": "file:store",
             "model": "model.json", "seed": )" +
             std::to_string(seed) + R"(, "data": {"folder": "data", "epochs": )" +
-            std::to_string(epochs) +
-            R"(}, "training": {"batch_tokens": 512, "device_batch_rows": 16, "steps": )" +
-            std::to_string(steps) +
+            std::to_string(epochs) + R"(}, "training": {)" + training +
+            R"("batch_tokens": 512, "device_batch_rows": 16, "steps": )" + std::to_string(steps) +
             R"(}, "optimizer": {"schedule_tokens": 1000000, "lr_scale": 0.1},
         "rounds": {"block_tokens": 128, "grant_quantum_blocks": 4, "round_time_s": 0.2,
         "checkpoint_interval_s": 0.2, "poll_run_s": 0.02, "poll_run_lone_s": 0.02,

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/run.hpp"
+#include "core/intensity.hpp"
+#include "energy/tally.hpp"
+#include "status/work_view.hpp"
+
+namespace curtail::status {
+
+/// What one site has drawn so far, and the newest sample of its signal.
+struct SiteEnergy {
+    energy::Tally tally;
+    std::optional<SamplePoint> sample;  ///< on the signal's clock; empty if there is none
+};
+
+/// Energy and carbon of a run so far, as curtail-report would state them.
+struct EnergyView {
+    std::vector<SiteEnergy> sites;  ///< in the order of the run's file
+    [[nodiscard]] energy::Tally total() const;
+};
+
+/// What read_energy() found.
+struct EnergyReading {
+    std::optional<EnergyView> energy;  ///< empty if the poller's files cannot be read or no poller
+                                       ///< has run for this run
+    std::vector<std::string> notes;    ///< messages for the user: why files could not be read
+};
+
+/// Reads the files of the poller and the trainers in the run's folder, and computes energy and
+/// carbon from them. Reads only the end of metrics.jsonl (`work`), unless a trainer of the site was
+/// killed: its time in training then ended with its last step.
+[[nodiscard]] EnergyReading read_energy(config::Run const& run, WorkView const& work);
+
+}  // namespace curtail::status
