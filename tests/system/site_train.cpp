@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "permission/permission.hpp"
 #include "support/child_process.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
@@ -20,7 +22,6 @@ using std::chrono::seconds;
 using testing::HasSubstr;
 
 std::string const script = test::source_path("slurm/site_train.sh");
-std::string const demo = test::source_path("inputs/runs/demo.json");
 
 // Prints `loading`, sleeps, and only then installs its handler, like a program with large
 // libraries.
@@ -44,6 +45,9 @@ class SiteTrain : public testing::Test {
     void SetUp() override
     {
         ASSERT_TRUE(make_folder(folder_ / "bin"));
+        // A run of its own: a poller may have served the sites of the checkout's run.
+        std::filesystem::copy(test::source_path("inputs"), folder_ / "inputs",
+                              std::filesystem::copy_options::recursive);
         for (std::string const name :
              {"curtail-poll", "curtail-block-signals", "curtail-forward-stop"})
             std::filesystem::create_symlink(test::program_path(name), folder_ / "bin" / name);
@@ -52,7 +56,7 @@ class SiteTrain : public testing::Test {
         for (auto const* name :
              {"SLURM_NTASKS", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_SUBMIT_DIR",
               "SLURM_CPUS_ON_NODE", "SLURM_JOB_NUM_NODES", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS",
-              "CURTAIL_PROLOGUE", "CURTAIL_CORE_LIMIT", "CURTAIL_MPI_MESSAGES"})
+              "CURTAIL_PROLOGUE", "CURTAIL_INTENT", "CURTAIL_CORE_LIMIT", "CURTAIL_MPI_MESSAGES"})
             unsetenv(name);
     }
     [[nodiscard]] std::string log() const { return read_file(folder_ / "log").value_or(""); }
@@ -68,6 +72,22 @@ class SiteTrain : public testing::Test {
         arguments.insert(arguments.begin(), script);
         test::ChildProcess child(std::move(arguments), folder_ / "log");
         return child.wait(seconds(20)).value_or(-1);
+    }
+    [[nodiscard]] std::filesystem::path site_folder() const
+    {
+        return folder_ / "results/demo/sites/SPP_TX";
+    }
+    // Writes the permission of site SPP_TX.
+    void permit(Millis lifetime) const
+    {
+        auto const now = SystemClock{}.now();
+        ASSERT_TRUE(permission::write_permission(site_folder(), {{"demo"},
+                                                                 {"SPP_TX"},
+                                                                 to_unix_ms(now),
+                                                                 now,
+                                                                 lifetime,
+                                                                 now + lifetime,
+                                                                 "the window is closed"}));
     }
     // Replaces curtail-train.
     void replace_trainer(std::string const& text) const
@@ -87,6 +107,7 @@ class SiteTrain : public testing::Test {
         setenv("CURTAIL_PROLOGUE", (folder_ / "module.sh").c_str(), 1);
     }
     test::TemporaryFolder folder_;
+    std::string const demo = folder_ / "inputs/runs/demo.json";
 };
 
 TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
@@ -95,7 +116,8 @@ TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
     setenv("SLURM_JOB_ID", "77", 1);
     test::ChildProcess job({script, demo}, folder_ / "log");
     ASSERT_TRUE(test::eventually([&] { return count("loading") == 2; }, seconds(20))) << log();
-    EXPECT_THAT(log(), HasSubstr("loading " + demo + " --site NEM_SA --job 77 --threads 1\n"));
+    EXPECT_THAT(log(), HasSubstr("loading " + demo +
+                                 " --site NEM_SA --job 77 --permission if-served --threads 1\n"));
     job.kill(SIGUSR1);
     EXPECT_EQ(job.wait(seconds(20)), 0) << log();
     EXPECT_EQ(count("drained"), 2) << log();
@@ -261,6 +283,35 @@ TEST_F(SiteTrain, PrologueMakesMpirunAvailable)
     setenv("CURTAIL_PROLOGUE", "/no/prologue.sh", 1);
     EXPECT_EQ(run({demo, "SPP_TX"}), 66);
     unsetenv("CURTAIL_PROLOGUE");
+}
+
+TEST_F(SiteTrain, AJobOfThePollerNeedsAPermission)
+{
+    setenv("CURTAIL_INTENT", "i1", 1);
+    EXPECT_EQ(run({demo, "SPP_TX"}), 75);
+    EXPECT_THAT(log(), HasSubstr("this job may not train: no poller has permitted it"));
+    unsetenv("CURTAIL_INTENT");
+}
+
+TEST_F(SiteTrain, AJobByHandNeedsAPermissionWhereAPollerServesTheSite)
+{
+    permit(Millis{0});
+    replace_trainer("#!/bin/bash\necho \"trained $*\"\n");
+    EXPECT_EQ(run({demo, "SPP_TX"}), 75);
+    EXPECT_THAT(log(), HasSubstr("the poller ended the permission: the window is closed"));
+    EXPECT_EQ(run({"--without-poller", demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("--permission never"));
+    permit(Seconds{60});
+    EXPECT_EQ(run({demo, "SPP_TX"}), 0);
+    EXPECT_THAT(log(), HasSubstr("--permission if-served"));
+}
+
+TEST_F(SiteTrain, ADamagedPermissionIsNoPermission)
+{
+    permit(Seconds{60});
+    ASSERT_TRUE(write_file(permission::permission_file(site_folder()), "{\"format\":1,"));
+    EXPECT_EQ(run({demo, "SPP_TX"}), 75);
+    EXPECT_THAT(log(), HasSubstr("the site's poller replaces the file at its next poll"));
 }
 
 TEST_F(SiteTrain, UsageErrorsAreClear)
