@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
-# Repeats long tests in the background: the kill test with twenty seeds, the simulator of the round
-# protocol with many seeds, and the unit tests under sanitizers. With --foreground it runs them in
+# Repeats long tests in the background: the kill test with twenty seeds, the fail-safe tests at
+# the times of a real centre, the simulator of the round protocol with many seeds, and the unit
+# tests under sanitizers. With --foreground it runs them in
 # this terminal. With --status it prints the results so far. The build, each test, and each seed of
 # the kill test are separate items. If you start it again on the same commit, it skips the items
 # that passed. Results are in results/soak/<commit>/: a log and a line of summary.jsonl per item.
@@ -70,6 +71,7 @@ for seed in $(seq $seeds); do
     item "kill-$seed" env CURTAIL_BUILD="$build" \
         python3 tests/system/kill_test.py --seed "$seed"
 done
+item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
 item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds" \
     --file tests/rounds/simulation.cpp
 item unit-asan make --no-print-directory test-asan
