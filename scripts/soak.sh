@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
-# Repeats long tests in the background: the kill test with twenty seeds, the fail-safe tests at
-# the times of a real centre, the simulator of the round protocol with many seeds, and the unit
-# tests under sanitizers. With --foreground it runs them in
-# this terminal. With --status it prints the results so far. The build, each test, and each seed of
-# the kill test are separate items. If you start it again on the same commit, it skips the items
-# that passed. Results are in results/soak/<commit>/: a log and a line of summary.jsonl per item.
+# Repeats long tests in the background: the kill test with twenty seeds, the fail-safe tests at the
+# times of a real centre, the simulator of the round protocol with many seeds, and the unit tests
+# under sanitizers. With --foreground it runs them in this terminal. With --status it prints the
+# results so far. The build, each test, and each seed of the kill test are separate items. If you
+# start it again on the same commit, it skips the items that passed. Results are in
+# results/soak/<commit>/: a log and a line of summary.jsonl per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
