@@ -187,6 +187,10 @@ struct Account {
     std::string signal_provider;  ///< origin of `signals`, as a text for the user; empty if there
                                   ///< was no signal
     std::vector<RegionSeries> signals;
+    /// How the run's energy is billed: by region of `signals`, all with the same
+    /// IntensityRule::rule. The always-on scenarios use the same rule.
+    std::map<std::string, energy::IntensityRule> intensity_rules;
+    energy::AccountingRule accounting_rule{energy::AccountingRule::hold};
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
     std::vector<WindowAccount> windows;

@@ -86,6 +86,7 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
     account.end_s = timeline.end_s;
     account.signal_provider = files.trace_name;
     account.signals = files.trace;
+    account.intensity_rules = intensity_rules_of(files);
     account.trace_end_s = trace_end_of(files, timeline.axis);
     account.last_step_s = last_step_of(files, timeline.axis);
     account.decisions = timeline.decisions;

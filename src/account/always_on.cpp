@@ -63,8 +63,11 @@ struct Region {
 Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& axis, Tokens tokens,
                  double rate)
 {
-    auto const rules = rules_of(files, site_for(files, trace.region));
-    energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
+    auto const& site = site_for(files, trace.region);
+    auto const rules = rules_of(files, site);
+    auto rule = rule_of(files.run, trace.region, site);
+    rule.past_ends = energy::PastEnds::nearest;
+    energy::IntensitySeries const series{trace.points, rule};
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
     auto const result = energy::always_on(tokens, rate / axis.factor(), start, series, rules);
     auto const wall = result.when.length().count();
@@ -76,8 +79,8 @@ Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& a
     scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate;
     scenario.range = {result.tally};
     scenario.tokens = tokens;
-    scenario.held_s = result.held.length().count();
-    scenario.held_wh = rules.power.training * result.held.length();
+    scenario.held_s = result.assumed.length().count();
+    scenario.held_wh = rules.power.training * result.assumed.length();
     double const step = chart_step(wall, chart_points);
     std::vector<energy::StateInterval> const whole{{energy::State::training, result.when}};
     return {std::move(scenario),

@@ -24,6 +24,18 @@ std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figur
 
 }  // namespace
 
+std::string rule_text(energy::AccountingRule rule)
+{
+    std::string const text = energy::name(rule);
+    if (rule == energy::AccountingRule::linear)
+        return text +
+               ": intensity is interpolated linearly between samples, as in the technical "
+               "report; Curtail's own runs use the rule hold";
+    return text +
+           ": a sample counts until the next one, at most for the longer of its period and "
+           "the site's signal_max_age_s; the technical report uses the rule linear";
+}
+
 energy::Tally total_of(Account const& account)
 {
     energy::Tally sum;
@@ -119,8 +131,8 @@ std::vector<std::string> held_after_signal(Account const& account)
     for (auto const& s : account.always_on) {
         if (s.held_s <= 0) continue;
         auto const text = fmt::format(
-            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the signal's last sample, whose "
-            "value is held",
+            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the hold of the signal's last "
+            "sample, whose value is assumed to continue",
             s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
         auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
                                        [&](auto const& r) { return r.first == text; });

@@ -10,6 +10,10 @@
 // the signal's clock (see account.hpp).
 namespace curtail::account {
 
+/// Describes an accounting rule in one sentence without a full stop. The sentence begins with the
+/// rule's name, and names the other rule too.
+[[nodiscard]] std::string rule_text(energy::AccountingRule rule);
+
 /// Returns the energy and carbon of all sites.
 [[nodiscard]] energy::Tally total_of(Account const& account);
 /// Returns the sum of all sites' bills, without their provenance.
@@ -48,9 +52,9 @@ struct ScenarioExtents {
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.
 [[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
-/// Says how much of each always-on scenario comes after the signal's last sample, whose value is
-/// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
-/// `held_s` of 0 is left out.
+/// Says how much of each always-on scenario comes after the hold of the signal's last sample, whose
+/// value is assumed to continue. Regions with the same numbers share one sentence. A scenario with
+/// a `held_s` of 0 is left out.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
 /// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
 /// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals

@@ -44,7 +44,7 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
         files.trace_from_file = true;
         return {};
     }
-    auto samples = read_samples(samples_file(files.run), files.run.sites);
+    auto samples = signals::read_sample_log(samples_file(files.run));
     if (!samples) return tl::unexpected(samples.error());
     files.broken_lines += samples->broken_lines;
     if (samples->regions.empty()) return {};

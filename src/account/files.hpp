@@ -86,14 +86,6 @@ struct RunFiles {
 [[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
                                         std::optional<std::filesystem::path> const& trace_file);
 
-/// Reads the file `path`, in which the poller stored the samples that it used.
-///
-/// The maximum age of a region's samples is the longest `signal_max_age` of the sites in the
-/// region. If two successive samples of a region are further apart than the maximum age, the
-/// intensity between them counts as unknown. To mark this gap, the function inserts a sample
-/// without intensity, 1 ms after the earlier sample.
-[[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
-                                                       std::vector<config::Site> const& sites);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
 /// `protocol` if a commit is missing and one of the next 1000 commits exists.

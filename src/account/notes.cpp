@@ -44,7 +44,7 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
     else if (total.unknown.value > 0)
         notes.emplace_back(
             "Unknown intensity",
-            fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ "
+            fmt::format("{:.3f} of {:.3f} kWh were drawn while no sample held. Their CO₂ "
                         "is not in these figures, which are lower bounds. The curtailed share is "
                         "of the rest.",
                         kwh(total.unknown), kwh(total.energy)));
@@ -58,7 +58,7 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
     notes.emplace_back(
         "Start and end of windows",
         fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
-                    "the threshold: close delays, drains and the ramps between samples.",
+                    "the threshold: close delays and drains.",
                     100 * ratio(*dirty_carbon, total.carbon),
                     100 * ratio(*dirty, total.known_energy())));
 }
@@ -78,8 +78,8 @@ void add_always_on(Notes& notes, Account const& a)
         auto const& tally = scenario.range.front();
         if (tally.unknown.value <= 0) continue;
         notes.emplace_back("Always on, " + scenario.region,
-                           fmt::format("{:.3f} of {:.3f} kWh are drawn where the signal has no "
-                                       "sample, so their CO₂ is unknown. {}",
+                           fmt::format("{:.3f} of {:.3f} kWh are drawn where no sample "
+                                       "holds, so their CO₂ is unknown. {}",
                                        kwh(tally.unknown), kwh(tally.energy),
                                        tally.whole() ? "That is too little to matter."
                                                      : "No percentage is given for this region."));

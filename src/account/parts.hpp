@@ -45,6 +45,10 @@ struct Energy {
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
 
+/// Returns the rule by which the energy of each region of the trace is billed, by region.
+[[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
+    RunFiles const& files);
+
 /// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
 /// `work.sites` and `energy.sites` must list the sites in the same order. `energy` must have been
 /// computed from `windows` and `work.rounds`.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/text.hpp"
 
@@ -12,12 +13,14 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
         {"co2",
          "CO₂",
          {Origin::modelled, "power model × " + signal},
-         "Integral of power × marginal intensity over each state, summed over sites. It is exact "
-         "for intensity that is linear between samples. Where the signal has no sample, intensity "
-         "is unknown: that energy is shown, and its CO₂ is not in the sum, which is then a lower "
-         "bound. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
-         "measured lone rate and training power, from the signal's first sample, by the same "
-         "integral; after the signal's last sample, that sample's value is held."},
+         "Integral of power × marginal intensity over each state, summed over sites. Accounting "
+         "rule " +
+             rule_text(a.accounting_rule) +
+             ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
+             "not in the sum, which is then a lower bound. Without any sample there is no figure. "
+             "PUE 1. Always-on: the run's tokens at its measured lone rate and training power, "
+             "from the signal's first sample, by the same integral; after the hold of the "
+             "signal's last sample, that sample's value is assumed to continue."},
         {"energy",
          "Energy",
          {Origin::modelled, "power model, no meter"},

@@ -26,8 +26,8 @@ struct Scenario {
     Tokens tokens;
     std::optional<double> perplexity;
     std::optional<FinalLoss> tail;
-    double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
-                          ///< assumed to continue
+    double held_s{};  ///< the part of `wall_s` after the hold of the signal's last sample, whose
+                      ///< value is assumed to continue
     WattHours held_wh{};  ///< energy drawn in that part
 };
 

@@ -81,7 +81,7 @@ AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
     return {when, integrate(rules.power.training, when, intensity, rules.threshold),
-            intensity.held_after_last(when)};
+            intensity.assumed_after_last(when)};
 }
 
 }  // namespace curtail::energy

@@ -67,9 +67,9 @@ struct Rules {
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;
-    /// The part of `when` after the last sample of the intensity. There, the value of this sample
-    /// is assumed (IntensitySeries::held_after_last). Empty if there is no such part.
-    Interval held;
+    /// The part of `when` in which the value of the last sample is only assumed
+    /// (IntensitySeries::assumed_after_last). Empty if there is no such part.
+    Interval assumed;
 };
 /// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
 /// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same

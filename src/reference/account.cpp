@@ -187,6 +187,9 @@ account::Account heading_of(Logs const& logs, History const& history)
     account.last_step_s = last_step_of(logs);
     account.signal_provider = "WattTime";
     account.signals = logs.trace;
+    account.accounting_rule = energy::AccountingRule::linear;
+    for (auto const& series : logs.trace)
+        account.intensity_rules[series.region.value] = intensity_rule();
     for (auto const& series : logs.trace)
         account.trace_end_s =
             std::max(account.trace_end_s, logs.seconds(series.points.back().time));

@@ -143,7 +143,7 @@ std::string always_on_text(account::Account const& a)
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
             text += fmt::format(
-                "  {}: {:.3f} of {:.3f} kWh are drawn where the signal has no sample; their CO2 is "
+                "  {}: {:.3f} of {:.3f} kWh are drawn where no sample holds; their CO2 is "
                 "unknown{}\n",
                 printable(s.region), tally.unknown.value / 1000, tally.energy.value / 1000,
                 tally.whole() ? "" : ", so no percentage is given");
@@ -175,6 +175,7 @@ std::string closing_text(account::Account const& a)
             "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
             "figures, and curtailed % is of the rest\n",
             unknown.value / 1000);
+    text += "accounting rule " + account::rule_text(a.accounting_rule) + "\n";
     if (a.clock_factor != 1)
         text += fmt::format(
             "the signal was replayed at {0:g} times real speed: windows and energy are on its "

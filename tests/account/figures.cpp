@@ -28,7 +28,7 @@ TEST(TotalBill, IsTheSumOfTheSites)
         1e-9);
     energy::Tally states;
     for (auto const& [state, part] : bill.by_state) states += part;
-    EXPECT_NEAR(states.carbon.value, 492, 1e-9);
+    EXPECT_NEAR(states.carbon.value, 474, 1e-9);
 }
 
 TEST(Goodput, IsTrainingTimeOfAllocatedTime)
