@@ -80,7 +80,7 @@ Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& a
     scenario.range = {result.tally};
     scenario.tokens = tokens;
     scenario.held_s = result.assumed.length().count();
-    scenario.held_wh = rules.power.training * result.assumed.length();
+    scenario.held_wh = rules.power.of(energy::State::training) * result.assumed.length();
     double const step = chart_step(wall, chart_points);
     std::vector<energy::StateInterval> const whole{{energy::State::training, result.when}};
     return {std::move(scenario),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct Launcher {
     Millis grace{120'000};
 };
 
+/// The origin of the powers that a site has if its file sets none.
+inline constexpr char const* default_power_source =
+    "default of Curtail: the technical report's node of 4 x A100";
+
 /// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
 /// describes it.
 struct Site {
@@ -47,6 +52,12 @@ struct Site {
     Millis signal_max_age{600'000};
     windows::Thresholds window;
     energy::Power power;
+    /// Where the two powers come from, for people. Empty: the site file sets powers and does not
+    /// say.
+    std::string power_source{default_power_source};
+    /// Carbon from making and disposing of the site's devices, per hour in which the site holds
+    /// them. Empty if unknown.
+    std::optional<double> embodied_gco2_per_hour;
     Launcher launcher;
 };
 

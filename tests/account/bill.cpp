@@ -92,6 +92,22 @@ TEST(Bill, IsShownByTableAndDocument)
     EXPECT_NEAR(*grams->find("WEST")->as_number(), 224, 1e-9);
 }
 
+TEST(Bill, OfRunAndAlwaysOnIncludesThePueOfTheSite)
+{
+    auto files = small_run();
+    files.commits.back().tokens = {21'600};
+    auto const before = account_of(files);
+    files.run.sites[0].power.pue = 1.25;
+    auto const account = account_of(files);
+    EXPECT_NEAR(account.sites[0].bill.total.energy.value, 1.25 * 3400, 1e-9);
+    EXPECT_NEAR(account.sites[0].bill.total.carbon.value, 1.25 * 250, 1e-9);
+    EXPECT_EQ(account.sites[1].bill.total, before.sites[1].bill.total);
+    EXPECT_NEAR(account.sites[0].cumulative.back().energy.value, 1.25 * 3400, 1e-9);
+    EXPECT_NEAR(account.always_on[0].range[0].energy.value, 1.25 * 12'000, 1e-9);
+    EXPECT_NEAR(account.always_on[0].held_wh.value, 1.25 * 2000, 1e-9);
+    EXPECT_NEAR(account.always_on[1].range[0].energy.value, 12'000, 1e-9);
+}
+
 TEST(Bill, NamesItsAccountingRule)
 {
     auto const account = account_of(small_run());

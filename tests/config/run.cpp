@@ -40,7 +40,11 @@ TEST(Run, ReadsTheDemo)
     EXPECT_EQ(run->sites.size(), 3U);
     EXPECT_EQ(run->store, "file://" + test::source_path("results/demo/store"));
     ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
-    EXPECT_EQ(run->find_site({"NEM_SA"})->power.training, Watts{2024});
+    auto const& site = *run->find_site({"NEM_SA"});
+    EXPECT_EQ(site.power.training, Watts{2024});
+    EXPECT_EQ(site.power.pue, 1);
+    EXPECT_THAT(site.power_source, HasSubstr("4 x A100"));
+    EXPECT_EQ(site.embodied_gco2_per_hour, std::nullopt);
     EXPECT_EQ(run->find_site({"DE"}), nullptr);
 }
 
@@ -102,6 +106,42 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
                 HasSubstr("window.close_above_gco2_per_kwh: must be -2000 to 5000"));
     EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"),
                 HasSubstr("ranks: must be 1 to 4096"));
+}
+
+TEST_F(RunFile, RejectsPowerThatNoSiteCanHave)
+{
+    auto const message = [&](std::string const& power) {
+        return message_with("\"idle_kw\": 0.468, \"training_kw\": 2.024", power,
+                            "inputs/sites/nem_sa.json");
+    };
+    for (auto const* kw : {"0", "-1"}) {
+        EXPECT_THAT(message("\"idle_kw\": " + std::string(kw)),
+                    HasSubstr("power.idle_kw: must be more than 0"));
+        EXPECT_THAT(message("\"training_kw\": " + std::string(kw)),
+                    HasSubstr("power.training_kw: must be more than 0"));
+    }
+    EXPECT_THAT(message("\"idle_kw\": 2, \"training_kw\": 1.9"),
+                HasSubstr("power.training_kw: must be at least idle_kw"));
+    EXPECT_EQ(message("\"idle_kw\": 2, \"training_kw\": 2"), "");
+    EXPECT_THAT(message("\"pue\": 0.99"), HasSubstr("power.pue: must be 1 to 10"));
+    EXPECT_EQ(message("\"pue\": 1"), "");
+    EXPECT_THAT(message("\"embodied_gco2_per_hour\": -1"),
+                HasSubstr("power.embodied_gco2_per_hour: must be 0 to"));
+    EXPECT_EQ(message("\"embodied_gco2_per_hour\": 0"), "");
+    EXPECT_THAT(message("\"surce\": \"x\""), HasSubstr("did you mean \"source\"?"));
+}
+
+TEST_F(RunFile, StatesTheSourceOfTheDefaultPowerOnly)
+{
+    auto const source = [&](std::string const& power) {
+        auto const file = folder / "site.json";
+        EXPECT_TRUE(write_file(file, R"({"site": "A", "launcher": {}, "power": {)" + power + "}}"));
+        auto const site = read_site(file);
+        return site ? site->power_source : site.error().message();
+    };
+    EXPECT_EQ(source(""), default_power_source);
+    EXPECT_EQ(source("\"idle_kw\": 1"), "");
+    EXPECT_EQ(source("\"idle_kw\": 1, \"source\": \"meter\""), "meter");
 }
 
 TEST_F(RunFile, RejectsEmptyPaths)

@@ -116,6 +116,23 @@ TEST(Bill, SumsByStateAndInsideWindows)
     EXPECT_EQ(bill.carbon.source, "test trace");
 }
 
+TEST(Bill, PueMultipliesEnergyAndCarbon)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, linear};
+    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
+                                            {State::training, {at(900), at(4500)}}};
+    std::vector<Interval> const windows{{at(0), at(2700)}};
+    auto with_pue = rules;
+    with_pue.power.pue = 1.5;
+    auto const bill = bill_of(states, windows, flat, rules);
+    auto const more = bill_of(states, windows, flat, with_pue);
+    EXPECT_DOUBLE_EQ(more.total.energy.value, 1.5 * bill.total.energy.value);
+    EXPECT_DOUBLE_EQ(more.total.carbon.value, 1.5 * bill.total.carbon.value);
+    EXPECT_DOUBLE_EQ(more.inside_windows.value, 1.5 * bill.inside_windows.value);
+    EXPECT_DOUBLE_EQ(always_on({7200}, 4, at(0), flat, with_pue).tally.carbon.value,
+                     1.5 * always_on({7200}, 4, at(0), flat, rules).tally.carbon.value);
+}
+
 TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 {
     IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}, linear};
