@@ -128,6 +128,11 @@ struct SiteAccount {
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
+    std::optional<SiteRate> rate;   ///< empty if the site logged no step
+    energy::Power power;
+    std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
+    /// Carbon from making and disposing of the devices, per hour in which the site holds them.
+    std::optional<double> embodied_gco2_per_hour;
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
@@ -199,9 +204,8 @@ struct Account {
     Commits commits;
     std::optional<LossAccount> loss;
     std::optional<HeldOut> held_out;
-    std::optional<double> step;       ///< mean duration of a step in real seconds
-    std::optional<double> lone_rate;  ///< tokens per real second while no other site had devices
-    Tokens tokens;                    ///< tokens that the committed model includes
+    std::optional<double> step;  ///< mean duration of a step in real seconds
+    Tokens tokens;               ///< tokens that the committed model includes
     std::optional<Tokens> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region, in the order of `signals`

@@ -61,7 +61,7 @@ std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& 
 {
     std::map<std::string, energy::IntensityRule> rules;
     for (auto const& series : files.trace)
-        rules[series.region.value] = rule_of(files.run, series.region, files.run.sites.front());
+        rules[series.region.value] = rule_of(files.run, series.region, files.run.reference());
     return rules;
 }
 

@@ -36,6 +36,12 @@ std::string rule_text(energy::AccountingRule rule)
            "the site's signal_max_age_s; the technical report uses the rule linear";
 }
 
+std::string rate_text(SiteRate const& rate)
+{
+    return fmt::format("{:.4g} tokens/s {}", rate.tokens_per_s,
+                       rate.lone ? "alone" : "in joint rounds");
+}
+
 energy::Tally total_of(Account const& account)
 {
     energy::Tally sum;

@@ -14,6 +14,9 @@ namespace curtail::account {
 /// rule's name, and names the other rule too.
 [[nodiscard]] std::string rule_text(energy::AccountingRule rule);
 
+/// Describes a rate: `7314 tokens/s alone`, or `4820 tokens/s in joint rounds`.
+[[nodiscard]] std::string rate_text(SiteRate const& rate);
+
 /// Returns the energy and carbon of all sites.
 [[nodiscard]] energy::Tally total_of(Account const& account);
 /// Returns the sum of all sites' bills, without their provenance.

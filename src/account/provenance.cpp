@@ -18,8 +18,10 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
              rule_text(a.accounting_rule) +
              ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
              "not in the sum, which is then a lower bound. Without any sample there is no figure. "
-             "PUE 1. Always-on: the run's tokens at its measured lone rate and training power, "
-             "from the signal's first sample, by the same integral; after the hold of the "
+             "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "
+             "rate "
+             "and the training power of the region's site (else of the reference site), from the "
+             "signal's first sample, by the same integral; after the hold of the "
              "signal's last sample, that sample's value is assumed to continue."},
         {"energy",
          "Energy",

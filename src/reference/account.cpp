@@ -157,6 +157,7 @@ std::vector<account::SiteAccount> sites_of(Logs const& logs, History const& hist
         site.region = {Logs::regions[c]};
         site.label = Logs::regions[c];
         site.devices = "4 × A100";
+        site.power_source = "the technical report's node of 4 × A100";
         site.states = states[c];
         site.startup = startup_of(history, c);
         site.closed_s = logs.seconds(history.end) - account::seconds_in(site);

@@ -26,6 +26,15 @@ Object run_json(account::Account const& a)
     return run;
 }
 
+Object power_json(account::SiteAccount const& s)
+{
+    return {{"source", s.power_source.empty() ? Value() : Value(s.power_source)},
+            {"idle_kw", s.power.idle.value / 1000},
+            {"training_kw", s.power.training.value / 1000},
+            {"pue", s.power.pue},
+            {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}};
+}
+
 Array sites_json(account::Account const& a)
 {
     Array out;
@@ -36,6 +45,8 @@ Array sites_json(account::Account const& a)
                                 {"label", s.label},
                                 {"devices", s.devices},
                                 {"color", color++ % 8},
+                                {"rate", rate_json(s.rate)},
+                                {"power", power_json(s)},
                                 {"open_below", s.open_below.value},
                                 {"close_above", s.close_above.value},
                                 {"close_delay_s", s.close_delay_s}});
@@ -198,7 +209,6 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
-    doc.set("lone_rate", a.lone_rate);
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
     if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));

@@ -32,6 +32,12 @@ json::Value grams(energy::Tally const& tally, int digits)
     return known ? Value(rounded(known->value, digits)) : Value();
 }
 
+json::Value rate_json(std::optional<account::SiteRate> const& rate)
+{
+    if (!rate) return {};
+    return Object{{"tokens_per_s", rate->tokens_per_s}, {"from", rate->lone ? "lone" : "joint"}};
+}
+
 namespace {
 
 Array spans_json(std::vector<account::Span> const& spans)

@@ -63,7 +63,7 @@ TEST(Bill, OfTheSitesEqualsTheHandComputation)
 TEST(Bill, OfAlwaysOnEqualsTheHandComputation)
 {
     auto const account = account_of(small_run());
-    EXPECT_NEAR(*account.lone_rate, 1, 1e-12);
+    for (auto const& site : account.sites) EXPECT_EQ(site.rate, (SiteRate{1, true}));
     ASSERT_EQ(account.always_on.size(), 3U);
     double const grams[] = {260, 480, 2000};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -90,6 +90,86 @@ TEST(Bill, IsShownByTableAndDocument)
     auto const* grams = doc.find("energy")->as_object()->find("total_g")->as_object();
     EXPECT_NEAR(*grams->find("EAST")->as_number(), 250, 1e-9);
     EXPECT_NEAR(*grams->find("WEST")->as_number(), 224, 1e-9);
+}
+
+// EAST is 10 times as fast as WEST (90 s instead of 900 s for a lone step of 900 tokens) at 10
+// times the power. 7200 tokens take EAST 720 s at 20 kW and WEST 7200 s at 2 kW: 4 kWh each.
+TEST(Bill, OfAlwaysOnIsEqualForAFastSiteAndASlowSiteOfTheSameEfficiency)
+{
+    auto files = small_run();
+    files.run.sites[0].power = {Watts{4000}, Watts{20'000}};
+    for (std::size_t i = 0; i < 2; ++i) files.sites[0].metrics[i].duration = Seconds{90};
+    for (char const* reference : {"EAST", "WEST"}) {
+        files.run.reference_site = {reference};
+        auto const account = account_of(files);
+        ASSERT_EQ(account.always_on.size(), 3U);
+        for (auto const& scenario : account.always_on)
+            EXPECT_NEAR(scenario.range[0].energy.value, 4000, 1e-9)
+                << scenario.region << ", reference " << reference;
+    }
+}
+
+TEST(Bill, OfAlwaysOnInARegionWithoutASiteNamesItsReferenceSite)
+{
+    auto files = small_run();
+    files.run.sites[1].power.training = Watts{1000};
+    auto account = account_of(files);
+    EXPECT_EQ(account.always_on[2].as_site, "EAST") << "the first site of the run";
+    EXPECT_TRUE(account.always_on[2].elsewhere);
+    EXPECT_FALSE(account.always_on[1].elsewhere);
+    files.run.reference_site = {"WEST"};
+    account = account_of(files);
+    EXPECT_EQ(account.always_on[2].as_site, "WEST");
+    EXPECT_NEAR(account.always_on[2].range[0].energy.value, 2000, 1e-9);
+    EXPECT_EQ(account.always_on[2].label, "Always on, N, as WEST");
+    EXPECT_THAT(account.notes,
+                testing::Contains(testing::Pair(
+                    "Always on", HasSubstr("N: rate and power of WEST, 1 tokens/s alone (the "
+                                           "reference site"))));
+    auto const always_on = *entry(document(account, std::nullopt), {"headline", "always_on"});
+    auto const& last = *always_on.as_array()->back().as_object();
+    EXPECT_EQ(entry(last, {"as_site"}), json::Value("WEST"));
+    EXPECT_EQ(entry(last, {"elsewhere"}), json::Value(true));
+}
+
+// Only the steps of EAST that ended at 1:30 and 2:00 remain. WEST trained meanwhile: 1800 tokens in
+// 3600 s, so 7200 tokens take 4 h at 2 kW.
+TEST(Bill, OfAlwaysOnUsesAndMarksTheRateInJointRoundsOfASiteWithoutALoneStep)
+{
+    auto files = small_run();
+    auto& steps = files.sites[0].metrics;
+    steps.erase(steps.begin(), steps.begin() + 2);
+    auto const account = account_of(files);
+    EXPECT_EQ(account.sites[0].rate, (SiteRate{0.5, false}));
+    EXPECT_EQ(account.sites[1].rate, (SiteRate{1, true})) << "each site has its own rate";
+    EXPECT_NEAR(account.always_on[0].range[0].energy.value, 8000, 1e-9);
+    EXPECT_NEAR(account.always_on[1].range[0].energy.value, 4000, 1e-9);
+    EXPECT_THAT(summary_text(account), HasSubstr("*: in joint rounds"));
+    EXPECT_THAT(account.notes,
+                testing::Contains(testing::Pair("Rate of EAST", HasSubstr("joint"))));
+    auto const always_on = *entry(document(account, std::nullopt), {"headline", "always_on"});
+    EXPECT_EQ(entry(*always_on.as_array()->front().as_object(), {"rate", "from"}),
+              json::Value("lone"))
+        << "W has the least carbon";
+    EXPECT_EQ(entry(*always_on.as_array()->at(1).as_object(), {"rate", "from"}),
+              json::Value("joint"));
+}
+
+TEST(Bill, LeavesOutAlwaysOnWhereNoSiteGivesARate)
+{
+    auto files = small_run();
+    files.sites[0].metrics.clear();
+    auto account = account_of(files);
+    ASSERT_EQ(account.always_on.size(), 1U) << "WEST has steps; EAST, the reference site, has none";
+    EXPECT_EQ(account.always_on[0].region, "W");
+    std::vector<std::string> titles;
+    for (auto const& [title, note] : account.notes) titles.push_back(title);
+    EXPECT_THAT(titles, testing::IsSupersetOf({"Always on, E", "Always on, N"}));
+    files.run.reference_site = {"WEST"};
+    account = account_of(files);
+    ASSERT_EQ(account.always_on.size(), 3U);
+    EXPECT_EQ(account.always_on[0].as_site, "WEST");
+    EXPECT_TRUE(account.always_on[0].elsewhere);
 }
 
 TEST(Bill, OfRunAndAlwaysOnIncludesThePueOfTheSite)
@@ -184,7 +264,10 @@ TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
 TEST(Bill, InTheDocumentEqualsTheTable)
 {
     auto const doc = document(account_of(small_run()), std::nullopt);
-    EXPECT_NEAR(number(doc, {"lone_rate"}), 1, 1e-12);
+    auto const sites = *entry(doc, {"sites"});
+    auto const& site = *sites.as_array()->front().as_object();
+    EXPECT_NEAR(number(site, {"rate", "tokens_per_s"}), 1, 1e-12);
+    EXPECT_EQ(entry(site, {"rate", "from"}), json::Value("lone"));
     EXPECT_EQ(number(doc, {"commits", "all"}), 2);
     EXPECT_EQ(number(doc, {"commits", "joint"}), 1);
     EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);

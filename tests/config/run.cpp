@@ -90,6 +90,17 @@ TEST_F(RunFile, RejectsContradictions)
                 HasSubstr("must be 0.001"));
 }
 
+TEST_F(RunFile, RejectsAReferenceSiteThatTheRunDoesNotHave)
+{
+    EXPECT_THAT(message_with("\"seed\": 1", "\"reference_site\": \"NEM_SB\""),
+                HasSubstr("reference_site: the run has no site \"NEM_SB\"; did you mean "
+                          "\"NEM_SA\"?"));
+    EXPECT_EQ(message_with("\"seed\": 1", "\"reference_site\": \"NEM_SA\""), "");
+    EXPECT_EQ(read_run(folder / "inputs/runs/demo.json")->reference().site.value, "NEM_SA");
+    EXPECT_EQ(message_with("\"seed\": 1", "\"seed\": 2"), "");
+    EXPECT_EQ(read_run(folder / "inputs/runs/demo.json")->reference().site.value, "CAISO_NORTH");
+}
+
 TEST_F(RunFile, RejectsNumbersOutOfRange)
 {
     EXPECT_THAT(message_with("\"epochs\": 40", "\"epochs\": 4611686018427387904"),

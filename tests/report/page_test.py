@@ -21,8 +21,8 @@ except ImportError as error:
     sys.exit(77)
 
 # Kinds that start from the demo's run: without the trace and not evaluated; without metrics; with
-# steps so fast that always-on is better in some regions.
-FROM_DEMO = ["blind", "silent", "worse"]
+# steps so fast that always-on is better in some regions; with a site that trains only beside others.
+FROM_DEMO = ["blind", "silent", "worse", "joint"]
 KINDS = ["demo", "empty", "open", "gaps", "hostile", *FROM_DEMO, "long", "reference"]
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 MOST_BYTES = {"demo": 2_500_000, "reference": 2_500_000}
@@ -78,6 +78,7 @@ def check_figures(browser, doc, checks):
     if doc.get("headline"):
         check_headline(browser, doc["headline"], checks)
         check_comparison(browser, doc, checks)
+        check_always_on_names(browser, doc, checks)
     check_windows(browser, doc, checks)
     check_rounds(browser, doc, checks)
     if doc["events"]:
@@ -102,14 +103,28 @@ def check_headline(browser, head, checks):
                  [lower_bound(a["kg"], a["kwh"], a["unknown_kwh"], 2) for a in head["always_on"]])
 
 
+def joint_mark(scenario):
+    return " †" if (scenario["rate"] or {}).get("from") == "joint" else ""
+
+
 def check_comparison(browser, doc, checks):
     checks.equal("scenarios", [(r[0], r[2], r[4], r[7]) for r in browser.rows("#compare")],
-                 [(c["label"], hours(c["wall_s"]), number(c["kwh"], 2), carbon_of(c))
+                 [(c["label"] + joint_mark(c), hours(c["wall_s"]), number(c["kwh"], 2), carbon_of(c))
                   for c in doc["comparison"]])
     shares = [percent(doc["totals"]["sites"][s["id"]]["share"]) for s in doc["sites"]]
     rows = browser.rows("#energy .t")
     checks.true(f"the energy table does not show the curtailed shares {shares}", all(
         share == "–" or share + " %" in row for share, row in zip(shares, rows)))
+
+
+def check_always_on_names(browser, doc, checks):
+    """A region without a site names its reference site; a rate of joint rounds has a mark."""
+    rows = browser.rows("#headline .bars")[1:]
+    checks.equal("names of always-on", [r[0] for r in rows],
+                 ["Always on, " + a["region"] + (f", as {a['as_site']}" if a["elsewhere"] else "")
+                  + joint_mark(a) for a in doc["headline"]["always_on"]])
+    has_joint = any(joint_mark(a) for a in doc["headline"]["always_on"])
+    checks.equal("note on joint rates", "† The rate is" in browser.text("#headline")[0], has_joint)
 
 
 def check_windows(browser, doc, checks):
@@ -358,6 +373,15 @@ def change_metrics(folder, change):
             f.writelines(json.dumps(row) + "\n" for row in change(rows))
 
 
+def keep_joint_steps(folder):
+    """Drops the steps that SPP_TX trained alone: its site then has only the rate of joint rounds."""
+    path = os.path.join(folder, "sites/SPP_TX/metrics.jsonl")
+    with open(path, encoding="utf-8") as f:
+        lines = f.readlines()
+    with open(path, "w", encoding="utf-8") as f:
+        f.writelines(line for line in lines if json.loads(line)["step_s"] > 0.3)
+
+
 def make_run(build, kind, folder):
     made = "demo" if kind in FROM_DEMO else kind
     subprocess.run([os.path.join(build, "tests/make_run"), made, folder], check=True,
@@ -366,6 +390,8 @@ def make_run(build, kind, folder):
         os.remove(os.path.join(folder, "evaluation.json"))
     if kind == "silent":
         change_metrics(folder, lambda rows: [])
+    if kind == "joint":
+        keep_joint_steps(folder)
     if kind == "worse":
         change_metrics(folder, lambda rows: [r | {"step_s": r["step_s"] * .15} for r in rows])
 

@@ -37,6 +37,18 @@ export const sumOrNull = xs =>
 export const scaled = (x, factor) => x == null ? null : x * factor;
 export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is unknown';
 
+// Always-on scenarios with the rate of joint rounds have this mark.
+export const JOINT_RATE = '†';
+export const jointRateMark = c => c.rate && c.rate.from === 'joint' ? ' ' + JOINT_RATE : '';
+// What the mark means; null where no scenario has it.
+export function jointRateNote() {
+    const marked = ((data.headline || {}).always_on || []).filter(a => jointRateMark(a));
+    const names = [...new Set(marked.map(a => siteLabel(a.as_site)))].join(', ');
+    return marked.length ? `${JOINT_RATE} The rate is that of joint rounds: ${names} has no ` +
+            'step without another site.' :
+                           null;
+}
+
 // How the page names a round's mode.
 export const roundMode = k => k.mode === 'solo' ? 'lone' : k.mode;
 

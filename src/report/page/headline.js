@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary: a sentence, carbon next to always-on, tiles, and where the figures come from.
-import {data, sites, whyCarbonUnknown} from './data.js';
+import {data, jointRateMark, jointRateNote, sites, whyCarbonUnknown} from './data.js';
 import {byId, caption, h, main, nav, note, regionColor, siteColor} from './elements.js';
 import {
     boundMark,
@@ -107,7 +107,8 @@ function carbonBlock(headline) {
     const figure = [boundMark(headline.energy_kwh, unknown), number(headline.co2_kg, 3)];
     return h(
         'div', {}, h('div', {class: 'big'}, figure, h('small', {}, 'kg CO₂'), sourceMark('co2')),
-        kindLine('co2'), h('p', {class: 'under'}, carbonText(headline)), carbonBars(headline));
+        kindLine('co2'), h('p', {class: 'under'}, carbonText(headline)), carbonBars(headline),
+        jointRateNote() && note(jointRateNote()));
 }
 
 function carbonText(headline) {
@@ -168,7 +169,9 @@ function runBars(headline, greatest) {
 function alwaysOnBar(a, greatest) {
     const color = `color-mix(in srgb,${regionColor(a.region)} 38%,var(--bg))`;
     const factor = h('span', {class: 'x'}, a.ratio > 0 ? number(1 / a.ratio, 1) + ' ×' : '–');
+    const site = a.elsewhere && [',', h('small', {}, ' as ' + a.as_site)];
     return barRow(
-        'Always on, ' + a.region, a.region + ' ' + number(a.kg, 3) + ' kg',
-        carbonBar(a.kg, greatest, color), kgText(a.kg, a.kwh, a.unknown_kwh), factor);
+        ['Always on, ' + a.region, site, jointRateMark(a)],
+        a.region + ' ' + number(a.kg, 3) + ' kg', carbonBar(a.kg, greatest, color),
+        kgText(a.kg, a.kwh, a.unknown_kwh), factor);
 }

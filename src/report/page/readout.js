@@ -75,8 +75,8 @@ function stateAt(id, s) {
     return interval ? STATE_TEXT[interval[0]].split(',')[0] : 'off';
 }
 
-// Energy and carbon of all sites from the start to `s`, as the charts draw them: on the line between
-// two totals.
+// Energy and carbon of all sites from the start to `s`, as the charts draw them: on the line
+// between two totals.
 function totalsUntil(s) {
     const {step_s: step, sites: series} = data.energy.cumulative, i = Math.floor(s / step);
     const length = Math.min(step, data.run.end_s - i * step);

@@ -67,15 +67,24 @@ function shareTile(headline) {
 
 function wallTile(headline) {
     const wall = headline.wall_s;
-    const one = data.comparison.find(c => c.id.startsWith('one'));
+    const alwaysOn = data.comparison.filter(c => c.id.startsWith('one')).map(c => c.wall_s);
     const against = (name, s) => [name, number(s / 3600, 2) + ' h', relative(wall, s)];
     const rows = (headline.baselines || []).map(b => against(b.label, b.wall_s));
-    if (!rows.length && one) rows.push(against('always on', one.wall_s));
+    if (!rows.length && alwaysOn.length) rows.push(alwaysOnWall(wall, alwaysOn));
     if (!rows.length) rows.push(NO_BASELINE);
     if (clockFactor !== 1)
         rows.push(['in real time', wall == null ? '–' : duration(wall / clockFactor)]);
     const value = number(scaled(wall, 1 / 3600), 2);
     return makeTile({title: 'Wall time', key: 'wall', value, unit: 'h', rows});
+}
+
+// The duration of the scenarios, or the range of their durations.
+function alwaysOnWall(wall, durations) {
+    const least = Math.min(...durations), most = Math.max(...durations);
+    const hours = s => number(s / 3600, 2);
+    if (hours(least) === hours(most))
+        return ['always on', hours(least) + ' h', relative(wall, least)];
+    return ['always on', hours(least) + '–' + hours(most) + ' h', ''];
 }
 
 // Held-out loss where it was evaluated, else perplexity of the training loss.
