@@ -191,7 +191,12 @@ struct Account {
     double trace_end_s{};         ///< time of the last sample in `signals`; 0 if there is none
     std::string signal_provider;  ///< origin of `signals`, as a text for the user; empty if there
                                   ///< was no signal
+    std::string signal_kind{"marginal"};  ///< kind of the samples in `signals`
+    std::int64_t estimated_samples{0};    ///< how many of them their provider marked as estimated
     std::vector<RegionSeries> signals;
+    /// The run's energy with its carbon at average intensity. Empty if no average intensity is
+    /// known.
+    std::optional<energy::Tally> average;
     /// How the run's energy is billed: by region of `signals`, all with the same
     /// IntensityRule::rule. The always-on scenarios use the same rule.
     std::map<std::string, energy::IntensityRule> intensity_rules;

@@ -91,6 +91,7 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
     account.end_s = timeline.end_s;
     account.signal_provider = files.trace_name;
     account.signals = files.trace;
+    account.estimated_samples = files.estimated_samples;
     account.intensity_rules = intensity_rules_of(files);
     account.trace_end_s = trace_end_of(files, timeline.axis);
     account.last_step_s = last_step_of(files, timeline.axis);
@@ -138,6 +139,7 @@ Account account_of(RunFiles const& files)
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     account.loss = std::move(training.loss);
     account.step = training.step;
+    account.average = average_of(files, timeline);
     account.held_out = evaluation.held_out;
     account.always_on = std::move(always_on.scenarios);
     account.always_on_cumulative = std::move(always_on.cumulative);

@@ -49,6 +49,11 @@ struct Energy {
 [[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
     RunFiles const& files);
 
+/// Computes the energy of all sites, with its carbon at average intensity. Returns an empty
+/// optional if no average intensity is known.
+[[nodiscard]] std::optional<energy::Tally> average_of(RunFiles const& files,
+                                                      Timeline const& timeline);
+
 /// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
 /// `work.sites` and `energy.sites` must list the sites in the same order. `energy` must have been
 /// computed from `windows` and `work.rounds`.

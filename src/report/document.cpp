@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document.hpp"
 
+#include "account/audit.hpp"
 #include "account/figures.hpp"
 #include "core/build_info.hpp"
 #include "report/document_parts.hpp"
@@ -183,6 +184,38 @@ Object round_summary_json(account::RoundSummary const& summary)
             {"merge_s", rounded(summary.merge, 2)}};
 }
 
+Value average_json(account::Account const& a)
+{
+    if (!a.average) return {};
+    auto const mean = a.average->mean_intensity();
+    return Object{{"g_per_kwh", mean ? Value(mean->value) : Value()},
+                  {"g", in_grams(a.average->known_carbon())},
+                  {"is_whole", a.average->whole()}};
+}
+
+Value sci_json(account::Account const& a)
+{
+    auto const sci = account::sci_of(a);
+    if (!sci) return {};
+    return Object{{"g_per_million_tokens", sci->g_per_million_tokens},
+                  {"is_whole", !sci->is_lower_bound},
+                  {"operational_g", sci->operational.value},
+                  {"embodied_g", in_grams(sci->embodied)}};
+}
+
+Object audit_json(account::Account const& a)
+{
+    Array lines;
+    for (auto const& line : account::audit_of(a))
+        lines.emplace_back(Object{{"key", line.key}, {"title", line.title}, {"text", line.text}});
+    return {{"rule", energy::name(a.accounting_rule)},
+            {"signal_kind", a.signal_kind},
+            {"estimated_samples", a.estimated_samples},
+            {"average", average_json(a)},
+            {"sci", sci_json(a)},
+            {"lines", std::move(lines)}};
+}
+
 // Adds what depends on a site having held devices.
 void add_held(Object& doc, account::Account const& a)
 {
@@ -213,6 +246,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
     if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
+    doc.set("audit", audit_json(a));
     doc.set("decisions", decisions_json(a));
     doc.set("windows", windows_json(a));
     doc.set("states", states_json(a));

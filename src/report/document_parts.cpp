@@ -98,7 +98,7 @@ json::Value signals_json(account::Account const& a)
     for (auto const& signal : a.signals) series.set(signal.region.value, signal_json(a, signal));
     return Object{{"unit", "gCO2/kWh"},
                   {"provider", a.signal_provider},
-                  {"kind", "marginal"},
+                  {"kind", a.signal_kind},
                   {"rule", energy::name(a.accounting_rule)},
                   {"series", std::move(series)}};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "account/audit.hpp"
 #include "account/figures.hpp"
 #include "core/text.hpp"
 #include "energy/bill.hpp"
@@ -160,6 +161,14 @@ std::string always_on_text(account::Account const& a)
     return text;
 }
 
+std::string audit_text(account::Account const& a)
+{
+    std::string text;
+    for (auto const& line : account::audit_of(a))
+        text += fmt::format("{}: {}\n", printable(line.title), printable(line.text));
+    return text;
+}
+
 std::string closing_text(account::Account const& a)
 {
     auto const& c = a.commits;
@@ -185,7 +194,6 @@ std::string closing_text(account::Account const& a)
             "{:.3f} kWh were drawn while the signal was unknown: their CO2 is not in these "
             "figures, and curtailed % is of the rest\n",
             unknown.value / 1000);
-    text += "accounting rule " + account::rule_text(a.accounting_rule) + "\n";
     if (a.clock_factor != 1)
         text += fmt::format(
             "the signal was replayed at {0:g} times real speed: windows and energy are on its "
@@ -221,7 +229,7 @@ std::string summary_text(account::Account const& a)
 {
     return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) +
            "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + latencies_text(a) +
-           always_on_text(a) + "\n" + closing_text(a);
+           always_on_text(a) + "\n" + audit_text(a) + "\n" + closing_text(a);
 }
 
 }  // namespace curtail::report

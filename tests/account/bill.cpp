@@ -191,7 +191,7 @@ TEST(Bill, OfRunAndAlwaysOnIncludesThePueOfTheSite)
 TEST(Bill, NamesItsAccountingRule)
 {
     auto const account = account_of(small_run());
-    EXPECT_THAT(summary_text(account), HasSubstr("accounting rule hold: a sample counts until"));
+    EXPECT_THAT(summary_text(account), HasSubstr("Accounting rule: hold: a sample counts until"));
     EXPECT_THAT(account.provenance[0].text, HasSubstr("Accounting rule hold"));
     EXPECT_THAT(account.provenance[0].text, HasSubstr("uses the rule linear"));
 }

@@ -79,6 +79,8 @@ def check_figures(browser, doc, checks):
         check_headline(browser, doc["headline"], checks)
         check_comparison(browser, doc, checks)
         check_always_on_names(browser, doc, checks)
+        check_power(browser, doc, checks)
+    check_audit(browser, doc, checks)
     check_windows(browser, doc, checks)
     check_rounds(browser, doc, checks)
     if doc["events"]:
@@ -125,6 +127,23 @@ def check_always_on_names(browser, doc, checks):
                   + joint_mark(a) for a in doc["headline"]["always_on"]])
     has_joint = any(joint_mark(a) for a in doc["headline"]["always_on"])
     checks.equal("note on joint rates", "† The rate is" in browser.text("#headline")[0], has_joint)
+
+
+def check_power(browser, doc, checks):
+    """The summary says under its headline figure whose power it bills."""
+    head = browser.text("#headline .head > div:first-child")[0].replace("\u00a0", " ")
+    for line in doc["audit"]["lines"]:
+        if line["key"] == "power":
+            checks.true(f"the summary does not say {line['text']!r}", line["text"] in head)
+
+
+def check_audit(browser, doc, checks):
+    shown = [text.replace("\u00a0", " ") for text in browser.text("#audit dd")]
+    checks.equal("statements for auditors", shown,
+                 [line["text"] for line in doc["audit"]["lines"]])
+    text = " ".join(shown)
+    for part in (doc["audit"]["rule"] + ":", "PUE", "no Scope 2 inventory", "rule "):
+        checks.true(f"the auditor's box has no {part!r}", part in text)
 
 
 def check_windows(browser, doc, checks):
@@ -322,7 +341,8 @@ def check_kind(browser, kind, folder, checks):
         check_without_charts(browser, page, checks)
 
 
-STATIC_TABLES = ["Summary", "Comparison with baselines", "Windows (UTC)", "Rounds (UTC)"]
+STATIC_TABLES = ["Summary", "Comparison with baselines", "For auditors", "Windows (UTC)",
+                 "Rounds (UTC)"]
 
 
 def check_without_scripts(browser, url, checks):
@@ -330,7 +350,8 @@ def check_without_scripts(browser, url, checks):
     browser.open(url, "document.querySelector('noscript table')")
     checks.equal("tables without JavaScript", browser.text("noscript h2"), STATIC_TABLES)
     first_headings = browser.text("noscript th:first-child")
-    checks.equal("their first headings", first_headings, ["Quantity", "Scenario", "Site", "Round"])
+    checks.equal("their first headings", first_headings,
+                 ["Quantity", "Scenario", "Statement", "Site", "Round"])
     checks.no_problems(browser, url)
     browser.allow_scripts(True)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary: a sentence, carbon next to always-on, tiles, and where the figures come from.
+import {powerLines} from './audit.js';
 import {data, jointRateMark, jointRateNote, sites, whyCarbonUnknown} from './data.js';
 import {byId, caption, h, main, nav, note, regionColor, siteColor} from './elements.js';
 import {
@@ -107,8 +108,8 @@ function carbonBlock(headline) {
     const figure = [boundMark(headline.energy_kwh, unknown), number(headline.co2_kg, 3)];
     return h(
         'div', {}, h('div', {class: 'big'}, figure, h('small', {}, 'kg CO₂'), sourceMark('co2')),
-        kindLine('co2'), h('p', {class: 'under'}, carbonText(headline)), carbonBars(headline),
-        jointRateNote() && note(jointRateNote()));
+        kindLine('co2'), powerLines(), h('p', {class: 'under'}, carbonText(headline)),
+        carbonBars(headline), jointRateNote() && note(jointRateNote()));
 }
 
 function carbonText(headline) {
