@@ -124,6 +124,9 @@ struct SiteAccount {
     std::vector<energy::Tally> cumulative;
     double closed_s{};  ///< seconds in which the site neither had devices nor waited for them
     Tokens tokens;      ///< tokens of this site that the committed model includes
+    /// Tokens of all steps that the site logged. Empty if unknown; then all training counts as
+    /// included.
+    std::optional<Tokens> trained_tokens;
     std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step

@@ -72,6 +72,8 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
             out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
         site.startup = startup_of(timeline.windows, s);
         site.rate = rates[s];
+        site.trained_tokens = Tokens{};
+        for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
     }
     return out;
 }

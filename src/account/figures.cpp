@@ -22,6 +22,15 @@ std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figur
     return extent;
 }
 
+// Seconds of training for the committed model.
+double useful_s(SiteAccount const& site)
+{
+    double const training = seconds_in(site, energy::name(energy::State::training));
+    if (!site.trained_tokens) return training;
+    if (*site.trained_tokens <= Tokens{}) return 0;
+    return training * std::min(1.0, ratio(site.tokens, *site.trained_tokens));
+}
+
 }  // namespace
 
 std::string rule_text(energy::AccountingRule rule)
@@ -74,10 +83,18 @@ double allocated_s(Account const& account)
     return sum;
 }
 
+std::optional<double> goodput(SiteAccount const& site)
+{
+    double const allocated = seconds_in(site);
+    return allocated > 0 ? std::optional(useful_s(site) / allocated) : std::nullopt;
+}
+
 std::optional<double> goodput(Account const& account)
 {
+    double useful = 0;
+    for (auto const& site : account.sites) useful += useful_s(site);
     double const allocated = allocated_s(account);
-    return allocated > 0 ? std::optional(training_s(account) / allocated) : std::nullopt;
+    return allocated > 0 ? std::optional(useful / allocated) : std::nullopt;
 }
 
 double seconds_in(SiteAccount const& site, std::string const& name)

@@ -25,7 +25,11 @@ namespace curtail::account {
 [[nodiscard]] double training_s(Account const& account);
 /// Returns the seconds in which sites had devices or waited for them, summed over all sites.
 [[nodiscard]] double allocated_s(Account const& account);
-/// Returns training_s() / allocated_s(), or an empty optional if allocated_s() is 0.
+/// Returns the fraction of a site's allocated time in which it trained for the committed model.
+/// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
+/// that the model includes. Returns an empty optional if the site has no allocated time.
+[[nodiscard]] std::optional<double> goodput(SiteAccount const& site);
+/// Returns the same fraction for all sites together.
 [[nodiscard]] std::optional<double> goodput(Account const& account);
 
 /// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if

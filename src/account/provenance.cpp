@@ -52,8 +52,10 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
         {"goodput",
          "Goodput",
          {Origin::logged, "trainers' states"},
-         "Time in training, divided by the time from a window's opening (or the release of the "
-         "job before) to the release of the devices, over all sites."}};
+         "Time in training, times the fraction of each site's trained tokens that the model "
+         "includes, divided by the time from a window's opening (or the release of the job "
+         "before) to the release of the devices, over all sites. Refused, lost and undecided work "
+         "does not count."}};
 }
 
 }  // namespace curtail::account

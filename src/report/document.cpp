@@ -103,6 +103,13 @@ Object allocated_json(account::Account const& a)
     return out;
 }
 
+Object goodput_json(account::Account const& a)
+{
+    Object sites;
+    for (auto const& site : a.sites) sites.set(site.id.value, account::goodput(site));
+    return {{"all", account::goodput(a)}, {"sites", std::move(sites)}};
+}
+
 Array provenance_json(account::Account const& a)
 {
     Array out;
@@ -221,6 +228,7 @@ void add_held(Object& doc, account::Account const& a)
 {
     doc.set("hours", hours_json(a));
     doc.set("allocated_h", allocated_json(a));
+    doc.set("goodput", goodput_json(a));
     doc.set("energy", energy_json(a));
     doc.set("times", times_json(a));
     doc.set("edges", latencies_json(a));

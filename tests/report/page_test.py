@@ -69,6 +69,10 @@ def percent(share):
     return "–" if share is None else number(share * 100, 1)
 
 
+def with_unit(share):
+    return share if share == "–" else share + " %"
+
+
 def shown_mode(mode):
     return "lone" if mode == "solo" else mode
 
@@ -81,6 +85,8 @@ def check_figures(browser, doc, checks):
         check_always_on_names(browser, doc, checks)
         check_power(browser, doc, checks)
     check_audit(browser, doc, checks)
+    if "goodput" in doc:
+        check_hours(browser, doc, checks)
     check_windows(browser, doc, checks)
     check_rounds(browser, doc, checks)
     if doc["events"]:
@@ -144,6 +150,12 @@ def check_audit(browser, doc, checks):
     text = " ".join(shown)
     for part in (doc["audit"]["rule"] + ":", "PUE", "no Scope 2 inventory", "rule "):
         checks.true(f"the auditor's box has no {part!r}", part in text)
+
+
+def check_hours(browser, doc, checks):
+    rows = browser.rows("#time .scroll:has(tfoot) table")
+    checks.equal("goodput by site", [row[-1] for row in rows],
+                 [with_unit(percent(doc["goodput"]["sites"][s["id"]])) for s in doc["sites"]])
 
 
 def check_windows(browser, doc, checks):

@@ -59,7 +59,7 @@ export const windowEnd = w => w.close_s == null ? data.run.end_s : w.close_s;
 export const STATE_GROUPS = [
     ['training', 'training'],
     ['starting', 'starting'],
-    ['exchange', 'round exchange'],
+    ['exchange', 'exchange or checkpoint'],
     ['draining', 'draining'],
     ['idle', 'idle, devices held'],
     ['closed', 'closed'],
@@ -81,7 +81,7 @@ export const STATE_TEXT = {
     provision: 'provisioning',
     starting: 'starting',
     training: 'training',
-    exchange: 'exchanging with other sites',
+    exchange: 'exchanging, or storing a lone checkpoint',
     contribute: 'contributing, waiting for the merge',
     merge: 'merging',
     adopt: 'adopting the new base, restarting',

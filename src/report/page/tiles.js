@@ -131,7 +131,7 @@ function tokensTile(headline) {
 function goodputTile(headline) {
     const hours = number(headline.training_h, 2) + ' of ' + number(headline.allocated_h, 2) + ' h';
     const rows = [
-        ['training', hours],
+        ['in training', hours],
         ['rounds (joint)', headline.rounds + ' (' + headline.joint_rounds + ')'],
     ];
     const title = 'Goodput, of allocated time', value = number(scaled(headline.goodput, 100), 1);
