@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace curtail::account {
 namespace {
@@ -132,6 +133,7 @@ Scenario run_scenario(Account const& account)
     run.step = account.step;
     run.range = {total_of(account)};
     run.tokens = account.tokens;
+    if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
     auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
     if (final == nullptr) return run;
     run.perplexity = final->best_perplexity;

@@ -43,7 +43,8 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          {Origin::logged, a.held_out ? "held-out text" : "training loss only"},
          "Held-out loss belongs to the commit it names and is measured on text that no site "
          "trained on. The unigram entropy of that text is the loss of a model that knows only "
-         "token frequencies. Perplexity is the minimum of the smoothed training curve."},
+         "token frequencies. Training perplexity is the least value of the smoothed training "
+         "curve; it says nothing about text that the run has not seen."},
         {"tokens",
          "Tokens",
          {Origin::logged, "chain of commits"},

@@ -38,7 +38,8 @@ struct Scenario {
     /// increasing carbon. For any other scenario, there is a single tally.
     std::vector<energy::Tally> range;
     Tokens tokens;
-    std::optional<double> perplexity;
+    std::optional<double> perplexity;  ///< lowest smoothed training perplexity
+    std::optional<double> held_out_perplexity;
     std::optional<FinalLoss> tail;
     double held_s{};  ///< the part of `wall_s` after the hold of the signal's last sample, whose
                       ///< value is assumed to continue

@@ -40,8 +40,8 @@ struct Bill {
 /// The settings with which a bill is computed.
 struct Rules {
     Power power;
-    /// Energy drawn while the intensity is below this threshold counts as clean. Without the site,
-    /// this energy would have been curtailed.
+    /// Energy drawn while the intensity is below this threshold counts as clean. The technical
+    /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
     GramsPerKwh threshold{100};
     Provenance energy;  ///< becomes Bill::energy
     Provenance carbon;  ///< becomes Bill::carbon

@@ -10,8 +10,8 @@
 
 namespace curtail::reference {
 
-/// Energy drawn while the intensity is below this threshold counts as clean. Without the run, this
-/// energy would have been curtailed.
+/// Energy drawn while the intensity is below this threshold counts as clean. The technical report
+/// takes it for energy that would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
 /// The power, energy and carbon of each client and of the baseline. The baseline is the always-on

@@ -37,7 +37,7 @@ std::vector<account::ProvenanceNote> provenance()
             {"ppl",
              "Perplexity",
              {Origin::logged, "training loss only"},
-             "Best smoothed: minimum of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
+             "Lowest smoothed: minimum of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
              "of several sites at the same second are "
              "averaged first. It depends on how densely "
              "a run was logged; the mean loss of the last 1000 steps does not."},

@@ -74,6 +74,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     }
     out.set("tokens", s.tokens.value);
     out.set("ppl", s.perplexity);
+    out.set("held_out_ppl", s.held_out_perplexity);
     out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
     return out;
 }

@@ -102,6 +102,15 @@ TEST(RunScenario, HasTheFiguresOfTheRun)
     EXPECT_EQ(run.perplexity.has_value(), account.loss.has_value());
 }
 
+TEST(RunScenario, HasTheHeldOutPerplexityIfItWasEvaluated)
+{
+    Account account;
+    EXPECT_FALSE(run_scenario(account).held_out_perplexity);
+    account.held_out = HeldOut{};
+    account.held_out->loss = 2;
+    EXPECT_DOUBLE_EQ(*run_scenario(account).held_out_perplexity, std::exp(2.0));
+}
+
 TEST(AlwaysOnByCarbon, PutsTheLowestFirst)
 {
     Account account;

@@ -84,6 +84,7 @@ def check_figures(browser, doc, checks):
         check_comparison(browser, doc, checks)
         check_always_on_names(browser, doc, checks)
         check_power(browser, doc, checks)
+        check_claims(browser, doc, checks)
     check_audit(browser, doc, checks)
     if "goodput" in doc:
         check_hours(browser, doc, checks)
@@ -133,6 +134,35 @@ def check_always_on_names(browser, doc, checks):
                   + joint_mark(a) for a in doc["headline"]["always_on"]])
     has_joint = any(joint_mark(a) for a in doc["headline"]["always_on"])
     checks.equal("note on joint rates", "† The rate is" in browser.text("#headline")[0], has_joint)
+
+
+def check_claims(browser, doc, checks):
+    """The page claims no more than was measured."""
+    text = browser.text("main")[0].replace("\u00a0", " ")
+    for claim in ("was being curtailed", "beyond noise", "best smoothed"):
+        checks.true(f"the page claims {claim!r}", claim not in text)
+    own = {s["region"] for s in doc["sites"]}
+    known = [a["ratio"] for a in doc["headline"]["always_on"]
+             if a["region"] in own and not a["elsewhere"] and a["ratio"] is not None]
+    if known:
+        low, high = percent(min(known)), percent(max(known))
+        shown = low if low == high else f"{low}–{high}"
+        checks.true(f"the summary does not say {shown} % of always-on in its own regions",
+                    f", {shown} % of one site always on in the run's regions" in text)
+    if doc["headline"]["share"] is not None:
+        checks.true("the summary does not name the threshold",
+                    "drawn at a marginal intensity below 100 g/kWh" in text)
+    check_perplexity(browser, doc, checks)
+
+
+def check_perplexity(browser, doc, checks):
+    """The comparison shows held-out perplexity if it is known."""
+    column, run = browser.rows("#compare")[0][-2], doc["comparison"][0]
+    key = "ppl" if run["held_out_ppl"] is None else "held_out_ppl"
+    checks.equal("perplexity in the comparison", column, number(run[key], 2))
+    name = "Training perplexity" if key == "ppl" else "Held-out perplexity"
+    checks.true(f"the comparison has no column {name!r}",
+                any(name in text for text in browser.text("#compare th")))
 
 
 def check_power(browser, doc, checks):

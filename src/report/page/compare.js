@@ -70,9 +70,17 @@ function scenarioColumns() {
         ['This run', '% of scenario', shareOf],
         ['CO₂', 'g per ' + tokenUnit + ' tokens', carbonPerTokens],
         ['Tokens', tokenUnit, c => number(c.tokens * tokenScale, 2)],
-        ['Perplexity', 'best smoothed', c => number(c.ppl, 2)],
+        perplexityColumn(),
         ['Loss', lastSteps, tailLoss],
     ];
+}
+
+// Held-out perplexity if the run was evaluated. Training perplexity is the least value of a noisy
+// average, which is lower than what the model has learned.
+function perplexityColumn() {
+    if (data.comparison.some(c => c.held_out_ppl != null))
+        return ['Held-out perplexity', 'of unseen text', c => number(c.held_out_ppl, 2)];
+    return ['Training perplexity', 'lowest smoothed', c => number(c.ppl, 2)];
 }
 
 const fainter = (color, percent) => `color-mix(in srgb,${color} ${percent}%,var(--bg))`;

@@ -49,6 +49,11 @@ export function jointRateNote() {
                            null;
 }
 
+// The always-on scenarios in regions of the run's sites. A range over other regions would compare
+// the run with places where it could not run.
+export const alwaysOnAtSites = headline =>
+    (headline.always_on || []).filter(a => !a.elsewhere && sites.some(s => s.region === a.region));
+
 // How the page names a round's mode.
 export const roundMode = k => k.mode === 'solo' ? 'lone' : k.mode;
 

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The six tiles of the summary.
-import {clockFactor, data, scaled, sites} from './data.js';
+import {alwaysOnAtSites, clockFactor, data, scaled, sites} from './data.js';
 import {h, siteColor} from './elements.js';
-import {duration, number, percent, signed, tokenCount, tokenScale, tokenUnit} from './format.js';
+import {
+    duration,
+    number,
+    percent,
+    rangeText,
+    signed,
+    tokenCount,
+    tokenScale,
+    tokenUnit
+} from './format.js';
 import {kindLine, sourceMark} from './provenance.js';
 
 const NO_BASELINE = ['no baseline was run', ''];
@@ -50,10 +59,10 @@ function energyNotTraining() {
 
 function shareTile(headline) {
     const {share, share_inside_windows: inside, kwh_unknown: unknown, co2_kg: kg} = headline;
-    const always = Object.values(headline.share_baseline || {}).filter(share => share != null);
+    const always = alwaysOnAtSites(headline).map(a => a.share).filter(share => share != null);
     const rows = [];
     if (always.length) {
-        const range = number(Math.min(...always) * 100) + '–' + number(Math.max(...always) * 100);
+        const range = rangeText(Math.min(...always) * 100, Math.max(...always) * 100);
         rows.push(['always on', range + ' %']);
     }
     if (inside != null) rows.push(['inside windows', percent(inside)]);
@@ -97,7 +106,7 @@ function perplexityTile(headline) {
     const baselines = headline.baselines || [];
     const rows = baselines.map(b => [b.label, number(b.best_ppl, 2), tail(b)]);
     if (!rows.length) rows.push(NO_BASELINE);
-    const title = 'Perplexity, best smoothed', value = number(headline.best_ppl, 2);
+    const title = 'Training perplexity, lowest smoothed', value = number(headline.best_ppl, 2);
     return makeTile({title, key: 'ppl', value, unit: tail(headline), rows});
 }
 
@@ -107,6 +116,7 @@ function heldOutTile(headline) {
     const rows = [
         ['unigram entropy', nats(entropy)],
         [loss <= entropy ? 'below it by' : 'above it by', nats(Math.abs(entropy - loss))],
+        ['perplexity', number(Math.exp(loss), 2)],
         ['training loss', nats((headline.tail_loss || [])[0])],
         ['at commit', number(commit) + (newer == null ? '' : `, newest ${number(newer)}`)],
     ];
