@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+from bill_checks import check_audit, check_bill, check_cursor, check_hours
+from shown import carbon_of, hours, joint_mark, lower_bound, number, percent, shown_mode
+
 try:
     from browser import Browser, missing_programs
 except ImportError as error:
@@ -44,47 +47,12 @@ class Checks:
         self.failures += browser.problems(url)
 
 
-def number(value, digits=0):
-    return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
-
-
-def lower_bound(value, kwh, unknown, digits):
-    """A figure is a lower bound if part of the energy has no known intensity."""
-    is_bound = value is not None and unknown > 0.005 * kwh
-    return ("≥ " if is_bound else "") + number(value, digits)
-
-
-def carbon_of(scenario):
-    if "kg_range" in scenario:
-        return "–".join(number(kg, 2) for kg in scenario["kg_range"])
-    digits = 3 if scenario["id"] == "run" else 2
-    return lower_bound(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"], digits)
-
-
-def hours(seconds):
-    return "–" if seconds is None else number(seconds / 3600, 2)
-
-
-def percent(share):
-    return "–" if share is None else number(share * 100, 1)
-
-
-def with_unit(share):
-    return share if share == "–" else share + " %"
-
-
-def shown_mode(mode):
-    return "lone" if mode == "solo" else mode
-
-
 def check_figures(browser, doc, checks):
     """Every figure of the summary, the windows, the comparison and the rounds, as rounded."""
     if doc.get("headline"):
         check_headline(browser, doc["headline"], checks)
         check_comparison(browser, doc, checks)
-        check_always_on_names(browser, doc, checks)
-        check_power(browser, doc, checks)
-        check_claims(browser, doc, checks)
+        check_bill(browser, doc, checks)
     check_audit(browser, doc, checks)
     if "goodput" in doc:
         check_hours(browser, doc, checks)
@@ -112,10 +80,6 @@ def check_headline(browser, head, checks):
                  [lower_bound(a["kg"], a["kwh"], a["unknown_kwh"], 2) for a in head["always_on"]])
 
 
-def joint_mark(scenario):
-    return " †" if (scenario["rate"] or {}).get("from") == "joint" else ""
-
-
 def check_comparison(browser, doc, checks):
     checks.equal("scenarios", [(r[0], r[2], r[4], r[7]) for r in browser.rows("#compare")],
                  [(c["label"] + joint_mark(c), hours(c["wall_s"]), number(c["kwh"], 2), carbon_of(c))
@@ -124,68 +88,6 @@ def check_comparison(browser, doc, checks):
     rows = browser.rows("#energy .t")
     checks.true(f"the energy table does not show the curtailed shares {shares}", all(
         share == "–" or share + " %" in row for share, row in zip(shares, rows)))
-
-
-def check_always_on_names(browser, doc, checks):
-    """A region without a site names its reference site; a rate of joint rounds has a mark."""
-    rows = browser.rows("#headline .bars")[1:]
-    checks.equal("names of always-on", [r[0] for r in rows],
-                 ["Always on, " + a["region"] + (f", as {a['as_site']}" if a["elsewhere"] else "")
-                  + joint_mark(a) for a in doc["headline"]["always_on"]])
-    has_joint = any(joint_mark(a) for a in doc["headline"]["always_on"])
-    checks.equal("note on joint rates", "† The rate is" in browser.text("#headline")[0], has_joint)
-
-
-def check_claims(browser, doc, checks):
-    """The page claims no more than was measured."""
-    text = browser.text("main")[0].replace("\u00a0", " ")
-    for claim in ("was being curtailed", "beyond noise", "best smoothed"):
-        checks.true(f"the page claims {claim!r}", claim not in text)
-    own = {s["region"] for s in doc["sites"]}
-    known = [a["ratio"] for a in doc["headline"]["always_on"]
-             if a["region"] in own and not a["elsewhere"] and a["ratio"] is not None]
-    if known:
-        low, high = percent(min(known)), percent(max(known))
-        shown = low if low == high else f"{low}–{high}"
-        checks.true(f"the summary does not say {shown} % of always-on in its own regions",
-                    f", {shown} % of one site always on in the run's regions" in text)
-    if doc["headline"]["share"] is not None:
-        checks.true("the summary does not name the threshold",
-                    "drawn at a marginal intensity below 100 g/kWh" in text)
-    check_perplexity(browser, doc, checks)
-
-
-def check_perplexity(browser, doc, checks):
-    """The comparison shows held-out perplexity if it is known."""
-    column, run = browser.rows("#compare")[0][-2], doc["comparison"][0]
-    key = "ppl" if run["held_out_ppl"] is None else "held_out_ppl"
-    checks.equal("perplexity in the comparison", column, number(run[key], 2))
-    name = "Training perplexity" if key == "ppl" else "Held-out perplexity"
-    checks.true(f"the comparison has no column {name!r}",
-                any(name in text for text in browser.text("#compare th")))
-
-
-def check_power(browser, doc, checks):
-    """The summary says under its headline figure whose power it bills."""
-    head = browser.text("#headline .head > div:first-child")[0].replace("\u00a0", " ")
-    for line in doc["audit"]["lines"]:
-        if line["key"] == "power":
-            checks.true(f"the summary does not say {line['text']!r}", line["text"] in head)
-
-
-def check_audit(browser, doc, checks):
-    shown = [text.replace("\u00a0", " ") for text in browser.text("#audit dd")]
-    checks.equal("statements for auditors", shown,
-                 [line["text"] for line in doc["audit"]["lines"]])
-    text = " ".join(shown)
-    for part in (doc["audit"]["rule"] + ":", "PUE", "no Scope 2 inventory", "rule "):
-        checks.true(f"the auditor's box has no {part!r}", part in text)
-
-
-def check_hours(browser, doc, checks):
-    rows = browser.rows("#time .scroll:has(tfoot) table")
-    checks.equal("goodput by site", [row[-1] for row in rows],
-                 [with_unit(percent(doc["goodput"]["sites"][s["id"]])) for s in doc["sites"]])
 
 
 def check_windows(browser, doc, checks):
@@ -235,31 +137,6 @@ def check_zoom(browser, checks):
     checks.true("fewer than three time charts", len(after) >= 3)
     checks.true("time charts show different ranges after a zoom",
                 all(r == after[0] for r in after))
-
-
-def intensity_at(series, s):
-    """What the accounting rule says: a sample holds until `u`, or the line between two samples."""
-    i = max((i for i, t in enumerate(series["t"]) if t <= s), default=None)
-    if i is None:
-        return None
-    if "u" in series:
-        return series["v"][i] if s <= series["u"][i] else None
-    (t0, t1), (v0, v1) = series["t"][i:i + 2], series["v"][i:i + 2]
-    return v0 + (v1 - v0) * (s - t0) / (t1 - t0)
-
-
-def check_cursor(browser, doc, checks):
-    """The cursor reads the intensities with which the run is billed. 23 steps lead to a place where
-    the intensities of all sites of the demo change fast."""
-    browser.press("#timeline .plot", "ARROW_RIGHT", times=23)
-    cursor = browser.find("#timeline .plot")
-    s, text = int(cursor.get_attribute("aria-valuenow")), cursor.get_attribute("aria-valuetext")
-    checks.true(f"the keyboard cursor reads {text!r}", "UTC" in text and "kWh" in text)
-    for site in doc["sites"]:
-        grams = intensity_at(doc["signals"]["series"][site["region"]], s)
-        shown = "no signal" if grams is None else number(grams) + " g"
-        checks.true(f"at {s} s the cursor shows {text!r}, not {shown} for {site['label']}",
-                    f"{site['label']} {shown}" in text)
 
 
 def check_controls(browser, checks):
