@@ -5,7 +5,7 @@
 
 #include "account/parts.hpp"
 
-// Helpers for two functions of parts.hpp: energy_of() and always_on_of().
+// Helpers for the functions of parts.hpp that compute energy and carbon.
 namespace curtail::account {
 
 /// Returns the settings for the bill of `site`.
