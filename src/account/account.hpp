@@ -124,10 +124,18 @@ struct SiteAccount {
     std::vector<energy::Tally> cumulative;
     double closed_s{};  ///< seconds in which the site neither had devices nor waited for them
     Tokens tokens;      ///< tokens of this site that the committed model includes
+    /// Tokens of all steps that the site logged. Empty if unknown; then all training counts as
+    /// included.
+    std::optional<Tokens> trained_tokens;
     std::int64_t joint_rounds{};  ///< number of joint rounds that the site contributed to
     std::int64_t lone_rounds{};
     std::optional<Spread> startup;  ///< from a window's opening to the end of the first step
     std::optional<Spread> drain;    ///< from a stop request to the trainer's exit
+    std::optional<SiteRate> rate;   ///< empty if the site logged no step
+    energy::Power power;
+    std::string power_source;  ///< where `power` comes from, for the user; empty if not stated
+    /// Carbon from making and disposing of the devices, per hour in which the site holds them.
+    std::optional<double> embodied_gco2_per_hour;
     GramsPerKwh open_below{100};
     GramsPerKwh close_above{100};
     double close_delay_s{600};
@@ -186,7 +194,16 @@ struct Account {
     double trace_end_s{};         ///< time of the last sample in `signals`; 0 if there is none
     std::string signal_provider;  ///< origin of `signals`, as a text for the user; empty if there
                                   ///< was no signal
+    std::string signal_kind{"marginal"};  ///< kind of the samples in `signals`
+    std::int64_t estimated_samples{0};    ///< how many of them their provider marked as estimated
     std::vector<RegionSeries> signals;
+    /// The run's energy with its carbon at average intensity. Empty if no average intensity is
+    /// known.
+    std::optional<energy::Tally> average;
+    /// How the run's energy is billed: by region of `signals`, all with the same
+    /// IntensityRule::rule. The always-on scenarios use the same rule.
+    std::map<std::string, energy::IntensityRule> intensity_rules;
+    energy::AccountingRule accounting_rule{energy::AccountingRule::hold};
     std::vector<SiteAccount> sites;
     std::vector<Decision> decisions;
     std::vector<WindowAccount> windows;
@@ -195,9 +212,8 @@ struct Account {
     Commits commits;
     std::optional<LossAccount> loss;
     std::optional<HeldOut> held_out;
-    std::optional<double> step;       ///< mean duration of a step in real seconds
-    std::optional<double> lone_rate;  ///< tokens per real second while no other site had devices
-    Tokens tokens;                    ///< tokens that the committed model includes
+    std::optional<double> step;  ///< mean duration of a step in real seconds
+    Tokens tokens;               ///< tokens that the committed model includes
     std::optional<Tokens> planned_tokens;
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region, in the order of `signals`

@@ -51,6 +51,9 @@ SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, do
     site.region = config.region;
     site.label = config.site.value;
     site.devices = config.devices;
+    site.power = config.power;
+    site.power_source = config.power_source;
+    site.embodied_gco2_per_hour = config.embodied_gco2_per_hour;
     site.open_below = config.window.open_below;
     site.close_above = config.window.close_above;
     site.close_delay_s = FractionalSeconds(config.window.close_delay).count();
@@ -60,13 +63,17 @@ SiteAccount site_of(config::Site const& config, SiteTimeline const& timeline, do
     return site;
 }
 
-std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline)
+std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timeline,
+                                  std::vector<std::optional<SiteRate>> const& rates)
 {
     std::vector<SiteAccount> out;
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto& site =
             out.emplace_back(site_of(files.run.sites[s], timeline.sites[s], timeline.end_s));
         site.startup = startup_of(timeline.windows, s);
+        site.rate = rates[s];
+        site.trained_tokens = Tokens{};
+        for (auto const& step : files.sites[s].metrics) *site.trained_tokens += step.tokens;
     }
     return out;
 }
@@ -86,6 +93,8 @@ Account heading_of(RunFiles const& files, Timeline const& timeline)
     account.end_s = timeline.end_s;
     account.signal_provider = files.trace_name;
     account.signals = files.trace;
+    account.estimated_samples = files.estimated_samples;
+    account.intensity_rules = intensity_rules_of(files);
     account.trace_end_s = trace_end_of(files, timeline.axis);
     account.last_step_s = last_step_of(files, timeline.axis);
     account.decisions = timeline.decisions;
@@ -122,17 +131,18 @@ Account account_of(RunFiles const& files)
     auto windows = windows_of(files, timeline);
     auto work = work_of(files, timeline);
     auto energy = energy_of(files, timeline, windows, work.rounds);
-    auto always_on = always_on_of(files, timeline, work.tokens);
+    auto const rates = rates_of(files, timeline);
+    auto always_on = always_on_of(files, timeline, work.tokens, rates);
     auto const evaluation = evaluation_of(files);
 
     auto account = heading_of(files, timeline);
     auto training = training_of(files, timeline, account.last_step_s);
-    account.sites = sites_of(files, timeline);
+    account.sites = sites_of(files, timeline, rates);
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     account.loss = std::move(training.loss);
     account.step = training.step;
+    account.average = average_of(files, timeline);
     account.held_out = evaluation.held_out;
-    account.lone_rate = always_on.lone_rate;
     account.always_on = std::move(always_on.scenarios);
     account.always_on_cumulative = std::move(always_on.cumulative);
     account.always_on_step_s = always_on.step_s;

@@ -37,87 +37,148 @@ bool is_alone(std::vector<std::vector<energy::Interval>> const& held, std::size_
     return true;
 }
 
-// The site whose power and threshold count in a region; the first site for a region without one.
-config::Site const& site_for(RunFiles const& files, RegionId const& region)
+std::string no_reference_step(config::Run const& run)
 {
-    auto const own = std::find_if(files.run.sites.begin(), files.run.sites.end(),
-                                  [&](config::Site const& s) { return s.region == region; });
-    return own == files.run.sites.end() ? files.run.sites.front() : *own;
+    return "the reference site " + run.reference().site.value +
+           " has logged no step (key reference_site of the run file)";
 }
 
 // Why always-on cannot be computed; empty if it can.
-std::string obstacle(RunFiles const& files, Tokens tokens, std::optional<double> rate)
+std::string obstacle(RunFiles const& files, Tokens tokens,
+                     std::vector<std::optional<SiteRate>> const& rates)
 {
     if (tokens == Tokens{}) return "no commit holds trained tokens yet";
-    if (!rate) return "no step ran while no other site held devices, so there is no lone rate";
+    bool const any =
+        std::any_of(rates.begin(), rates.end(), [](auto const& rate) { return !!rate; });
+    if (!any) return "no site has logged a step, so there is no rate";
     return files.trace.empty() ? no_signal : "";
+}
+
+// The site that always-on imagines in one region.
+struct Imagined {
+    config::Site const& site;
+    SiteRate rate;
+};
+
+// The first site of a region that has a rate; the reference site for a region without one.
+std::optional<Imagined> imagined_in(RegionId const& region, RunFiles const& files,
+                                    std::vector<std::optional<SiteRate>> const& rates)
+{
+    auto const& sites = files.run.sites;
+    for (std::size_t s = 0; s < sites.size(); ++s)
+        if (sites[s].region == region && rates[s]) return Imagined{sites[s], *rates[s]};
+    auto const& reference = files.run.reference();
+    auto const& rate = rates[static_cast<std::size_t>(&reference - sites.data())];
+    if (!rate) return std::nullopt;
+    return Imagined{reference, *rate};
+}
+
+std::string label_of(RegionId const& region, config::Site const& site)
+{
+    auto const label = "Always on, " + region.value;
+    return site.region == region ? label : label + ", as " + site.site.value;
 }
 
 // Always-on in one region.
 struct Region {
     Scenario scenario;
-    RunningTotals cumulative;
-    double step_s{};
+    energy::IntensitySeries intensity;
+    energy::Rules rules;
+    energy::Interval when;
 };
 
-Region region_of(RegionSeries const& trace, RunFiles const& files, Axis const& axis, Tokens tokens,
-                 double rate)
+Region region_of(RegionSeries const& trace, Imagined const& imagined, RunFiles const& files,
+                 Axis const& axis, Tokens tokens)
 {
-    auto const rules = rules_of(files, site_for(files, trace.region));
-    energy::IntensitySeries const series{trace.points, energy::PastEnds::hold};
+    auto const& [site, rate] = imagined;
+    auto rule = rule_of(files.run, trace.region, site);
+    rule.past_ends = energy::PastEnds::nearest;
+    Region out{{}, energy::IntensitySeries{trace.points, rule}, rules_of(files, site), {}};
     auto const start = trace.points.empty() ? axis.zero() : trace.points.front().time;
-    auto const result = energy::always_on(tokens, rate / axis.factor(), start, series, rules);
-    auto const wall = result.when.length().count();
-    Scenario scenario;
+    auto const result = energy::always_on(tokens, rate.tokens_per_s / axis.factor(), start,
+                                          out.intensity, out.rules);
+    out.when = result.when;
+    auto& scenario = out.scenario;
     scenario.id = "one:" + trace.region.value;
-    scenario.label = "Always on, " + trace.region.value;
+    scenario.label = label_of(trace.region, site);
     scenario.region = trace.region.value;
-    scenario.wall_s = wall;
-    scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate;
+    scenario.as_site = site.site.value;
+    scenario.elsewhere = site.region != trace.region;
+    scenario.rate = rate;
+    scenario.wall_s = result.when.length().count();
+    scenario.step = static_cast<double>(files.run.training.batch_tokens) / rate.tokens_per_s;
     scenario.range = {result.tally};
     scenario.tokens = tokens;
-    scenario.held_s = result.held.length().count();
-    scenario.held_wh = rules.power.training * result.held.length();
-    double const step = chart_step(wall, chart_points);
-    std::vector<energy::StateInterval> const whole{{energy::State::training, result.when}};
-    return {std::move(scenario),
-            {axis.of_signal(start),
-             energy::cumulative(whole, series, rules, start, millis(step), points_for(wall, step))},
-            step};
+    scenario.held_s = result.assumed.length().count();
+    scenario.held_wh = out.rules.power.of(energy::State::training) * result.assumed.length();
+    return out;
 }
+
+RunningTotals running_totals(Region const& region, Axis const& axis, double step_s)
+{
+    std::vector<energy::StateInterval> const whole{{energy::State::training, region.when}};
+    auto const start = region.when.from;
+    return {axis.of_signal(start),
+            energy::cumulative(whole, region.intensity, region.rules, start, millis(step_s),
+                               points_for(*region.scenario.wall_s, step_s))};
+}
+
+// Tokens and seconds of some steps.
+struct Pace {
+    double tokens{0};
+    double seconds{0};
+
+    void add(StepMetrics const& step)
+    {
+        tokens += static_cast<double>(step.tokens);
+        seconds += step.duration.count();
+    }
+    [[nodiscard]] std::optional<SiteRate> rate(bool lone) const
+    {
+        if (seconds <= 0 || tokens <= 0) return std::nullopt;
+        return SiteRate{tokens / seconds, lone};
+    }
+};
 
 }  // namespace
 
-std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline)
+std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline const& timeline)
 {
     auto const held = held_by_site(timeline);
-    double tokens = 0;
-    double seconds = 0;
+    std::vector<std::optional<SiteRate>> rates;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
+        Pace lone, all;
         for (auto const& step : files.sites[s].metrics) {
-            if (!is_alone(held, s,
-                          {step.time - std::chrono::round<Millis>(step.duration), step.time}))
-                continue;
-            tokens += static_cast<double>(step.tokens);
-            seconds += step.duration.count();
+            all.add(step);
+            Time const begin = step.time - std::chrono::round<Millis>(step.duration);
+            if (is_alone(held, s, {begin, step.time})) lone.add(step);
         }
+        auto const rate = lone.rate(true);
+        rates.push_back(rate ? rate : all.rate(false));
     }
-    if (seconds <= 0 || tokens <= 0) return std::nullopt;
-    return tokens / seconds;
+    return rates;
 }
 
-AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens)
+AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens,
+                      std::vector<std::optional<SiteRate>> const& rates)
 {
     AlwaysOn out;
-    out.lone_rate = lone_rate(files, timeline);
-    out.missing = obstacle(files, tokens, out.lone_rate);
+    out.missing = obstacle(files, tokens, rates);
     if (!out.missing.empty()) return out;
+    std::vector<Region> regions;
+    double longest_s = 0;
     for (auto const& trace : files.trace) {
-        auto region = region_of(trace, files, timeline.axis, tokens, *out.lone_rate);
-        out.scenarios.push_back(std::move(region.scenario));
-        out.cumulative[trace.region.value] = std::move(region.cumulative);
-        out.step_s = region.step_s;
+        auto const imagined = imagined_in(trace.region, files, rates);
+        if (!imagined) continue;
+        regions.push_back(region_of(trace, *imagined, files, timeline.axis, tokens));
+        longest_s = std::max(longest_s, *regions.back().scenario.wall_s);
     }
+    out.step_s = chart_step(longest_s, chart_points);
+    for (auto& region : regions) {
+        out.cumulative[region.scenario.region] = running_totals(region, timeline.axis, out.step_s);
+        out.scenarios.push_back(std::move(region.scenario));
+    }
+    if (regions.empty()) out.missing = no_reference_step(files.run);
     return out;
 }
 

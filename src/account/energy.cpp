@@ -7,10 +7,12 @@
 namespace curtail::account {
 namespace {
 
-energy::IntensitySeries series_of(RunFiles const& files, RegionId const& region)
+energy::IntensitySeries series_of(RunFiles const& files, std::vector<RegionSeries> const& trace,
+                                  config::Site const& site)
 {
-    for (auto const& series : files.trace)
-        if (series.region == region) return energy::IntensitySeries{series.points};
+    for (auto const& series : trace)
+        if (series.region == site.region)
+            return energy::IntensitySeries{series.points, rule_of(files.run, site.region, site)};
     return energy::IntensitySeries{{}};
 }
 
@@ -56,6 +58,27 @@ void add_windows(std::vector<energy::Tally>& tallies, std::vector<WindowAccount>
 
 }  // namespace
 
+std::map<std::string, energy::IntensityRule> intensity_rules_of(RunFiles const& files)
+{
+    std::map<std::string, energy::IntensityRule> rules;
+    for (auto const& series : files.trace)
+        rules[series.region.value] = rule_of(files.run, series.region, files.run.reference());
+    return rules;
+}
+
+std::optional<energy::Tally> average_of(RunFiles const& files, Timeline const& timeline)
+{
+    if (files.averages.empty()) return std::nullopt;
+    energy::Tally sum;
+    for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
+        auto const& site = files.run.sites[s];
+        sum += energy::bill_of(timeline.sites[s].held, {}, series_of(files, files.averages, site),
+                               rules_of(files, site))
+                   .total;
+    }
+    return sum;
+}
+
 Energy energy_of(RunFiles const& files, Timeline const& timeline,
                  std::vector<WindowAccount> const& windows, std::vector<RoundAccount> const& rounds)
 {
@@ -67,7 +90,7 @@ Energy energy_of(RunFiles const& files, Timeline const& timeline,
     auto const points = points_for(timeline.end_s, energy.cumulative_step_s);
     for (std::size_t s = 0; s < files.run.sites.size(); ++s) {
         auto const& site = files.run.sites[s];
-        SiteSource const source{timeline.sites[s].held, series_of(files, site.region),
+        SiteSource const source{timeline.sites[s].held, series_of(files, files.trace, site),
                                 rules_of(files, site)};
         energy.sites.push_back(
             {energy::bill_of(source.held, intervals_of(windows, s, timeline), source.series,

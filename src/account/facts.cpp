@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/text.hpp"
 #include "core/build_info.hpp"
@@ -26,9 +27,7 @@ FactGroup run_facts(RunFiles const& files, Timeline const& timeline, Account con
              {"commits",
               fmt::format("{} merged from several sites, {} of a lone site, {} of the roster",
                           a.commits.joint, a.commits.lone, a.commits.roster)},
-             {"lone rate", a.lone_rate ? std::optional(fmt::format("{:.0f} tokens per real second",
-                                                                   *a.lone_rate))
-                                       : std::nullopt}}};
+             {"reference site", files.run.reference().site.value}}};
 }
 
 FactGroup model_facts(config::Model const& model, std::int64_t parameters)
@@ -62,16 +61,27 @@ FactGroup training_facts(config::Run const& run)
          {"seed", std::to_string(run.seed)}}};
 }
 
-FactGroup sites_facts(std::vector<config::Site> const& sites)
+std::string power_text(config::Site const& site)
+{
+    auto const source =
+        site.power_source.empty() ? "source not stated" : "source: " + site.power_source;
+    return fmt::format("{:.3f} kW idle, {:.3f} kW training ({}); PUE {:g}",
+                       site.power.idle.value / 1000, site.power.training.value / 1000, source,
+                       site.power.pue);
+}
+
+FactGroup sites_facts(std::vector<config::Site> const& sites, Account const& a)
 {
     FactGroup group{"Sites and devices", false, {}};
-    for (auto const& site : sites)
+    for (std::size_t s = 0; s < sites.size(); ++s) {
+        auto const& site = sites[s];
+        auto const& rate = a.sites[s].rate;
         group.rows.emplace_back(
             site.site.value,
-            fmt::format("{}{}{}; {:.3f} kW idle, {:.3f} kW training", site.label,
-                        site.label.empty() ? "" : "; ",
+            fmt::format("{}{}{}; {}; {}", site.label, site.label.empty() ? "" : "; ",
                         site.devices.empty() ? "devices not described" : site.devices,
-                        site.power.idle.value / 1000, site.power.training.value / 1000));
+                        power_text(site), rate ? rate_text(*rate) : "no step"));
+    }
     return group;
 }
 
@@ -123,7 +133,7 @@ std::vector<FactGroup> facts_of(RunFiles const& files, Timeline const& timeline,
         run_facts(files, timeline, a),
         model_facts(files.run.model, a.parameters),
         training_facts(files.run),
-        sites_facts(files.run.sites),
+        sites_facts(files.run.sites, a),
         windows_facts(a),
         {"Software",
          false,

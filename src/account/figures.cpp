@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace curtail::account {
 namespace {
@@ -22,7 +23,34 @@ std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figur
     return extent;
 }
 
+// Seconds of training for the committed model.
+double useful_s(SiteAccount const& site)
+{
+    double const training = seconds_in(site, energy::name(energy::State::training));
+    if (!site.trained_tokens) return training;
+    if (*site.trained_tokens <= Tokens{}) return 0;
+    return training * std::min(1.0, ratio(site.tokens, *site.trained_tokens));
+}
+
 }  // namespace
+
+std::string rule_text(energy::AccountingRule rule)
+{
+    std::string const text = energy::name(rule);
+    if (rule == energy::AccountingRule::linear)
+        return text +
+               ": intensity is interpolated linearly between samples, as in the technical "
+               "report; Curtail's own runs use the rule hold";
+    return text +
+           ": a sample counts until the next one, at most for the longer of its period and "
+           "the site's signal_max_age_s; the technical report uses the rule linear";
+}
+
+std::string rate_text(SiteRate const& rate)
+{
+    return fmt::format("{:.4g} tokens/s {}", rate.tokens_per_s,
+                       rate.lone ? "alone" : "in joint rounds");
+}
 
 energy::Tally total_of(Account const& account)
 {
@@ -56,10 +84,18 @@ double allocated_s(Account const& account)
     return sum;
 }
 
+std::optional<double> goodput(SiteAccount const& site)
+{
+    double const allocated = seconds_in(site);
+    return allocated > 0 ? std::optional(useful_s(site) / allocated) : std::nullopt;
+}
+
 std::optional<double> goodput(Account const& account)
 {
+    double useful = 0;
+    for (auto const& site : account.sites) useful += useful_s(site);
     double const allocated = allocated_s(account);
-    return allocated > 0 ? std::optional(training_s(account) / allocated) : std::nullopt;
+    return allocated > 0 ? std::optional(useful / allocated) : std::nullopt;
 }
 
 double seconds_in(SiteAccount const& site, std::string const& name)
@@ -97,6 +133,7 @@ Scenario run_scenario(Account const& account)
     run.step = account.step;
     run.range = {total_of(account)};
     run.tokens = account.tokens;
+    if (account.held_out) run.held_out_perplexity = std::exp(account.held_out->loss);
     auto const* final = account.loss ? account.loss->final_of("run") : nullptr;
     if (final == nullptr) return run;
     run.perplexity = final->best_perplexity;
@@ -119,8 +156,8 @@ std::vector<std::string> held_after_signal(Account const& account)
     for (auto const& s : account.always_on) {
         if (s.held_s <= 0) continue;
         auto const text = fmt::format(
-            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the signal's last sample, whose "
-            "value is held",
+            "the last {:.0f} s ({:.3f} of {:.3f} kWh) are after the hold of the signal's last "
+            "sample, whose value is assumed to continue",
             s.held_s, s.held_wh.value / 1000, s.range.front().energy.value / 1000);
         auto const same = std::find_if(regions_by_text.begin(), regions_by_text.end(),
                                        [&](auto const& r) { return r.first == text; });

@@ -10,6 +10,13 @@
 // the signal's clock (see account.hpp).
 namespace curtail::account {
 
+/// Describes an accounting rule in one sentence without a full stop. The sentence begins with the
+/// rule's name, and names the other rule too.
+[[nodiscard]] std::string rule_text(energy::AccountingRule rule);
+
+/// Describes a rate: `7314 tokens/s alone`, or `4820 tokens/s in joint rounds`.
+[[nodiscard]] std::string rate_text(SiteRate const& rate);
+
 /// Returns the energy and carbon of all sites.
 [[nodiscard]] energy::Tally total_of(Account const& account);
 /// Returns the sum of all sites' bills, without their provenance.
@@ -18,7 +25,11 @@ namespace curtail::account {
 [[nodiscard]] double training_s(Account const& account);
 /// Returns the seconds in which sites had devices or waited for them, summed over all sites.
 [[nodiscard]] double allocated_s(Account const& account);
-/// Returns training_s() / allocated_s(), or an empty optional if allocated_s() is 0.
+/// Returns the fraction of a site's allocated time in which it trained for the committed model.
+/// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
+/// that the model includes. Returns an empty optional if the site has no allocated time.
+[[nodiscard]] std::optional<double> goodput(SiteAccount const& site);
+/// Returns the same fraction for all sites together.
 [[nodiscard]] std::optional<double> goodput(Account const& account);
 
 /// Returns the seconds that a site spent in the state `state` (see StateSpan), or in any state if
@@ -48,9 +59,9 @@ struct ScenarioExtents {
 [[nodiscard]] Scenario run_scenario(Account const& account);
 /// Returns the scenarios of `Account::always_on`, in order of increasing carbon.
 [[nodiscard]] std::vector<Scenario> always_on_by_carbon(Account const& account);
-/// Says how much of each always-on scenario comes after the signal's last sample, whose value is
-/// assumed to continue. Regions with the same numbers share one sentence. A scenario with a
-/// `held_s` of 0 is left out.
+/// Says how much of each always-on scenario comes after the hold of the signal's last sample, whose
+/// value is assumed to continue. Regions with the same numbers share one sentence. A scenario with
+/// a `held_s` of 0 is left out.
 [[nodiscard]] std::vector<std::string> held_after_signal(Account const& account);
 /// Returns the spread of a latency over `windows`. `latency` is `&WindowAccount::start` or
 /// `&WindowAccount::stop`. Counts only the latencies whose `Latency::others_trained` equals

@@ -44,16 +44,38 @@ Result<void> read_signal(RunFiles& files, std::optional<fs::path> const& path)
         files.trace_from_file = true;
         return {};
     }
-    auto samples = read_samples(samples_file(files.run), files.run.sites);
+    auto samples = signals::read_sample_log(samples_file(files.run));
     if (!samples) return tl::unexpected(samples.error());
     files.broken_lines += samples->broken_lines;
+    files.averages = std::move(samples->averages);
     if (samples->regions.empty()) return {};
+    files.estimated_samples = samples->estimated;
     files.trace = std::move(samples->regions);
     std::string providers;
     for (auto const& provider : samples->providers)
         providers += (providers.empty() ? ", from " : ", ") + provider;
     files.trace_name = "samples the poller used" + providers;
     return {};
+}
+
+// Adds the digest of an input, so that others can check that they have the same. `content` is
+// empty if the input does not exist.
+Result<void> add_digest(RunFiles& files, std::string const& name,
+                        Result<std::optional<std::string>> const& content)
+{
+    if (!content) return tl::unexpected(content.error());
+    if (*content)
+        files.digests.emplace_back(
+            name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
+    return {};
+}
+
+Result<void> read_averages(RunFiles& files, fs::path const& path)
+{
+    auto const trace = signals::read_trace(path);
+    if (!trace) return tl::unexpected(trace.error());
+    files.averages = trace->series();
+    return add_digest(files, "average intensity: " + name_of(path), read_file_if_exists(path));
 }
 
 // The time until which the poller has decided all windows, from its state.
@@ -84,18 +106,6 @@ Result<void> read_logs(RunFiles& files)
     if (!until) return tl::unexpected(until.error());
     files.evaluated_until = *until;
     return read_sites(files);
-}
-
-// Adds the digest of an input, so that others can check that they have the same. `content` is
-// empty if the input does not exist.
-Result<void> add_digest(RunFiles& files, std::string const& name,
-                        Result<std::optional<std::string>> const& content)
-{
-    if (!content) return tl::unexpected(content.error());
-    if (*content)
-        files.digests.emplace_back(
-            name, fmt::format("{}  {} bytes", sha256(**content).hex(), (*content)->size()));
-    return {};
 }
 
 using NamedFile = std::pair<fs::path, std::string>;
@@ -141,7 +151,8 @@ Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,
 
 }  // namespace
 
-Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file)
+Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> const& trace_file,
+                          std::optional<fs::path> const& average_file)
 {
     RunFiles files;
     auto run = config::read_run(run_file);
@@ -156,6 +167,8 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     if (auto read = read_signal(files, trace_file); !read) return tl::unexpected(read.error());
     if (auto added = add_digests(files, trace_file, *run_json); !added)
         return tl::unexpected(added.error());
+    if (!average_file) return files;
+    if (auto read = read_averages(files, *average_file); !read) return tl::unexpected(read.error());
     return files;
 }
 

@@ -66,6 +66,10 @@ struct RunFiles {
     /// True if `trace` was read from a file passed to load_run(). If so, the run may have used only
     /// part of `trace`.
     bool trace_from_file{false};
+    std::int64_t estimated_samples{0};  ///< samples of `trace` that their provider marked as
+                                        ///< estimated
+    /// Samples of average intensity. They never enter the marginal bill. May be empty.
+    std::vector<RegionSeries> averages;
     /// The time up to which the poller has evaluated the windows of all sites, on the signal's
     /// clock (account.hpp). Empty if unknown.
     std::optional<Time> evaluated_until;
@@ -77,23 +81,17 @@ struct RunFiles {
 };
 
 /// Reads all files. `run_file` must exist, and so must the model and site files that it names. If
-/// `trace_file` is given, it must exist. Any other missing file counts as empty. For missing
-/// commits, see read_commits().
+/// `trace_file` is given, it must exist. If `average_file` is given, it must be a trace of average
+/// intensity, which becomes RunFiles::averages; otherwise, the poller's average samples do. Any
+/// other missing file counts as empty. For missing commits, see read_commits().
 ///
 /// Fails if a file is damaged, with three exceptions. A damaged line of a JSON-lines file is
 /// skipped, and counted in RunFiles::broken_lines. A damaged value in the poller's state.json
 /// counts as missing. An evaluation.json whose JSON is not an object also counts as missing.
-[[nodiscard]] Result<RunFiles> load_run(std::filesystem::path const& run_file,
-                                        std::optional<std::filesystem::path> const& trace_file);
+[[nodiscard]] Result<RunFiles> load_run(
+    std::filesystem::path const& run_file, std::optional<std::filesystem::path> const& trace_file,
+    std::optional<std::filesystem::path> const& average_file = std::nullopt);
 
-/// Reads the file `path`, in which the poller stored the samples that it used.
-///
-/// The maximum age of a region's samples is the longest `signal_max_age` of the sites in the
-/// region. If two successive samples of a region are further apart than the maximum age, the
-/// intensity between them counts as unknown. To mark this gap, the function inserts a sample
-/// without intensity, 1 ms after the earlier sample.
-[[nodiscard]] Result<signals::SampleFile> read_samples(std::filesystem::path const& path,
-                                                       std::vector<config::Site> const& sites);
 /// Reads the run's commits, in order. Returns no commits if the run has not started. Fails with
 /// `protocol` if a commit is damaged or does not name the digest of its parent. Fails with
 /// `protocol` if a commit is missing and one of the next 1000 commits exists.

@@ -44,7 +44,7 @@ void add_unknown_intensity(Notes& notes, energy::Tally const& total, std::string
     else if (total.unknown.value > 0)
         notes.emplace_back(
             "Unknown intensity",
-            fmt::format("{:.3f} of {:.3f} kWh were drawn while the signal had no sample. Their CO₂ "
+            fmt::format("{:.3f} of {:.3f} kWh were drawn while no sample held. Their CO₂ "
                         "is not in these figures, which are lower bounds. The curtailed share is "
                         "of the rest.",
                         kwh(total.unknown), kwh(total.energy)));
@@ -58,31 +58,76 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
     notes.emplace_back(
         "Start and end of windows",
         fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
-                    "the threshold: close delays, drains and the ramps between samples.",
+                    "the threshold: close delays and drains.",
                     100 * ratio(*dirty_carbon, total.carbon),
                     100 * ratio(*dirty, total.known_energy())));
+}
+
+// Whose rates and powers the always-on scenarios have.
+std::string imagined_sites(Account const& a)
+{
+    std::string text;
+    for (auto const& s : a.always_on) {
+        if (!s.rate) continue;
+        text +=
+            fmt::format(" {}: rate and power of {}, {}{}.", s.region, s.as_site, rate_text(*s.rate),
+                        s.elsewhere ? " (the reference site, because no site in this region "
+                                      "has logged a step)"
+                                    : "");
+    }
+    return text;
+}
+
+void add_joint_rates(Notes& notes, Account const& a)
+{
+    for (auto const& site : a.sites)
+        if (site.rate && !site.rate->lone)
+            notes.emplace_back(
+                "Rate of " + site.id.value,
+                "Each step of this site ran while another site held devices, so its rate is that "
+                "of its steps in joint rounds. Alone, it may be faster; always-on is then too "
+                "high.");
+}
+
+void add_gaps(Notes& notes, Scenario const& scenario)
+{
+    auto const& tally = scenario.range.front();
+    if (tally.unknown.value <= 0) return;
+    notes.emplace_back(
+        "Always on, " + scenario.region,
+        fmt::format("{:.3f} of {:.3f} kWh are drawn where no sample holds, so their CO₂ is "
+                    "unknown. {}",
+                    kwh(tally.unknown), kwh(tally.energy),
+                    tally.whole() ? "That is too little to matter."
+                                  : "No percentage is given for this region."));
 }
 
 void add_always_on(Notes& notes, Account const& a)
 {
     if (a.always_on.empty()) return;
-    notes.emplace_back(
-        "Always on",
-        fmt::format("{} tokens at {:.0f} tokens per real second, the rate of steps that ran while "
-                    "no other site held devices. Starting, waiting and checkpoints are not "
-                    "included, so always-on is shown at its best.",
-                    grouped(a.tokens.value), *a.lone_rate));
+    notes.emplace_back("Always on",
+                       fmt::format("{} tokens at one site's rate and training power. Starting, "
+                                   "waiting and checkpoints are not included, so always-on is "
+                                   "shown at its best.{}",
+                                   grouped(a.tokens.value), imagined_sites(a)));
+    add_joint_rates(notes, a);
     for (auto const& sentence : held_after_signal(a))
         notes.emplace_back("Always on, after the signal's end", sentence + ".");
-    for (auto const& scenario : a.always_on) {
-        auto const& tally = scenario.range.front();
-        if (tally.unknown.value <= 0) continue;
-        notes.emplace_back("Always on, " + scenario.region,
-                           fmt::format("{:.3f} of {:.3f} kWh are drawn where the signal has no "
-                                       "sample, so their CO₂ is unknown. {}",
-                                       kwh(tally.unknown), kwh(tally.energy),
-                                       tally.whole() ? "That is too little to matter."
-                                                     : "No percentage is given for this region."));
+    for (auto const& scenario : a.always_on) add_gaps(notes, scenario);
+}
+
+void add_missing_regions(Notes& notes, Account const& a)
+{
+    if (a.always_on.empty()) return;
+    for (auto const& signal : a.signals) {
+        auto const found =
+            std::any_of(a.always_on.begin(), a.always_on.end(),
+                        [&](Scenario const& s) { return s.region == signal.region.value; });
+        if (!found)
+            notes.emplace_back("Always on, " + signal.region.value,
+                               "Not computed: no site in this region has logged a step, and "
+                               "neither has the reference site. Set reference_site in the run "
+                               "file to a site that has trained.");
     }
 }
 
@@ -168,6 +213,7 @@ Explanation explain(RunFiles const& files, Timeline const& timeline, Account con
                           carbon != out.missing.end() ? carbon->second : "");
     add_outside_threshold(out.notes, total_of(figures));
     add_always_on(out.notes, figures);
+    add_missing_regions(out.notes, figures);
     add_uncommitted(out.notes, files, figures.tokens);
     add_broken_lines(out.notes, files.broken_lines);
     for (auto const& warning : out.warnings) out.notes.emplace_back("Warning", warning + ".");

@@ -45,6 +45,15 @@ struct Energy {
                                std::vector<WindowAccount> const& windows,
                                std::vector<RoundAccount> const& rounds);
 
+/// Returns the rule by which the energy of each region of the trace is billed, by region.
+[[nodiscard]] std::map<std::string, energy::IntensityRule> intensity_rules_of(
+    RunFiles const& files);
+
+/// Computes the energy of all sites, with its carbon at average intensity. Returns an empty
+/// optional if no average intensity is known.
+[[nodiscard]] std::optional<energy::Tally> average_of(RunFiles const& files,
+                                                      Timeline const& timeline);
+
 /// Adds windows, rounds, contributed work, energy and carbon to `account`. `account.sites`,
 /// `work.sites` and `energy.sites` must list the sites in the same order. `energy` must have been
 /// computed from `windows` and `work.rounds`.
@@ -53,19 +62,23 @@ void add_work_and_energy(Account& account, std::vector<WindowAccount> windows, W
 
 /// The counterfactual of the run: one imagined site trains on as many tokens as the committed model
 /// includes, without a pause. Each region of the trace has one scenario, which places the site in
-/// that region.
+/// that region. The site has the rate and the power of a site of the run in that region that has
+/// logged a step. If there is none, it has those of the run's reference site
+/// (config::Run::reference).
 struct AlwaysOn {
-    std::optional<double> lone_rate;  ///< see lone_rate()
+    /// Without the regions that have no such site if the reference site has logged no step either.
     std::vector<Scenario> scenarios;
     std::map<std::string, RunningTotals> cumulative;  ///< region -> running totals
     double step_s{300};                               ///< seconds between two running totals
     std::string missing;  ///< why there are no scenarios; empty if there are some
 };
-/// Computes the counterfactual of training on `tokens` tokens.
-[[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens);
-/// Returns the tokens per real second of all steps that ran while no other site had devices.
-/// Returns an empty optional if there was no such step.
-[[nodiscard]] std::optional<double> lone_rate(RunFiles const& files, Timeline const& timeline);
+/// Computes the counterfactual of training on `tokens` tokens. `rates` are those of rates_of().
+[[nodiscard]] AlwaysOn always_on_of(RunFiles const& files, Timeline const& timeline, Tokens tokens,
+                                    std::vector<std::optional<SiteRate>> const& rates);
+/// Returns the rate of each site, in the order of the sites. A rate is empty if the site has logged
+/// no step.
+[[nodiscard]] std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files,
+                                                            Timeline const& timeline);
 
 /// The training loss and the speed of training.
 struct Training {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/figures.hpp"
 #include "account/parts.hpp"
 #include "account/text.hpp"
 
@@ -12,12 +13,16 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
         {"co2",
          "CO₂",
          {Origin::modelled, "power model × " + signal},
-         "Integral of power × marginal intensity over each state, summed over sites. It is exact "
-         "for intensity that is linear between samples. Where the signal has no sample, intensity "
-         "is unknown: that energy is shown, and its CO₂ is not in the sum, which is then a lower "
-         "bound. Without any sample there is no figure. PUE 1. Always-on: the run's tokens at its "
-         "measured lone rate and training power, from the signal's first sample, by the same "
-         "integral; after the signal's last sample, that sample's value is held."},
+         "Integral of power × marginal intensity over each state, summed over sites. Accounting "
+         "rule " +
+             rule_text(a.accounting_rule) +
+             ". Where no sample holds, intensity is unknown: that energy is shown, and its CO₂ is "
+             "not in the sum, which is then a lower bound. Without any sample there is no figure. "
+             "Power includes each site's PUE. Always-on: the run's tokens at the measured lone "
+             "rate "
+             "and the training power of the region's site (else of the reference site), from the "
+             "signal's first sample, by the same integral; after the hold of the "
+             "signal's last sample, that sample's value is assumed to continue."},
         {"energy",
          "Energy",
          {Origin::modelled, "power model, no meter"},
@@ -38,7 +43,8 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
          {Origin::logged, a.held_out ? "held-out text" : "training loss only"},
          "Held-out loss belongs to the commit it names and is measured on text that no site "
          "trained on. The unigram entropy of that text is the loss of a model that knows only "
-         "token frequencies. Perplexity is the minimum of the smoothed training curve."},
+         "token frequencies. Training perplexity is the least value of the smoothed training "
+         "curve; it says nothing about text that the run has not seen."},
         {"tokens",
          "Tokens",
          {Origin::logged, "chain of commits"},
@@ -47,8 +53,10 @@ std::vector<ProvenanceNote> provenance_of(Account const& a)
         {"goodput",
          "Goodput",
          {Origin::logged, "trainers' states"},
-         "Time in training, divided by the time from a window's opening (or the release of the "
-         "job before) to the release of the devices, over all sites."}};
+         "Time in training, times the fraction of each site's trained tokens that the model "
+         "includes, divided by the time from a window's opening (or the release of the job "
+         "before) to the release of the devices, over all sites. Refused, lost and undecided work "
+         "does not count."}};
 }
 
 }  // namespace curtail::account

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include "account/parts.hpp"
 
-// Helpers for two functions of parts.hpp: energy_of() and always_on_of().
+// Helpers for the functions of parts.hpp that compute energy and carbon.
 namespace curtail::account {
 
 /// Returns the settings for the bill of `site`.
@@ -15,6 +16,19 @@ namespace curtail::account {
             site.window.open_below,
             {energy::Origin::modelled, "two power levels, no meter"},
             {energy::Origin::modelled, "power model x " + signal}};
+}
+
+/// Returns the accounting rule of the intensity of `region`. The least hold is the longest
+/// `signal_max_age` of the sites in the region. If no site is in the region, it is that of the site
+/// `other`.
+[[nodiscard]] inline energy::IntensityRule rule_of(config::Run const& run, RegionId const& region,
+                                                   config::Site const& other)
+{
+    energy::IntensityRule rule;
+    for (auto const& site : run.sites)
+        if (site.region == region) rule.least_hold = std::max(rule.least_hold, site.signal_max_age);
+    if (rule.least_hold == Millis{0}) rule.least_hold = other.signal_max_age;
+    return rule;
 }
 
 /// Returns the step between the points of a chart, in seconds. The step is the smallest positive

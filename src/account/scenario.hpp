@@ -11,6 +11,15 @@
 // What a run is compared with. account.hpp explains numbers named `..._s`.
 namespace curtail::account {
 
+/// How fast a site trains.
+struct SiteRate {
+    double tokens_per_s{};  ///< tokens per real second, over some of the site's steps
+    /// Whether these are the steps that ran while no other site held devices. Otherwise, the site
+    /// has no such step, and these are all its steps.
+    bool lone{true};
+    friend bool operator==(SiteRate const&, SiteRate const&) = default;
+};
+
 /// A scenario in a comparison: the run itself, or always-on training.
 struct Scenario {
     std::string id;  ///< `run`; `one:REGION` (one site, always on in REGION); or `two` (two sites,
@@ -18,16 +27,22 @@ struct Scenario {
     std::string label;
     std::string region;  ///< empty for `run` and `two`
     std::size_t sites{1};
+    /// The site of the run whose rate and power the scenario has. Empty for `run` and in the
+    /// account of arXiv:2602.22760.
+    std::string as_site;
+    bool elsewhere{false};         ///< whether `as_site` is in another region than the scenario
+    std::optional<SiteRate> rate;  ///< the rate of `as_site`
     MaybeSeconds wall_s;  ///< duration of the scenario; for `run`, from time zero to the last step
     std::optional<double> step;  ///< real seconds per step
     /// The energy and carbon. For `two`, there is one tally for each pair of regions, in order of
     /// increasing carbon. For any other scenario, there is a single tally.
     std::vector<energy::Tally> range;
     Tokens tokens;
-    std::optional<double> perplexity;
+    std::optional<double> perplexity;  ///< lowest smoothed training perplexity
+    std::optional<double> held_out_perplexity;
     std::optional<FinalLoss> tail;
-    double held_s{};      ///< the part of `wall_s` after the signal's last sample, whose value is
-                          ///< assumed to continue
+    double held_s{};  ///< the part of `wall_s` after the hold of the signal's last sample, whose
+                      ///< value is assumed to continue
     WattHours held_wh{};  ///< energy drawn in that part
 };
 

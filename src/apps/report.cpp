@@ -94,7 +94,9 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
         if (auto good = check_targets(arguments.text("out")); !good) return good;
     std::optional<fs::path> trace;
     if (arguments.has("trace")) trace = arguments.text("trace");
-    auto const files = account::load_run(arguments.text("RUN"), trace);
+    std::optional<fs::path> average;
+    if (arguments.has("average-trace")) average = arguments.text("average-trace");
+    auto const files = account::load_run(arguments.text("RUN"), trace, average);
     if (!files) return tl::unexpected(files.error());
     auto const account = account::account_of(*files);
     auto const document = report::document(account, SystemClock{}.now());
@@ -136,6 +138,9 @@ int main(int argc, char** argv)
             "Trace of carbon intensity (CSV) that the run followed. Default: the samples in "
             "poller/signals.jsonl of the run's folder; with --reference, "
             "signals/mci_2026-01-11.csv of the checkout"},
+           {"average-trace", apps::OptionType::text, "FILE", "",
+            "Trace of average carbon intensity (CSV), for location-based CO2 beside the marginal "
+            "figures. Default: the average samples in poller/signals.jsonl, if there are any"},
            {"out", apps::OptionType::text, "FILE", "",
             "HTML page to write; the JSON document has the same name with .json. Default: "
             "report.html in the run's folder; with --reference, no page"},

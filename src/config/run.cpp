@@ -6,6 +6,7 @@
 #include <set>
 
 #include "config/read.hpp"
+#include "core/text.hpp"
 
 namespace curtail::config {
 namespace {
@@ -200,6 +201,18 @@ std::optional<SiteId> repeated_site(std::vector<Site> const& sites)
     return std::nullopt;
 }
 
+// The error of a reference site that the run does not have.
+std::optional<Error> unknown_reference(Run const& run)
+{
+    auto const& named = run.reference_site;
+    if (named.value.empty() || run.find_site(named) != nullptr) return std::nullopt;
+    std::vector<std::string> names;
+    for (auto const& site : run.sites) names.push_back(site.site.value);
+    return Error{ExitCode::config, run.file.string() + ": reference_site",
+                 "the run has no site \"" + printable(named.value) + "\"",
+                 suggest_name(named.value, names)};
+}
+
 // Contradictions between sections or files.
 std::optional<Error> contradiction(Run const& run)
 {
@@ -218,7 +231,7 @@ std::optional<Error> contradiction(Run const& run)
     if (auto const site = repeated_site(run.sites))
         return bad("sites", "two site files have the name " + site->value,
                    "give each site its own name");
-    return std::nullopt;
+    return unknown_reference(run);
 }
 
 }  // namespace
@@ -228,6 +241,12 @@ Site const* Run::find_site(SiteId const& site) const
     auto const it =
         std::find_if(sites.begin(), sites.end(), [&](Site const& s) { return s.site == site; });
     return it == sites.end() ? nullptr : &*it;
+}
+
+Site const& Run::reference() const
+{
+    auto const* named = find_site(reference_site);
+    return named != nullptr ? *named : sites.front();
 }
 
 Result<Run> read_run(std::filesystem::path const& file)
@@ -242,6 +261,7 @@ Result<Run> read_run(std::filesystem::path const& file)
     run.folder = read_path(r, run.file, "folder");
     run.store = read_store(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
+    run.reference_site = {r.text("reference_site", "")};
     bool const schedule_stated = read_sections(r, run);
     auto const named = read_names(r, run.file);
     if (auto error = r.finish()) return tl::unexpected(*error);

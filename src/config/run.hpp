@@ -81,9 +81,14 @@ struct Run {
     rounds::Outer outer;
     rounds::Params rounds;
     std::vector<Site> sites;
+    /// The site whose power and speed count for always-on training in a region without a site.
+    /// Empty: the first of `sites`.
+    SiteId reference_site;
 
     /// Returns a null pointer if the run has no such site.
     [[nodiscard]] Site const* find_site(SiteId const& site) const;
+    /// Returns the site that `reference_site` names. The run must have this site.
+    [[nodiscard]] Site const& reference() const;
     /// Returns the folder where a site writes its snapshot, metrics, events and job logs.
     [[nodiscard]] std::filesystem::path site_folder(SiteId const& site) const
     {

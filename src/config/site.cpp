@@ -94,15 +94,24 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     return launcher;
 }
 
-energy::Power read_power(json::ObjectReader& r)
+void read_power(json::ObjectReader& r, Site& site)
 {
-    energy::Power power;
+    auto& power = site.power;
     auto const read = [&](char const* key, Watts fallback) {
-        return Watts{1000 * read_number(r, key, fallback.value / 1000, 0, 1e6)};
+        double const kw = r.number(key, fallback.value / 1000);
+        r.require(kw > 0 && kw <= 1e6, key, "must be more than 0 and at most 1000000");
+        return Watts{1000 * kw};
     };
     power.idle = read("idle_kw", power.idle);
     power.training = read("training_kw", power.training);
-    return power;
+    r.require(power.training >= power.idle, "training_kw", "must be at least idle_kw");
+    power.pue = read_number(r, "pue", power.pue, 1, 10);
+    bool const sets_power = r.any("idle_kw") != nullptr || r.any("training_kw") != nullptr;
+    site.power_source = r.text("source", sets_power ? "" : default_power_source);
+    site.embodied_gco2_per_hour = r.optional_number("embodied_gco2_per_hour");
+    auto const embodied = site.embodied_gco2_per_hour.value_or(0);
+    r.require(embodied >= 0 && embodied <= 1e9, "embodied_gco2_per_hour",
+              "must be 0 to 1000000000");
 }
 
 void read_permission(json::ObjectReader& r, Site& site)
@@ -134,7 +143,7 @@ Result<Site> read_site(std::filesystem::path const& file)
     r.object(
         "window", [&](Reader& o) { site.window = read_window(o); }, false);
     r.object(
-        "power", [&](Reader& o) { site.power = read_power(o); }, false);
+        "power", [&](Reader& o) { read_power(o, site); }, false);
     r.object("launcher", [&](Reader& o) { site.launcher = read_launcher(o, file); });
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;

@@ -39,6 +39,10 @@ struct Launcher {
     Millis completing_time{300'000};
 };
 
+/// The origin of the powers that a site has if its file sets none.
+inline constexpr char const* default_power_source =
+    "default of Curtail: the technical report's node of 4 x A100";
+
 /// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
 /// describes it.
 struct Site {
@@ -57,6 +61,12 @@ struct Site {
     std::optional<Millis> permission_lifetime;
     windows::Thresholds window;
     energy::Power power;
+    /// Where the two powers come from, for people. Empty: the site file sets powers and does not
+    /// say.
+    std::string power_source{default_power_source};
+    /// Carbon from making and disposing of the site's devices, per hour in which the site holds
+    /// them. Empty if unknown.
+    std::optional<double> embodied_gco2_per_hour;
     Launcher launcher;
 };
 

@@ -13,6 +13,9 @@ namespace curtail {
 struct SamplePoint {
     Time time;
     std::optional<GramsPerKwh> intensity;  ///< empty if there is no value for this time
+    /// How long the value applies from `time` on, according to its source. Empty if the source does
+    /// not say.
+    std::optional<Millis> period{};
     friend bool operator==(SamplePoint const&, SamplePoint const&) = default;
 };
 

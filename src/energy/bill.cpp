@@ -80,8 +80,8 @@ AlwaysOn always_on(Tokens tokens, double tokens_per_second, Time start,
     if (!(tokens_per_second > 0)) throw std::invalid_argument("a rate of work must be positive");
     FractionalSeconds const length{static_cast<double>(tokens) / tokens_per_second};
     Interval const when{start, start + std::chrono::round<Millis>(length)};
-    return {when, integrate(rules.power.training, when, intensity, rules.threshold),
-            intensity.held_after_last(when)};
+    return {when, integrate(rules.power.of(State::training), when, intensity, rules.threshold),
+            intensity.assumed_after_last(when)};
 }
 
 }  // namespace curtail::energy

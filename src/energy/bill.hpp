@@ -40,8 +40,8 @@ struct Bill {
 /// The settings with which a bill is computed.
 struct Rules {
     Power power;
-    /// Energy drawn while the intensity is below this threshold counts as clean. Without the site,
-    /// this energy would have been curtailed.
+    /// Energy drawn while the intensity is below this threshold counts as clean. The technical
+    /// report (arXiv:2602.22760) takes it for energy that would have been curtailed.
     GramsPerKwh threshold{100};
     Provenance energy;  ///< becomes Bill::energy
     Provenance carbon;  ///< becomes Bill::carbon
@@ -67,9 +67,9 @@ struct Rules {
 struct AlwaysOn {
     Interval when;  ///< when this site would train
     Tally tally;
-    /// The part of `when` after the last sample of the intensity. There, the value of this sample
-    /// is assumed (IntensitySeries::held_after_last). Empty if there is no such part.
-    Interval held;
+    /// The part of `when` in which the value of the last sample is only assumed
+    /// (IntensitySeries::assumed_after_last). Empty if there is no such part.
+    Interval assumed;
 };
 /// Computes the energy and carbon of always-on training. The site trains on `tokens` tokens, from
 /// `start` on, at training power. `start`, `tokens_per_second` and `intensity` must use the same

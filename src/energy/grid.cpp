@@ -47,7 +47,7 @@ std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
     auto const trained = inside_on_grid(training, grid);
     std::vector<Watts> out(grid.points);
     for (std::size_t i = 0; i < grid.points; ++i)
-        out[i] = trained[i] ? power.training : held[i] ? power.idle : Watts{};
+        out[i] = trained[i] ? power.of(State::training) : held[i] ? power.of(State::idle) : Watts{};
     return out;
 }
 

@@ -34,9 +34,9 @@ struct Grid {
                                                Grid const& grid);
 
 /// Returns a site's power at each time of the grid. Inside an interval of `training`, the power is
-/// `power.training`. Inside an interval of `provisioned` only, the power is `power.idle`. At all
-/// other times, the power is 0. The ends of intervals count as inside. `provisioned` are the
-/// intervals in which the site has devices.
+/// that of State::training (Power::of). Inside an interval of `provisioned` only, the power is that
+/// of State::idle. At all other times, the power is 0. The ends of intervals count as inside.
+/// `provisioned` are the intervals in which the site has devices.
 [[nodiscard]] std::vector<Watts> power_on_grid(std::span<Interval const> provisioned,
                                                std::span<Interval const> training,
                                                Power const& power, Grid const& grid);

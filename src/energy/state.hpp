@@ -29,12 +29,19 @@ struct StateInterval {
     friend bool operator==(StateInterval const&, StateInterval const&) = default;
 };
 
-/// The power that a site draws. Nothing is metered: this is a model with two levels.
+/// The power that a site's devices draw. Nothing is metered: this is a model with two levels.
 struct Power {
     Watts idle{468};        ///< in every state except `training`
     Watts training{2'024};  ///< in the state `training`
-    /// Returns the power drawn in `state`.
-    [[nodiscard]] Watts of(State state) const { return state == State::training ? training : idle; }
+    /// Power usage effectiveness of the building: its total power, divided by the power of its
+    /// devices (ISO/IEC 30134-2). At least 1.
+    double pue{1};
+    /// Returns the power that the building draws for the site in `state`: the power of the devices,
+    /// multiplied by `pue`.
+    [[nodiscard]] Watts of(State state) const
+    {
+        return pue * (state == State::training ? training : idle);
+    }
 };
 
 }  // namespace curtail::energy

@@ -65,9 +65,9 @@ struct Tally {
     friend bool operator==(Tally const&, Tally const&) = default;
 };
 
-/// Integrates a constant power over an interval. Splits the interval at the samples, and where the
-/// intensity crosses `threshold`. The result is exact, because a known intensity is linear within
-/// each part.
+/// Integrates a constant power over an interval. Splits the interval where the intensity changes
+/// its course (IntensitySeries::pieces), and where it crosses `threshold`. The result is exact,
+/// because a known intensity is constant or linear within each part.
 [[nodiscard]] Tally integrate(Watts power, Interval interval, IntensitySeries const& intensity,
                               GramsPerKwh threshold);
 

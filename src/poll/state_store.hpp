@@ -71,8 +71,9 @@ class StateStore {
     /// and events of `step` wait in memory.
     [[nodiscard]] Result<void> append(JournalStep step);
     /// Appends to signals.jsonl those of `samples` that are newer than the newest stored sample of
-    /// `region`. Returns when they are on disk; the result is true if there was at least one.
-    /// `samples` must be in order of time. Without a lock, appends nothing and returns false.
+    /// `region` with the same kind. Returns when they are on disk; the result is true if there was
+    /// at least one. `samples` must be in order of time. Without a lock, appends nothing and
+    /// returns false.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
     /// Writes all waiting changes.

@@ -157,6 +157,7 @@ std::vector<account::SiteAccount> sites_of(Logs const& logs, History const& hist
         site.region = {Logs::regions[c]};
         site.label = Logs::regions[c];
         site.devices = "4 × A100";
+        site.power_source = "the technical report's node of 4 × A100";
         site.states = states[c];
         site.startup = startup_of(history, c);
         site.closed_s = logs.seconds(history.end) - account::seconds_in(site);
@@ -187,6 +188,9 @@ account::Account heading_of(Logs const& logs, History const& history)
     account.last_step_s = last_step_of(logs);
     account.signal_provider = "WattTime";
     account.signals = logs.trace;
+    account.accounting_rule = energy::AccountingRule::linear;
+    for (auto const& series : logs.trace)
+        account.intensity_rules[series.region.value] = intensity_rule();
     for (auto const& series : logs.trace)
         account.trace_end_s =
             std::max(account.trace_end_s, logs.seconds(series.points.back().time));

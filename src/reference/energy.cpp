@@ -18,7 +18,7 @@ energy::Grid grid_until(Time last, Time zero)
 
 energy::IntensitySeries intensity_of(RegionSeries const& series)
 {
-    return energy::IntensitySeries{series.points, energy::PastEnds::hold};
+    return energy::IntensitySeries{series.points, intensity_rule()};
 }
 
 Energy energy_of(Logs const& logs, History const& history)

@@ -10,8 +10,8 @@
 
 namespace curtail::reference {
 
-/// Energy drawn while the intensity is below this threshold counts as clean. Without the run, this
-/// energy would have been curtailed.
+/// Energy drawn while the intensity is below this threshold counts as clean. The technical report
+/// takes it for energy that would have been curtailed.
 inline constexpr GramsPerKwh threshold{100};
 
 /// The power, energy and carbon of each client and of the baseline. The baseline is the always-on
@@ -37,8 +37,14 @@ struct Energy {
 /// Computes the energy and carbon of the clients and of the baseline.
 [[nodiscard]] Energy energy_of(Logs const& logs, History const& history);
 
-/// Returns the intensity of a region. Before the first sample, the intensity is that of the first
-/// sample. After the last sample, it is that of the last sample.
+/// Returns the accounting rule of the technical report: energy::AccountingRule::linear.
+[[nodiscard]] inline energy::IntensityRule intensity_rule()
+{
+    return {energy::AccountingRule::linear, {}, energy::PastEnds::nearest};
+}
+
+/// Returns the intensity of a region under energy::AccountingRule::linear. Before the first sample,
+/// the intensity is that of the first sample. After the last sample, it is that of the last sample.
 [[nodiscard]] energy::IntensitySeries intensity_of(RegionSeries const& series);
 
 }  // namespace curtail::reference

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "account/figures.hpp"
 #include "core/build_info.hpp"
 #include "reference/parts.hpp"
 
@@ -11,11 +12,12 @@ std::vector<account::ProvenanceNote> provenance()
              "CO₂",
              {Origin::modelled, "power model × WattTime marginal signal"},
              "Sum of power × marginal intensity on a 60 s grid, over sites. Signal: WattTime "
-             "co2_moer, 5 min samples (lb/MWh × 0.453592), "
-             "linearly interpolated, held past its "
-             "ends. PUE 1. Always-on: 2.024 kW from the first to the last step of the one-site "
-             "baseline, × the intensity of each region over "
-             "the same clock."},
+             "co2_moer, 5 min samples (lb/MWh × 0.453592). Accounting rule " +
+                 account::rule_text(energy::AccountingRule::linear) +
+                 ". Past its ends, the signal keeps its first or last value. PUE 1. Always-on: "
+                 "2.024 kW from the first to the last step of the one-site "
+                 "baseline, × the intensity of each region over "
+                 "the same clock."},
             {"energy",
              "Energy",
              {Origin::modelled, "power model, no meter"},
@@ -35,7 +37,7 @@ std::vector<account::ProvenanceNote> provenance()
             {"ppl",
              "Perplexity",
              {Origin::logged, "training loss only"},
-             "Best smoothed: minimum of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
+             "Lowest smoothed: minimum of y(i) = 0.99 y(i-1) + 0.01 x(i) over logged rows; rows "
              "of several sites at the same second are "
              "averaged first. It depends on how densely "
              "a run was logged; the mean loss of the last 1000 steps does not."},

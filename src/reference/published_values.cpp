@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "account/figures.hpp"
 #include "reference/energy.hpp"
 #include "windows/evaluate_interval.hpp"
 
@@ -292,7 +293,7 @@ std::string published_text(std::vector<PublishedValue> const& values)
     for (auto const& v : values)
         text += fmt::format("{:<{}}  {:>16.12g}{}{}\n", v.label, width, v.value,
                             v.unit.empty() ? "" : " ", v.unit);
-    return text;
+    return text + "accounting rule " + account::rule_text(energy::AccountingRule::linear) + "\n";
 }
 
 json::Object published_json(std::vector<PublishedValue> const& values)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document.hpp"
 
+#include "account/audit.hpp"
 #include "account/figures.hpp"
 #include "core/build_info.hpp"
 #include "report/document_parts.hpp"
@@ -26,6 +27,15 @@ Object run_json(account::Account const& a)
     return run;
 }
 
+Object power_json(account::SiteAccount const& s)
+{
+    return {{"source", s.power_source.empty() ? Value() : Value(s.power_source)},
+            {"idle_kw", s.power.idle.value / 1000},
+            {"training_kw", s.power.training.value / 1000},
+            {"pue", s.power.pue},
+            {"embodied_gco2_per_hour", s.embodied_gco2_per_hour}};
+}
+
 Array sites_json(account::Account const& a)
 {
     Array out;
@@ -36,6 +46,8 @@ Array sites_json(account::Account const& a)
                                 {"label", s.label},
                                 {"devices", s.devices},
                                 {"color", color++ % 8},
+                                {"rate", rate_json(s.rate)},
+                                {"power", power_json(s)},
                                 {"open_below", s.open_below.value},
                                 {"close_above", s.close_above.value},
                                 {"close_delay_s", s.close_delay_s}});
@@ -89,6 +101,13 @@ Object allocated_json(account::Account const& a)
     for (auto const& site : a.sites)
         out.set(site.id.value, rounded(account::seconds_in(site) / 3600, 4));
     return out;
+}
+
+Object goodput_json(account::Account const& a)
+{
+    Object sites;
+    for (auto const& site : a.sites) sites.set(site.id.value, account::goodput(site));
+    return {{"all", account::goodput(a)}, {"sites", std::move(sites)}};
 }
 
 Array provenance_json(account::Account const& a)
@@ -172,11 +191,44 @@ Object round_summary_json(account::RoundSummary const& summary)
             {"merge_s", rounded(summary.merge, 2)}};
 }
 
+Value average_json(account::Account const& a)
+{
+    if (!a.average) return {};
+    auto const mean = a.average->mean_intensity();
+    return Object{{"g_per_kwh", mean ? Value(mean->value) : Value()},
+                  {"g", in_grams(a.average->known_carbon())},
+                  {"is_whole", a.average->whole()}};
+}
+
+Value sci_json(account::Account const& a)
+{
+    auto const sci = account::sci_of(a);
+    if (!sci) return {};
+    return Object{{"g_per_million_tokens", sci->g_per_million_tokens},
+                  {"is_whole", !sci->is_lower_bound},
+                  {"operational_g", sci->operational.value},
+                  {"embodied_g", in_grams(sci->embodied)}};
+}
+
+Object audit_json(account::Account const& a)
+{
+    Array lines;
+    for (auto const& line : account::audit_of(a))
+        lines.emplace_back(Object{{"key", line.key}, {"title", line.title}, {"text", line.text}});
+    return {{"rule", energy::name(a.accounting_rule)},
+            {"signal_kind", a.signal_kind},
+            {"estimated_samples", a.estimated_samples},
+            {"average", average_json(a)},
+            {"sci", sci_json(a)},
+            {"lines", std::move(lines)}};
+}
+
 // Adds what depends on a site having held devices.
 void add_held(Object& doc, account::Account const& a)
 {
     doc.set("hours", hours_json(a));
     doc.set("allocated_h", allocated_json(a));
+    doc.set("goodput", goodput_json(a));
     doc.set("energy", energy_json(a));
     doc.set("times", times_json(a));
     doc.set("edges", latencies_json(a));
@@ -198,11 +250,11 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("run", run_json(a));
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
-    doc.set("lone_rate", a.lone_rate);
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
     if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));
+    doc.set("audit", audit_json(a));
     doc.set("decisions", decisions_json(a));
     doc.set("windows", windows_json(a));
     doc.set("states", states_json(a));

@@ -16,10 +16,18 @@ std::optional<double> kg_of(energy::Tally const& tally) { return in_kilo(tally.k
 
 Array tail_json(account::FinalLoss const& loss) { return Array{loss.tail_loss, loss.tail_error}; }
 
+Value as_site_json(account::Scenario const& s)
+{
+    return s.as_site.empty() ? Value() : Value(s.as_site);
+}
+
 Object always_on_json(account::Scenario const& s, account::Account const& a)
 {
     auto const& tally = s.range.front();
     return Object{{"region", s.region},
+                  {"as_site", as_site_json(s)},
+                  {"elsewhere", s.elsewhere},
+                  {"rate", rate_json(s.rate)},
                   {"kg", kg_of(tally)},
                   {"kwh", tally.energy.value / 1000},
                   {"unknown_kwh", tally.unknown.value / 1000},
@@ -47,7 +55,10 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     Object out{{"id", s.id},
                {"label", s.label},
                {"region", s.region.empty() ? Value() : Value(s.region)},
-               {"sites", static_cast<std::int64_t>(s.sites)}};
+               {"sites", static_cast<std::int64_t>(s.sites)},
+               {"as_site", as_site_json(s)},
+               {"elsewhere", s.elsewhere},
+               {"rate", rate_json(s.rate)}};
     out.set("wall_s", rounded(s.wall_s, 1));
     out.set("s_step", s.step);
     out.set("kwh", s.range.front().energy.value / 1000);
@@ -63,6 +74,7 @@ Object scenario_json(account::Scenario const& s, account::Account const& a)
     }
     out.set("tokens", s.tokens.value);
     out.set("ppl", s.perplexity);
+    out.set("held_out_ppl", s.held_out_perplexity);
     out.set("tail", s.tail ? Value(tail_json(*s.tail)) : Value());
     return out;
 }

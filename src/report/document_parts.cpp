@@ -32,6 +32,12 @@ json::Value grams(energy::Tally const& tally, int digits)
     return known ? Value(rounded(known->value, digits)) : Value();
 }
 
+json::Value rate_json(std::optional<account::SiteRate> const& rate)
+{
+    if (!rate) return {};
+    return Object{{"tokens_per_s", rate->tokens_per_s}, {"from", rate->lone ? "lone" : "joint"}};
+}
+
 namespace {
 
 Array spans_json(std::vector<account::Span> const& spans)
@@ -52,24 +58,48 @@ Value spread_json(std::optional<account::Spread> const& s)
 
 }  // namespace
 
+namespace {
+
+// Until when a sample counts, in seconds after time zero.
+Value counts_until(account::Account const& a, RegionSeries const& signal, std::size_t i,
+                   Millis least_hold)
+{
+    Time until = energy::held_until(signal.points[i], least_hold);
+    if (i + 1 < signal.points.size()) until = std::min(until, signal.points[i + 1].time);
+    return rounded(seconds_between(a.time_zero, until), 1);
+}
+
+// A region's samples; too many are thinned. `u` is missing where intensity is interpolated.
+Object signal_json(account::Account const& a, RegionSeries const& signal)
+{
+    auto const found = a.intensity_rules.find(signal.region.value);
+    auto const rule = found == a.intensity_rules.end() ? energy::IntensityRule{} : found->second;
+    std::vector<std::optional<double>> values;
+    for (auto const& point : signal.points)
+        values.push_back(point.intensity ? std::optional(point.intensity->value) : std::nullopt);
+    auto const kept = account::thin_line(std::span<std::optional<double> const>(values));
+    Array t, v, u;
+    for (auto const i : kept) {
+        t.emplace_back(rounded(seconds_between(a.time_zero, signal.points[i].time), 1));
+        v.push_back(rounded(values[i], 2));
+        u.push_back(counts_until(a, signal, i, rule.least_hold));
+    }
+    Object out{{"t", std::move(t)}, {"v", std::move(v)}};
+    if (rule.rule == energy::AccountingRule::hold) out.set("u", std::move(u));
+    out.set("left_out", static_cast<std::int64_t>(values.size() - kept.size()));
+    return out;
+}
+
+}  // namespace
+
 json::Value signals_json(account::Account const& a)
 {
     Object series;
-    for (auto const& signal : a.signals) {
-        std::vector<std::optional<double>> values;
-        for (auto const& point : signal.points)
-            values.push_back(point.intensity ? std::optional(point.intensity->value)
-                                             : std::nullopt);
-        Array t, v;
-        for (auto const i : account::thin_line(std::span<std::optional<double> const>(values))) {
-            t.emplace_back(rounded(seconds_between(a.time_zero, signal.points[i].time), 1));
-            v.push_back(rounded(values[i], 2));
-        }
-        series.set(signal.region.value, Object{{"t", std::move(t)}, {"v", std::move(v)}});
-    }
+    for (auto const& signal : a.signals) series.set(signal.region.value, signal_json(a, signal));
     return Object{{"unit", "gCO2/kWh"},
                   {"provider", a.signal_provider},
-                  {"kind", "marginal"},
+                  {"kind", a.signal_kind},
+                  {"rule", energy::name(a.accounting_rule)},
                   {"series", std::move(series)}};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cmath>
 
+#include "account/scenario.hpp"
 #include "energy/bill.hpp"
 #include "report/document.hpp"
 
@@ -32,6 +33,8 @@ template <class Unit>
 /// Returns Tally::known_carbon() in grams, with `digits` decimals. Returns null if it is empty.
 [[nodiscard]] json::Value grams(energy::Tally const& tally, int digits);
 
+/// Returns null if `rate` is empty.
+[[nodiscard]] json::Value rate_json(std::optional<account::SiteRate> const& rate);
 [[nodiscard]] json::Value headline_json(account::Account const& account);
 [[nodiscard]] json::Value totals_json(account::Account const& account);
 [[nodiscard]] json::Value commits_json(account::Account const& account);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "account/audit.hpp"
 #include "account/figures.hpp"
 #include "energy/bill.hpp"
 #include "report/number.hpp"
@@ -94,6 +95,13 @@ std::vector<Row> scenario_rows(account::Account const& a)
     return rows;
 }
 
+std::vector<Row> audit_rows(account::Account const& a)
+{
+    std::vector<Row> rows;
+    for (auto const& line : account::audit_of(a)) rows.push_back({line.title, line.text});
+    return rows;
+}
+
 std::vector<Row> window_rows(account::Account const& a)
 {
     std::vector<Row> rows;
@@ -130,6 +138,7 @@ std::string static_tables(account::Account const& a)
     if (a.tokens > Tokens{})
         out += table("Comparison with baselines",
                      {"Scenario", "Wall time, h", "Energy, kWh", "CO2, kg"}, scenario_rows(a));
+    out += table("For auditors", {"Statement", ""}, audit_rows(a));
     out += table(
         "Windows (UTC)",
         {"Site", "Opened", "Closed", "Steps", "Energy, kWh", "CO2, g", "To first step, real s"},

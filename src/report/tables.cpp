@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "account/audit.hpp"
 #include "account/figures.hpp"
 #include "core/text.hpp"
 #include "energy/bill.hpp"
@@ -118,6 +119,24 @@ std::string latencies_text(account::Account const& a)
            worst_text(a, "stop", &account::WindowAccount::stop, {2, 4}) + "\n";
 }
 
+bool is_joint(account::Scenario const& s) { return s.rate && !s.rate->lone; }
+
+std::string always_on_table(account::Account const& a)
+{
+    TextTable table(
+        {"always on in", "kWh", "curtailed %", "gCO2", "this run %", "tokens/s", "of site"});
+    for (auto const& s : a.always_on) {
+        auto const& tally = s.range.front();
+        table.add(
+            {printable(s.region), number(tally.energy.value / 1000, 3),
+             number(tally.clean_share(), 1, 100), grams_text(tally),
+             number(account::carbon_ratio(total_of(a), tally), 2, 100),
+             s.rate ? fmt::format("{}{:.0f}", is_joint(s) ? "*" : "", s.rate->tokens_per_s) : "-",
+             printable(s.as_site)});
+    }
+    return table.text();
+}
+
 std::string always_on_text(account::Account const& a)
 {
     if (a.always_on.empty()) {
@@ -125,28 +144,28 @@ std::string always_on_text(account::Account const& a)
         return "no comparison with always-on: " +
                (why == a.missing.end() ? std::string("not computed") : why->second) + "\n";
     }
-    TextTable table({"always on in", "kWh", "curtailed %", "gCO2", "this run %"});
-    for (auto const& s : a.always_on) {
-        auto const& tally = s.range.front();
-        table.add({printable(s.region), number(tally.energy.value / 1000, 3),
-                   number(tally.clean_share(), 1, 100), grams_text(tally),
-                   number(account::carbon_ratio(total_of(a), tally), 2, 100)});
-    }
-    std::string text = table.text();
-    if (a.lone_rate)
-        text += fmt::format(
-            "  {} tokens at the lone rate, {:.0f} tokens per real second, at training power\n",
-            a.tokens.value, *a.lone_rate);
+    std::string text = always_on_table(a);
+    text += fmt::format("  {} tokens at one site's rate and training power\n", a.tokens.value);
+    if (std::any_of(a.always_on.begin(), a.always_on.end(), &is_joint))
+        text += "  *: in joint rounds, because the site has no step without another site\n";
     if (auto const why = a.missing.find("ratio"); why != a.missing.end())
         text += "  no percentages: " + why->second + "\n";
     for (auto const& line : account::held_after_signal(a)) text += "  " + printable(line) + "\n";
     for (auto const& s : a.always_on)
         if (auto const& tally = s.range.front(); tally.unknown.value > 0)
             text += fmt::format(
-                "  {}: {:.3f} of {:.3f} kWh are drawn where the signal has no sample; their CO2 is "
+                "  {}: {:.3f} of {:.3f} kWh are drawn where no sample holds; their CO2 is "
                 "unknown{}\n",
                 printable(s.region), tally.unknown.value / 1000, tally.energy.value / 1000,
                 tally.whole() ? "" : ", so no percentage is given");
+    return text;
+}
+
+std::string audit_text(account::Account const& a)
+{
+    std::string text;
+    for (auto const& line : account::audit_of(a))
+        text += fmt::format("{}: {}\n", printable(line.title), printable(line.text));
     return text;
 }
 
@@ -210,7 +229,7 @@ std::string summary_text(account::Account const& a)
 {
     return "run " + printable(a.name) + ", " + printable(a.status) + "\n\n" + decisions_text(a) +
            "\n" + sites_text(a) + "\n" + work_text(a) + "\n" + latencies_text(a) +
-           always_on_text(a) + "\n" + closing_text(a);
+           always_on_text(a) + "\n" + audit_text(a) + "\n" + closing_text(a);
 }
 
 }  // namespace curtail::report

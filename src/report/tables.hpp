@@ -29,8 +29,8 @@ class TextTable {
 
 /// Returns the text that curtail-report prints. The text begins with the run's name and status.
 /// Then come tables: when windows opened and closed, the sites' bills, the sites' work, latencies,
-/// and always-on training. Lines about commits and loss follow. Control characters in names and
-/// reasons are escaped.
+/// and always-on training. Statements for auditors follow, then lines about commits and loss.
+/// Control characters in names and reasons are escaped.
 [[nodiscard]] std::string summary_text(account::Account const& account);
 
 }  // namespace curtail::report

@@ -8,6 +8,13 @@ char const* to_string(SignalType type)
     return type == SignalType::marginal ? "marginal" : "average";
 }
 
+std::optional<SignalType> signal_type_named(std::string_view name)
+{
+    for (auto const type : {SignalType::marginal, SignalType::average})
+        if (name == to_string(type)) return type;
+    return std::nullopt;
+}
+
 bool is_plausible(GramsPerKwh intensity)
 {
     return intensity >= min_intensity && intensity <= max_intensity;

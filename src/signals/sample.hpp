@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/intensity.hpp"
 
@@ -12,12 +13,16 @@ namespace curtail::signals {
 /// average intensity.
 enum class SignalType { marginal, average };
 [[nodiscard]] char const* to_string(SignalType type);
+/// Returns the kind with the name `name`, or an empty optional if there is none.
+[[nodiscard]] std::optional<SignalType> signal_type_named(std::string_view name);
 
 /// A region's carbon intensity from `time` on, with its provenance.
 struct Sample : SamplePoint {
     std::string provider;  ///< `watttime` or `trace`
     SignalType type{SignalType::marginal};
     std::optional<Time> generated_at;  ///< when the provider computed the value; empty if unknown
+    /// Whether the provider marks the value as estimated. Empty if the provider does not say.
+    std::optional<bool> estimated{};
     friend bool operator==(Sample const&, Sample const&) = default;
 };
 

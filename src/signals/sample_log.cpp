@@ -49,20 +49,39 @@ constexpr char const* intensity_key = "intensity_gco2_per_kwh";
 std::string line_of(RegionId const& region, Sample const& sample)
 {
     json::Value intensity;
-    if (auto const value = intensity_of_type(sample, SignalType::marginal))
-        intensity = value->value;
-    return json::to_string(json::Object{{"region", region.value},
-                                        {"time", format_time(sample.time)},
-                                        {intensity_key, intensity},
-                                        {"provider", sample.provider}});
+    if (sample.intensity) intensity = sample.intensity->value;
+    json::Object line{{"region", region.value},
+                      {"time", format_time(sample.time)},
+                      {intensity_key, intensity},
+                      {"provider", sample.provider},
+                      {"kind", to_string(sample.type)}};
+    if (sample.period) line.set("period_s", FractionalSeconds(*sample.period).count());
+    if (sample.estimated) line.set("estimated", *sample.estimated);
+    if (sample.generated_at) line.set("generated_at", format_time(*sample.generated_at));
+    return json::to_string(line);
 }
 
 // One line of the file.
 struct Line {
     std::string region;
-    SamplePoint point;
-    std::string provider;
+    Sample sample;
 };
+
+// The kind that a line states. Curtail once wrote only marginal samples, without this key.
+std::optional<SignalType> kind_in(json::Object const& line)
+{
+    auto const* kind = line.find("kind");
+    if (kind == nullptr) return SignalType::marginal;
+    return kind->as_text() != nullptr ? signal_type_named(*kind->as_text()) : std::nullopt;
+}
+
+std::optional<Millis> period_in(json::Object const& line)
+{
+    auto const* period = line.find("period_s");
+    auto const seconds = period != nullptr ? period->as_number() : std::nullopt;
+    if (!seconds || !(*seconds > 0 && *seconds <= 1e9)) return std::nullopt;
+    return std::chrono::round<Millis>(FractionalSeconds(*seconds));
+}
 
 std::optional<Line> parse_line(std::string_view text)
 {
@@ -71,38 +90,65 @@ std::optional<Line> parse_line(std::string_view text)
     if (object == nullptr) return std::nullopt;
     auto const region = object->text_at("region");
     auto const time = object->time_at("time");
+    auto const kind = kind_in(*object);
     auto const* intensity = object->find(intensity_key);
-    if (!time || region.empty() || intensity == nullptr) return std::nullopt;
+    if (!time || !kind || region.empty() || intensity == nullptr) return std::nullopt;
     auto const number = intensity->as_number();
     if (!intensity->is_null() && !(number && std::isfinite(*number))) return std::nullopt;
-    return Line{region,
-                {*time, number ? std::optional(GramsPerKwh{*number}) : std::nullopt},
-                object->text_at("provider")};
+    Line line{region, {}};
+    line.sample.time = *time;
+    if (number) line.sample.intensity = GramsPerKwh{*number};
+    line.sample.period = period_in(*object);
+    line.sample.provider = object->text_at("provider");
+    line.sample.type = *kind;
+    if (auto const* estimated = object->find("estimated"); estimated && estimated->as_bool())
+        line.sample.estimated = *estimated->as_bool();
+    return line;
 }
 
-// Samples by region, ordered by time.
+// Samples of one kind by region, ordered by time.
 class SeriesBuilder {
   public:
-    void add(std::string const& region, SamplePoint const& point)
+    void add(std::string const& region, Sample const& sample)
     {
-        if (points_.count(region) == 0) order_.push_back(region);
-        points_[region][point.time] = point.intensity;
+        if (samples_.count(region) == 0) order_.push_back(region);
+        samples_[region][sample.time] = sample;
     }
     [[nodiscard]] std::vector<RegionSeries> take() const
     {
         std::vector<RegionSeries> out;
         for (auto const& region : order_) {
             auto& series = out.emplace_back(RegionSeries{{region}, {}});
-            for (auto const& [time, intensity] : points_.at(region))
-                series.points.push_back({time, intensity});
+            for (auto const& [time, sample] : samples_.at(region)) series.points.push_back(sample);
         }
         return out;
+    }
+    // Calls `visit` with each sample that counts.
+    template <class Visit>
+    void each(Visit const& visit) const
+    {
+        for (auto const& [region, samples] : samples_)
+            for (auto const& [time, sample] : samples) visit(sample);
     }
 
   private:
     std::vector<std::string> order_;
-    std::map<std::string, std::map<Time, std::optional<GramsPerKwh>>> points_;
+    std::map<std::string, std::map<Time, Sample>> samples_;
 };
+
+SampleFile file_of(std::map<SignalType, SeriesBuilder>& series, int broken_lines)
+{
+    SampleFile file;
+    file.broken_lines = broken_lines;
+    file.regions = series[SignalType::marginal].take();
+    file.averages = series[SignalType::average].take();
+    series[SignalType::marginal].each([&](Sample const& sample) {
+        ++file.samples;
+        file.estimated += sample.estimated.value_or(false) ? 1 : 0;
+        if (!sample.provider.empty()) file.providers.insert(sample.provider);
+    });
+    return file;
+}
 
 }  // namespace
 
@@ -117,8 +163,9 @@ Result<void> SampleLog::load()
         json::ObjectReader r(*value, path_.string());
         RegionId const region{r.text("region")};
         auto const time = parse_time(r.text("time"));
-        if (!r.error_free() || !time) continue;
-        auto const known = newest_.try_emplace(region, *time).first;
+        auto const kind = signal_type_named(r.text("kind", to_string(SignalType::marginal)));
+        if (!r.error_free() || !time || !kind) continue;
+        auto const known = newest_.try_emplace({region, *kind}, *time).first;
         known->second = std::max(known->second, *time);
     }
     return {};
@@ -128,10 +175,11 @@ bool SampleLog::add(RegionId const& region, std::span<Sample const> samples)
 {
     bool is_new = false;
     for (auto const& sample : samples) {
-        auto const known = newest_.find(region);
+        std::pair const key(region, sample.type);
+        auto const known = newest_.find(key);
         if (known != newest_.end() && sample.time <= known->second) continue;
         lines_ += (lines_.empty() ? "" : "\n") + line_of(region, sample);
-        newest_[region] = sample.time;
+        newest_[key] = sample.time;
         is_new = true;
     }
     return is_new;
@@ -155,21 +203,16 @@ Result<SampleFile> read_sample_log(std::filesystem::path const& path)
 {
     auto const content = read_file_if_exists(path);
     if (!content) return tl::unexpected(content.error());
-    SampleFile file;
-    if (!*content) return file;
-    SeriesBuilder series;
+    if (!*content) return SampleFile{};
+    std::map<SignalType, SeriesBuilder> series;
+    int broken_lines = 0;
     for (auto const text : split(**content, '\n')) {
         if (trim(text).empty()) continue;
         auto const line = parse_line(text);
-        if (!line) {
-            ++file.broken_lines;
-            continue;
-        }
-        series.add(line->region, line->point);
-        if (!line->provider.empty()) file.providers.insert(line->provider);
+        if (line) series[line->sample.type].add(line->region, line->sample);
+        else ++broken_lines;
     }
-    file.regions = series.take();
-    return file;
+    return file_of(series, broken_lines);
 }
 
 }  // namespace curtail::signals

@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/ids.hpp"
@@ -14,12 +15,14 @@
 
 // The file poller/signals.jsonl contains every sample with which the poller evaluated a window.
 // Each line is one JSON object:
-// `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime"}`.
-// curtail-report computes the carbon of a live run from this file.
+// `{"region":"CAISO_NORTH","time":TIME,"intensity_gco2_per_kwh":394.6,"provider":"watttime",
+// "kind":"marginal","period_s":300,"estimated":false,"generated_at":TIME}`.
+// The last three keys are absent if the provider does not state their values. curtail-report
+// computes the carbon of a live run from this file.
 //
 // In a replay, times are on the trace's clock. A sample without a value has the intensity null.
-// Each sample is written once, with the value that was first used. The samples of a region are in
-// order of time.
+// Each sample is written once, with the value that was first used. The samples of a region and kind
+// are in order of time.
 
 namespace curtail::signals {
 
@@ -28,11 +31,12 @@ namespace curtail::signals {
 class SampleLog {
   public:
     explicit SampleLog(std::filesystem::path path) : path_(std::move(path)) {}
-    /// Finds the newest sample of each region in the last 256 KiB of the file. Call load() once,
-    /// before the first add().
+    /// Finds the newest sample of each region and kind in the last 256 KiB of the file. Call load()
+    /// once, before the first add().
     [[nodiscard]] Result<void> load();
-    /// Queues each sample whose time is later than that of every sample of `region` in the file and
-    /// in the queue. `samples` must be in order of time. Returns whether any sample was queued.
+    /// Queues each sample whose time is later than that of every sample of `region` with its kind,
+    /// in the file and in the queue. `samples` must be in order of time. Returns whether any sample
+    /// was queued.
     bool add(RegionId const& region, std::span<Sample const> samples);
     /// Appends the queued samples and syncs the file to disk. After a failure, the samples are
     /// still queued.
@@ -40,18 +44,23 @@ class SampleLog {
 
   private:
     std::filesystem::path path_;
-    std::map<RegionId, Time> newest_;
+    std::map<std::pair<RegionId, SignalType>, Time> newest_;
     std::string lines_;  ///< queued lines
 };
 
 /// The samples in a file.
 struct SampleFile {
-    std::vector<RegionSeries> regions;  ///< in the order in which the regions first appear
-    std::set<std::string> providers;
+    std::vector<RegionSeries> regions;   ///< the samples of kind `marginal`, by region in the order
+                                         ///< in which the regions first appear
+    std::vector<RegionSeries> averages;  ///< the samples of kind `average`, in the same way
+    std::set<std::string> providers;     ///< of the samples of kind `marginal`
+    std::int64_t samples{0};             ///< number of samples in `regions`
+    std::int64_t estimated{0};           ///< how many of these the provider marked as estimated
     int broken_lines{0};  ///< number of skipped lines: damaged, or cut short by a crash
 };
-/// Reads a whole file. If a region has several samples with the same time, the last of them in the
-/// file counts. If the file is missing, the result has no samples.
+/// Reads a whole file. A line without the key `kind` has a marginal sample. If a region has several
+/// samples of one kind with the same time, the last of them in the file counts. If the file is
+/// missing, the result has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

@@ -35,10 +35,27 @@ class TraceParser {
         if (auto read = read_rows(*regions); !read) return tl::unexpected(read.error());
         if (regions->front().points.empty())
             return bad("no rows after the header", "a trace has at least one row");
+        set_period(*regions);
         return Trace(source_, std::move(*regions));
     }
 
   private:
+    // The period of all samples is the median spacing of the rows. Of two middle spacings, it is
+    // the smaller. A trace with one row states no period.
+    static void set_period(std::vector<RegionSeries>& regions)
+    {
+        std::vector<Millis> spacings;
+        auto const& rows = regions.front().points;
+        for (std::size_t i = 1; i < rows.size(); ++i)
+            spacings.push_back(rows[i].time - rows[i - 1].time);
+        if (spacings.empty()) return;
+        auto const middle =
+            spacings.begin() + static_cast<std::ptrdiff_t>((spacings.size() - 1) / 2);
+        std::nth_element(spacings.begin(), middle, spacings.end());
+        for (auto& region : regions)
+            for (auto& point : region.points) point.period = *middle;
+    }
+
     tl::unexpected<Error> bad(std::string why, std::string remedy) const
     {
         return fail(ExitCode::data,

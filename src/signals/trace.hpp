@@ -38,7 +38,8 @@ class Trace {
 };
 
 /// Parses CSV with the header `point_time,REGION,...`. Times are ISO 8601 with a time zone, in
-/// increasing order. Intensities are in gCO2/kWh; an empty cell means no signal. Fails with `data`
+/// increasing order. Intensities are in gCO2/kWh; an empty cell means no signal. The period of each
+/// sample (SamplePoint::period) is the median time between two rows. Fails with `data`
 /// if the text is invalid, has a line longer than csv::line_limit or has more than `row_limit`
 /// rows; the message names `source` and the line.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, std::string const& source,

@@ -77,14 +77,42 @@ Result<std::optional<GramsPerKwh>> read_intensity(json::Value const& point, Time
     return std::optional(intensity);
 }
 
-Result<Sample> read_point(json::Value const& point, std::optional<Time> generated_at,
-                          std::string const& source)
+// What the metadata of a response say about all its points.
+struct Common {
+    std::optional<Time> generated_at;
+    std::optional<Millis> period;
+};
+
+Common common_of(json::Value const& meta)
+{
+    Common common;
+    if (auto const time = parse_time(text_of(meta, "generated_at"))) common.generated_at = *time;
+    auto const* member = member_of(meta, "data_point_period_seconds");
+    auto const* seconds = member == nullptr ? nullptr : member->as_integer();
+    if (seconds != nullptr && *seconds > 0 && *seconds <= longest_period.count())
+        common.period = Seconds(*seconds);
+    return common;
+}
+
+// Whether WattTime marks the point as imputed; empty if it does not say.
+std::optional<bool> estimated_in(json::Value const& point)
+{
+    auto const* imputed = member_of(point, "imputed_data_used");
+    auto const* is_imputed = imputed == nullptr ? nullptr : imputed->as_bool();
+    return is_imputed == nullptr ? std::nullopt : std::optional(*is_imputed);
+}
+
+Result<Sample> read_point(json::Value const& point, Common const& common, std::string const& source)
 {
     auto const time = parse_time(text_of(point, "point_time"));
     if (!time) return unusable(source, time.error().what + ": " + time.error().why);
     auto const intensity = read_intensity(point, *time, source);
     if (!intensity) return tl::unexpected(intensity.error());
-    return Sample{{*time, *intensity}, "watttime", SignalType::marginal, generated_at};
+    return Sample{{*time, *intensity, common.period},
+                  "watttime",
+                  SignalType::marginal,
+                  common.generated_at,
+                  estimated_in(point)};
 }
 
 void sort_and_deduplicate(std::vector<Sample>& samples)
@@ -157,12 +185,11 @@ Result<Points> read_points(json::Value const& response, RegionId const& region,
     if (auto good = check_meta(meta, region, source); !good) return tl::unexpected(good.error());
     auto const* list = list_of(response, "data");
     if (list == nullptr) return unusable(source, "it has no list \"data\"");
-    std::optional<Time> generated_at;
-    if (auto const time = parse_time(text_of(*meta, "generated_at"))) generated_at = *time;
+    auto const common = common_of(*meta);
     Points points{{}, warnings_of(*meta)};
     points.samples.reserve(list->size());
     for (auto const& point : *list) {
-        auto sample = read_point(point, generated_at, source);
+        auto sample = read_point(point, common, source);
         if (!sample) return tl::unexpected(sample.error());
         points.samples.push_back(std::move(*sample));
     }

@@ -16,6 +16,8 @@ namespace curtail::signals::watttime {
 inline constexpr char const* signal_type = "co2_moer";   ///< marginal operating emissions rate
 inline constexpr char const* units = "lbs_co2_per_mwh";  ///< the only accepted unit
 inline constexpr Seconds data_period{300};  ///< WattTime has one value per period of this length
+/// Responses that state a longer period of a value are taken to state none.
+inline constexpr Seconds longest_period{24 * 3600};
 
 /// The points in a response of /v3/forecast.
 struct Points {

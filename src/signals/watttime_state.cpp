@@ -6,6 +6,7 @@
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "core/private_file.hpp"
+#include "signals/watttime_responses.hpp"
 
 namespace curtail::signals::watttime {
 namespace {
@@ -18,9 +19,12 @@ json::Object to_json(Sample const& sample)
     if (sample.intensity) intensity = sample.intensity->value;
     json::Value generated_at;
     if (sample.generated_at) generated_at = format_time(*sample.generated_at);
-    return {{"time", format_time(sample.time)},
-            {"g_per_kwh", intensity},
-            {"generated_at", generated_at}};
+    json::Object out{{"time", format_time(sample.time)},
+                     {"g_per_kwh", intensity},
+                     {"generated_at", generated_at}};
+    if (sample.period) out.set("period_s", floor<Seconds>(*sample.period).count());
+    if (sample.estimated) out.set("estimated", *sample.estimated);
+    return out;
 }
 
 json::Object to_json(Error const& error)
@@ -45,8 +49,14 @@ std::optional<Sample> read_sample(json::ObjectReader& r)
     auto const time = parse_time(r.text("time"));
     auto const intensity = r.optional_number("g_per_kwh");
     auto const generated_at = read_optional_time(r, "generated_at");
+    auto const period = r.optional_integer("period_s");
+    auto const* estimated = r.any("estimated");
     if (!r.error_free() || !time || (intensity && !is_plausible({*intensity}))) return std::nullopt;
     Sample sample{{*time, {}}, "watttime", SignalType::marginal, generated_at};
+    if (period && *period > 0 && *period <= longest_period.count())
+        sample.period = Seconds(*period);
+    if (estimated != nullptr && estimated->as_bool() != nullptr)
+        sample.estimated = *estimated->as_bool();
     if (intensity) sample.intensity = GramsPerKwh{*intensity};
     return sample;
 }

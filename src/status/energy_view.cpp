@@ -3,6 +3,7 @@
 
 #include "account/parts.hpp"
 #include "runlog/trainer_events.hpp"
+#include "signals/sample_log.hpp"
 
 namespace curtail::status {
 namespace {
@@ -45,7 +46,7 @@ Result<account::RunFiles> read_files(config::Run const& run, WorkView const& wor
     auto poller = runlog::read_events(run.poller_folder() / "events.jsonl");
     if (!poller) return tl::unexpected(poller.error());
     files.poller_events = std::move(poller->events);
-    auto samples = account::read_samples(run.poller_folder() / "signals.jsonl", run.sites);
+    auto samples = signals::read_sample_log(run.poller_folder() / "signals.jsonl");
     if (!samples) return tl::unexpected(samples.error());
     files.trace = std::move(samples->regions);
     for (std::size_t s = 0; s < run.sites.size(); ++s) {

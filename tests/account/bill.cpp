@@ -24,38 +24,38 @@ using test::small_run;
 using testing::HasSubstr;
 using testing::Not;
 
-// Power: 0.4 kW held, 2 kW training. Intensity in g/kWh at 0:00, 1:00, 2:00, 3:00:  E 50, 50, 150,
-// 350;  W 200, 40, 40, 120.
+// Power: 0.4 kW held, 2 kW training. Each sample holds for an hour, from 0:00, 1:00, 2:00, 3:00 and
+// 4:00 on. Intensity in g/kWh:  E 50, 80, 150, 350, 50;  W 200, 40, 120, 120, 400;  N always 500.
 //
-// EAST, in E          kW    h    mean g/kWh              kWh     g   below 100 g/kWh, kWh
+// EAST, in E          kW    h    g/kWh                    kWh     g   below 100 g/kWh, kWh
 //   starting  0:00   0.4  0.5    50                      0.2    10   0.2
-//   training  0:30   2    0.5    50                      1.0    50   1.0
-//   training  1:00   2    1      50 to 150: 100          2.0   200   1.0   (until 1:30)
-//   draining  2:00   0.4  0.5    150 to 250: 200         0.2    40   0
-//                                                        3.4   300   2.2
+//   training  0:30   2    0.5    50 (until 1:00)         1.0    50   1.0
+//   training  1:00   2    1      80                      2.0   160   2.0
+//   draining  2:00   0.4  0.5    150                     0.2    30   0
+//                                                        3.4   250   3.2
 // WEST, in W
 //   training  1:00   2    1      40                      2.0    80   2.0
-//   exchange  2:00   0.4  0.5    40 to 80: 60            0.2    12   0.2
-//   training  2:30   2    0.5    80 to 120: 100          1.0   100   0.5   (until 2:45)
-//                                                        3.2   192   2.7
+//   exchange  2:00   0.4  0.5    120                     0.2    24   0
+//   training  2:30   2    0.5    120                     1.0   120   0
+//                                                        3.2   224   2.0
 //
 // Always on: alone a step of 900 tokens took 900 s, so 7200 tokens take 2 h from 0:00 at 2 kW, 4
 // kWh:
-//   E  2 x 50 + 2 x 100 = 300 g      W  2 x 120 + 2 x 40 = 320 g      N  4 x 500 = 2000 g
+//   E  2 x 50 + 2 x 80 = 260 g      W  2 x 200 + 2 x 40 = 480 g      N  4 x 500 = 2000 g
 TEST(Bill, OfTheSitesEqualsTheHandComputation)
 {
     auto const account = account_of(small_run());
     auto const& east = account.sites[0].bill;
     auto const& west = account.sites[1].bill;
     EXPECT_NEAR(east.total.energy.value, 3400, 1e-9);
-    EXPECT_NEAR(east.total.carbon.value, 300, 1e-9);
-    EXPECT_NEAR(east.total.clean.value, 2200, 1e-9);
+    EXPECT_NEAR(east.total.carbon.value, 250, 1e-9);
+    EXPECT_NEAR(east.total.clean.value, 3200, 1e-9);
     EXPECT_NEAR(west.total.energy.value, 3200, 1e-9);
-    EXPECT_NEAR(west.total.carbon.value, 192, 1e-9);
-    EXPECT_NEAR(west.total.clean.value, 2700, 1e-9);
-    EXPECT_NEAR(east.by_state.at(energy::State::training).carbon.value, 250, 1e-9);
-    EXPECT_NEAR(east.by_state.at(energy::State::draining).carbon.value, 40, 1e-9);
-    EXPECT_NEAR(west.by_state.at(energy::State::exchange).carbon.value, 12, 1e-9);
+    EXPECT_NEAR(west.total.carbon.value, 224, 1e-9);
+    EXPECT_NEAR(west.total.clean.value, 2000, 1e-9);
+    EXPECT_NEAR(east.by_state.at(energy::State::training).carbon.value, 210, 1e-9);
+    EXPECT_NEAR(east.by_state.at(energy::State::draining).carbon.value, 30, 1e-9);
+    EXPECT_NEAR(west.by_state.at(energy::State::exchange).carbon.value, 24, 1e-9);
     EXPECT_NEAR(east.inside_windows.value, 3200, 1e-9) << "all but the drain";
     EXPECT_TRUE(total_of(account).whole());
 }
@@ -63,14 +63,14 @@ TEST(Bill, OfTheSitesEqualsTheHandComputation)
 TEST(Bill, OfAlwaysOnEqualsTheHandComputation)
 {
     auto const account = account_of(small_run());
-    EXPECT_NEAR(*account.lone_rate, 1, 1e-12);
+    for (auto const& site : account.sites) EXPECT_EQ(site.rate, (SiteRate{1, true}));
     ASSERT_EQ(account.always_on.size(), 3U);
-    double const grams[] = {300, 320, 2000};
+    double const grams[] = {260, 480, 2000};
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_NEAR(account.always_on[i].range[0].energy.value, 4000, 1e-9);
         EXPECT_NEAR(account.always_on[i].range[0].carbon.value, grams[i], 1e-9)
             << account.always_on[i].region;
-        EXPECT_NEAR(*carbon_ratio(total_of(account), account.always_on[i].range[0]), 492 / grams[i],
+        EXPECT_NEAR(*carbon_ratio(total_of(account), account.always_on[i].range[0]), 474 / grams[i],
                     1e-12);
     }
 }
@@ -80,71 +80,54 @@ TEST(Bill, IsShownByTableAndDocument)
     auto const account = account_of(small_run());
     auto const text = summary_text(account);
     EXPECT_THAT(text,
-                testing::ContainsRegex("EAST +3.400 +94.1 +64.7 +300.0 +100.00 +93.75 +15.00"));
+                testing::ContainsRegex("EAST +3.400 +94.1 +94.1 +250.0 +96.15 +52.08 +12.50"));
     EXPECT_THAT(text,
-                testing::ContainsRegex("WEST +3.200 +100.0 +84.4 +192.0 +64.00 +60.00 +9.60"));
+                testing::ContainsRegex("WEST +3.200 +100.0 +62.5 +224.0 +86.15 +46.67 +11.20"));
     EXPECT_THAT(
-        text, testing::ContainsRegex("all sites +6.600 +97.0 +74.2 +492.0 +164.00 +153.75 +24.60"));
+        text, testing::ContainsRegex("all sites +6.600 +97.0 +78.8 +474.0 +182.31 +98.75 +23.70"));
     auto const doc = document(account, std::nullopt);
-    EXPECT_NEAR(*doc.find("headline")->as_object()->find("co2_kg")->as_number(), 0.492, 1e-12);
+    EXPECT_NEAR(*doc.find("headline")->as_object()->find("co2_kg")->as_number(), 0.474, 1e-12);
     auto const* grams = doc.find("energy")->as_object()->find("total_g")->as_object();
-    EXPECT_NEAR(*grams->find("EAST")->as_number(), 300, 1e-9);
-    EXPECT_NEAR(*grams->find("WEST")->as_number(), 192, 1e-9);
+    EXPECT_NEAR(*grams->find("EAST")->as_number(), 250, 1e-9);
+    EXPECT_NEAR(*grams->find("WEST")->as_number(), 224, 1e-9);
 }
 
-TEST(Bill, OmitsThePercentageOfARegionWithGapsOnly)
+TEST(Bill, OfRunAndAlwaysOnIncludesThePueOfTheSite)
 {
     auto files = small_run();
-    files.trace[2] = hourly("N", {500, std::nullopt, 500, 500, 500});
+    files.commits.back().tokens = {21'600};
+    auto const before = account_of(files);
+    files.run.sites[0].power.pue = 1.25;
     auto const account = account_of(files);
-    EXPECT_TRUE(carbon_ratio(total_of(account), account.always_on[0].range[0]));
-    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[2].range[0]));
-    EXPECT_THAT(summary_text(account),
-                HasSubstr("N: 4.000 of 4.000 kWh are drawn where the signal has no sample"));
-    std::vector<std::string> titles;
-    for (auto const& [title, note] : account.notes) titles.push_back(title);
-    EXPECT_THAT(titles, testing::Contains("Always on, N"));
-    EXPECT_THAT(titles, Not(testing::Contains("Always on, E")));
+    EXPECT_NEAR(account.sites[0].bill.total.energy.value, 1.25 * 3400, 1e-9);
+    EXPECT_NEAR(account.sites[0].bill.total.carbon.value, 1.25 * 250, 1e-9);
+    EXPECT_EQ(account.sites[1].bill.total, before.sites[1].bill.total);
+    EXPECT_NEAR(account.sites[0].cumulative.back().energy.value, 1.25 * 3400, 1e-9);
+    EXPECT_NEAR(account.always_on[0].range[0].energy.value, 1.25 * 12'000, 1e-9);
+    EXPECT_NEAR(account.always_on[0].held_wh.value, 1.25 * 2000, 1e-9);
+    EXPECT_NEAR(account.always_on[1].range[0].energy.value, 12'000, 1e-9);
+}
+
+TEST(Bill, NamesItsAccountingRule)
+{
+    auto const account = account_of(small_run());
+    EXPECT_THAT(summary_text(account), HasSubstr("Accounting rule: hold: a sample counts until"));
+    EXPECT_THAT(account.provenance[0].text, HasSubstr("Accounting rule hold"));
+    EXPECT_THAT(account.provenance[0].text, HasSubstr("uses the rule linear"));
 }
 
 TEST(Bill, WithPartOfTheSignalMissingIsALowerBound)
 {
     auto files = small_run();
     files.trace[0] =
-        hourly("E", {50, 50, 150, std::nullopt, 50});  // the drain is at unknown intensity
+        hourly("E", {50, 80, std::nullopt, 350, 50});  // the drain is at unknown intensity
     auto const account = account_of(files);
-    EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 260, 1e-9);
+    EXPECT_NEAR(account.sites[0].bill.total.known_carbon()->value, 220, 1e-9);
     EXPECT_FALSE(total_of(account).whole());
-    EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +68.8 +>260.0"))
-        << "2.2 kWh of 3.2 whose intensity is known";
+    EXPECT_THAT(summary_text(account), testing::ContainsRegex("EAST +3.400 +94.1 +100.0 +>220.0"))
+        << "3.2 kWh of 3.2 whose intensity is known";
     EXPECT_THAT(summary_text(account),
                 HasSubstr("0.200 kWh were drawn while the signal was unknown"));
-}
-
-// 21600 tokens take 6 h, of which the trace knows four:
-//   E  2 x (50 + 100 + 250 + 200) + 2 h of 50, 2 x 100 = 1400 g      W  2 x (120 + 40 + 80 + 260) +
-//   2 h of 400, 2 x 800 = 2600 g
-TEST(Bill, OfAlwaysOnHoldsTheLastSampleAndNotesIt)
-{
-    auto files = small_run();
-    files.commits.back().tokens = {21'600};
-    auto const account = account_of(files);
-    auto const total = total_of(account);
-    EXPECT_NEAR(account.always_on[0].range[0].carbon.value, 1400, 1e-9);
-    EXPECT_NEAR(account.always_on[1].range[0].carbon.value, 2600, 1e-9);
-    EXPECT_NEAR(carbon_ratio(total, account.always_on[0].range[0]).value_or(0), 492.0 / 1400,
-                1e-12);
-    EXPECT_THAT(
-        summary_text(account),
-        HasSubstr(
-            "  E, W, N: the last 7200 s (4.000 of 12.000 kWh) are after the signal's last sample"));
-    EXPECT_THAT(account.notes, testing::Contains(testing::Pair("Always on, after the signal's end",
-                                                               HasSubstr("7200 s"))));
-    auto const doc = document(account, std::nullopt);
-    auto const always_on = *entry(doc, {"headline", "always_on"})->as_array()->front().as_object();
-    EXPECT_NEAR(number(always_on, {"held_s"}), 7200, 1e-9);
-    EXPECT_NEAR(number(always_on, {"held_kwh"}), 4, 1e-9);
-    EXPECT_THAT(summary_text(account_of(small_run())), Not(HasSubstr("last sample")));
 }
 
 TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
@@ -160,33 +143,20 @@ TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
 TEST(Bill, InTheDocumentEqualsTheTable)
 {
     auto const doc = document(account_of(small_run()), std::nullopt);
-    EXPECT_NEAR(number(doc, {"lone_rate"}), 1, 1e-12);
+    auto const sites = *entry(doc, {"sites"});
+    auto const& site = *sites.as_array()->front().as_object();
+    EXPECT_NEAR(number(site, {"rate", "tokens_per_s"}), 1, 1e-12);
+    EXPECT_EQ(entry(site, {"rate", "from"}), json::Value("lone"));
     EXPECT_EQ(number(doc, {"commits", "all"}), 2);
     EXPECT_EQ(number(doc, {"commits", "joint"}), 1);
     EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
-    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 492, 1e-9);
-    EXPECT_NEAR(number(doc, {"totals", "all", "ratio", "E"}), 1.64, 1e-12);
-    EXPECT_NEAR(number(doc, {"totals", "sites", "EAST", "ratio", "W"}), 0.9375, 1e-12);
-    EXPECT_NEAR(number(doc, {"totals", "sites", "WEST", "share"}), 2.7 / 3.2, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 474, 1e-9);
+    EXPECT_NEAR(number(doc, {"totals", "all", "ratio", "E"}), 474.0 / 260, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "sites", "EAST", "ratio", "W"}), 250.0 / 480, 1e-12);
+    EXPECT_NEAR(number(doc, {"totals", "sites", "WEST", "share"}), 2.0 / 3.2, 1e-12);
     EXPECT_NEAR(number(doc, {"totals", "sites", "EAST", "share_inside_windows"}), 3.2 / 3.4, 1e-12);
     EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "joint_rounds"}), 1);
     EXPECT_EQ(number(doc, {"totals", "sites", "EAST", "lone_rounds"}), 0);
-}
-
-TEST(Bill, OfAlwaysOnStartsWithItsTraceAtItsSitesPower)
-{
-    auto files = small_run();
-    files.run.sites[1].power.training = Watts{1000};
-    files.trace[0].points.insert(files.trace[0].points.begin(), {at(-24), GramsPerKwh{50}});
-    auto const doc = document(account_of(files), std::nullopt);
-    auto const of = [&](char const* key, char const* region) {
-        return entry(doc, {"energy", "cumulative", "always_on", key, region});
-    };
-    EXPECT_EQ(of("start_s", "E"), json::Value(-86'400.0));
-    EXPECT_EQ(of("start_s", "W"), json::Value(0.0));
-    ASSERT_TRUE(of("wh", "E") && of("wh", "W"));
-    EXPECT_EQ(of("wh", "E")->as_array()->back().as_number(), 4000);
-    EXPECT_EQ(of("wh", "W")->as_array()->back().as_number(), 2000);
 }
 
 TEST(Bill, ExistsBeforeAnyWorkIsCommitted)
@@ -196,7 +166,7 @@ TEST(Bill, ExistsBeforeAnyWorkIsCommitted)
     auto const account = account_of(files);
     auto const doc = document(account, std::nullopt);
     EXPECT_NEAR(number(doc, {"totals", "all", "kwh"}), 6.6, 1e-12);
-    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 492, 1e-9);
+    EXPECT_NEAR(number(doc, {"totals", "all", "g"}), 474, 1e-9);
     EXPECT_EQ(number(doc, {"totals", "all", "tokens"}), 0);
     EXPECT_THAT(static_tables(account), HasSubstr("Summary"));
     EXPECT_FALSE(entry(doc, {"headline"}));
@@ -234,64 +204,92 @@ TEST(Loss, OfSitesAtTheSameStepIsTheirMean)
     EXPECT_NEAR(account.loss->finals[0].best_perplexity, (std::exp(2) + std::exp(4)) / 2, 1e-9);
 }
 
-class Samples : public testing::Test {
-  protected:
-    signals::SampleFile read(std::string const& lines, Millis max_age = std::chrono::hours(1))
-    {
-        EXPECT_TRUE(write_file(folder_ / "signals.jsonl", lines));
-        auto sites = small_run().run.sites;
-        for (auto& site : sites) site.signal_max_age = max_age;
-        return read_samples(folder_ / "signals.jsonl", sites).value();
-    }
-    curtail::test::TemporaryFolder folder_;
-};
+// Samples every `spacing_h` hours from 0:00 on, as a live provider gives them.
+RegionSeries samples(std::string region, std::vector<double> const& grams, double spacing_h,
+                     std::optional<Millis> period = {})
+{
+    RegionSeries series{{std::move(region)}, {}};
+    for (std::size_t i = 0; i < grams.size(); ++i)
+        series.points.push_back(
+            {at(spacing_h * static_cast<double>(i)), GramsPerKwh{grams[i]}, period});
+    return series;
+}
 
-std::string line(std::string const& region, double hours, json::Value intensity)
+// Samples every 5 min until 2:50, when WEST trains for 10 more minutes. The last one holds for
+// signal_max_age_s, 600 s.
+TEST(Bill, OfALiveRunKnowsTheTimeAfterTheLastSample)
+{
+    auto files = small_run();
+    std::vector<double> const grams(35, 50);
+    files.trace = {samples("E", grams, 1.0 / 12, Seconds{300}),
+                   samples("W", grams, 1.0 / 12, Seconds{300})};
+    ASSERT_EQ(files.trace[1].points.back().time, at(3) - Seconds{600});
+    auto const account = account_of(files);
+    EXPECT_EQ(total_of(account).unknown.value, 0);
+    EXPECT_NEAR(total_of(account).carbon.value, 6.6 * 50, 1e-9);
+    EXPECT_EQ(account.missing.count("ratio"), 0U);
+    for (auto const& scenario : account.always_on)
+        EXPECT_NEAR(carbon_ratio(total_of(account), scenario.range[0]).value_or(0), 1.65, 1e-12)
+            << scenario.region;
+    EXPECT_THAT(summary_text(account),
+                testing::ContainsRegex("all sites +6.600 +97.0 +100.0 +330.0 +165.00 +165.00"));
+}
+
+// Samples of 50 g/kWh every 15 min hold for 15 min. Those of 1:15 and 1:30 are missing, so the
+// intensity is unknown from 1:15 to 1:45, while EAST draws 2 kW: 1 kWh.
+TEST(Bill, OfEnergyInAGapBetweenSamplesIsUnknown)
+{
+    auto files = small_run();
+    files.run.sites[0].signal_max_age = Seconds{900};
+    files.trace[0] = samples("E", std::vector<double>(13, 50), 0.25);
+    auto& points = files.trace[0].points;
+    points.erase(points.begin() + 5, points.begin() + 7);
+    auto const bill = account_of(files).sites[0].bill;
+    EXPECT_NEAR(bill.total.unknown.value, 1000, 1e-9);
+    EXPECT_NEAR(bill.total.carbon.value, (3.4 - 1) * 50, 1e-9);
+}
+
+// Samples every 30 min that apply for an hour each: the later one counts. EAST draws 0.2 kWh at
+// 50 g/kWh, 1 at 80, 1 at 50, 1 at 80, 0.2 at 50.
+TEST(Bill, OfEnergyWhereTwoSamplesOverlapCountsTheLaterOne)
+{
+    auto files = small_run();
+    files.trace[0] = samples("E", {50, 80, 50, 80, 50, 80}, 0.5, std::chrono::hours(1));
+    auto const bill = account_of(files).sites[0].bill;
+    EXPECT_EQ(bill.total.unknown.value, 0);
+    EXPECT_NEAR(bill.total.carbon.value, 10 + 80 + 50 + 80 + 10, 1e-9);
+}
+
+// A line of signals.jsonl that applies for an hour.
+std::string line(std::string const& region, SamplePoint const& point, char const* kind)
 {
     return json::to_string(json::Object{{"region", region},
-                                        {"time", format_time(at(hours))},
-                                        {"intensity_gco2_per_kwh", std::move(intensity)},
-                                        {"provider", "watttime"}}) +
+                                        {"time", format_time(point.time)},
+                                        {"intensity_gco2_per_kwh", point.intensity->value},
+                                        {"provider", "watttime"},
+                                        {"kind", kind},
+                                        {"period_s", 3600}}) +
            "\n";
 }
 
-TEST_F(Samples, OfThePollerGiveALiveRunItsBill)
+TEST(Bill, OfALiveRunComesFromTheMarginalSamplesOfThePoller)
 {
+    curtail::test::TemporaryFolder const folder;
     std::string lines;
-    for (auto const& region : small_run().trace)
-        for (auto const& p : region.points)
-            if (region.region.value != "N")
-                lines += line(region.region.value, seconds_between(at(0), p.time) / 3600,
-                              p.intensity->value);
     auto files = small_run();
-    files.trace = read(lines).regions;
+    for (auto const& region : files.trace)
+        for (auto point : region.points) {
+            lines += line(region.region.value, point, "marginal");
+            point.time += Seconds{60};
+            point.intensity = GramsPerKwh{900};
+            lines += line(region.region.value, point, "average");
+        }
+    ASSERT_TRUE(write_file(folder / "signals.jsonl", lines));
+    files.trace = signals::read_sample_log(folder / "signals.jsonl").value().regions;
     files.trace_from_file = false;
     auto const account = account_of(files);
-    EXPECT_NEAR(total_of(account).known_carbon()->value, 492, 1e-9);
-    EXPECT_EQ(account.always_on.size(), 2U);
-    EXPECT_THAT(read(lines).providers, testing::ElementsAre("watttime"));
-}
-
-TEST_F(Samples, LeaveGapsUnknownAndCountBrokenLines)
-{
-    auto const file =
-        read(line("E", 0, 50) + line("E", 0.25, nullptr) + "{\"region\":\"E\"\n" +
-                 line("E", 0.5, 60) + line("E", 0.5, 70) + line("E", 0.75, 80) + line("E", 2, 90),
-             std::chrono::minutes(15));
-    EXPECT_EQ(file.broken_lines, 1);
-    ASSERT_EQ(file.regions.size(), 1U);
-    energy::IntensitySeries const series{file.regions[0].points};
-    EXPECT_EQ(series.at(at(0)), GramsPerKwh{50});
-    EXPECT_FALSE(series.at(at(0.1))) << "next to a sample without a value";
-    EXPECT_EQ(series.at(at(0.5)), GramsPerKwh{70}) << "of equal times the last counts";
-    EXPECT_EQ(series.at(at(0.625)), GramsPerKwh{75});
-    EXPECT_FALSE(series.at(at(1))) << "unknown across an hour without samples";
-    EXPECT_EQ(series.at(at(2)), GramsPerKwh{90});
-}
-
-TEST_F(Samples, OfAMissingFileAreEmpty)
-{
-    EXPECT_TRUE(read_samples(folder_ / "none.jsonl", {})->regions.empty());
+    EXPECT_NEAR(total_of(account).known_carbon()->value, 474, 1e-9);
+    EXPECT_EQ(account.always_on.size(), 3U);
 }
 
 TEST(Metrics, AStepWithoutAFiniteLossCountsExceptInTheCurves)

@@ -28,7 +28,35 @@ TEST(TotalBill, IsTheSumOfTheSites)
         1e-9);
     energy::Tally states;
     for (auto const& [state, part] : bill.by_state) states += part;
-    EXPECT_NEAR(states.carbon.value, 492, 1e-9);
+    EXPECT_NEAR(states.carbon.value, 474, 1e-9);
+}
+
+// Of 100 tokens that site 0 trained on, 25 were refused: 45 s of its 60 s of training count.
+TEST(Goodput, LeavesOutWorkThatIsNotInTheModel)
+{
+    Account account;
+    account.sites.resize(2);
+    account.sites[0].states = {{"training", {0, 60}}, {"idle", {60, 70}}};
+    account.sites[0].trained_tokens = Tokens{100};
+    account.sites[0].tokens = Tokens{75};
+    account.sites[1].states = {{"training", {0, 20}}, {"draining", {20, 30}}};
+    account.sites[1].trained_tokens = Tokens{0};
+    EXPECT_DOUBLE_EQ(*goodput(account.sites[0]), 45.0 / 70);
+    EXPECT_DOUBLE_EQ(*goodput(account.sites[1]), 0) << "no step was logged";
+    EXPECT_DOUBLE_EQ(*goodput(account), 0.45);
+}
+
+TEST(Goodput, CountsTheLoggedStepsOfARunWhoseWorkWasRefused)
+{
+    auto files = small_run();
+    auto const before = account_of(files);
+    EXPECT_EQ(before.sites[0].trained_tokens, Tokens{3600});
+    files.commits.back().contributions[0].included = false;
+    files.commits.back().tokens = {3600};
+    auto const account = account_of(files);
+    EXPECT_EQ(goodput(account.sites[0]), 0);
+    EXPECT_EQ(goodput(account.sites[1]), goodput(before.sites[1]));
+    EXPECT_GT(*goodput(before.sites[0]), 0.5);
 }
 
 TEST(Goodput, IsTrainingTimeOfAllocatedTime)
@@ -72,6 +100,15 @@ TEST(RunScenario, HasTheFiguresOfTheRun)
     EXPECT_EQ(run.tokens, account.tokens);
     EXPECT_THAT(run.range, testing::ElementsAre(total_of(account)));
     EXPECT_EQ(run.perplexity.has_value(), account.loss.has_value());
+}
+
+TEST(RunScenario, HasTheHeldOutPerplexityIfItWasEvaluated)
+{
+    Account account;
+    EXPECT_FALSE(run_scenario(account).held_out_perplexity);
+    account.held_out = HeldOut{};
+    account.held_out->loss = 2;
+    EXPECT_DOUBLE_EQ(*run_scenario(account).held_out_perplexity, std::exp(2.0));
 }
 
 TEST(AlwaysOnByCarbon, PutsTheLowestFirst)

@@ -125,7 +125,8 @@ TEST_F(DemoRun, EnergyFollowsFromStatesAndPower)
 
 TEST_F(DemoRun, AlwaysOnTrainsTheTokensAtTheLoneRate)
 {
-    EXPECT_NEAR(*account_->lone_rate, 2048 / 0.28, 1e-6);
+    for (auto const& site : account_->sites)
+        EXPECT_NEAR(site.rate->tokens_per_s, 2048 / 0.28, 1e-6);
     ASSERT_EQ(account_->always_on.size(), 4U);
     double const hours = static_cast<double>(account_->tokens) / (2048 / 0.28) * 300 / 3600;
     for (auto const& s : account_->always_on)

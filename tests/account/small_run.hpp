@@ -29,13 +29,14 @@ inline StepMetrics step(double hours, Tokens tokens, double took_s)
     return {at(hours), 1, 1, tokens, {}, 4.0, 1, FractionalSeconds(took_s)};
 }
 
-/// Samples at 0:00, 1:00, ...
+/// Samples at 0:00, 1:00, ... Each applies for an hour.
 inline RegionSeries hourly(std::string region, std::vector<std::optional<double>> const& values)
 {
     RegionSeries trace{{std::move(region)}, {}};
     for (std::size_t i = 0; i < values.size(); ++i)
         trace.points.push_back({at(static_cast<double>(i)),
-                                values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt});
+                                values[i] ? std::optional(GramsPerKwh{*values[i]}) : std::nullopt,
+                                std::chrono::hours(1)});
     return trace;
 }
 
@@ -89,7 +90,7 @@ inline RunFiles small_run()
                            {{"WEST"}, "WEST.1.1", 1, true, "", {3600}, 4, 0.1}};
     merge.time = at(3);
     files.commits = {genesis, merge};
-    files.trace = {hourly("E", {50, 50, 150, 350, 50}), hourly("W", {200, 40, 40, 120, 400}),
+    files.trace = {hourly("E", {50, 80, 150, 350, 50}), hourly("W", {200, 40, 120, 120, 400}),
                    hourly("N", {500, 500, 500, 500, 500})};
     files.trace_name = "hand.csv";
     files.trace_from_file = true;

@@ -41,7 +41,11 @@ TEST(Run, ReadsTheDemo)
     EXPECT_EQ(run->sites.size(), 3U);
     EXPECT_EQ(run->store, "file://" + test::source_path("results/demo/store"));
     ASSERT_NE(run->find_site({"NEM_SA"}), nullptr);
-    EXPECT_EQ(run->find_site({"NEM_SA"})->power.training, Watts{2024});
+    auto const& site = *run->find_site({"NEM_SA"});
+    EXPECT_EQ(site.power.training, Watts{2024});
+    EXPECT_EQ(site.power.pue, 1);
+    EXPECT_THAT(site.power_source, HasSubstr("4 x A100"));
+    EXPECT_EQ(site.embodied_gco2_per_hour, std::nullopt);
     EXPECT_EQ(run->find_site({"DE"}), nullptr);
 }
 
@@ -91,6 +95,17 @@ TEST_F(RunFile, RejectsContradictions)
                 HasSubstr("No such file"));
     EXPECT_THAT(message_with("\"round_time_s\": 3", "\"round_time_s\": -3"),
                 HasSubstr("must be 0.001"));
+}
+
+TEST_F(RunFile, RejectsAReferenceSiteThatTheRunDoesNotHave)
+{
+    EXPECT_THAT(message_with("\"seed\": 1", "\"reference_site\": \"NEM_SB\""),
+                HasSubstr("reference_site: the run has no site \"NEM_SB\"; did you mean "
+                          "\"NEM_SA\"?"));
+    EXPECT_EQ(message_with("\"seed\": 1", "\"reference_site\": \"NEM_SA\""), "");
+    EXPECT_EQ(read_run(folder / "inputs/runs/demo.json")->reference().site.value, "NEM_SA");
+    EXPECT_EQ(message_with("\"seed\": 1", "\"seed\": 2"), "");
+    EXPECT_EQ(read_run(folder / "inputs/runs/demo.json")->reference().site.value, "CAISO_NORTH");
 }
 
 TEST_F(RunFile, RejectsNumbersOutOfRange)
@@ -168,6 +183,42 @@ TEST(TokenBudget, LargerThanTheDataIsRefusedWithBothNumbers)
                 HasSubstr("training.tokens: the budget is 61441 tokens, but the data have 61440: "
                           "3 epochs of 10 blocks of 2048 tokens"));
     EXPECT_THAT(refused->message(), HasSubstr("data.epochs to 4"));
+}
+
+TEST_F(RunFile, RejectsPowerThatNoSiteCanHave)
+{
+    auto const message = [&](std::string const& power) {
+        return message_with("\"idle_kw\": 0.468, \"training_kw\": 2.024", power,
+                            "inputs/sites/nem_sa.json");
+    };
+    for (auto const* kw : {"0", "-1"}) {
+        EXPECT_THAT(message("\"idle_kw\": " + std::string(kw)),
+                    HasSubstr("power.idle_kw: must be more than 0"));
+        EXPECT_THAT(message("\"training_kw\": " + std::string(kw)),
+                    HasSubstr("power.training_kw: must be more than 0"));
+    }
+    EXPECT_THAT(message("\"idle_kw\": 2, \"training_kw\": 1.9"),
+                HasSubstr("power.training_kw: must be at least idle_kw"));
+    EXPECT_EQ(message("\"idle_kw\": 2, \"training_kw\": 2"), "");
+    EXPECT_THAT(message("\"pue\": 0.99"), HasSubstr("power.pue: must be 1 to 10"));
+    EXPECT_EQ(message("\"pue\": 1"), "");
+    EXPECT_THAT(message("\"embodied_gco2_per_hour\": -1"),
+                HasSubstr("power.embodied_gco2_per_hour: must be 0 to"));
+    EXPECT_EQ(message("\"embodied_gco2_per_hour\": 0"), "");
+    EXPECT_THAT(message("\"surce\": \"x\""), HasSubstr("did you mean \"source\"?"));
+}
+
+TEST_F(RunFile, StatesTheSourceOfTheDefaultPowerOnly)
+{
+    auto const source = [&](std::string const& power) {
+        auto const file = folder / "site.json";
+        EXPECT_TRUE(write_file(file, R"({"site": "A", "launcher": {}, "power": {)" + power + "}}"));
+        auto const site = read_site(file);
+        return site ? site->power_source : site.error().message();
+    };
+    EXPECT_EQ(source(""), default_power_source);
+    EXPECT_EQ(source("\"idle_kw\": 1"), "");
+    EXPECT_EQ(source("\"idle_kw\": 1, \"source\": \"meter\""), "meter");
 }
 
 TEST_F(RunFile, RejectsEmptyPaths)

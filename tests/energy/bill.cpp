@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -14,9 +15,24 @@ Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalS
 Rules const rules{
     {}, GramsPerKwh{100}, {Origin::modelled, "two levels"}, {Origin::modelled, "test trace"}};
 
+IntensityRule const linear{AccountingRule::linear, {}, PastEnds::unknown};
+
+TEST(Tally, IntegratesHeldSamplesExactly)
+{
+    // 1 kW for an hour: 15 min of 40 g/kWh, 20 min of 400, 5 min unknown, 20 min of 80.
+    IntensitySeries const steps{{{at(0), GramsPerKwh{40}, Seconds{900}},
+                                 {at(900), GramsPerKwh{400}, Seconds{900}},
+                                 {at(2400), GramsPerKwh{80}, Seconds{900}}},
+                                {AccountingRule::hold, Seconds{1200}, PastEnds::unknown}};
+    auto tally = integrate(Watts{1000}, {at(0), at(3600)}, steps, GramsPerKwh{100});
+    EXPECT_NEAR(tally.unknown.value, 1000.0 / 12, 1e-9) << "from 900 s + 1200 s to 2400 s";
+    EXPECT_NEAR(tally.carbon.value, 10 + 400.0 / 3 + 80.0 / 3, 1e-9);
+    EXPECT_NEAR(tally.clean.value, 250 + 1000.0 / 3, 1e-9);
+}
+
 TEST(Tally, IntegratesARampExactlyAndCutsItAtTheThreshold)
 {
-    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(3600), GramsPerKwh{400}}}};
+    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(3600), GramsPerKwh{400}}}, linear};
     auto const tally = integrate(Watts{1000}, {at(0), at(3600)}, ramp, GramsPerKwh{100});
     EXPECT_DOUBLE_EQ(tally.energy.value, 1000);
     EXPECT_DOUBLE_EQ(tally.carbon.value, 200);
@@ -31,7 +47,8 @@ TEST(Tally, EnergyWithoutSignalIsUnknownAndAddsNoCarbon)
     IntensitySeries const gap{{{at(0), GramsPerKwh{50}},
                                {at(300), std::nullopt},
                                {at(600), GramsPerKwh{50}},
-                               {at(900), GramsPerKwh{50}}}};
+                               {at(900), GramsPerKwh{50}}},
+                              linear};
     auto const tally = integrate(Watts{1000}, {at(0), at(1200)}, gap, GramsPerKwh{100});
     EXPECT_NEAR(tally.energy.value, 1000.0 / 3, 1e-9);
     EXPECT_NEAR(tally.unknown.value, 250, 1e-9);
@@ -45,41 +62,45 @@ TEST(Tally, AnEmptyTallyHasNoShares)
     EXPECT_FALSE(Tally{}.mean_intensity());
 }
 
+// Cuts random intervals at random places.
+void check_cuts(IntensitySeries const& trace, std::mt19937& random)
+{
+    std::uniform_real_distribution<double> places(-400, 4000);
+    for (int i = 0; i < 200; ++i) {
+        std::vector<double> ends{places(random), places(random), places(random)};
+        std::sort(ends.begin(), ends.end());
+        auto const sum = [&](std::size_t from, std::size_t to) {
+            return integrate(Watts{500}, {at(ends[from]), at(ends[to])}, trace, GramsPerKwh{100});
+        };
+        auto const whole = sum(0, 2);
+        auto parts = sum(0, 1);
+        parts += sum(1, 2);
+        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.clean.value, parts.clean.value, 1e-6) << "case " << i;
+        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6) << "case " << i;
+    }
+}
+
 TEST(Tally, AnyCutOfAnIntervalGivesTheSameSum)
 {
-    unsigned const seed = 7;
-    std::mt19937 random(seed);
+    std::mt19937 random(7);
     std::uniform_real_distribution<double> values(0, 300);
-    std::uniform_real_distribution<double> places(-400, 4000);
     std::vector<SamplePoint> points;
     points.reserve(12);
     for (int i = 0; i < 12; ++i)
         points.push_back(
             {at(i * 300), i == 5 ? std::nullopt : std::optional(GramsPerKwh{values(random)})});
-    IntensitySeries const trace{points, PastEnds::hold};
-    for (int i = 0; i < 200; ++i) {
-        double const a = places(random);
-        double const b = places(random);
-        double const c = places(random);
-        double const lo = std::min({a, b, c});
-        double const hi = std::max({a, b, c});
-        double const mid = a + b + c - lo - hi;
-        auto const whole = integrate(Watts{500}, {at(lo), at(hi)}, trace, GramsPerKwh{100});
-        auto parts = integrate(Watts{500}, {at(lo), at(mid)}, trace, GramsPerKwh{100});
-        parts += integrate(Watts{500}, {at(mid), at(hi)}, trace, GramsPerKwh{100});
-        EXPECT_NEAR(whole.energy.value, parts.energy.value, 1e-6)
-            << "seed " << seed << " case " << i;
-        EXPECT_NEAR(whole.carbon.value, parts.carbon.value, 1e-6)
-            << "seed " << seed << " case " << i;
-        EXPECT_NEAR(whole.clean.value, parts.clean.value, 1e-6) << "seed " << seed << " case " << i;
-        EXPECT_NEAR(whole.unknown.value, parts.unknown.value, 1e-6)
-            << "seed " << seed << " case " << i;
+    for (auto const rule : {AccountingRule::hold, AccountingRule::linear}) {
+        SCOPED_TRACE(name(rule));
+        for (auto const past_ends : {PastEnds::unknown, PastEnds::nearest})
+            check_cuts(IntensitySeries{points, {rule, Seconds{250}, past_ends}}, random);
     }
 }
 
 TEST(Bill, SumsByStateAndInsideWindows)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, linear};
     std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
                                             {State::training, {at(900), at(4500)}},
                                             {State::draining, {at(4500), at(5400)}}};
@@ -95,9 +116,26 @@ TEST(Bill, SumsByStateAndInsideWindows)
     EXPECT_EQ(bill.carbon.source, "test trace");
 }
 
+TEST(Bill, PueMultipliesEnergyAndCarbon)
+{
+    IntensitySeries const flat{{{at(0), GramsPerKwh{50}}, {at(7200), GramsPerKwh{50}}}, linear};
+    std::vector<StateInterval> const states{{State::starting, {at(0), at(900)}},
+                                            {State::training, {at(900), at(4500)}}};
+    std::vector<Interval> const windows{{at(0), at(2700)}};
+    auto with_pue = rules;
+    with_pue.power.pue = 1.5;
+    auto const bill = bill_of(states, windows, flat, rules);
+    auto const more = bill_of(states, windows, flat, with_pue);
+    EXPECT_DOUBLE_EQ(more.total.energy.value, 1.5 * bill.total.energy.value);
+    EXPECT_DOUBLE_EQ(more.total.carbon.value, 1.5 * bill.total.carbon.value);
+    EXPECT_DOUBLE_EQ(more.inside_windows.value, 1.5 * bill.inside_windows.value);
+    EXPECT_DOUBLE_EQ(always_on({7200}, 4, at(0), flat, with_pue).tally.carbon.value,
+                     1.5 * always_on({7200}, 4, at(0), flat, rules).tally.carbon.value);
+}
+
 TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 {
-    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}};
+    IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(7200), GramsPerKwh{400}}}, linear};
     std::vector<StateInterval> const states{{State::training, {at(130), at(4500)}},
                                             {State::idle, {at(4500), at(5399)}}};
     auto const whole = bill_of(states, {}, ramp, rules).total;
@@ -110,7 +148,7 @@ TEST(Bill, CumulativeSeriesEndsAtTheTotal)
 
 TEST(AlwaysOn, TrainsTheTokensAtTheRateAndTrainingPower)
 {
-    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}, {at(3600), GramsPerKwh{300}}}};
+    IntensitySeries const flat{{{at(0), GramsPerKwh{300}}, {at(3600), GramsPerKwh{300}}}, linear};
     auto const never_off = always_on(Tokens{7200}, 4, at(0), flat, rules);
     EXPECT_EQ(never_off.when, (Interval{at(0), at(1800)}));
     EXPECT_DOUBLE_EQ(never_off.tally.energy.value, 1012);

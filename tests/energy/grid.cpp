@@ -27,7 +27,7 @@ TEST(Grid, BothEndsBelongToAnIntervalAndTrainingWins)
 TEST(Grid, TallySamplesIntensityOnTheGridOnly)
 {
     IntensitySeries const ramp{{{at(0), GramsPerKwh{0}}, {at(120), GramsPerKwh{200}}},
-                               PastEnds::hold};
+                               {AccountingRule::linear, {}, PastEnds::nearest}};
     std::vector<Watts> const power{{6000}, {6000}, {6000}, {0}};
     auto const tally = tally_on_grid(power, {at(0), Millis{60'000}, 4}, ramp, GramsPerKwh{100});
     EXPECT_DOUBLE_EQ(tally.energy.value, 300);

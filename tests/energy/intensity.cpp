@@ -8,54 +8,150 @@ namespace {
 
 Time at(double seconds) { return Time{} + std::chrono::round<Millis>(FractionalSeconds(seconds)); }
 
-IntensitySeries series(PastEnds past_ends = PastEnds::unknown)
+std::vector<SamplePoint> points()
 {
-    return IntensitySeries{{{at(0), GramsPerKwh{100}},
-                            {at(300), GramsPerKwh{400}},
-                            {at(600), std::nullopt},
-                            {at(900), GramsPerKwh{50}}},
-                           past_ends};
+    return {{at(0), GramsPerKwh{100}},
+            {at(300), GramsPerKwh{400}},
+            {at(600), std::nullopt},
+            {at(900), GramsPerKwh{50}}};
 }
 
-TEST(Intensity, IsLinearBetweenSamplesAndExactAtThem)
+IntensitySeries linear(PastEnds past_ends = PastEnds::unknown)
 {
-    EXPECT_EQ(series().at(at(0)), GramsPerKwh{100});
-    EXPECT_EQ(series().at(at(300)), GramsPerKwh{400});
-    EXPECT_DOUBLE_EQ(series().at(at(100))->value, 200);
+    return IntensitySeries{points(), {AccountingRule::linear, {}, past_ends}};
 }
 
-TEST(Intensity, IsUnknownNextToAMissingSample)
+IntensitySeries held(std::vector<SamplePoint> samples, Seconds least_hold,
+                     PastEnds past_ends = PastEnds::unknown)
 {
-    for (double s : {301.0, 599.0, 600.0, 601.0, 899.0}) EXPECT_FALSE(series().at(at(s))) << s;
-    EXPECT_EQ(series().at(at(900)), GramsPerKwh{50});
+    return IntensitySeries{std::move(samples), {AccountingRule::hold, least_hold, past_ends}};
 }
 
-TEST(Intensity, PastTheEndsIsUnknownUnlessHeld)
+// `time` is in seconds.
+void expect_at(IntensitySeries const& series, double time, std::optional<double> grams)
 {
-    EXPECT_FALSE(series().at(at(-1)));
-    EXPECT_FALSE(series().at(at(901)));
-    EXPECT_EQ(series(PastEnds::hold).at(at(-1000)), GramsPerKwh{100});
-    EXPECT_EQ(series(PastEnds::hold).at(at(1e6)), GramsPerKwh{50});
-    EXPECT_FALSE(IntensitySeries({}, PastEnds::hold).at(at(0)));
+    auto const found = series.at(at(time));
+    ASSERT_EQ(found.has_value(), grams.has_value()) << "at " << time;
+    if (grams) { EXPECT_EQ(found->value, *grams) << "at " << time; }
 }
 
-TEST(Intensity, HeldPartIsOnlyAfterTheLastSample)
+TEST(Hold, KeepsASampleUntilTheNextOneAndSwitchesAtItsPointTime)
 {
-    auto const held = series(PastEnds::hold);
-    EXPECT_EQ(held.held_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));
-    EXPECT_EQ(held.held_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
-    EXPECT_EQ(held.held_after_last({at(0), at(900)}).length().count(), 0);
-    EXPECT_EQ(series().held_after_last({at(0), at(1000)}).length().count(), 0);
-    EXPECT_EQ(IntensitySeries({{at(0), std::nullopt}}, PastEnds::hold)
-                  .held_after_last({at(0), at(9)})
-                  .length()
-                  .count(),
-              0);
+    auto const series = held(points(), Seconds{600});
+    expect_at(series, -1, {});
+    expect_at(series, 0, 100);
+    expect_at(series, 299.999, 100);
+    expect_at(series, 300, 400);
+    expect_at(series, 599.999, 400);
+    expect_at(series, 600, {});
+    expect_at(series, 899.999, {});
+    expect_at(series, 900, 50);
 }
 
-TEST(Intensity, PiecesCoverAnIntervalWithoutGaps)
+TEST(Hold, LastsUntilTheEndOfTheHoldIncludedEvenAfterTheLastSample)
 {
-    auto const pieces = series(PastEnds::hold).pieces({at(-100), at(1000)});
+    auto const series = held(points(), Seconds{600});
+    expect_at(series, 1500, 50);
+    expect_at(series, 1500.001, {});
+}
+
+TEST(Hold, LastsForTheLongerOfThePeriodAndTheLeastHold)
+{
+    std::vector<SamplePoint> const hourly{{at(0), GramsPerKwh{100}, Seconds{3600}},
+                                          {at(7200), GramsPerKwh{200}, Seconds{60}}};
+    auto const series = held(hourly, Seconds{600});
+    expect_at(series, 3600, 100);
+    expect_at(series, 3600.001, {});
+    expect_at(series, 7800, 200);
+    expect_at(series, 7800.001, {});
+}
+
+// Samples at 0 and 240 s with a period of 300 s: the first holds until 240 s only.
+TEST(Hold, ALaterSampleWinsWhereThePeriodsOverlap)
+{
+    auto const series =
+        held({{at(0), GramsPerKwh{100}, Seconds{300}}, {at(240), GramsPerKwh{400}, Seconds{300}}},
+             Seconds{0});
+    expect_at(series, 239.999, 100);
+    expect_at(series, 240, 400);
+    expect_at(series, 300, 400);
+    auto const pieces = series.pieces({at(0), at(540)});
+    ASSERT_EQ(pieces.size(), 2U);
+    EXPECT_EQ(pieces[0].when, (Interval{at(0), at(240)}));
+    EXPECT_EQ(pieces[1].when, (Interval{at(240), at(540)}));
+}
+
+TEST(Hold, IsUnknownBetweenTheEndOfAHoldAndTheNextSample)
+{
+    auto const series =
+        held({{at(0), GramsPerKwh{100}, Seconds{300}}, {at(900), GramsPerKwh{400}, Seconds{300}}},
+             Seconds{0});
+    expect_at(series, 300, 100);
+    expect_at(series, 300.001, {});
+    expect_at(series, 899.999, {});
+    auto const pieces = series.pieces({at(-60), at(1500)});
+    ASSERT_EQ(pieces.size(), 5U);
+    bool const known[] = {false, true, false, true, false};
+    double const ends[] = {0, 300, 900, 1200, 1500};
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        EXPECT_EQ(pieces[i].known, known[i]) << i;
+        EXPECT_EQ(pieces[i].when.to, at(ends[i])) << i;
+    }
+}
+
+TEST(Hold, PastTheEndsIsTheNearestSampleIfAsked)
+{
+    auto const series = held(points(), Seconds{300}, PastEnds::nearest);
+    expect_at(series, -1000, 100);
+    expect_at(series, 1e6, 50);
+    EXPECT_EQ(series.assumed_after_last({at(0), at(2000)}), (Interval{at(1200), at(2000)}))
+        << "900 s, and the hold of 300 s";
+    EXPECT_EQ(series.assumed_after_last({at(0), at(1200)}).length().count(), 0);
+}
+
+TEST(Rule, HasAName)
+{
+    EXPECT_STREQ(name(AccountingRule::hold), "hold");
+    EXPECT_STREQ(name(AccountingRule::linear), "linear");
+}
+
+TEST(Linear, IsLinearBetweenSamplesAndExactAtThem)
+{
+    expect_at(linear(), 0, 100);
+    expect_at(linear(), 300, 400);
+    EXPECT_DOUBLE_EQ(linear().at(at(100))->value, 200);
+}
+
+TEST(Linear, IsUnknownNextToAMissingSample)
+{
+    for (double s : {301.0, 599.0, 600.0, 601.0, 899.0}) EXPECT_FALSE(linear().at(at(s))) << s;
+    expect_at(linear(), 900, 50);
+}
+
+TEST(Linear, PastTheEndsIsUnknownUnlessTheNearestSampleCounts)
+{
+    EXPECT_FALSE(linear().at(at(-1)));
+    EXPECT_FALSE(linear().at(at(901)));
+    expect_at(linear(PastEnds::nearest), -1000, 100);
+    expect_at(linear(PastEnds::nearest), 1e6, 50);
+    EXPECT_FALSE(IntensitySeries({}, {AccountingRule::linear, {}, PastEnds::nearest}).at(at(0)));
+}
+
+TEST(Linear, AssumedPartIsOnlyAfterTheLastSample)
+{
+    auto const series = linear(PastEnds::nearest);
+    EXPECT_EQ(series.assumed_after_last({at(0), at(1000)}), (Interval{at(900), at(1000)}));
+    EXPECT_EQ(series.assumed_after_last({at(950), at(1000)}), (Interval{at(950), at(1000)}));
+    EXPECT_EQ(series.assumed_after_last({at(0), at(900)}).length().count(), 0);
+    EXPECT_EQ(linear().assumed_after_last({at(0), at(1000)}).length().count(), 0);
+    IntensitySeries const empty({{at(0), std::nullopt}},
+                                {AccountingRule::linear, {}, PastEnds::nearest});
+    EXPECT_EQ(empty.assumed_after_last({at(0), at(9)}).length().count(), 0);
+}
+
+TEST(Linear, PiecesCoverAnIntervalWithoutGaps)
+{
+    auto const pieces = linear(PastEnds::nearest).pieces({at(-100), at(1000)});
     ASSERT_EQ(pieces.size(), 5U);
     EXPECT_EQ(pieces.front().when.from, at(-100));
     for (std::size_t i = 1; i < pieces.size(); ++i)
@@ -64,7 +160,7 @@ TEST(Intensity, PiecesCoverAnIntervalWithoutGaps)
     EXPECT_TRUE(pieces[0].known && pieces[1].known && !pieces[2].known && !pieces[3].known &&
                 pieces[4].known);
     EXPECT_EQ(pieces[1].end, GramsPerKwh{400});
-    EXPECT_TRUE(series().pieces({at(5), at(5)}).empty());
+    EXPECT_TRUE(linear().pieces({at(5), at(5)}).empty());
 }
 
 TEST(Intensity, TimesThatDoNotRiseAreABrokenContract)

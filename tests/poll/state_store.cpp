@@ -263,7 +263,7 @@ TEST_F(StateStoreTest, EachSampleIsRecordedOnceWhereverThePollerDies)
     auto const line = [](char const* region, int second, int grams) {
         return "{\"region\":\"" + std::string(region) + "\",\"time\":\"" + format_time(at(second)) +
                "\",\"intensity_gco2_per_kwh\":" + std::to_string(grams) +
-               ".0,\"provider\":\"trace\"}\n";
+               ".0,\"provider\":\"trace\",\"kind\":\"marginal\"}\n";
     };
     EXPECT_EQ(whole, line("R", 0, 100) + line("R", 300, 101) + line("R", 600, 102) +
                          line("S", 0, 100) + line("R", 900, 103));

@@ -69,6 +69,19 @@ TEST_F(Program, TellsWhetherTheLossIsBelowTheUnigramEntropy)
     EXPECT_THAT(printed, HasSubstr("unigram entropy 6.750: 1.250 above"));
 }
 
+TEST_F(Program, ShowsTheAverageIntensityOfATraceBesideTheMarginalOne)
+{
+    std::vector<std::string> const charts{"--out", to("x.html"), "--plotly", to("none.js")};
+    report(charts);
+    EXPECT_THAT(printed, HasSubstr("Average intensity: not known"));
+    auto with_average = charts;
+    with_average.insert(with_average.end(), {"--average-trace", to("trace.csv")});
+    report(with_average);
+    EXPECT_THAT(printed, HasSubstr("g/kWh at average intensity beside"));
+    with_average.back() = to("missing.csv");
+    EXPECT_EQ(report(with_average), 66);
+}
+
 TEST_F(Program, ReplacesAnEarlierReport)
 {
     ASSERT_TRUE(write_file(folder_ / "charts.js", "var Plotly = {};"));

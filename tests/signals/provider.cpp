@@ -98,6 +98,20 @@ TEST_F(Live, ProcessesShareValues)
     EXPECT_EQ(queries(), 2U);
 }
 
+TEST_F(Live, AStoredValueKeepsItsPeriod)
+{
+    set_time("12:02");
+    {
+        auto one = provider();
+        ASSERT_THAT(ask(one).samples, SizeIs(1));
+    }
+    auto next = provider();
+    auto const answer = ask(next);
+    ASSERT_THAT(answer.samples, SizeIs(1));
+    EXPECT_EQ(queries(), 1U) << "the second provider reads the stored value";
+    EXPECT_EQ(answer.samples[0].period, Seconds{300});
+}
+
 TEST_F(Live, FailureKeepsKnownValuesAndReportsTheProblem)
 {
     set_time("12:02");

@@ -151,6 +151,20 @@ TEST(Trace, RejectsMoreRowsThanTheLimit)
     EXPECT_THAT(three.error().message(), HasSubstr("line 4: more than 2 rows"));
 }
 
+TEST(Trace, PeriodIsTheMedianSpacingOfTheRows)
+{
+    auto const trace = parse_trace(
+        "point_time,A,B\n2026-01-11T14:00Z,1,2\n2026-01-11T14:05Z,1,\n2026-01-11T14:10Z,1,2\n"
+        "2026-01-11T16:00Z,1,2\n",
+        "t.csv");
+    ASSERT_TRUE(trace);
+    for (auto const& region : trace->series())
+        for (auto const& point : region.points) EXPECT_EQ(point.period, Seconds{300});
+    auto const one = parse_trace("point_time,A\n2026-01-11T14:00Z,1\n", "t.csv");
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->series()[0].points[0].period, std::nullopt);
+}
+
 TEST(Trace, MissingFileIsNoInput)
 {
     auto const trace = read_trace("no/such.csv");

@@ -66,6 +66,8 @@ TEST_F(WattTime, LiveValueIsTheFirstPointOfTheForecastInGrams)
     EXPECT_EQ(sample.type, SignalType::marginal);
     EXPECT_EQ(sample.provider, "watttime");
     EXPECT_EQ(sample.generated_at, parse_time("2026-01-11T12:00Z").value());
+    EXPECT_EQ(sample.period, Seconds{300}) << "data_point_period_seconds of the response";
+    EXPECT_EQ(sample.estimated, std::nullopt) << "a forecast has no mark of imputed data";
     EXPECT_TRUE(points.warnings.empty());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: this run next to its baselines and counterfactuals.
-import {data, REAL_SECONDS, scaled, siteById, sites} from './data.js';
+import {data, jointRateMark, jointRateNote, REAL_SECONDS, scaled, sites} from './data.js';
 import {h, note, regionColor, siteColor} from './elements.js';
 import {boundMark, keepUnits, number, tokenScale, tokenUnit} from './format.js';
 import {addPanel, table} from './panel.js';
@@ -58,7 +58,7 @@ function scenarioColumns() {
     const scale = '0–' + number(greatest, greatest < 10 ? 2 : 0) + ' kg';
     const lastSteps = data.loss ? 'last ' + number(data.loss.tail_steps) + ' steps' : '';
     return [
-        ['Scenario', '', c => c.label, 'l'],
+        ['Scenario', '', c => c.label + jointRateMark(c), 'l'],
         ['Sites', '', c => c.sites],
         ['Wall time', 'h', c => number(scaled(c.wall_s, 1 / 3600), 2)],
         ['Step', REAL_SECONDS, c => number(c.s_step, 3)],
@@ -70,9 +70,17 @@ function scenarioColumns() {
         ['This run', '% of scenario', shareOf],
         ['CO₂', 'g per ' + tokenUnit + ' tokens', carbonPerTokens],
         ['Tokens', tokenUnit, c => number(c.tokens * tokenScale, 2)],
-        ['Perplexity', 'best smoothed', c => number(c.ppl, 2)],
+        perplexityColumn(),
         ['Loss', lastSteps, tailLoss],
     ];
+}
+
+// Held-out perplexity if the run was evaluated. Training perplexity is the least value of a noisy
+// average, which is lower than what the model has learned.
+function perplexityColumn() {
+    if (data.comparison.some(c => c.held_out_ppl != null))
+        return ['Held-out perplexity', 'of unseen text', c => number(c.held_out_ppl, 2)];
+    return ['Training perplexity', 'lowest smoothed', c => number(c.ppl, 2)];
 }
 
 const fainter = (color, percent) => `color-mix(in srgb,${color} ${percent}%,var(--bg))`;
@@ -97,6 +105,7 @@ function comparisonNotes() {
         missing.always_on && 'No always-on scenario: ' + missing.always_on + '.',
         missing.ratio && 'No percentage of always-on: ' + missing.ratio + '.',
         missing.comparison,
+        jointRateNote(),
         data.loss && 'One step is ' + number(data.loss.tokens_per_step) + ' tokens.',
     ];
     return notes.filter(Boolean).join(' ');

@@ -37,6 +37,23 @@ export const sumOrNull = xs =>
 export const scaled = (x, factor) => x == null ? null : x * factor;
 export const whyCarbonUnknown = () => data.missing.carbon || 'intensity is unknown';
 
+// Always-on scenarios with the rate of joint rounds have this mark.
+export const JOINT_RATE = '†';
+export const jointRateMark = c => c.rate && c.rate.from === 'joint' ? ' ' + JOINT_RATE : '';
+// What the mark means; null where no scenario has it.
+export function jointRateNote() {
+    const marked = ((data.headline || {}).always_on || []).filter(a => jointRateMark(a));
+    const names = [...new Set(marked.map(a => siteLabel(a.as_site)))].join(', ');
+    return marked.length ? `${JOINT_RATE} The rate is that of joint rounds: ${names} has no ` +
+            'step without another site.' :
+                           null;
+}
+
+// The always-on scenarios in regions of the run's sites. A range over other regions would compare
+// the run with places where it could not run.
+export const alwaysOnAtSites = headline =>
+    (headline.always_on || []).filter(a => !a.elsewhere && sites.some(s => s.region === a.region));
+
 // How the page names a round's mode.
 export const roundMode = k => k.mode === 'solo' ? 'lone' : k.mode;
 
@@ -47,7 +64,7 @@ export const windowEnd = w => w.close_s == null ? data.run.end_s : w.close_s;
 export const STATE_GROUPS = [
     ['training', 'training'],
     ['starting', 'starting'],
-    ['exchange', 'round exchange'],
+    ['exchange', 'exchange or checkpoint'],
     ['draining', 'draining'],
     ['idle', 'idle, devices held'],
     ['closed', 'closed'],
@@ -69,7 +86,7 @@ export const STATE_TEXT = {
     provision: 'provisioning',
     starting: 'starting',
     training: 'training',
-    exchange: 'exchanging with other sites',
+    exchange: 'exchanging, or storing a lone checkpoint',
     contribute: 'contributing, waiting for the merge',
     merge: 'merging',
     adopt: 'adopting the new base, restarting',

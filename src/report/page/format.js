@@ -9,6 +9,11 @@ export function number(x, digits = 0) {
     const options = {minimumFractionDigits: digits, maximumFractionDigits: digits};
     return x.toLocaleString('en-US', options).replace('-', '−');
 }
+// `from`–`to`, or one number where both look the same.
+export function rangeText(from, to, digits = 0) {
+    const first = number(from, digits), last = number(to, digits);
+    return first === last ? first : first + '–' + last;
+}
 export const signed = (x, digits) => (x > 0 ? '+' : '') + number(x, digits);
 export const percent = (x, digits = 1) => x == null ? '–' : number(x * 100, digits) + ' %';
 

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary: a sentence, carbon next to always-on, tiles, and where the figures come from.
-import {data, sites, whyCarbonUnknown} from './data.js';
+import {powerLines} from './audit.js';
+import {
+    alwaysOnAtSites,
+    commonValue,
+    data,
+    jointRateMark,
+    jointRateNote,
+    sites,
+    whyCarbonUnknown
+} from './data.js';
 import {byId, caption, h, main, nav, note, regionColor, siteColor} from './elements.js';
 import {
     boundMark,
     dayMonth,
     dayMonthYear,
     hourMinute,
+    keepUnits,
     number,
     percent,
+    rangeText,
     timeOf,
     tokenCount
 } from './format.js';
@@ -64,9 +75,10 @@ function linkToNotes() {
     return note(link, ' qualify these figures.');
 }
 
-// The least and the greatest known ratio to an always-on scenario; null where none is known.
+// The least and the greatest known ratio to always-on in a region of the run's sites; null where
+// none is known.
 function alwaysOnRatios(headline) {
-    const known = (headline.always_on || []).map(a => a.ratio).filter(ratio => ratio != null);
+    const known = alwaysOnAtSites(headline).map(a => a.ratio).filter(ratio => ratio != null);
     return known.length ? {least: Math.min(...known), greatest: Math.max(...known)} : null;
 }
 
@@ -74,7 +86,7 @@ function sentence(headline) {
     const bold = text => h('b', {}, text);
     const at = (s, date) => date(timeOf(s)) + ' ' + hourMinute(timeOf(s));
     const ratios = alwaysOnRatios(headline);
-    const range = ratios && `${number(ratios.least * 100, 1)}–${number(ratios.greatest * 100, 1)}`;
+    const range = ratios && rangeText(ratios.least * 100, ratios.greatest * 100, 1);
     return [
         data.run.model + ', ',
         sites.length + ' sites, ',
@@ -82,7 +94,7 @@ function sentence(headline) {
         `${at(0, dayMonthYear)} to ${at(data.run.end_s, dayMonth)} UTC. Trained on `,
         bold(tokenCount(headline.tokens) + '\u00a0tokens'),
         carbonInSentence(headline, bold),
-        ratios ? `, ${range}\u00a0% of one always-on site` : '',
+        ratios ? `, ${range}\u00a0% of one site always on in the run\'s regions` : '',
         shareInSentence(headline, bold),
     ];
 }
@@ -98,7 +110,8 @@ function carbonInSentence(headline, bold) {
 
 function shareInSentence(headline, bold) {
     if (headline.share == null) return '.';
-    const drawn = ' of its energy drawn while renewable power was being curtailed.';
+    const threshold = commonValue('open_below', 'its site\'s threshold', 'g/kWh');
+    const drawn = ` of its energy drawn at a marginal intensity below ${keepUnits(threshold)}.`;
     return [', with ', bold(percent(headline.share)), drawn];
 }
 
@@ -107,7 +120,8 @@ function carbonBlock(headline) {
     const figure = [boundMark(headline.energy_kwh, unknown), number(headline.co2_kg, 3)];
     return h(
         'div', {}, h('div', {class: 'big'}, figure, h('small', {}, 'kg CO₂'), sourceMark('co2')),
-        kindLine('co2'), h('p', {class: 'under'}, carbonText(headline)), carbonBars(headline));
+        kindLine('co2'), powerLines(), h('p', {class: 'under'}, carbonText(headline)),
+        carbonBars(headline), jointRateNote() && note(jointRateNote()));
 }
 
 function carbonText(headline) {
@@ -120,18 +134,20 @@ function carbonText(headline) {
 }
 
 function alwaysOnIntensities(headline) {
-    const known = (headline.always_on || []).filter(a => a.kg != null && a.kwh > a.unknown_kwh);
+    const known = alwaysOnAtSites(headline).filter(a => a.kg != null && a.kwh > a.unknown_kwh);
     if (!known.length) return '';
     const intensities = known.map(a => a.kg * 1000 / (a.kwh - (a.unknown_kwh || 0)));
-    return ` against ${number(Math.min(...intensities))}–${number(Math.max(...intensities))}`;
+    return ` against ${rangeText(Math.min(...intensities), Math.max(...intensities))}`;
 }
 
 // A run can also emit more than always-on.
 function comparedText({least, greatest}) {
     const off = ratio => number(Math.abs(1 - ratio) * 100);
-    if (greatest <= 1) return `${off(greatest)}–${off(least)} % less than always-on`;
-    if (least >= 1) return `${off(least)}–${off(greatest)} % more than always-on`;
-    return `${off(least)} % less to ${off(greatest)} % more than always-on`;
+    const range = (from, to) => off(from) === off(to) ? off(from) : off(from) + '–' + off(to);
+    const where = 'than always-on in the run\'s regions';
+    if (greatest <= 1) return `${range(greatest, least)} % less ${where}`;
+    if (least >= 1) return `${range(least, greatest)} % more ${where}`;
+    return `${off(least)} % less to ${off(greatest)} % more ${where}`;
 }
 
 // This run by site, and one always-on site in each region, on one scale.
@@ -168,7 +184,9 @@ function runBars(headline, greatest) {
 function alwaysOnBar(a, greatest) {
     const color = `color-mix(in srgb,${regionColor(a.region)} 38%,var(--bg))`;
     const factor = h('span', {class: 'x'}, a.ratio > 0 ? number(1 / a.ratio, 1) + ' ×' : '–');
+    const site = a.elsewhere && [',', h('small', {}, ' as ' + a.as_site)];
     return barRow(
-        'Always on, ' + a.region, a.region + ' ' + number(a.kg, 3) + ' kg',
-        carbonBar(a.kg, greatest, color), kgText(a.kg, a.kwh, a.unknown_kwh), factor);
+        ['Always on, ' + a.region, site, jointRateMark(a)],
+        a.region + ' ' + number(a.kg, 3) + ' kg', carbonBar(a.kg, greatest, color),
+        kgText(a.kg, a.kwh, a.unknown_kwh), factor);
 }

@@ -48,11 +48,7 @@ function legend() {
 
 const sumOf = values => values.reduce((a, b) => a + b, 0);
 
-// Training's share of allocated time.
-function goodput(id) {
-    const allocated = data.allocated_h[id];
-    return percent(allocated > 0 ? (data.hours[id].training || 0) / allocated : null);
-}
+const goodput = id => percent(data.goodput.sites[id]);
 
 // A bar for each site, of the `whole` run or of the time during which the site held devices.
 function hourBars(whole) {
@@ -87,7 +83,7 @@ const HOUR_COLUMNS = [
     ['training', 'Training', ''],
     ['provision', 'Provisioning', 'opening to devices'],
     ['starting', 'Starting', 'devices to first step'],
-    ['exchange', 'Exchange', 'with other sites'],
+    ['exchange', 'Exchange', 'or lone checkpoint'],
     ['contribute', 'Contribute + wait', 'last step to round end'],
     ['merge', 'Merge', ''],
     ['adopt', 'Adopt + restart', 'to next first step'],
@@ -103,10 +99,10 @@ function hoursTable() {
     const sum = value => sumOf(sites.map(s => value(s) || 0));
     const row = s => hoursRow(
         states, [siteDot(s), s.label], state => data.hours[s.id][state] || 0,
-        data.allocated_h[s.id]);
+        data.allocated_h[s.id], data.goodput.sites[s.id]);
     const total = hoursRow(
         states, 'All sites', state => sum(s => data.hours[s.id][state]),
-        sum(s => data.allocated_h[s.id]));
+        sum(s => data.allocated_h[s.id]), data.goodput.all);
     return h(
         'div', {class: 'scroll'},
         h('table', {class: 't'}, caption('Hours by site and state'), hoursHead(columns),
@@ -122,7 +118,7 @@ function hoursHead(columns) {
           heading('Closed'), heading('Goodput', '', sourceMark('goodput'))));
 }
 
-function hoursRow(states, name, hours, allocated) {
+function hoursRow(states, name, hours, allocated, useful) {
     const cell = text => h('td', {}, text);
     const stateCell = state => {
         const value = hours(state);
@@ -130,8 +126,7 @@ function hoursRow(states, name, hours, allocated) {
     };
     return h(
         'tr', {}, h('td', {class: 'l'}, name), states.map(stateCell), cell(number(allocated, 2)),
-        cell(number(hours('closed'), 2)),
-        cell(percent(allocated > 0 ? hours('training') / allocated : null)));
+        cell(number(hours('closed'), 2)), cell(percent(useful)));
 }
 
 function startsAndStops() {

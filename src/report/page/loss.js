@@ -89,7 +89,7 @@ function finalValues() {
           h('td', {}, number(q.tail_loss, 3) + ' ± ' + number(q.tail_se, 3)));
     const headings = [
         heading('At the end', '', 'l'),
-        heading('Perplexity', 'best smoothed', null, sourceMark('ppl')),
+        heading('Training perplexity', 'lowest smoothed', null, sourceMark('ppl')),
         heading('Loss', 'last ' + number(data.loss.tail_steps) + ' steps'),
     ];
     return h(
@@ -109,14 +109,17 @@ function differenceNote() {
     });
     const first =
         `Against one site, always on, the loss differs by ${toOne.size}: ${toOne.verdict}.`;
-    return note(keepUnits(`${first} ${others.join(' ')}`));
+    const limits = 'Each is one run with one seed: the standard error covers the steps of a run, ' +
+        'not the spread between runs.';
+    return note(keepUnits([first, ...others, limits].join(' ')));
 }
 
 function difference(run, baseline) {
     const value = run.tail_loss - baseline.tail_loss;
     const error = Math.hypot(run.tail_se, baseline.tail_se);
-    const better = value < 0 ? 'better' : 'worse';
-    const verdict = Math.abs(value) < 2 * error ? 'no difference beyond noise' : better;
+    const side = value < 0 ? 'lower' : 'higher';
+    const verdict = Math.abs(value) < 2 * error ? 'less than twice its standard error' :
+                                                  side + ' by more than twice its standard error';
     return {size: `${signed(value, 4)} ± ${number(error, 4)}`, verdict};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the page: text and tables at once, then the charts.
+import {addAudit} from './audit.js';
 import {addComparison} from './compare.js';
 import {data} from './data.js';
 import {drawWhenIdle, installPrinting, redrawWhenResized} from './drawing.js';
@@ -24,6 +25,7 @@ function addPanels() {
     addHours();
     addEnergy();
     addComparison();
+    addAudit();
     addRounds();
     addEvents();
     addFacts();

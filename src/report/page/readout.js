@@ -31,16 +31,29 @@ export function valuesAt(s) {
 
 function siteValue(q, s, beforeEnd) {
     const grams = intensityAt(q.region, s);
-    const intensity = bold(grams == null ? 'no signal' : number(grams) + ' g');
+    const intensity = bold(intensityText(grams));
     const state = beforeEnd ? ' ' + stateAt(q.id, s) : '';
     return h('span', {}, siteDot(q), q.label + ' ', intensity, state);
 }
 
-// Linear between two samples; null where one of them is missing.
+function intensityText(grams) {
+    if (grams === undefined) return 'sample left out';
+    return grams === null ? 'no signal' : number(grams) + ' g';
+}
+
+// The intensity as the accounting rule has it: null where it is unknown, undefined where the page
+// leaves out the sample that counts.
 function intensityAt(region, s) {
     if (!signalSeries[region]) return null;
-    const {t, v} = signalSeries[region], i = lastNotAfter(t, s);
+    const {t, v, u, left_out: leftOut} = signalSeries[region], i = lastNotAfter(t, s);
     if (i < 0) return null;
+    if (!u) return interpolated(t, v, i, s);
+    if (s <= u[i]) return v[i];
+    return leftOut && i + 1 < t.length ? undefined : null;
+}
+
+// Linear between two samples; null where one of them is missing.
+function interpolated(t, v, i, s) {
     if (t[i] === s) return v[i];
     if (i + 1 >= v.length || v[i] == null || v[i + 1] == null) return null;
     return v[i] + (v[i + 1] - v[i]) * (s - t[i]) / (t[i + 1] - t[i]);
@@ -62,12 +75,16 @@ function stateAt(id, s) {
     return interval ? STATE_TEXT[interval[0]].split(',')[0] : 'off';
 }
 
-// Energy and carbon of all sites from the start to `s`.
+// Energy and carbon of all sites from the start to `s`, as the charts draw them: on the line
+// between two totals.
 function totalsUntil(s) {
-    const cumulative = data.energy.cumulative, i = Math.round(s / cumulative.step_s);
-    const bySite = sites.map(q => cumulative.sites[q.id]);
-    const wattHours = sumOrNull(bySite.map(series => series.wh[i]));
-    const grams = sumOrNull(bySite.map(series => series.g ? series.g[i] : null));
+    const {step_s: step, sites: series} = data.energy.cumulative, i = Math.floor(s / step);
+    const length = Math.min(step, data.run.end_s - i * step);
+    const share = length > 0 ? (s - i * step) / length : 0;
+    const between = totals => totals[i] + share * ((totals[i + 1] ?? totals[i]) - totals[i]);
+    const bySite = sites.map(q => series[q.id]);
+    const wattHours = sumOrNull(bySite.map(totals => between(totals.wh)));
+    const grams = sumOrNull(bySite.map(totals => totals.g ? between(totals.g) : null));
     const ofCarbon = grams == null ? ' of CO₂' : '';
     return h(
         'span', {}, bold(number(wattHours / 1000, 2)), ' kWh, ', bold(gramsOrKg(grams)), ofCarbon,

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The six tiles of the summary.
-import {clockFactor, data, scaled, sites} from './data.js';
+import {alwaysOnAtSites, clockFactor, data, scaled, sites} from './data.js';
 import {h, siteColor} from './elements.js';
-import {duration, number, percent, signed, tokenCount, tokenScale, tokenUnit} from './format.js';
+import {
+    duration,
+    number,
+    percent,
+    rangeText,
+    signed,
+    tokenCount,
+    tokenScale,
+    tokenUnit
+} from './format.js';
 import {kindLine, sourceMark} from './provenance.js';
 
 const NO_BASELINE = ['no baseline was run', ''];
@@ -50,10 +59,10 @@ function energyNotTraining() {
 
 function shareTile(headline) {
     const {share, share_inside_windows: inside, kwh_unknown: unknown, co2_kg: kg} = headline;
-    const always = Object.values(headline.share_baseline || {}).filter(share => share != null);
+    const always = alwaysOnAtSites(headline).map(a => a.share).filter(share => share != null);
     const rows = [];
     if (always.length) {
-        const range = number(Math.min(...always) * 100) + '–' + number(Math.max(...always) * 100);
+        const range = rangeText(Math.min(...always) * 100, Math.max(...always) * 100);
         rows.push(['always on', range + ' %']);
     }
     if (inside != null) rows.push(['inside windows', percent(inside)]);
@@ -67,15 +76,24 @@ function shareTile(headline) {
 
 function wallTile(headline) {
     const wall = headline.wall_s;
-    const one = data.comparison.find(c => c.id.startsWith('one'));
+    const alwaysOn = data.comparison.filter(c => c.id.startsWith('one')).map(c => c.wall_s);
     const against = (name, s) => [name, number(s / 3600, 2) + ' h', relative(wall, s)];
     const rows = (headline.baselines || []).map(b => against(b.label, b.wall_s));
-    if (!rows.length && one) rows.push(against('always on', one.wall_s));
+    if (!rows.length && alwaysOn.length) rows.push(alwaysOnWall(wall, alwaysOn));
     if (!rows.length) rows.push(NO_BASELINE);
     if (clockFactor !== 1)
         rows.push(['in real time', wall == null ? '–' : duration(wall / clockFactor)]);
     const value = number(scaled(wall, 1 / 3600), 2);
     return makeTile({title: 'Wall time', key: 'wall', value, unit: 'h', rows});
+}
+
+// The duration of the scenarios, or the range of their durations.
+function alwaysOnWall(wall, durations) {
+    const least = Math.min(...durations), most = Math.max(...durations);
+    const hours = s => number(s / 3600, 2);
+    if (hours(least) === hours(most))
+        return ['always on', hours(least) + ' h', relative(wall, least)];
+    return ['always on', hours(least) + '–' + hours(most) + ' h', ''];
 }
 
 // Held-out loss where it was evaluated, else perplexity of the training loss.
@@ -88,7 +106,7 @@ function perplexityTile(headline) {
     const baselines = headline.baselines || [];
     const rows = baselines.map(b => [b.label, number(b.best_ppl, 2), tail(b)]);
     if (!rows.length) rows.push(NO_BASELINE);
-    const title = 'Perplexity, best smoothed', value = number(headline.best_ppl, 2);
+    const title = 'Training perplexity, lowest smoothed', value = number(headline.best_ppl, 2);
     return makeTile({title, key: 'ppl', value, unit: tail(headline), rows});
 }
 
@@ -98,6 +116,7 @@ function heldOutTile(headline) {
     const rows = [
         ['unigram entropy', nats(entropy)],
         [loss <= entropy ? 'below it by' : 'above it by', nats(Math.abs(entropy - loss))],
+        ['perplexity', number(Math.exp(loss), 2)],
         ['training loss', nats((headline.tail_loss || [])[0])],
         ['at commit', number(commit) + (newer == null ? '' : `, newest ${number(newer)}`)],
     ];
@@ -122,7 +141,7 @@ function tokensTile(headline) {
 function goodputTile(headline) {
     const hours = number(headline.training_h, 2) + ' of ' + number(headline.allocated_h, 2) + ' h';
     const rows = [
-        ['training', hours],
+        ['in training', hours],
         ['rounds (joint)', headline.rounds + ' (' + headline.joint_rounds + ')'],
     ];
     const title = 'Goodput, of allocated time', value = number(scaled(headline.goodput, 100), 1);

@@ -165,13 +165,29 @@ function addSignal(f, s, lane) {
     f.data.push({
         type: 'scatter',
         mode: 'lines',
-        x: series.t.map(timeOf),
-        y: series.v,
+        ...signalLine(series),
         yaxis: lane,
         line: {color: siteColorNow(s), width: 1.6},
         hoverinfo: 'skip',
         connectgaps: false
     });
+}
+
+// Steps, with a gap where no sample holds. Where intensity is interpolated, `u` is missing. Where
+// samples are left out, the line connects the others.
+function signalLine({t, v, u, left_out: leftOut}) {
+    if (!u) return {x: t.map(timeOf), y: v};
+    const x = [], y = [];
+    t.forEach((from, i) => {
+        const next = t[i + 1] ?? u[i], until = leftOut ? next : u[i];
+        x.push(timeOf(from), timeOf(until));
+        y.push(v[i], v[i]);
+        if (until < next) {
+            x.push(timeOf(until));
+            y.push(null);
+        }
+    });
+    return {x, y};
 }
 
 function addRibbon(f, s, i) {

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the report page shows the values of its document."""
+
+
+def number(value, digits=0):
+    return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
+
+
+def lower_bound(value, kwh, unknown, digits):
+    """A figure is a lower bound if part of the energy has no known intensity."""
+    is_bound = value is not None and unknown > 0.005 * kwh
+    return ("≥ " if is_bound else "") + number(value, digits)
+
+
+def carbon_of(scenario):
+    if "kg_range" in scenario:
+        return "–".join(number(kg, 2) for kg in scenario["kg_range"])
+    digits = 3 if scenario["id"] == "run" else 2
+    return lower_bound(scenario["kg"], scenario["kwh"], scenario["unknown_kwh"], digits)
+
+
+def hours(seconds):
+    return "–" if seconds is None else number(seconds / 3600, 2)
+
+
+def percent(share):
+    return "–" if share is None else number(share * 100, 1)
+
+
+def with_unit(share):
+    return share if share == "–" else share + " %"
+
+
+def shown_mode(mode):
+    return "lone" if mode == "solo" else mode
+
+
+def joint_mark(scenario):
+    return " †" if (scenario["rate"] or {}).get("from") == "joint" else ""
