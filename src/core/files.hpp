@@ -39,13 +39,21 @@ class Fd {
     int fd_{-1};
 };
 
-/// Reads a whole file. Fails with `no_input` if the file cannot be opened, and with `io` if a read
-/// fails. Fails with `data` if the file is longer than `limit` bytes.
+/// Opens a regular file to read it. Returns an empty optional if the file does not exist. Fails
+/// with `no_input` if the file cannot be opened or is a folder, pipe, socket or device. Never waits
+/// for the writer of a pipe.
+[[nodiscard]] Result<std::optional<Fd>> open_to_read(std::filesystem::path const& path);
+/// Reads a whole file. Fails like open_to_read(), with `no_input` if the file does not exist, and
+/// with `io` if a read fails. Fails with `data` if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(std::filesystem::path const& path,
                                             std::int64_t limit = std::int64_t{1} << 30);
 /// Reads a whole file like read_file(). Returns an empty optional if the file does not exist.
 [[nodiscard]] Result<std::optional<std::string>> read_file_if_exists(
     std::filesystem::path const& path, std::int64_t limit = std::int64_t{1} << 30);
+/// Reads a descriptor to its end. Messages call it `source`. Fails with `io` if a read fails, and
+/// with `data` if there are more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_descriptor(int fd, std::string const& source,
+                                                  std::int64_t limit = std::int64_t{1} << 30);
 /// Replaces the content of `path` atomically and durably. Writes a temporary file in the same
 /// folder, syncs the file to disk, renames it to `path`, and syncs the folder. Readers never see a
 /// partial file. If writing fails, for example because the disk is full, the old file stays and no
