@@ -84,11 +84,16 @@ char const* type_name(mode_t mode)
     return "a device";
 }
 
-tl::unexpected<Error> not_regular(char const* action, fs::path const& path, mode_t mode)
+tl::unexpected<Error> not_regular(char const* action, fs::path const& path, mode_t mode,
+                                  ExitCode code, char const* remedy)
 {
-    return fail(ExitCode::no_input, std::string("cannot ") + action + " " + path.string(),
-                std::string("it is ") + type_name(mode) + ", not a regular file",
-                "name a regular file");
+    return fail(code, std::string("cannot ") + action + " " + path.string(),
+                std::string("it is ") + type_name(mode) + ", not a regular file", remedy);
+}
+
+tl::unexpected<Error> not_readable(fs::path const& path, mode_t mode)
+{
+    return not_regular("read", path, mode, ExitCode::no_input, "name a regular file");
 }
 
 // The error of an open() that failed. Opening a socket fails with a misleading error.
@@ -96,8 +101,31 @@ tl::unexpected<Error> cannot_open(fs::path const& path, int error)
 {
     struct stat status {};
     if (error == ENXIO && stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
-        return not_regular("read", path, status.st_mode);
+        return not_readable(path, status.st_mode);
     return cannot("read", path, error, ExitCode::no_input);
+}
+
+tl::unexpected<Error> cannot_write(fs::path const& path, int error)
+{
+    if (error == ELOOP)
+        return fail(ExitCode::cannot_create, "cannot write " + path.string(),
+                    "it is a symbolic link", "remove the link");
+    return cannot("write", path, error, ExitCode::cannot_create);
+}
+
+// Opens a regular file to append to it. Somebody who may write to the folder could have put a link
+// or a pipe in its place: never writes through a link, never waits for a pipe.
+Result<Fd> open_to_append(fs::path const& path)
+{
+    constexpr int flags =
+        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    Fd fd(open(path.c_str(), flags, 0644));
+    if (!fd) return cannot_write(path, errno);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return cannot("write", path, errno, ExitCode::io);
+    if (!S_ISREG(status.st_mode))
+        return not_regular("write", path, status.st_mode, ExitCode::cannot_create, "remove it");
+    return fd;
 }
 
 // Whether the file ends in the middle of a line; or errno.
@@ -141,7 +169,7 @@ Result<std::optional<Fd>> open_to_read(fs::path const& path)
     if (!fd) return cannot_open(path, errno);
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
-    if (!S_ISREG(status.st_mode)) return not_regular("read", path, status.st_mode);
+    if (!S_ISREG(status.st_mode)) return not_readable(path, status.st_mode);
     return std::optional(std::move(fd));
 }
 
@@ -179,7 +207,7 @@ Result<void> replace_file(fs::path const& path,
         return error;
     };
     if (auto filled = fill(temporary); !filled) return abandon(tl::unexpected(filled.error()));
-    if (int const error = sync_path(temporary, O_RDONLY))
+    if (int const error = sync_path(temporary, O_RDONLY | O_NOFOLLOW))
         return abandon(cannot("write", path, error, ExitCode::io));
     if (rename(temporary.c_str(), path.c_str()) != 0)
         return abandon(cannot("write", path, errno, ExitCode::cannot_create));
@@ -200,8 +228,9 @@ Result<void> write_file(fs::path const& path, std::string_view content, unsigned
 
 Result<void> append_line(fs::path const& path, std::string_view line, bool durable)
 {
-    Fd const fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
+    auto const opened = open_to_append(path);
+    if (!opened) return tl::unexpected(opened.error());
+    Fd const& fd = *opened;
     // A writer killed in the middle of a line left no newline: its partial line must not absorb
     // this one.
     auto const partial = ends_mid_line(fd.get());

@@ -69,7 +69,7 @@ class Fd {
 /// Appends `line` and a newline to a file. Creates the file if it does not exist. If the file ends
 /// with a partial line, puts a newline before `line`. Appends all these bytes in a single write,
 /// unless the system accepts only a part of them. If `durable`, syncs the file to disk before
-/// returning.
+/// returning. Fails with `cannot_create` if `path` is a link or not a regular file.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
 /// Creates a folder and its missing parents. An existing folder is not an error. Fails with
