@@ -264,5 +264,49 @@ TEST_F(LivePoller, CredentialsReadableByOthersAreRefused)
     std::filesystem::permissions(folder_ / "account.json", std::filesystem::perms(0600));
 }
 
+// Replaces `"script": "job.sh"` in the site file.
+void set_launcher(std::filesystem::path const& site, std::string const& keys)
+{
+    ASSERT_TRUE(write_file(
+        site, R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", )" + keys + "}}"));
+}
+
+TEST_F(LivePoller, ARunBeginsOnlyIfTheFilesOfItsJobsCanBeUsed)
+{
+    ASSERT_TRUE(make_folder(folder_ / "folder"));
+    ASSERT_TRUE(write_file(folder_ / "plain.sh", obedient, 0644));
+    std::vector<std::pair<std::string, std::string>> const bad{
+        {R"("script": "folder")", "launcher.script " + (folder_ / "folder").string() +
+                                      ": it is a folder, not a regular file"},
+        {R"("script": "none.sh")", "none.sh: No such file or directory"},
+        {R"("script": "plain.sh")", "plain.sh: it is not executable"},
+        {R"("script": "job.sh", "prologue": "none.sh")", "launcher.prologue "},
+        {R"("script": "job.sh", "slurm_conf": "folder")", "launcher.slurm_conf "}};
+    for (auto const& [keys, message] : bad) {
+        set_launcher(folder_ / "site.json", keys);
+        auto const refused = poll({});
+        EXPECT_EQ(refused.exit_code, 78) << keys;
+        EXPECT_THAT(refused.errors, HasSubstr("cannot start jobs at CAISO_NORTH: "));
+        EXPECT_THAT(refused.errors, HasSubstr(message));
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "out")) << keys;
+        EXPECT_EQ(poll({"--dry-run"}).exit_code, 78) << keys;
+        EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).exit_code, 0) << keys;
+    }
+    set_launcher(folder_ / "site.json", R"("script": "job.sh", "slurm_conf": "none.conf")");
+    EXPECT_EQ(poll({}).exit_code, 0) << "the cluster of a missing slurm.conf may be down";
+}
+
+TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
+{
+    EXPECT_EQ(poll({}).exit_code, 0);
+    std::filesystem::remove(folder_ / "job.sh");
+    ASSERT_TRUE(write_file(folder_ / "out/complete.json", "{}"));
+    auto const late = poll({});
+    EXPECT_EQ(late.exit_code, 78);
+    EXPECT_THAT(late.errors, HasSubstr("job.sh: No such file or directory"));
+    EXPECT_THAT(read_file(folder_ / "out/poller/events.jsonl").value(),
+                HasSubstr("\"type\":\"job-drained\""));
+}
+
 }  // namespace
 }  // namespace curtail
