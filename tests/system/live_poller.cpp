@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include "core/files.hpp"
@@ -306,6 +308,27 @@ TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
     EXPECT_THAT(late.errors, HasSubstr("job.sh: No such file or directory"));
     EXPECT_THAT(read_file(folder_ / "out/poller/events.jsonl").value(),
                 HasSubstr("\"type\":\"job-drained\""));
+}
+
+TEST_F(LivePoller, WarnsIfOtherUsersMayWriteToTheRunsFolders)
+{
+    auto const warning = "other users may write to " + (folder_ / "out").string();
+    auto const poll_with_mode = [&](std::string const& path, unsigned mode) {
+        auto const folder = folder_ / path;
+        EXPECT_TRUE(make_folder(folder));
+        chmod(folder.c_str(), mode);
+        auto const done = poll({});
+        chmod(folder.c_str(), 0755);
+        EXPECT_EQ(done.exit_code, 0) << done.errors;
+        return done.errors;
+    };
+    EXPECT_THAT(poll_with_mode("out", 0755), Not(HasSubstr(warning)));
+    EXPECT_THAT(poll_with_mode("out", 0777), HasSubstr(warning + " (mode 0777)"));
+    EXPECT_THAT(poll_with_mode("out", 0775), HasSubstr(warning + " (mode 0775)"));
+    EXPECT_THAT(poll_with_mode("out", 01777), Not(HasSubstr(warning)));
+    for (std::string const inner : {"out/sites", "out/sites/CAISO_NORTH"})
+        EXPECT_THAT(poll_with_mode(inner, 0777),
+                    HasSubstr("may write to " + (folder_ / inner).string()));
 }
 
 }  // namespace
