@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -69,6 +71,21 @@ rounds::Outer read_outer(json::ObjectReader& r)
     return outer;
 }
 
+// A commit decides work of a healthy member about once per `round_time`, or once per
+// `checkpoint_interval` for a lone one. A member must not become suspect in this time, nor while it
+// stores and gathers: so at least twice as long.
+void check_drop_after(json::ObjectReader& r, rounds::Params const& p)
+{
+    if (p.drop_after >= 2 * std::max(p.round_time, p.checkpoint_interval)) return;
+    auto const seconds = [](Millis time) { return FractionalSeconds(time).count(); };
+    r.reject(
+        {ExitCode::config, r.place("drop_after_s"),
+         fmt::format("{:g} s is too short: round_time_s is {:g} s, and checkpoint_interval_s "
+                     "is {:g} s",
+                     seconds(p.drop_after), seconds(p.round_time), seconds(p.checkpoint_interval)),
+         "make it at least twice the longer of the two"});
+}
+
 void read_times(json::ObjectReader& r, rounds::Params& p)
 {
     p.round_time = read_seconds(r, "round_time_s", p.round_time);
@@ -83,6 +100,7 @@ void read_times(json::ObjectReader& r, rounds::Params& p)
     p.drop_after =
         read_seconds(r, "drop_after_s", 3 * std::max(p.round_time, p.checkpoint_interval));
     p.skew = read_seconds(r, "skew_s", p.skew);
+    check_drop_after(r, p);
 }
 
 rounds::Params read_rounds(json::ObjectReader& r)
@@ -112,6 +130,21 @@ std::string read_store(json::ObjectReader& r, std::filesystem::path const& file)
     r.require(text.starts_with("file:") && text.size() > prefix, "store",
               "must be file: and the path of a shared folder");
     return r.error_free() ? "file://" + resolve(file, text.substr(prefix)).string() : "";
+}
+
+// The run's folder. It may be missing, but neither it nor its nearest existing parent may be a
+// file.
+std::filesystem::path read_folder(json::ObjectReader& r, std::filesystem::path const& file)
+{
+    auto const folder = read_path(r, file, "folder");
+    std::error_code error;
+    auto existing = folder;
+    while (!std::filesystem::exists(existing, error) && existing.has_relative_path())
+        existing = existing.parent_path();
+    if (!error && !std::filesystem::is_directory(existing, error))
+        r.reject({ExitCode::config, r.place("folder"), existing.string() + " is not a folder",
+                  "name another folder"});
+    return folder;
 }
 
 Data read_data(json::ObjectReader& r, std::filesystem::path const& file)
@@ -258,7 +291,7 @@ Result<Run> read_run(std::filesystem::path const& file)
     json::ObjectReader r(*json, file.string(), ExitCode::config);
     run.run = {r.text("run")};
     r.require(is_plain_name(run.run.value), "run", plain_name_rule);
-    run.folder = read_path(r, run.file, "folder");
+    run.folder = read_folder(r, run.file);
     run.store = read_store(r, run.file);
     run.seed = read_integer(r, "seed", run.seed, 0);
     run.reference_site = {r.text("reference_site", "")};

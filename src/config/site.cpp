@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/site.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "config/read.hpp"
+#include "config/time_limit.hpp"
 #include "core/text.hpp"
 
 namespace curtail::config {
@@ -74,6 +77,23 @@ std::filesystem::path read_optional_path(json::ObjectReader& r, std::filesystem:
     return resolve(file, *path);
 }
 
+// A job spends up to the grace period on leaving. The rest must not be shorter than that.
+void check_time_limit(json::ObjectReader& r, Launcher const& launcher)
+{
+    std::string const key = "time_limit";
+    auto const written = "\"" + printable(launcher.time_limit) + "\"";
+    auto const limit = parse_time_limit(launcher.time_limit);
+    if (!limit)
+        return r.reject({ExitCode::config, r.place(key) + ": " + written,
+                         "it is not a time limit of sbatch",
+                         "write minutes, hours:minutes:seconds or days-hours"});
+    if (!limit->length || *limit->length >= 2 * launcher.grace) return;
+    r.reject({ExitCode::config, r.place(key) + ": " + written,
+              fmt::format("it is {} s, and grace_s is {:g} s", limit->length->count(),
+                          FractionalSeconds(launcher.grace).count()),
+              "make it at least twice grace_s"});
+}
+
 Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
 {
     Launcher launcher;
@@ -91,7 +111,15 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     launcher.failures_before_hold = static_cast<int>(
         read_integer(r, "failures_before_hold", launcher.failures_before_hold, 1, 1'000'000));
     launcher.completing_time = read_seconds(r, "completing_s", launcher.completing_time);
+    check_time_limit(r, launcher);
     return launcher;
+}
+
+// Another name would break lists of names and lines of text.
+bool is_region(std::string_view name)
+{
+    return !name.empty() && printable(name) == name &&
+           name.find_first_of(", ") == std::string_view::npos;
 }
 
 void read_power(json::ObjectReader& r, Site& site)
@@ -135,6 +163,8 @@ Result<Site> read_site(std::filesystem::path const& file)
     site.site = {r.text("site")};
     r.require(is_plain_name(site.site.value), "site", plain_name_rule);
     site.region = {r.text("region", site.site.value)};
+    r.require(is_region(site.region.value), "region",
+              "must be a name without commas, spaces and control characters");
     site.label = r.text("label", site.site.value);
     site.devices = r.text("devices", "");
     site.ranks = static_cast<int>(read_integer(r, "ranks", 1, 1, 4096));

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/text.hpp"
+
 // Splits comma-separated text (RFC 4180) into lines and fields. A field must not contain a line
 // break.
 namespace curtail::csv {
@@ -14,11 +16,12 @@ namespace curtail::csv {
 inline constexpr std::size_t line_limit = std::size_t{1} << 20;
 inline constexpr std::size_t row_limit = 10'000'000;
 
-/// Reads the lines of a text one after the other, and counts them.
+/// Reads the lines of a text one after the other, and counts them. Skips a byte order mark at the
+/// beginning of the text.
 class LineReader {
   public:
     /// `text` must outlive the reader.
-    explicit LineReader(std::string_view text) : text_(text) {}
+    explicit LineReader(std::string_view text) : text_(without_byte_order_mark(text)) {}
     /// Returns the next line without its LF or CR LF. Returns an empty optional at the end of the
     /// text. If the text ends with LF, no empty line follows this LF.
     [[nodiscard]] std::optional<std::string_view> next();

@@ -61,6 +61,73 @@ int read_up_to(int fd, std::int64_t limit, std::string& content)
     return 0;
 }
 
+Result<std::string> read_to_end(int fd, std::string const& source, std::int64_t limit,
+                                std::int64_t expected_size)
+{
+    std::string content;
+    content.reserve(static_cast<std::size_t>(expected_size));
+    // One byte more than the limit shows that the file is longer: it may grow, or have no size.
+    if (int const error = read_up_to(fd, limit + 1, content))
+        return cannot("read", source, error, ExitCode::io);
+    if (static_cast<std::int64_t>(content.size()) > limit)
+        return fail(ExitCode::data, "cannot read " + source,
+                    "it is longer than " + std::to_string(limit) + " bytes");
+    return content;
+}
+
+// The type of a file that is not regular, for messages.
+char const* type_name(mode_t mode)
+{
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a pipe";
+    if (S_ISSOCK(mode)) return "a socket";
+    return "a device";
+}
+
+tl::unexpected<Error> not_regular(char const* action, fs::path const& path, mode_t mode,
+                                  ExitCode code, char const* remedy)
+{
+    return fail(code, std::string("cannot ") + action + " " + path.string(),
+                std::string("it is ") + type_name(mode) + ", not a regular file", remedy);
+}
+
+tl::unexpected<Error> not_readable(fs::path const& path, mode_t mode)
+{
+    return not_regular("read", path, mode, ExitCode::no_input, "name a regular file");
+}
+
+// The error of an open() that failed. Opening a socket fails with a misleading error.
+tl::unexpected<Error> cannot_open(fs::path const& path, int error)
+{
+    struct stat status {};
+    if (error == ENXIO && stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode))
+        return not_readable(path, status.st_mode);
+    return cannot("read", path, error, ExitCode::no_input);
+}
+
+tl::unexpected<Error> cannot_write(fs::path const& path, int error)
+{
+    if (error == ELOOP)
+        return fail(ExitCode::cannot_create, "cannot write " + path.string(),
+                    "it is a symbolic link", "remove the link");
+    return cannot("write", path, error, ExitCode::cannot_create);
+}
+
+// Opens a regular file to append to it. Somebody who may write to the folder could have put a link
+// or a pipe in its place: never writes through a link, never waits for a pipe.
+Result<Fd> open_to_append(fs::path const& path)
+{
+    constexpr int flags =
+        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    Fd fd(open(path.c_str(), flags, 0644));
+    if (!fd) return cannot_write(path, errno);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return cannot("write", path, errno, ExitCode::io);
+    if (!S_ISREG(status.st_mode))
+        return not_regular("write", path, status.st_mode, ExitCode::cannot_create, "remove it");
+    return fd;
+}
+
 // Whether the file ends in the middle of a line; or errno.
 tl::expected<bool, int> ends_mid_line(int fd)
 {
@@ -89,26 +156,38 @@ int write_all(int fd, std::string_view content)
     return 0;
 }
 
-Result<std::optional<std::string>> read_file_if_exists(fs::path const& path, std::int64_t limit)
+Result<std::string> read_descriptor(int fd, std::string const& source, std::int64_t limit)
 {
-    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>{};
-    if (!fd) return cannot("read", path, errno, ExitCode::no_input);
+    return read_to_end(fd, source, limit, 0);
+}
+
+Result<std::optional<Fd>> open_to_read(fs::path const& path)
+{
+    // O_NONBLOCK: opening a pipe must not wait for its writer.
+    Fd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!fd && (errno == ENOENT || errno == ENOTDIR)) return std::optional<Fd>{};
+    if (!fd) return cannot_open(path, errno);
     struct stat status {};
     if (fstat(fd.get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
-    if (status.st_size > limit)
-        return fail(ExitCode::data, "cannot read " + path.string(),
-                    "it has " + std::to_string(status.st_size) + " bytes, the limit is " +
-                        std::to_string(limit));
-    std::string content;
-    content.reserve(static_cast<std::size_t>(status.st_size));
-    // One byte more than the limit shows that the file is longer: it may grow, or have no size.
-    if (int const error = read_up_to(fd.get(), limit + 1, content))
-        return cannot("read", path, error, error == EISDIR ? ExitCode::no_input : ExitCode::io);
-    if (static_cast<std::int64_t>(content.size()) > limit)
-        return fail(ExitCode::data, "cannot read " + path.string(),
-                    "it is longer than " + std::to_string(limit) + " bytes");
-    return std::optional(std::move(content));
+    if (!S_ISREG(status.st_mode)) return not_readable(path, status.st_mode);
+    return std::optional(std::move(fd));
+}
+
+Result<std::optional<std::string>> read_file_if_exists(fs::path const& path, std::int64_t limit)
+{
+    auto const fd = open_to_read(path);
+    if (!fd) return tl::unexpected(fd.error());
+    if (!*fd) return std::optional<std::string>{};
+    struct stat status {};
+    if (fstat((*fd)->get(), &status) != 0) return cannot("read", path, errno, ExitCode::io);
+    auto const size = std::int64_t{status.st_size};
+    if (size > limit)
+        return fail(
+            ExitCode::data, "cannot read " + path.string(),
+            "it has " + std::to_string(size) + " bytes, the limit is " + std::to_string(limit));
+    auto content = read_to_end((*fd)->get(), path.string(), limit, size);
+    if (!content) return tl::unexpected(content.error());
+    return std::optional(std::move(*content));
 }
 
 Result<std::string> read_file(fs::path const& path, std::int64_t limit)
@@ -148,7 +227,7 @@ Result<void> replace_file(fs::path const& path,
         return error;
     };
     if (auto filled = fill(temporary); !filled) return abandon(tl::unexpected(filled.error()));
-    if (int const error = sync_path(temporary, O_RDONLY))
+    if (int const error = sync_path(temporary, O_RDONLY | O_NOFOLLOW))
         return abandon(cannot("write", path, error, ExitCode::io));
     if (rename(temporary.c_str(), path.c_str()) != 0)
         return abandon(cannot("write", path, errno, ExitCode::cannot_create));
@@ -169,8 +248,9 @@ Result<void> write_file(fs::path const& path, std::string_view content, unsigned
 
 Result<void> append_line(fs::path const& path, std::string_view line, bool durable)
 {
-    Fd const fd(open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (!fd) return cannot("write", path, errno, ExitCode::cannot_create);
+    auto const opened = open_to_append(path);
+    if (!opened) return tl::unexpected(opened.error());
+    Fd const& fd = *opened;
     // A writer killed in the middle of a line left no newline: its partial line must not absorb
     // this one.
     auto const partial = ends_mid_line(fd.get());

@@ -39,8 +39,12 @@ class Fd {
     int fd_{-1};
 };
 
-/// Reads a whole file. Fails with `no_input` if the file cannot be opened, and with `io` if a read
-/// fails. Fails with `data` if the file is longer than `limit` bytes.
+/// Opens a regular file to read it. Returns an empty optional if the file does not exist. Fails
+/// with `no_input` if the file cannot be opened or is a folder, pipe, socket or device. Never waits
+/// for the writer of a pipe.
+[[nodiscard]] Result<std::optional<Fd>> open_to_read(std::filesystem::path const& path);
+/// Reads a whole file. Fails like open_to_read(), with `no_input` if the file does not exist, and
+/// with `io` if a read fails. Fails with `data` if the file is longer than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(std::filesystem::path const& path,
                                             std::int64_t limit = std::int64_t{1} << 30);
 /// Reads a whole file like read_file(). Returns an empty optional if the file does not exist.
@@ -49,6 +53,10 @@ class Fd {
 /// Reads the last `bytes` bytes of a file, or the whole file if it is shorter. Returns an empty
 /// text if the file does not exist. Fails with `io` if the file cannot be read.
 [[nodiscard]] Result<std::string> read_end(std::filesystem::path const& path, std::int64_t bytes);
+/// Reads a descriptor to its end. Messages call it `source`. Fails with `io` if a read fails, and
+/// with `data` if there are more than `limit` bytes.
+[[nodiscard]] Result<std::string> read_descriptor(int fd, std::string const& source,
+                                                  std::int64_t limit = std::int64_t{1} << 30);
 /// Replaces the content of `path` atomically and durably. Writes a temporary file in the same
 /// folder, syncs the file to disk, renames it to `path`, and syncs the folder. Readers never see a
 /// partial file. If writing fails, for example because the disk is full, the old file stays and no
@@ -64,7 +72,7 @@ class Fd {
 /// Appends `line` and a newline to a file. Creates the file if it does not exist. If the file ends
 /// with a partial line, puts a newline before `line`. Appends all these bytes in a single write,
 /// unless the system accepts only a part of them. If `durable`, syncs the file to disk before
-/// returning.
+/// returning. Fails with `cannot_create` if `path` is a link or not a regular file.
 [[nodiscard]] Result<void> append_line(std::filesystem::path const& path, std::string_view line,
                                        bool durable);
 /// Creates a folder and its missing parents. An existing folder is not an error. Fails with

@@ -276,6 +276,11 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
         return fail(ExitCode::data, "cannot read " + source, std::move(why));
     };
     if (auto problem = find_problem(text, limits)) return bad(std::move(*problem));
+    if (dialect == Dialect::comments) text = without_byte_order_mark(text);
+    if (text.starts_with(byte_order_mark))
+        return fail(ExitCode::data, "cannot read " + source,
+                    "it begins with a byte order mark (EF BB BF)",
+                    "save it as UTF-8 without the mark");
     rapidjson::MemoryStream stream(text.data(), text.size());
     rapidjson::Reader reader;
     Builder builder(limits.depth);

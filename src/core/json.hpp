@@ -116,8 +116,9 @@ inline constexpr Limits document_limits{std::size_t{64} * 1024 * 1024, 32};
 
 /// Which texts count as JSON.
 enum class Dialect {
-    strict,  ///< RFC 8259
-    /// For files that people write. Allows trailing commas, and comments: // and /* */.
+    strict,  ///< RFC 8259, without a byte order mark
+    /// For files that people write. Allows trailing commas, and comments: // and /* */. Ignores a
+    /// byte order mark at the beginning.
     comments
 };
 

@@ -148,6 +148,12 @@ std::string hex(std::span<unsigned char const> bytes)
     return out;
 }
 
+std::string_view without_byte_order_mark(std::string_view text)
+{
+    if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+    return text;
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator)
 {
     std::vector<std::string_view> parts;

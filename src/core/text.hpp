@@ -24,6 +24,10 @@ namespace curtail {
 /// Returns the byte offset of the first invalid UTF-8 sequence. Overlong forms and surrogates are
 /// invalid. Returns an empty optional if the text is valid.
 [[nodiscard]] std::optional<std::size_t> find_invalid_utf8(std::string_view text);
+/// The bytes with which some editors and spreadsheets begin a UTF-8 file: U+FEFF.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+/// Returns the text without a leading byte_order_mark. The result points into `text`.
+[[nodiscard]] std::string_view without_byte_order_mark(std::string_view text);
 /// Returns two lower-case hex digits per byte.
 [[nodiscard]] std::string hex(std::span<unsigned char const> bytes);
 /// Splits a text at each separator, and keeps empty parts. The parts point into `text`.

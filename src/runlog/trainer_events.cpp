@@ -61,4 +61,12 @@ Event to_event(FirstStep const& step, Time now, std::string site)
 
 bool is_first_step(Event const& event) { return event.type == "first-step"; }
 
+Event to_event(HighLoss const& high, Time now, std::string site)
+{
+    return {now,
+            "high-loss",
+            std::move(site),
+            {{"loss", high.loss}, {"uniform_loss", high.uniform_loss}, {"steps", high.steps}}};
+}
+
 }  // namespace curtail::runlog

@@ -56,4 +56,12 @@ struct FirstStep {
 [[nodiscard]] Event to_event(FirstStep const& step, Time now, std::string site);
 [[nodiscard]] bool is_first_step(Event const& event);
 
+/// An event: the loss has been at least that of a model that knows nothing for many steps.
+struct HighLoss {
+    std::optional<double> loss;  ///< of the last step, in nats per token; empty: not finite
+    double uniform_loss{0};      ///< ln(vocabulary)
+    std::int64_t steps{0};       ///< number of these steps in a row
+};
+[[nodiscard]] Event to_event(HighLoss const& high, Time now, std::string site);
+
 }  // namespace curtail::runlog

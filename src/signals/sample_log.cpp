@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signals/sample_log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,19 +21,20 @@ constexpr off_t loaded_bytes = off_t{256} * 1024;
 // The last lines of a file, without a first line that is cut. A missing file has none.
 Result<std::string> read_tail(std::filesystem::path const& path)
 {
-    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && errno == ENOENT) return std::string();
+    auto const opened = open_to_read(path);
+    if (!opened) return tl::unexpected(opened.error());
+    if (!*opened) return std::string();
+    int const fd = (*opened)->get();
     auto const failed = [&] {
         return fail(ExitCode::io, "cannot read " + path.string(), errno_text(errno));
     };
-    if (!fd) return failed();
-    off_t const size = lseek(fd.get(), 0, SEEK_END);
+    off_t const size = lseek(fd, 0, SEEK_END);
     if (size < 0) return failed();
     off_t const begin = std::max<off_t>(0, size - loaded_bytes);
     std::string text(static_cast<std::size_t>(size - begin), '\0');
     for (std::size_t have = 0; have < text.size();) {
-        ssize_t const n = pread(fd.get(), text.data() + have, text.size() - have,
-                                begin + static_cast<off_t>(have));
+        ssize_t const n =
+            pread(fd, text.data() + have, text.size() - have, begin + static_cast<off_t>(have));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return failed();
         if (n == 0) text.resize(have);

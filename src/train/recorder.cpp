@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/recorder.hpp"
 
+#include <fmt/format.h>
+
 #include "core/files.hpp"
 
 namespace curtail::train {
 
 Recorder::Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
-                   StepWatcher watcher)
+                   StepWatcher watcher, std::optional<LossWatch> loss_watch)
     : folder_(std::move(folder)),
       events_(folder_ / "events.jsonl"),
       site_(std::move(site)),
       job_(std::move(job)),
       log_(std::move(log)),
-      watcher_(std::move(watcher))
+      watcher_(std::move(watcher)),
+      loss_watch_(loss_watch)
 {
 }
 
 void Recorder::step(StepMetrics const& m)
 {
     check(runlog::append_metrics(folder_ / "metrics.jsonl", m));
+    if (loss_watch_ && loss_watch_->add(m.loss)) warn_of_high_loss(m.loss);
     if (watcher_) watcher_(m);
 }
 
@@ -52,6 +56,16 @@ void Recorder::status(json::Object status)
     status.set("time", format_time(SystemClock{}.now()));
     status.set("job", job_);
     check(write_file(folder_ / "status.json", json::to_pretty(status)));
+}
+
+void Recorder::warn_of_high_loss(std::optional<double> loss)
+{
+    event(runlog::HighLoss{loss, loss_watch_->uniform_loss(), LossWatch::reported_steps});
+    log_.warning(fmt::format(
+        "the loss has been at least ln(vocabulary) = {:.3f} for {} steps in a row (now {}): the "
+        "model learns nothing; check the data, or start a new run with a lower optimizer.lr_scale",
+        loss_watch_->uniform_loss(), LossWatch::reported_steps,
+        loss ? fmt::format("{:.3f}", *loss) : "not finite"));
 }
 
 void Recorder::check(Result<void> const& written)

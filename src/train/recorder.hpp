@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "core/clock.hpp"
@@ -12,6 +13,7 @@
 #include "energy/state.hpp"
 #include "runlog/metrics.hpp"
 #include "runlog/trainer_events.hpp"
+#include "train/loss_watch.hpp"
 
 namespace curtail::train {
 
@@ -38,7 +40,9 @@ using StepWatcher = std::function<void(StepMetrics const&)>;
 class Recorder {
   public:
     Recorder(std::filesystem::path folder, std::string site, std::string job, Log log,
-             StepWatcher watcher = {});
+             StepWatcher watcher = {}, std::optional<LossWatch> loss_watch = {});
+    /// Writes the metrics of a step. If the loss watch reports a high loss, also writes an event
+    /// and logs a warning.
     void step(StepMetrics const& metrics);
     void event(std::string const& type, json::Object details);
     /// Writes one of the events in runlog/trainer_events.hpp.
@@ -60,6 +64,7 @@ class Recorder {
     void change_state(std::string const& state);
     void append(runlog::Event const& event);
     void check(Result<void> const& written);
+    void warn_of_high_loss(std::optional<double> loss);
     std::filesystem::path folder_;
     runlog::EventLog events_;
     std::string site_;
@@ -68,6 +73,7 @@ class Recorder {
     std::mutex state_lock_;  ///< protects last_state_, which both threads may change
     std::string last_state_;
     StepWatcher watcher_;
+    std::optional<LossWatch> loss_watch_;
     MonoTime status_due_{};
     std::atomic<bool> complained_{false};  ///< a failed write was logged
 };

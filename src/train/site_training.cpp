@@ -102,7 +102,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     auto const lock = lock_folder(folder);
     if (!lock) return tl::unexpected(lock.error());
     remove_leftovers(folder);
-    Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs));
+    Recorder recorder(folder, options.site.value, options.job, log, watcher_of(options, inputs),
+                      LossWatch(inputs.run.model.vocabulary));
     recorder.state(energy::State::starting);
     recorder.event(runlog::TrainerStart{options.job, rank_count, build_json()});
     PermissionGuard permission(options.permission, folder, inputs.run.run, options.site, stop, log);

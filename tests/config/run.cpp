@@ -259,6 +259,66 @@ TEST_F(RunFile, RejectsSbatchOptionsThatThePollerSets)
     EXPECT_THAT(message(R"("prologue": "")"), HasSubstr("launcher.prologue: must not be empty"));
 }
 
+TEST_F(RunFile, RejectsTimeLimitsThatSbatchDoesNotAccept)
+{
+    auto const message = [&](std::string const& limit) {
+        return message_with("\"grace_s\": 15",
+                            "\"grace_s\": 120, \"time_limit\": \"" + limit + "\"",
+                            "inputs/sites/nem_sa.json");
+    };
+    EXPECT_EQ(message("4"), "");
+    EXPECT_EQ(message("2-12"), "");
+    EXPECT_EQ(message("UNLIMITED"), "");
+    EXPECT_THAT(
+        message("1; rm -rf /"),
+        HasSubstr("launcher.time_limit: \"1; rm -rf /\": it is not a time limit of sbatch; write "
+                  "minutes, hours:minutes:seconds or days-hours"));
+}
+
+TEST_F(RunFile, RejectsATimeLimitThatLeavesNoTimeForTraining)
+{
+    auto const message = [&](std::string const& limit) {
+        return message_with("\"grace_s\": 15",
+                            "\"grace_s\": 120, \"time_limit\": \"" + limit + "\"",
+                            "inputs/sites/nem_sa.json");
+    };
+    EXPECT_EQ(message("4:00"), "");
+    EXPECT_THAT(message("3:59"),
+                HasSubstr("launcher.time_limit: \"3:59\": it is 239 s, and grace_s is 120 s; "
+                          "make it at least twice grace_s"));
+}
+
+TEST_F(RunFile, RejectsRegionsThatBreakTheFilesThatNameThem)
+{
+    for (auto const* region : {"a,b", "a b", "a\\tb", "a\\n", "\\u0007", ""})
+        EXPECT_THAT(
+            message_with("\"region\": \"NEM_SA\"", "\"region\": \"" + std::string(region) + "\"",
+                         "inputs/sites/nem_sa.json"),
+            HasSubstr("region: must be a name without commas, spaces and control characters"))
+            << region;
+}
+
+TEST_F(RunFile, RejectsADropTimeShorterThanTwoRounds)
+{
+    auto const rounds = [&](std::string const& keys) {
+        return message_with("\"round_time_s\": 3", keys);
+    };
+    EXPECT_THAT(rounds(R"("round_time_s": 3, "drop_after_s": 5.999)"),
+                HasSubstr("rounds.drop_after_s: 5.999 s is too short: round_time_s is 3 s, and "
+                          "checkpoint_interval_s is 3 s; make it at least twice the longer"));
+    EXPECT_EQ(rounds(R"("round_time_s": 3, "drop_after_s": 6)"), "");
+}
+
+TEST_F(RunFile, RejectsAFolderThatIsAFile)
+{
+    auto const message =
+        message_with("\"folder\": \"../../results/demo\"", "\"folder\": \"demo.json\"");
+    EXPECT_THAT(message, HasSubstr("folder: " + (folder / "inputs/runs/demo.json").string() +
+                                   " is not a folder; name another folder"));
+    EXPECT_THAT(message_with("\"folder\": \"../../results/demo\"", "\"folder\": \"demo.json/x/y\""),
+                HasSubstr("inputs/runs/demo.json is not a folder"));
+}
+
 TEST_F(RunFile, ModelErrorsNameTheWrongKey)
 {
     auto const model = "inputs/models/demo.json";

@@ -26,6 +26,13 @@ TEST(LineReader, CountsLinesAndDropsTheirEndings)
     EXPECT_THAT(lines_of("\n"), ElementsAre("1:"));
 }
 
+TEST(LineReader, SkipsAByteOrderMarkAtTheBeginningOnly)
+{
+    std::string const mark = "\xEF\xBB\xBF";
+    EXPECT_THAT(lines_of(mark + "a\n" + mark + "b"), ElementsAre("1:a", "2:" + mark + "b"));
+    EXPECT_THAT(lines_of(mark), ElementsAre());
+}
+
 TEST(Fields, KeepCommasAndQuotesInQuotes)
 {
     EXPECT_THAT(fields_of("").value(), ElementsAre(""));

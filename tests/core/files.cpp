@@ -3,6 +3,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
 
 #include "support/temporary_folder.hpp"
 
@@ -39,6 +48,109 @@ TEST(Files, MissingFileIsNoInputAndTooLongFileIsADataError)
     ASSERT_TRUE(write_file(folder / "a", "12345"));
     EXPECT_EQ(*read_file(folder / "a", 5), "12345");
     EXPECT_EQ(read_file(folder / "a", 4).error().code, ExitCode::data);
+}
+
+class SpecialFiles : public testing::Test {
+  protected:
+    // A path of each type that is not a regular file.
+    std::map<std::string, std::filesystem::path> paths()
+    {
+        mkfifo((folder / "pipe").c_str(), 0600);
+        std::filesystem::create_directory(folder / "folder");
+        listener.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, (folder / "socket").c_str(), sizeof address.sun_path - 1);
+        bind(listener.get(), reinterpret_cast<sockaddr const*>(&address), sizeof address);
+        return {{"a pipe", folder / "pipe"},
+                {"a folder", folder / "folder"},
+                {"a socket", folder / "socket"},
+                {"a device", "/dev/null"}};
+    }
+    test::TemporaryFolder folder;
+    Fd listener;
+};
+
+TEST_F(SpecialFiles, AreRefusedByNameWithoutBlocking)
+{
+    for (auto const& [type, path] : paths()) {
+        auto const read = read_file(path);
+        ASSERT_FALSE(read) << path;
+        EXPECT_EQ(read.error().code, ExitCode::no_input);
+        EXPECT_THAT(read.error().message(), HasSubstr("it is " + type + ", not a regular file"));
+        EXPECT_FALSE(read_file_if_exists(path)) << path;
+    }
+}
+
+TEST(Descriptors, AreReadToTheirEndWithinTheLimit)
+{
+    auto const from_pipe = [](std::int64_t limit) {
+        int ends[2];
+        EXPECT_EQ(pipe(ends), 0);
+        Fd const reader(ends[0]);
+        Fd writer(ends[1]);
+        EXPECT_EQ(write_all(writer.get(), "12345"), 0);
+        writer.reset();
+        return read_descriptor(reader.get(), "standard input", limit);
+    };
+    EXPECT_EQ(from_pipe(5).value_or(""), "12345");
+    auto const too_long = from_pipe(4);
+    ASSERT_FALSE(too_long);
+    EXPECT_EQ(too_long.error().code, ExitCode::data);
+    EXPECT_THAT(too_long.error().message(),
+                HasSubstr("cannot read standard input: it is longer than 4 bytes"));
+}
+
+// Appends lines until one does not fit into a file of `limit` bytes, then one more without a limit.
+// Returns 0 if each call succeeds or fails as it should.
+int append_across_a_limit(std::filesystem::path const& path, rlim_t limit)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit const small{limit, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    auto const fits = append_line(path, "first", true);
+    auto const too_long = append_line(path, "second", true);
+    auto const too_late = append_line(path, "third", true);
+    setrlimit(RLIMIT_FSIZE, &before);
+    auto const again = append_line(path, "fourth", true);
+    return fits && !too_long && !too_late && again ? 0 : 1;
+}
+
+TEST(AppendedLines, BeginOnAFreshLineAfterOneThatDidNotFit)
+{
+    test::TemporaryFolder const folder;
+    EXPECT_EXIT(std::_Exit(append_across_a_limit(folder / "log", 9)), testing::ExitedWithCode(0),
+                "");
+    EXPECT_EQ(*read_file(folder / "log"), "first\nsec\nfourth\n");
+}
+
+TEST(AppendedLines, NeverFollowALinkOrFillAPipe)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "victim", "its content"));
+    std::filesystem::create_symlink(folder / "victim", folder / "link");
+    ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+    auto const linked = append_line(folder / "link", "line", false);
+    ASSERT_FALSE(linked);
+    EXPECT_EQ(linked.error().code, ExitCode::cannot_create);
+    EXPECT_THAT(linked.error().message(),
+                HasSubstr("link: it is a symbolic link; remove the link"));
+    EXPECT_EQ(*read_file(folder / "victim"), "its content");
+    auto const piped = append_line(folder / "pipe", "line", false);
+    ASSERT_FALSE(piped);
+    EXPECT_THAT(piped.error().message(), HasSubstr("it is a pipe, not a regular file"));
+}
+
+TEST(Files, AReplacedLinkLeavesItsTargetAlone)
+{
+    test::TemporaryFolder const folder;
+    ASSERT_TRUE(write_file(folder / "victim", "its content"));
+    std::filesystem::create_symlink(folder / "victim", folder / "status.json");
+    ASSERT_TRUE(write_file(folder / "status.json", "new"));
+    EXPECT_EQ(*read_file(folder / "victim"), "its content");
+    EXPECT_EQ(*read_file(folder / "status.json"), "new");
 }
 
 TEST(Files, LockHasOneHolderAndIsReleasedWithIt)

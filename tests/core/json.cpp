@@ -47,6 +47,25 @@ TEST(Json, RejectsInvalidDocuments)
     EXPECT_EQ(error_of("// c\n{\"a\":[1,],}", document_limits, Dialect::comments), "");
 }
 
+TEST(Json, AByteOrderMarkIsIgnoredInFilesThatPeopleWrite)
+{
+    auto const value = parse("\xEF\xBB\xBF{\"a\": 1}", "run.json", Dialect::comments);
+    ASSERT_TRUE(value) << value.error().message();
+    EXPECT_EQ(*value->as_object()->find("a"), Value(1));
+    auto const wrong = parse("\xEF\xBB\xBF{\"a\" 1}", "run.json", Dialect::comments);
+    ASSERT_FALSE(wrong);
+    EXPECT_THAT(wrong.error().message(), HasSubstr("line 1, column 6"));
+}
+
+TEST(Json, AByteOrderMarkInARecordIsNamed)
+{
+    auto const record = parse("\xEF\xBB\xBF{\"a\":1}", "state.json");
+    ASSERT_FALSE(record);
+    EXPECT_EQ(record.error().message(),
+              "cannot read state.json: it begins with a byte order mark (EF BB BF); save it as "
+              "UTF-8 without the mark");
+}
+
 TEST(Json, RejectsNulBytes)
 {
     using namespace std::string_view_literals;

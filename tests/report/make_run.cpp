@@ -15,7 +15,7 @@ int main(int argc, char** argv)
         {"open", {.stop_at = 20'000, .evaluated = false}},
         {"gaps", {.gaps = true}},
         {"long", {.chatter = 40'000}},
-        {"hostile", {.region_suffix = " </script><script>alert(1)</script>&<b>\"'"}},
+        {"hostile", {.region_suffix = "</script><script>alert(1)</script>&<b>\"'"}},
     };
     if (argc != 3 || kinds.count(argv[1]) == 0) {
         std::fprintf(stderr, "usage: make_run demo|empty|open|gaps|hostile|long FOLDER\n");

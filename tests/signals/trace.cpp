@@ -37,6 +37,14 @@ TEST(Trace, CellsMayBeInQuotes)
     EXPECT_EQ(trace->samples({"A"}).value().at(0).intensity, GramsPerKwh{1.5});
 }
 
+TEST(Trace, AMarkOfASpreadsheetIsIgnored)
+{
+    auto const trace =
+        parse_trace("\xEF\xBB\xBFpoint_time,A\r\n2026-01-11T17:00Z,1.5\r\n", "t.csv");
+    ASSERT_TRUE(trace) << trace.error().message();
+    EXPECT_EQ(trace->samples({"A"}).value().size(), 1U);
+}
+
 TEST(Trace, ConvertsOffsetsToUtc)
 {
     auto const trace = parse_trace("point_time,A\n2026-01-11T18:00+01:00,1\n", "t.csv").value();

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include "core/files.hpp"
@@ -262,6 +264,71 @@ TEST_F(LivePoller, CredentialsReadableByOthersAreRefused)
     EXPECT_EQ(done.exit_code, 77);
     EXPECT_THAT(done.errors, HasSubstr("chmod 600"));
     std::filesystem::permissions(folder_ / "account.json", std::filesystem::perms(0600));
+}
+
+// Replaces `"script": "job.sh"` in the site file.
+void set_launcher(std::filesystem::path const& site, std::string const& keys)
+{
+    ASSERT_TRUE(write_file(
+        site, R"({"site": "CAISO_NORTH", "launcher": {"kind": "local", )" + keys + "}}"));
+}
+
+TEST_F(LivePoller, ARunBeginsOnlyIfTheFilesOfItsJobsCanBeUsed)
+{
+    ASSERT_TRUE(make_folder(folder_ / "folder"));
+    ASSERT_TRUE(write_file(folder_ / "plain.sh", obedient, 0644));
+    std::vector<std::pair<std::string, std::string>> const bad{
+        {R"("script": "folder")", "launcher.script " + (folder_ / "folder").string() +
+                                      ": it is a folder, not a regular file"},
+        {R"("script": "none.sh")", "none.sh: No such file or directory"},
+        {R"("script": "plain.sh")", "plain.sh: it is not executable"},
+        {R"("script": "job.sh", "prologue": "none.sh")", "launcher.prologue "},
+        {R"("script": "job.sh", "slurm_conf": "folder")", "launcher.slurm_conf "}};
+    for (auto const& [keys, message] : bad) {
+        set_launcher(folder_ / "site.json", keys);
+        auto const refused = poll({});
+        EXPECT_EQ(refused.exit_code, 78) << keys;
+        EXPECT_THAT(refused.errors, HasSubstr("cannot start jobs at CAISO_NORTH: "));
+        EXPECT_THAT(refused.errors, HasSubstr(message));
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "out")) << keys;
+        EXPECT_EQ(poll({"--dry-run"}).exit_code, 78) << keys;
+        EXPECT_EQ(run({"--job-line", "CAISO_NORTH"}).exit_code, 0) << keys;
+    }
+    set_launcher(folder_ / "site.json", R"("script": "job.sh", "slurm_conf": "none.conf")");
+    EXPECT_EQ(poll({}).exit_code, 0) << "the cluster of a missing slurm.conf may be down";
+}
+
+TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
+{
+    EXPECT_EQ(poll({}).exit_code, 0);
+    std::filesystem::remove(folder_ / "job.sh");
+    ASSERT_TRUE(write_file(folder_ / "out/complete.json", "{}"));
+    auto const late = poll({});
+    EXPECT_EQ(late.exit_code, 78);
+    EXPECT_THAT(late.errors, HasSubstr("job.sh: No such file or directory"));
+    EXPECT_THAT(read_file(folder_ / "out/poller/events.jsonl").value(),
+                HasSubstr("\"type\":\"job-drained\""));
+}
+
+TEST_F(LivePoller, WarnsIfOtherUsersMayWriteToTheRunsFolders)
+{
+    auto const warning = "other users may write to " + (folder_ / "out").string();
+    auto const poll_with_mode = [&](std::string const& path, unsigned mode) {
+        auto const folder = folder_ / path;
+        EXPECT_TRUE(make_folder(folder));
+        chmod(folder.c_str(), mode);
+        auto const done = poll({});
+        chmod(folder.c_str(), 0755);
+        EXPECT_EQ(done.exit_code, 0) << done.errors;
+        return done.errors;
+    };
+    EXPECT_THAT(poll_with_mode("out", 0755), Not(HasSubstr(warning)));
+    EXPECT_THAT(poll_with_mode("out", 0777), HasSubstr(warning + " (mode 0777)"));
+    EXPECT_THAT(poll_with_mode("out", 0775), HasSubstr(warning + " (mode 0775)"));
+    EXPECT_THAT(poll_with_mode("out", 01777), Not(HasSubstr(warning)));
+    for (std::string const inner : {"out/sites", "out/sites/CAISO_NORTH"})
+        EXPECT_THAT(poll_with_mode(inner, 0777),
+                    HasSubstr("may write to " + (folder_ / inner).string()));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <charconv>
 
@@ -35,7 +36,7 @@ Result<Tokenizer> open_tokenizer(Arguments const& arguments)
 // The arguments joined by spaces, or standard input if there are none.
 Result<std::string> input_of(Arguments const& arguments, char const* positional)
 {
-    if (!arguments.has(positional)) return read_file("/dev/stdin");
+    if (!arguments.has(positional)) return read_descriptor(STDIN_FILENO, "standard input");
     return fmt::format("{}", fmt::join(arguments.values_of(positional), " "));
 }
 

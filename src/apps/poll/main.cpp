@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/poll/hold_commands.hpp"
+#include "apps/poll/job_files.hpp"
 #include "apps/poll/options.hpp"
+#include "apps/poll/shared_folders.hpp"
 #include "apps/poll/signal_source.hpp"
 #include "apps/poll/sites.hpp"
 #include "apps/poll/stop_signals.hpp"
@@ -16,6 +18,15 @@
 namespace curtail::apps {
 namespace {
 
+using Sites = std::vector<config::Site const*>;
+
+bool has_begun(config::Run const& run)
+{
+    std::error_code error;
+    return std::filesystem::exists(run.poller_folder() / "state.json", error) ||
+           std::filesystem::exists(run.poller_folder() / "journal.jsonl", error);
+}
+
 // Creates the store of a new run. Later a missing store is a missing mount, which trainers report.
 Result<void> create_store_of_new_run(config::Run const& run)
 {
@@ -24,14 +35,12 @@ Result<void> create_store_of_new_run(config::Run const& run)
     return store::open_store(run.store, store::IfMissing::make).map([](auto const&) {});
 }
 
-Result<poll::PollContext> prepare(config::Run const& run, PollOptions const& options,
+Result<poll::PollContext> prepare(config::Run const& run, Sites sites, PollOptions const& options,
                                   Log const& log)
 {
-    auto sites = choose_sites(run, options.sites);
-    if (!sites) return tl::unexpected(sites.error());
     auto const id = launch::run_folder_id(run.folder, false);
     if (!id) return tl::unexpected(id.error());
-    auto context = make_context({run, std::move(*sites), *id}, options, log);
+    auto context = make_context({run, std::move(sites), *id}, options, log);
     if (!context || options.is_dry_run()) return context;
     if (auto stored = launch::run_folder_id(run.folder, true); !stored)
         return tl::unexpected(stored.error());
@@ -66,9 +75,11 @@ void print_result(poll::PollResult const& result, PollOptions const& options,
     else if (options.explain) console.print(poll::explain(result.sites, options.is_dry_run()));
 }
 
-Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
+// Polls sites that all have usable files for their jobs, or that may have jobs already.
+Result<void> poll_chosen(config::Run const& run, Sites sites, PollOptions const& options,
+                         Console const& console)
 {
-    auto context = prepare(run, options, console.log);
+    auto context = prepare(run, std::move(sites), options, console.log);
     if (!context) return tl::unexpected(context.error());
     auto const result = options.mode == PollOptions::Mode::watch
                             ? watch(std::move(*context), options)
@@ -79,11 +90,27 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
     return {};
 }
 
+// An unusable script must keep a run from beginning, but never a job from being drained.
+Result<void> poll_sites(config::Run const& run, PollOptions const& options, Console const& console)
+{
+    auto sites = choose_sites(run, options.sites);
+    if (!sites) return tl::unexpected(sites.error());
+    auto const bad_file = options.has_source() ? find_bad_job_file(*sites) : std::nullopt;
+    if (bad_file && !has_begun(run)) return tl::unexpected(*bad_file);
+    warn_of_shared_folders(run, *sites, console.log);
+    bool const once = options.mode == PollOptions::Mode::once;
+    if (bad_file && !once) console.log.warning(bad_file->message());
+    auto polled = poll_chosen(run, std::move(*sites), options, console);
+    if (!bad_file || !once) return polled;
+    if (!polled) console.log.warning(polled.error().message());
+    return tl::unexpected(*bad_file);
+}
+
 // Ends the permissions of paused sites and drains their jobs.
-Result<void> drain_paused(config::Run const& run, PollOptions const& options,
+Result<void> drain_paused(config::Run const& run, Sites sites, PollOptions const& options,
                           Console const& console)
 {
-    auto context = prepare(run, options, console.log);
+    auto context = prepare(run, std::move(sites), options, console.log);
     if (!context) return tl::unexpected(context.error());
     auto const result = poll::poll_once(std::move(*context), false);
     if (!result && result.error().code == ExitCode::temporary) {
@@ -97,16 +124,14 @@ Result<void> drain_paused(config::Run const& run, PollOptions const& options,
 }
 
 // Stores a person's decision. A pause is also carried out at once.
-Result<void> carry_out(HoldCommand const& command, config::Run const& run, PollOptions options,
-                       Console const& console)
+Result<void> carry_out(HoldCommand const& command, config::Run const& run,
+                       PollOptions const& options, Console const& console)
 {
     auto const sites = choose_sites(run, command.sites);
     if (!sites) return tl::unexpected(sites.error());
     auto const stored = store_decision(run, *sites, command, console);
     if (!command.held) return stored;
-    options.sites.clear();
-    for (auto const* site : *sites) options.sites.push_back(site->site.value);
-    auto const drained = drain_paused(run, options, console);
+    auto const drained = drain_paused(run, *sites, options, console);
     return stored ? drained : stored;
 }
 

@@ -52,6 +52,7 @@ struct PollOptions {
     bool drain_on_exit{false};
 
     [[nodiscard]] bool is_dry_run() const { return mode == Mode::dry_run; }
+    [[nodiscard]] bool has_source() const { return !std::holds_alternative<NoSource>(source); }
 };
 
 /// Validates the arguments. Fails with `usage` if two of them exclude each other, or if a needed

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <vector>
+
+#include "config/run.hpp"
+#include "core/log.hpp"
+
+namespace curtail::apps {
+
+/// Returns whether a folder of this mode lets users other than its owner replace files of the
+/// owner: it is writable for the group or for all users, and lacks the sticky bit.
+[[nodiscard]] constexpr bool lets_others_replace_files(unsigned mode)
+{
+    return (mode & 022U) != 0 && (mode & 01000U) == 0;
+}
+
+/// Logs a warning for the first of these folders whose mode lets other users replace files: the
+/// run's folder, the poller's folder, and the folders of `sites`. Ignores missing folders.
+void warn_of_shared_folders(config::Run const& run, std::vector<config::Site const*> const& sites,
+                            Log const& log);
+
+}  // namespace curtail::apps
