@@ -35,6 +35,8 @@ PollerSite site_in(json::Object const& stored)
     site.window = printable(window.text_at("phase"));
     site.closing_since = window.time_at("closing_since");
     site.evaluated_until = stored.time_at("evaluated_until");
+    site.polled = stored.time_at("polled");
+    site.hold = printable(object_in(stored.find("hold")).text_at("why"));
     auto const jobs = object_in(stored.find("jobs"));
     for (auto const& job : list_at(jobs, "jobs")) site.jobs.push_back(job_in(object_in(&job)));
     auto const* intent = jobs.find("intent");

@@ -34,6 +34,8 @@ struct PollerSite {
     int failures{0};         ///< consecutive failures of submissions and jobs
     std::optional<Time> retry_at;  ///< no job is submitted before this real time
     std::string failure;           ///< description of the last failure
+    std::optional<Time> polled{};  ///< real time of the last poll
+    std::string hold{};            ///< why the poller itself holds the site; empty if it does not
     friend bool operator==(PollerSite const&, PollerSite const&) = default;
 };
 

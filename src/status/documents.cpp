@@ -105,6 +105,27 @@ json::Object chain_json(ChainView const& chain, std::optional<Speed> const& spee
     return document;
 }
 
+json::Value permission_json(std::optional<permission::Permission> const& permission)
+{
+    if (!permission) return {};
+    return json::Object{{"issued", format_time(permission->issued)},
+                        {"until", format_time(permission->until)},
+                        {"withdrawn", permission->is_withdrawn()},
+                        {"why", permission->why}};
+}
+
+// Who holds the site; a person goes before the poller.
+json::Value hold_json(SiteView const& site)
+{
+    auto const& decision = site.decision;
+    if (decision && decision->held)
+        return json::Object{{"by", decision->by},
+                            {"why", decision->reason},
+                            {"since", format_time(decision->since)}};
+    if (site.hold.empty()) return {};
+    return json::Object{{"by", "poller"}, {"why", site.hold}, {"since", json::Value()}};
+}
+
 json::Object site_json(SiteView const& site, SiteEnergy const* energy)
 {
     json::Array jobs;
@@ -116,6 +137,9 @@ json::Object site_json(SiteView const& site, SiteEnergy const* energy)
             {"window", site.window.empty() ? json::Value() : json::Value(site.window)},
             {"closing_since", time_json(site.closing_since)},
             {"evaluated_until", time_json(site.evaluated_until)},
+            {"polled", time_json(site.polled)},
+            {"permission", permission_json(site.permission)},
+            {"hold", hold_json(site)},
             {"jobs", std::move(jobs)},
             {"submitting", site.submitting},
             {"failures", site.failures},

@@ -45,6 +45,17 @@ void read_trainer(config::Run const& run, SitesView& view, SiteView& site)
     }
 }
 
+void read_permission(config::Run const& run, SitesView& view, SiteView& site)
+{
+    auto const folder = run.site_folder(site.site);
+    if (auto read = permission::read_permission(folder, run.run, site.site))
+        site.permission = std::move(*read);
+    else view.notes.push_back(read.error().message());
+    if (auto read = permission::read_hold(folder, run.run, site.site))
+        site.decision = std::move(*read);
+    else view.notes.push_back(read.error().message());
+}
+
 }  // namespace
 
 SitesView read_sites(config::Run const& run)
@@ -55,7 +66,10 @@ SitesView read_sites(config::Run const& run)
         view.sites.back().site = site.site;
     }
     read_poller(run, view);
-    for (auto& site : view.sites) read_trainer(run, view, site);
+    for (auto& site : view.sites) {
+        read_trainer(run, view, site);
+        read_permission(run, view, site);
+    }
     return view;
 }
 

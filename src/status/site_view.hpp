@@ -6,6 +6,8 @@
 
 #include "config/run.hpp"
 #include "core/time.hpp"
+#include "permission/hold.hpp"
+#include "permission/permission.hpp"
 #include "runlog/poller_state.hpp"
 
 namespace curtail::status {
@@ -15,6 +17,9 @@ namespace curtail::status {
 struct SiteView : runlog::PollerSite {
     std::string trainer;  ///< the trainer's last state, such as `training`; empty if not known
     std::optional<Time> trainer_since;  ///< real time at which the trainer entered that state
+    std::optional<permission::Permission> permission{};  ///< empty if no poller has served the site
+    std::optional<permission::Hold>
+        decision{};  ///< a person's last decision; empty if there is none
     friend bool operator==(SiteView const&, SiteView const&) = default;
 };
 
@@ -28,7 +33,8 @@ struct SitesView {
     std::optional<Time> poller_wrote{};
 };
 
-/// Reads poller/state.json and each site's sites/<SITE>/events.jsonl in the run's folder. A value
+/// Reads poller/state.json in the run's folder. Also reads events.jsonl, permission.json and
+/// hold.json of each site. A value
 /// that is missing or damaged keeps its default. Each file that cannot be read adds a note. A
 /// missing state.json adds a note too; a missing events.jsonl does not.
 [[nodiscard]] SitesView read_sites(config::Run const& run);

@@ -2,10 +2,12 @@
 #include "status/text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::status {
@@ -111,6 +113,37 @@ std::string failures_text(SiteView const& site)
     return fmt::format("the last {} jobs failed: {}", site.failures, site.failure);
 }
 
+std::string permission_text(permission::Permission const& permission, Time now)
+{
+    auto const issued = ", issued " + age(permission.issued, now) + " ago";
+    if (permission.is_withdrawn())
+        return "no permission (" + printable(permission.why) + ")" + issued;
+    if (permission.until <= now)
+        return "permission ended " + age(permission.until, now) + " ago" + issued;
+    return "permission for " + format_duration(permission.until - now) + issued;
+}
+
+std::string hold_text(SiteView const& site)
+{
+    auto const& decision = site.decision;
+    if (decision && decision->held)
+        return "paused by " + printable(decision->by) + ": " + printable(decision->reason);
+    return site.hold.empty() ? "" : "held: " + site.hold;
+}
+
+// Ages of what the site's jobs depend on: poller, signal and permission.
+std::string ages_text(SiteView const& site, SiteEnergy const* energy, Time now)
+{
+    std::vector<std::string> parts;
+    if (site.polled) parts.push_back("polled " + age(*site.polled, now) + " ago");
+    if (energy != nullptr && energy->sample && site.evaluated_until)
+        parts.push_back("signal " + age(energy->sample->time, *site.evaluated_until) +
+                        " old at that poll");
+    if (site.permission) parts.push_back(permission_text(*site.permission, now));
+    if (auto hold = hold_text(site); !hold.empty()) parts.push_back(std::move(hold));
+    return parts.empty() ? "" : fmt::format("{:<16} {}\n", "", fmt::join(parts, "; "));
+}
+
 std::string site_text(SiteView const& site, Time now)
 {
     auto text = fmt::format("{:<16} window {}", site.site.value,
@@ -147,7 +180,12 @@ std::string overview_text(Overview const& overview)
     if (auto const& chain = overview.chain)
         text += members_text(*chain, overview.now) + activities_text(*chain, overview.now);
     text += "\n";
-    for (auto const& site : overview.sites.sites) text += site_text(site, overview.now);
+    for (std::size_t s = 0; s < overview.sites.sites.size(); ++s) {
+        auto const& site = overview.sites.sites[s];
+        text += site_text(site, overview.now);
+        text += ages_text(site, overview.energy ? &overview.energy->sites.at(s) : nullptr,
+                          overview.now);
+    }
     if (overview.chain) text += notes_text(overview.chain->notes);
     return text + notes_text(overview.sites.notes);
 }

@@ -229,6 +229,59 @@ TEST(Sites, ATrainerThatEndedIsShownWithTheTimeSinceThen)
     EXPECT_THAT(overview_text(overview), HasSubstr("trainer ended 2m17s ago"));
 }
 
+// Site A at 10:00:00, whose poller polled 12 s before and permitted training for 5 minutes.
+SiteView served_site()
+{
+    SiteView site;
+    site.site = {"A"};
+    site.window = "open";
+    site.polled = *parse_time("2026-11-21T09:59:48Z");
+    site.evaluated_until = *parse_time("2026-11-21T09:59:48Z");
+    site.permission = permission::Permission{{"small"},
+                                             {"A"},
+                                             7,
+                                             *parse_time("2026-11-21T09:59:48Z"),
+                                             Seconds{312},
+                                             *parse_time("2026-11-21T10:05:00Z"),
+                                             "the window is open"};
+    return site;
+}
+std::string text_of(SiteView const& site)
+{
+    Overview overview{
+        {"small"}, "file:///x", *parse_time("2026-11-21T10:00:00Z"), {}, {{site}, {}}};
+    overview.energy.emplace();
+    overview.energy->sites.push_back(
+        {{}, SamplePoint{*parse_time("2026-11-21T09:55:00Z"), GramsPerKwh{41}}});
+    return overview_text(overview);
+}
+
+TEST(Sites, AgesOfPollerSignalAndPermissionAreShown)
+{
+    EXPECT_THAT(text_of(served_site()),
+                HasSubstr("polled 12.0 s ago; signal 4m48s old at that poll; permission for 5m00s, "
+                          "issued 12.0 s ago"));
+}
+
+TEST(Sites, APermissionThatHasEndedIsShown)
+{
+    auto site = served_site();
+    site.permission->until = *parse_time("2026-11-21T09:58:00Z");
+    EXPECT_THAT(text_of(site), HasSubstr("permission ended 2m00s ago"));
+    site.permission->lifetime = Seconds{0};
+    site.permission->why = "the window is closed";
+    EXPECT_THAT(text_of(site), HasSubstr("no permission (the window is closed)"));
+}
+
+TEST(Sites, HoldsOfAPersonAndOfThePollerAreShown)
+{
+    auto site = served_site();
+    site.hold = "6 jobs failed in a row";
+    EXPECT_THAT(text_of(site), HasSubstr("; held: 6 jobs failed in a row"));
+    site.decision = permission::Hold{{"small"}, {"A"}, 1, true, "maintenance", {}, "anna@login1"};
+    EXPECT_THAT(text_of(site), HasSubstr("; paused by anna@login1: maintenance"));
+}
+
 TEST(Sites, AnUnreachableStoreIsNotARunThatHasNotStarted)
 {
     Overview overview{{"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {}};
