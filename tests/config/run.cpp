@@ -128,8 +128,8 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
 
 TEST_F(RunFile, ATokenBudgetSetsTheLengthOfTheSchedules)
 {
-    auto const run = read_with("4},\n  \"optimizer\": {\"schedule_tokens\": 3000000,",
-                               "4, \"tokens\": 300000},\n  \"optimizer\": {");
+    auto const run = read_with("0.55},\n  \"optimizer\": {\"schedule_tokens\": 1000000,",
+                               "0.55, \"tokens\": 300000},\n  \"optimizer\": {");
     ASSERT_TRUE(run) << run.error().message();
     EXPECT_EQ(run->training.budget, Tokens{300'000});
     EXPECT_EQ(run->optimizer.schedule, Tokens{300'000});
@@ -140,7 +140,7 @@ TEST_F(RunFile, ATokenBudgetLeavesAStatedScheduleUnchanged)
     auto const run = read_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2048, \"tokens\": 300");
     ASSERT_TRUE(run) << run.error().message();
     EXPECT_EQ(run->training.budget, Tokens{300});
-    EXPECT_EQ(run->optimizer.schedule, Tokens{3'000'000});
+    EXPECT_EQ(run->optimizer.schedule, Tokens{1'000'000});
 }
 
 TEST_F(RunFile, TokensPerParameterCountAllParametersAndRoundUp)
@@ -317,6 +317,20 @@ TEST_F(RunFile, RejectsAFolderThatIsAFile)
                                    " is not a folder; name another folder"));
     EXPECT_THAT(message_with("\"folder\": \"../../results/demo\"", "\"folder\": \"demo.json/x/y\""),
                 HasSubstr("inputs/runs/demo.json is not a folder"));
+}
+
+TEST_F(RunFile, ThePermissionMustSurviveOneLatePoll)
+{
+    auto const message = [&](std::string const& keys) {
+        return message_with("\"poll_period_s\": 2,", keys, "inputs/sites/nem_sa.json");
+    };
+    EXPECT_EQ(message("\"poll_period_s\": 60, \"permission_lifetime_s\": 120,"), "");
+    EXPECT_THAT(message("\"poll_period_s\": 60, \"permission_lifetime_s\": 119,"),
+                HasSubstr("permission_lifetime_s: must be at least 2 x poll_period_s"));
+    EXPECT_THAT(message("\"poll_period_s\": 0,"), HasSubstr("poll_period_s: must be 0.001 to 1e9"));
+    EXPECT_THAT(
+        message_with("\"grace_s\": 15", "\"failures_before_hold\": 0", "inputs/sites/nem_sa.json"),
+        HasSubstr("launcher.failures_before_hold: must be 1 to"));
 }
 
 TEST_F(RunFile, ModelErrorsNameTheWrongKey)

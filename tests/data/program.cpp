@@ -115,7 +115,7 @@ TEST(CurtailData, PreparesTheDataOfARun)
     ASSERT_TRUE(
         write_file(shell.path("m.json"), R"({"depth": 1, "sequence": 32, "vocabulary": 300})"));
     ASSERT_TRUE(write_file(shell.path("r.json"),
-                           R"({"run": "r", "seed": 7, "folder": "out", "store": "file:store",
+                           R"({"run": "r", "seed": 7, "folder": "results", "store": "file:store",
         "model": "m.json", "data": {"folder": "d"},
         "training": {"batch_tokens": 2048}, "rounds": {"block_tokens": 2048}, "sites": [")" +
                                inputs + R"(/sites/spp_tx.json"]})"));
