@@ -24,7 +24,7 @@ std::vector<SiteId> site_ids(config::Run const& run)
 
 }  // namespace
 
-Result<OpenedStore> open_store(config::Run const& run, Access access, Time now)
+Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access access, Time now)
 {
     auto const folder = run.poller_folder();
     std::optional<FileLock> lock;
@@ -36,9 +36,7 @@ Result<OpenedStore> open_store(config::Run const& run, Access access, Time now)
     auto contents = read_folder(folder);
     if (!contents) return tl::unexpected(contents.error());
     auto recovered = recover(std::move(*contents), site_ids(run), now);
-    auto store = StateStore::open(folder, std::move(lock), std::move(recovered.state));
-    if (!store) return tl::unexpected(store.error());
-    return OpenedStore{std::move(*store), std::move(recovered.written_until)};
+    return StateStore::open(folder, std::move(lock), std::move(recovered));
 }
 
 }  // namespace curtail::poll

@@ -14,17 +14,12 @@ enum class Access {
     read    ///< the poller changes nothing on disk and takes no lock
 };
 
-/// What a poller needs to continue after the previous one.
-struct OpenedStore {
-    std::unique_ptr<StateStore> store;
-    WrittenUntil written_until;  ///< see Recovered::written_until
-};
-
 /// Reads the folder `poller/` in the run's folder, and recovers the poller's state from it
 /// (recover()). Opens a StateStore with this state. `now` is real time.
 ///
 /// With Access::write, locks the folder first. Fails with `temporary` if another poller holds the
 /// lock; the error names that poller. Fails with `permission` if other users may access the folder.
-[[nodiscard]] Result<OpenedStore> open_store(config::Run const& run, Access access, Time now);
+[[nodiscard]] Result<std::unique_ptr<StateStore>> open_store(config::Run const& run, Access access,
+                                                             Time now);
 
 }  // namespace curtail::poll

@@ -76,12 +76,11 @@ std::optional<Error> PollResult::error() const
     return names.empty() ? chosen : chosen.with_context("errors at " + names);
 }
 
-SitePollers make_pollers(PollContext& context, OpenedStore const& opened)
+SitePollers make_pollers(PollContext& context, StateStore& store)
 {
     SitePollers pollers;
     for (auto& parts : context.sites)
-        pollers.push_back(std::make_unique<SitePoller>(std::move(parts), *opened.store,
-                                                       opened.written_until, context.log));
+        pollers.push_back(std::make_unique<SitePoller>(std::move(parts), store, context.log));
     return pollers;
 }
 
@@ -108,10 +107,10 @@ Result<PollResult> poll_once(PollContext context, bool dry_run)
     auto const access = dry_run ? Access::read : Access::write;
     auto const opened = open_store(context.run, access, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
-    auto errors = find_unmanaged_jobs(context, *opened->store);
-    auto const pollers = make_pollers(context, *opened);
+    auto errors = find_unmanaged_jobs(context, **opened);
+    auto const pollers = make_pollers(context, **opened);
     auto const stored = poll_all(pollers, context, dry_run);
-    if (auto saved = opened->store->save(); !saved) return tl::unexpected(saved.error());
+    if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
     for (std::size_t i = 0; i < pollers.size(); ++i)
         if (!stored[i])
             return tl::unexpected(stored[i].error().with_context("cannot store the state of site " +

@@ -49,8 +49,8 @@ struct PollResult {
 
 using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
 /// Makes a SitePoller for each element of `context.sites`, and moves each element into its
-/// SitePoller. `opened.store` must outlive the result.
-[[nodiscard]] SitePollers make_pollers(PollContext& context, OpenedStore const& opened);
+/// SitePoller. `store` must outlive the result.
+[[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,

@@ -2,6 +2,7 @@
 #include "poll/recovery.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "plan/record.hpp"
 #include "poll/job_events.hpp"
@@ -30,16 +31,15 @@ OpenJobs find_open_jobs(std::vector<runlog::Event> const& events)
     return open;
 }
 
-WrittenUntil find_written(std::vector<runlog::Event> const& events)
+void note_written(StoredState& state, std::vector<runlog::Event> const& events)
 {
-    WrittenUntil written;
     for (auto const& event : events) {
         auto const time = runlog::signal_time_of(event);
         if (!time) continue;
-        auto& until = written.try_emplace({SiteId{event.site}, event.type}, *time).first->second;
+        auto& written = state.sites[SiteId{event.site}].written_until;
+        auto& until = written.try_emplace(event.type, *time).first->second;
         until = std::max(until, *time);
     }
-    return written;
 }
 
 // Applies an entry to the site's jobs; returns the events that follow from it.
@@ -122,27 +122,26 @@ void drop_written(StoredState& state, std::vector<runlog::Event> const& events)
 
 }  // namespace
 
-Recovered recover(FolderContents contents, std::vector<SiteId> const& sites, Time now)
+StoredState recover(FolderContents contents, std::vector<SiteId> const& sites, Time now)
 {
-    Recovered recovered;
-    auto& state = recovered.state;
+    StoredState state;
     if (contents.state) {
         state = std::move(*contents.state);
         replay_journal(state, contents.journal);
         drop_written(state, contents.events);
     } else {
         state = rebuild(contents);
-        recovered.written_until = find_written(contents.events);
+        note_written(state, contents.events);
     }
     for (auto const& site : sites) state.sites.try_emplace(site);
     for (auto& [site, record] : state.sites) record.jobs = plan::recover(record.jobs, now);
-    return recovered;
+    return state;
 }
 
-bool is_written(WrittenUntil const& written, SiteId const& site, runlog::Event const& event)
+bool is_written(SiteRecord const& site, runlog::Event const& event)
 {
-    auto const known = written.find({site, event.type});
-    if (known == written.end()) return false;
+    auto const known = site.written_until.find(event.type);
+    if (known == site.written_until.end()) return false;
     auto const time = runlog::signal_time_of(event);
     return time && *time <= known->second;
 }

@@ -27,10 +27,9 @@ Result<void> both(Result<void> const& first, Result<void> const& second)
 
 }  // namespace
 
-SitePoller::SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log)
+SitePoller::SitePoller(SiteParts parts, StateStore& store, Log log)
     : parts_(std::move(parts)),
       store_(store),
-      written_(std::move(written)),
       log_(std::move(log)),
       permission_(parts_.folder, parts_.run, parts_.site.site, terms_of(parts_))
 {
@@ -87,7 +86,8 @@ void SitePoller::set_status(JobStatus status)
 
 WindowResult SitePoller::evaluate(Time signal_now)
 {
-    auto const stored = store_.site(id()).window;
+    auto const before = store_.site(id());
+    auto const& stored = before.window;
     if (!parts_.provider) {
         set_status(stored_status(stored, signal_now));
         return {};
@@ -104,8 +104,7 @@ WindowResult SitePoller::evaluate(Time signal_now)
     evaluation.status.error = checked.error ? checked.error : answer.problem;
     set_status(evaluation.status);
     for (auto const& line : evaluation.log) log_.info(line);
-    std::erase_if(evaluation.events,
-                  [&](auto const& event) { return is_written(written_, id(), event); });
+    std::erase_if(evaluation.events, [&](auto const& event) { return is_written(before, event); });
     evaluation.after.polled = real_now();
     auto const written = store_.set_window(id(), evaluation.after, std::move(evaluation.events),
                                            durability(recorded.value_or(false), real_now()));

@@ -54,9 +54,8 @@ struct SiteParts {
 /// evaluate the window while another manages the jobs.
 class SitePoller {
   public:
-    /// `store` must outlive this object. The poller drops a window event if `written` shows that
-    /// events.jsonl already contains this event (is_written()).
-    SitePoller(SiteParts parts, StateStore& store, WrittenUntil written, Log log);
+    /// `store` must outlive this object.
+    SitePoller(SiteParts parts, StateStore& store, Log log);
 
     /// Evaluates the window up to the time `signal_now` on the signal's clock.
     [[nodiscard]] WindowResult evaluate(Time signal_now);
@@ -100,7 +99,6 @@ class SitePoller {
 
     SiteParts parts_;
     StateStore& store_;
-    WrittenUntil const written_;
     Log log_;
     PermissionWriter permission_;
     std::optional<Time> last_saved_;  ///< when evaluate() last saved the state; real time

@@ -40,6 +40,27 @@ AutomaticHold read_hold(json::ObjectReader& r)
     return hold;
 }
 
+json::Object to_json(std::map<std::string, Time> const& times)
+{
+    json::Object object;
+    for (auto const& [name, time] : times) object.set(name, format_time(time));
+    return object;
+}
+
+std::map<std::string, Time> read_written(json::Value const& value, json::ObjectReader& r)
+{
+    std::map<std::string, Time> times;
+    auto const* object = value.as_object();
+    r.require(object != nullptr, "written_until", "must be an object");
+    if (object == nullptr) return times;
+    for (auto const& member : object->members()) {
+        auto const time = object->time_at(member.first);
+        r.require(time.has_value(), "written_until", "must contain times");
+        if (time) times[member.first] = *time;
+    }
+    return times;
+}
+
 WindowRecord read_window(json::ObjectReader& r)
 {
     WindowRecord window;
@@ -81,6 +102,7 @@ json::Object to_json(SiteRecord const& site)
                         {"jobs", plan::to_json(site.jobs)}};
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
     object.set("decision", site.holds.decision);
+    if (!site.written_until.empty()) object.set("written_until", to_json(site.written_until));
     return object;
 }
 
@@ -96,6 +118,8 @@ SiteRecord read_site_record(json::ObjectReader& r, std::string const& where)
     r.object(
         "hold", [&](json::ObjectReader& o) { site.holds.automatic = read_hold(o); }, false);
     site.holds.decision = r.integer("decision", 0);
+    if (auto const* written = r.any("written_until"))
+        site.written_until = read_written(*written, r);
     return site;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 
@@ -46,6 +47,9 @@ struct SiteRecord {
     WindowRecord window;
     plan::SiteState jobs;
     HoldRecord holds;
+    /// After a loss of state.json: for each type of event, the latest time on the signal's clock
+    /// that an event of this site has in events.jsonl. These events are not written again.
+    std::map<std::string, Time> written_until;
     friend bool operator==(SiteRecord const&, SiteRecord const&) = default;
 };
 
@@ -55,7 +59,8 @@ struct SiteRecord {
 [[nodiscard]] std::optional<plan::HoldRequest::Cause> parse_cause(std::string_view text);
 
 /// Returns a JSON object with the keys `window`, `evaluated_until`, `polled`, `open_window`,
-/// `last_above`, `above_before_open`, `jobs`, `hold` and `decision`.
+/// `last_above`, `above_before_open`, `jobs`, `hold`, `decision` and
+/// `written_until`.
 [[nodiscard]] json::Object to_json(SiteRecord const& site);
 /// Reads what to_json() returns. Errors are recorded in `r`. `where` is the name of the file, for
 /// error messages.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/state_store.hpp"
 
+#include <stdexcept>
+
 namespace curtail::poll {
 
 StateStore::StateStore(std::filesystem::path folder, std::optional<FileLock> lock,
@@ -74,6 +76,7 @@ Result<void> StateStore::set_jobs(SiteId const& site, plan::SiteState jobs, Hold
 
 Result<void> StateStore::append(JournalStep step)
 {
+    if (!may_write()) throw std::logic_error("a poller without a lock carries out no action");
     std::lock_guard const guard(mutex_);
     auto written = journal_.append(
         {state_.last_entry + 1, step.time, step.site, std::move(step.action), step.outcome});

@@ -47,8 +47,7 @@ class StateStore {
     };
     /// Opens the StateStore of `folder` with the initial state `state`. `lock` is the folder's
     /// lock. With a lock, writes `state` to the folder. If this write fails, open() still succeeds,
-    /// and the next save() tries again. Without a lock, the StateStore changes nothing on disk, and
-    /// the caller must not call append().
+    /// and the next save() tries again. Without a lock, the StateStore changes nothing on disk.
     [[nodiscard]] static Result<std::unique_ptr<StateStore>> open(std::filesystem::path folder,
                                                                   std::optional<FileLock> lock,
                                                                   StoredState state);
@@ -68,7 +67,7 @@ class StateStore {
     [[nodiscard]] Result<void> set_jobs(SiteId const& site, plan::SiteState jobs, HoldRecord holds,
                                         std::vector<runlog::Event> events);
     /// Appends the entry of `step` to the journal, and returns when the entry is on disk. The jobs
-    /// and events of `step` wait in memory.
+    /// and events of `step` wait in memory. Throws std::logic_error if there is no lock.
     [[nodiscard]] Result<void> append(JournalStep step);
     /// Appends to signals.jsonl those of `samples` that are newer than the newest stored sample of
     /// `region` with the same kind. Returns when they are on disk; the result is true if there was

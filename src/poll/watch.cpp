@@ -133,10 +133,10 @@ Result<PollResult> watch(PollContext context, WatchOptions const& options, StopR
 {
     auto const opened = open_store(context.run, Access::write, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
-    auto errors = find_unmanaged_jobs(context, *opened->store);
-    auto const pollers = make_pollers(context, *opened);
+    auto errors = find_unmanaged_jobs(context, **opened);
+    auto const pollers = make_pollers(context, **opened);
     auto const stopped = run_loops(pollers, context, options, stop);
-    if (auto saved = opened->store->save(); !saved) return tl::unexpected(saved.error());
+    if (auto saved = (*opened)->save(); !saved) return tl::unexpected(saved.error());
     if (!stopped) return tl::unexpected(stopped.error());
     if (*stopped && context.trace_end)
         return fail(ExitCode::interrupted, "stopped before the end of the trace", "", "");

@@ -107,6 +107,20 @@ TEST_F(Poll, ReplayThatLostItsStateRepeatsNoEventAndKeepsItsJob)
     EXPECT_EQ(std::count(types.begin(), types.end(), "window-close"), 1);
 }
 
+TEST_F(Poll, AfterALossOfStateAPollOfOneSiteDoesNotForgetTheEventsOfAnother)
+{
+    std::vector<double> const signal{500, 50, 500, 50};
+    once(1100, signal);
+    once(1100, signal);  // the job has started
+    auto const before = event_types("B");
+    std::filesystem::remove(run_.poller_folder() / "state.json");
+    auto only_a = make_context(std::make_shared<FixedClock>(at(1100)), signal);
+    only_a.sites.pop_back();
+    ASSERT_TRUE(poll_once(std::move(only_a), false));
+    once(1100, signal);
+    EXPECT_EQ(event_types("B"), before);
+}
+
 TEST_F(Poll, JobThatEndsWhileTheStateIsLostGetsItsEvents)
 {
     once(0, {50});
@@ -127,7 +141,7 @@ TEST_F(Poll, KilledLiveWatchFallsBackByAtMostOneSample)
     auto context = make_context(std::make_shared<FixedClock>(at(0)), {50, 50});
     context.sites[0].trace_start.reset();
     auto const opened = open_store(run_, Access::write, SystemClock{}.now()).value();
-    SitePoller site(std::move(context.sites[0]), *opened.store, {}, Log());
+    SitePoller site(std::move(context.sites[0]), *opened, Log());
     auto const on_disk = [&] { return read_file(run_.poller_folder() / "state.json").value(); };
     EXPECT_TRUE(site.evaluate(at(0)).phase_changed);
     EXPECT_FALSE(site.evaluate(at(301)).phase_changed) << "the phase did not change";

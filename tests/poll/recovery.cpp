@@ -42,7 +42,7 @@ TEST(Recovery, AppliesTheJournalAndNumbersItsEvents)
     state.last_entry = 4;
     state.last_event = 9;
     FolderContents const contents{state, {intent(5, "i1"), submitted(6, "i1", "7")}, {}};
-    auto const recovered = recover(contents, {a}, at(100)).state;
+    auto const recovered = recover(contents, {a}, at(100));
     EXPECT_EQ(recovered.last_entry, 6);
     ASSERT_THAT(recovered.sites.at(a).jobs.jobs, SizeIs(1));
     EXPECT_FALSE(recovered.sites.at(a).jobs.intent);
@@ -53,7 +53,7 @@ TEST(Recovery, AppliesTheJournalAndNumbersItsEvents)
 
 TEST(Recovery, OpenIntentBecomesUncertainNow)
 {
-    auto const recovered = recover({StoredState{}, {intent(1, "i1")}, {}}, {a}, at(100)).state;
+    auto const recovered = recover({StoredState{}, {intent(1, "i1")}, {}}, {a}, at(100));
     auto const open = recovered.sites.at(a).jobs.intent;
     ASSERT_TRUE(open);
     EXPECT_TRUE(open->uncertain);
@@ -68,8 +68,7 @@ TEST(Recovery, DropsEventsThatReachedTheLog)
     for (int number : {2, 3}) state.outbox.push_back({number, job_event(number, Type::ended, "7")});
     auto const recovered =
         recover({state, {}, {job_event(1, Type::submitted, "7"), job_event(2, Type::ended, "7")}},
-                {a}, at(100))
-            .state;
+                {a}, at(100));
     ASSERT_THAT(recovered.outbox, SizeIs(1));
     EXPECT_EQ(recovered.outbox[0].number, 3);
 }
@@ -83,12 +82,12 @@ TEST(Recovery, WithoutStateTheLaterJobOfAReusedNumberCounts)
         {job_event(1, Type::submitted, "7"), job_event(2, Type::ended, "7"),
          job_event(3, Type::submitted, "7"), job_event(4, Type::started, "7")}};
     auto const recovered = recover(contents, {a}, at(100));
-    auto const& jobs = recovered.state.sites.at(a).jobs.jobs;
+    auto const& jobs = recovered.sites.at(a).jobs.jobs;
     ASSERT_THAT(jobs, SizeIs(1));
     EXPECT_EQ(jobs[0].intent.value, "i2");
     EXPECT_EQ(jobs[0].running_since, at(4));
-    EXPECT_EQ(recovered.state.last_event, 4);
-    EXPECT_TRUE(recovered.state.outbox.empty()) << "the log contains these events";
+    EXPECT_EQ(recovered.last_event, 4);
+    EXPECT_TRUE(recovered.outbox.empty()) << "the log contains these events";
 }
 
 TEST(Recovery, WithoutStateDecisionsUpToTheLastWrittenOneAreNotRepeated)
@@ -97,11 +96,11 @@ TEST(Recovery, WithoutStateDecisionsUpToTheLastWrittenOneAreNotRepeated)
         return runlog::to_event(runlog::Decision{at(second), "closed", "open", "clean", {}},
                                 at(second), "A");
     };
-    auto const written = recover({{}, {}, {decision(300)}}, {a}, at(900)).written_until;
-    EXPECT_TRUE(is_written(written, a, decision(299)));
-    EXPECT_TRUE(is_written(written, a, decision(300)));
-    EXPECT_FALSE(is_written(written, a, decision(301)));
-    EXPECT_FALSE(is_written(written, {"B"}, decision(300)));
+    auto const sites = recover({{}, {}, {decision(300)}}, {a, {"B"}}, at(900)).sites;
+    EXPECT_TRUE(is_written(sites.at(a), decision(299)));
+    EXPECT_TRUE(is_written(sites.at(a), decision(300)));
+    EXPECT_FALSE(is_written(sites.at(a), decision(301)));
+    EXPECT_FALSE(is_written(sites.at({"B"}), decision(300)));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class StateStoreTest : public testing::Test {
     {
         auto store = open_store(run_, mode, at(second));
         EXPECT_TRUE(store) << (store ? "" : store.error().message());
-        return store ? std::move(store->store) : nullptr;
+        return store ? std::move(*store) : nullptr;
     }
     // The journal steps of an action, as a site's poller stores them.
     static Result<void> intend(StateStore& store, plan::Action const& action, Time now)
