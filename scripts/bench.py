@@ -78,7 +78,7 @@ def prepare_data():
 
 def demo_configuration():
     text = (SOURCE / "inputs/runs/demo.json").read_text()
-    lines = [line for line in text.splitlines() if not line.startswith("//")]
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("//")]
     return json.loads("\n".join(lines))
 
 
@@ -91,7 +91,7 @@ def training_rate(ranks, steps=30):
                       model=str(SOURCE / "inputs/models/demo.json"),
                       sites=[str(SOURCE / "inputs/sites/caiso_north.json")])
         config["data"]["folder"] = str(DATA)
-        config["training"]["steps"] = steps
+        config["training"].update(steps=steps, step_at_least_s=0)
         (folder / "run.json").write_text(json.dumps(config))
         seconds("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks,
                 program("curtail-train"), folder / "run.json", "--site", "CAISO_NORTH", "--alone")
