@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run with a token budget trains in two windows of a replay and ends at exactly its last block."""
+import json
+import signal
+import subprocess
+
+from fail_safe_test import trace
+from harness import SmallRun, execute, expect, main, program, wait_for
+
+BUDGET, BLOCK = 300_000, 2048
+BLOCKS = 147  # 300,000 / 2,048, rounded up
+
+
+def poller_events(run, kind):
+    path = run.out / "poller/events.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [event for event in map(json.loads, lines) if event["type"] == kind]
+
+
+def budget_ends_a_run_in_its_second_window():
+    with SmallRun(sites=("A",), epochs=8000,
+                  rounds={"block_tokens": BLOCK, "grant_quantum_blocks": 4},
+                  training={"batch_tokens": 2 * BLOCK, "device_batch_rows": 16, "tokens": BUDGET,
+                            "step_at_least_s": 0.2},
+                  optimizer={"schedule_tokens": BUDGET}) as run:
+        site = json.loads((run.folder / "site_A.json").read_text())
+        site.update(poll_period_s=1, signal_max_age_s=5, window={"close_delay_s": 1})
+        run.write("site_A.json", site)
+        (run.folder / "trace.csv").write_text(trace([(12, 50), (6, 500), (600, 50)]))
+        poller = run.start(program("curtail-poll"), run.run_file, "--trace",
+                           run.folder / "trace.csv", "--watch")
+        wait_for(lambda: (run.out / "complete.json").exists(), "the end of the run", timeout=90)
+        expect(len(poller_events(run, "window-open")) == 2, "the run did not use two windows")
+        wait_for(lambda: len(poller_events(run, "job-ended")) == 2, "the end of the second job")
+        poller.send_signal(signal.SIGTERM)
+        try:
+            poller.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            expect(False, "the poller did not stop")
+        last = run.commits()[-1]
+        expect(last["totals"]["tokens"] == BLOCKS * BLOCK, f"totals {last['totals']}")
+        status = json.loads(execute(program("curtail-status"), run.run_file, "--json").stdout)
+        chain = status["chain"]
+        expect(chain["complete"] and chain["blocks"]["done"] == chain["blocks"]["whole"] == BLOCKS,
+               f"{chain['complete']} {chain['blocks']}")
+        expect(len(poller_events(run, "job-submitted")) == 2, "a complete run got another job")
+        run.verify()
+
+
+if __name__ == "__main__":
+    main([budget_ends_a_run_in_its_second_window])
