@@ -65,25 +65,34 @@ sigset_t set_of(std::initializer_list<int> numbers)
     _exit(error == ENOENT ? not_found : cannot_execute);
 }
 
-// Sends signals on until the command has ended. Returns its wait status; sets `stop` to the signal
-// that it sends on for a stop request.
+// Sends a received signal on to the command. Sets `stop` to the signal that it sends on for a stop
+// request.
+void send_on(pid_t command, siginfo_t const& info, int& stop)
+{
+    int const number = info.si_signo;
+    if (number == SIGUSR1 || number == SIGTERM) {
+        if (number == SIGTERM) stop = SIGUSR2;
+        else if (stop == 0) stop = SIGUSR1;
+        kill(command, stop);
+    } else if (number == SIGINT || number == SIGHUP || number == SIGQUIT) {
+        // The terminal signals the command too.
+        if (info.si_code != SI_KERNEL) kill(command, number);
+    }
+}
+
+// Sends signals on until the command has ended. Returns its wait status; for `stop`, see send_on().
 int wait_for_end(pid_t command, sigset_t const& signals, int& stop)
 {
-    // A process that is just starting may lose a signal, so USR1 is repeated.
+    // A process that is just starting may lose a signal, so a stop request is repeated.
     timespec wait{1, 0};
     for (int status = 0;;) {
         siginfo_t info;
         int const number =
             stop != 0 ? sigtimedwait(&signals, &info, &wait) : sigwaitinfo(&signals, &info);
         if (waitpid(command, &status, WNOHANG) == command) return status;
-        if (number == SIGUSR1 || number == SIGTERM) {
-            if (number == SIGTERM) stop = SIGUSR2;
-            else if (stop == 0) stop = SIGUSR1;
-            kill(command, stop);
-        } else if (number == SIGINT || number == SIGHUP || number == SIGQUIT) {
-            // The terminal signals the command too.
-            if (info.si_code != SI_KERNEL) kill(command, number);
-        } else if (number < 0 && errno == EAGAIN) {
+        if (number > 0) {
+            send_on(command, info, stop);
+        } else if (errno == EAGAIN) {
             kill(command, stop);
             wait.tv_sec *= 2;
         }

@@ -83,6 +83,13 @@ std::optional<Millis> period_in(json::Object const& line)
     return std::chrono::round<Millis>(FractionalSeconds(*seconds));
 }
 
+std::optional<bool> estimated_in(json::Object const& line)
+{
+    auto const* estimated = line.find("estimated");
+    auto const* flag = estimated != nullptr ? estimated->as_bool() : nullptr;
+    return flag != nullptr ? std::optional(*flag) : std::nullopt;
+}
+
 std::optional<Line> parse_line(std::string_view text)
 {
     auto const value = json::parse(text, "signals");
@@ -101,8 +108,7 @@ std::optional<Line> parse_line(std::string_view text)
     line.sample.period = period_in(*object);
     line.sample.provider = object->text_at("provider");
     line.sample.type = *kind;
-    if (auto const* estimated = object->find("estimated"); estimated && estimated->as_bool())
-        line.sample.estimated = *estimated->as_bool();
+    line.sample.estimated = estimated_in(*object);
     return line;
 }
 

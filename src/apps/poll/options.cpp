@@ -23,45 +23,60 @@ struct Rule {
 bool pauses(Arguments const& a) { return a.flag("stop") || a.has("pause"); }
 bool decides(Arguments const& a) { return pauses(a) || a.has("resume"); }
 
-std::array<Rule, 3> hold_rules(Arguments const& a)
+int decision_count(Arguments const& a)
 {
-    int const decisions =
-        (a.flag("stop") ? 1 : 0) + (a.has("pause") ? 1 : 0) + (a.has("resume") ? 1 : 0);
-    bool const polls = a.flag("watch") || a.flag("watttime") || a.has("trace") || a.has("site");
+    return (a.flag("stop") ? 1 : 0) + (a.has("pause") ? 1 : 0) + (a.has("resume") ? 1 : 0);
+}
+
+bool has_poll_options(Arguments const& a)
+{
+    return a.flag("watch") || a.flag("watttime") || a.has("trace") || a.has("site") ||
+           a.flag("dry-run");
+}
+
+std::array<Rule, 4> hold_rules(Arguments const& a)
+{
+    bool const has_reason = !trim(a.text("reason")).empty();
     return {{
-        {decisions > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
-        {decides(a) && polls, "--pause, --stop and --resume",
-         "exclude --watch, --site and signal sources",
+        {decision_count(a) > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
+        {decides(a) && has_poll_options(a), "--pause, --stop and --resume",
+         "exclude --watch, --site, --dry-run and signal sources",
          "omit those: the next poll follows the decision"},
-        {pauses(a) != a.has("reason") || (pauses(a) && trim(a.text("reason")).empty()), "--reason",
-         pauses(a) ? "is missing: a pause needs a reason, for those who find the site paused"
-                   : "works only with --pause or --stop",
-         pauses(a) ? "pass --reason TEXT" : "omit it"},
+        {pauses(a) && !has_reason, "--reason",
+         "is missing: a pause needs a reason, for those who find the site paused",
+         "pass --reason TEXT"},
+        {!pauses(a) && has_reason, "--reason", "works only with --pause or --stop", "omit it"},
     }};
 }
 
-std::array<Rule, 8> rules(Arguments const& a)
+std::array<Rule, 4> watch_rules(Arguments const& a)
 {
     bool const watch = a.flag("watch");
-    bool const trace = a.has("trace");
-    bool const watttime = a.flag("watttime");
-    bool const shows_only = a.flag("dry-run") || (a.flag("explain") && !watch);
     return {{
         {a.flag("once") && watch, "--once and --watch", "exclude each other", "choose one"},
         {a.has("look-every") && !watch, "--look-every", "works only with --watch",
          "pass --watch, or omit it"},
         {watch && a.flag("dry-run"), "--watch and --dry-run", "exclude each other",
          "omit --watch: a dry run polls once"},
+        {a.flag("drain-on-exit") && !watch, "--drain-on-exit", "works only with --watch",
+         "pass --watch, or omit it"},
+    }};
+}
+
+std::array<Rule, 4> signal_rules(Arguments const& a)
+{
+    bool const trace = a.has("trace");
+    bool const watttime = a.flag("watttime");
+    bool const shows_only = a.flag("dry-run") || (a.flag("explain") && !a.flag("watch"));
+    bool const needs_no_signal = shows_only || decides(a);
+    return {{
         {watttime && trace, "--watttime and --trace", "exclude each other",
          "choose one signal source"},
         {a.has("speed") && !trace, "--speed", "works only with --trace",
          "pass --trace FILE, or omit it"},
-        {a.flag("drain-on-exit") && !watch, "--drain-on-exit", "works only with --watch",
-         "pass --watch, or omit it"},
         {watttime && !a.has("credentials"), "--watttime", "needs an account",
          "pass --credentials FILE with {\"username\": ..., \"password\": ...}, mode 0600"},
-        {!watttime && !trace && !shows_only && !decides(a), "cannot poll",
-         "no signal source is given",
+        {!watttime && !trace && !needs_no_signal, "cannot poll", "no signal source is given",
          "pass --watttime --credentials FILE or --trace FILE; or --explain to show the state of "
          "the last poll"},
     }};
@@ -115,7 +130,8 @@ Millis job_interval(Arguments const& a)
 Result<PollOptions> parse_options(Arguments const& arguments)
 {
     if (auto error = broken_rule(hold_rules(arguments))) return tl::unexpected(*error);
-    if (auto error = broken_rule(rules(arguments))) return tl::unexpected(*error);
+    if (auto error = broken_rule(watch_rules(arguments))) return tl::unexpected(*error);
+    if (auto error = broken_rule(signal_rules(arguments))) return tl::unexpected(*error);
     PollOptions options;
     options.hold = hold_of(arguments);
     options.source = source_of(arguments);
