@@ -113,11 +113,12 @@ std::string failures_text(SiteView const& site)
     return fmt::format("the last {} jobs failed: {}", site.failures, site.failure);
 }
 
-std::string permission_text(permission::Permission const& permission, Time now)
+std::string permission_text(permission::Permission const& permission, bool is_held, Time now)
 {
     auto const issued = ", issued " + age(permission.issued, now) + " ago";
-    if (permission.is_withdrawn())
-        return "no permission (" + printable(permission.why) + ")" + issued;
+    // Of a held site, the hold is the reason.
+    auto const why = is_held ? std::string() : " (" + printable(permission.why) + ")";
+    if (permission.is_withdrawn()) return "no permission" + why + issued;
     if (permission.until <= now)
         return "permission ended " + age(permission.until, now) + " ago" + issued;
     return "permission for " + format_duration(permission.until - now) + issued;
@@ -139,8 +140,9 @@ std::string ages_text(SiteView const& site, SiteEnergy const* energy, Time now)
     if (energy != nullptr && energy->sample && site.evaluated_until)
         parts.push_back("signal " + age(energy->sample->time, *site.evaluated_until) +
                         " old at that poll");
-    if (site.permission) parts.push_back(permission_text(*site.permission, now));
-    if (auto hold = hold_text(site); !hold.empty()) parts.push_back(std::move(hold));
+    auto hold = hold_text(site);
+    if (site.permission) parts.push_back(permission_text(*site.permission, !hold.empty(), now));
+    if (!hold.empty()) parts.push_back(std::move(hold));
     return parts.empty() ? "" : fmt::format("{:<16} {}\n", "", fmt::join(parts, "; "));
 }
 
