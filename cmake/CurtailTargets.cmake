@@ -142,11 +142,14 @@ function(curtail_test name)
     set(command $<TARGET_FILE:${target}> --file tests/${folder}/${ARG_SOURCE})
     set(environment ${CURTAIL_TEST_ENVIRONMENT} ${ARG_ENVIRONMENT})
     set(properties LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+    if(NOT ARG_RANKS)
+        list(APPEND properties PROCESSORS 2)
+    endif()
     if(ARG_RANKS)
         foreach(ranks ${ARG_RANKS})
             add_test(NAME ${name}_${ranks} COMMAND mpirun --bind-to none --oversubscribe -n ${ranks}
                 ${command})
-            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 2
+            set_tests_properties(${name}_${ranks} PROPERTIES ${properties} PROCESSORS 4
                 ENVIRONMENT "${environment};${CURTAIL_MPIRUN_ENVIRONMENT}")
         endforeach()
     else()

@@ -111,7 +111,7 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
         tracked.running_since ? job.ended.value_or(now) - *tracked.running_since : Millis(0);
     bool const too_soon = run_time < rules.min_run_time;
     if (!too_soon) update.state.setbacks = 0;
-    bool const ended_well = job.end == Job::End::clean && !too_soon;
+    bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
     if (ended_well || tracked.drained_since) forget_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
     if (job.end == Job::End::cancelled) return note_cancel(update, tracked);

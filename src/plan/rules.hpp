@@ -19,8 +19,8 @@ struct Rules {
     Millis cancel_interval{5'000};  ///< time between two cancel attempts
     /// If a submission got no answer: how long its job may take to appear in the list of jobs.
     Millis settle_time{5'000};
-    /// A job that ends by itself before it has run this long counts as failed, even if its exit
-    /// code is 0.
+    /// A job that ends with exit code 0 before it has run this long, without a request to stop,
+    /// delays the next one: that one could end at once too.
     Millis min_run_time{20'000};
     /// After so many consecutive failures of jobs, the poller holds the site.
     int failures_before_hold{6};

@@ -174,20 +174,26 @@ void SitePoller::add_forgotten(plan::SiteState const& known, std::vector<plan::J
     for (auto const& tracked : known.jobs) {
         if (plan::find(listed, tracked) != nullptr) continue;
         auto job = parts_.launcher->past_job(tracked.id, tracked.intent);
-        if (!job) {
-            auto const file = runlog::read_events(parts_.folder / "events.jsonl");
-            if (file) job = end_of_trainer(tracked, find_trainer(file->events, tracked.id));
-        }
+        if (!job) job = end_of_trainer(tracked, trainer_of(tracked.id));
         if (job) listed.push_back(std::move(*job));
     }
 }
 
 void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const
 {
-    for (auto& job : listed)
-        if (job.state == plan::Job::State::ended && job.end == plan::Job::End::failed &&
-            plan::is_tracked(known, job))
+    for (auto& job : listed) {
+        if (job.state != plan::Job::State::ended || !plan::is_tracked(known, job)) continue;
+        if (job.end == plan::Job::End::failed)
             job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
+        if (job.end == plan::Job::End::clean)
+            job.stopped_on_request = !trainer_of(job.id).cause.empty();
+    }
+}
+
+TrainerRecord SitePoller::trainer_of(plan::JobId const& job) const
+{
+    auto const file = runlog::read_events(parts_.folder / "events.jsonl");
+    return file ? find_trainer(file->events, job) : TrainerRecord{};
 }
 
 Result<void> SitePoller::store_observation(JobObservation seen, Time now)

@@ -83,7 +83,9 @@ class SitePoller {
     /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
     /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
     void add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed);
-    /// Adds the cause to each failed job of `listed` that is in `known`.
+    [[nodiscard]] TrainerRecord trainer_of(plan::JobId const& job) const;
+    /// Adds to each ended job of `listed` that is in `known`: the cause of its failure, or whether
+    /// it stopped on request.
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
     [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);

@@ -57,6 +57,17 @@ TEST(Failures, BackoffDoublesWhileJobsFailAfterAWhile)
     EXPECT_EQ(l.events[1].retry_after, Millis(80'000));
 }
 
+TEST(Failures, AJobThatStoppedOnRequestDelaysNothingAlthoughItRanBriefly)
+{
+    auto state = tracking({job("7", Job::State::running)});
+    state.failures = 3;
+    auto stopped = ended("7", 5, 0);
+    stopped.stopped_on_request = true;
+    auto const l = poll(state, open, {stopped}, 6);
+    EXPECT_EQ(l.actions[0].type, Type::submit);
+    EXPECT_EQ(l.state.failures, 0);
+}
+
 TEST(Failures, ALongRunDoesNotEndASeriesOfFailures)
 {
     auto state = tracking({job("7", Job::State::running)});
