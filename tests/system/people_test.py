@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the poller does after a person's scancel, a preemption, repeated failures and a job that is
+stuck in COMPLETING: on a real Slurm cluster that soon forgets ended jobs."""
+import json
+import os
+import subprocess
+import time
+
+from fail_safe_test import Rig
+from harness import execute, expect, main, program, wait_for
+from slurm_clusters import HardCluster
+
+
+def change_launcher(rig, **changes):
+    path = rig.run.folder / "site_A.json"
+    site = json.loads(path.read_text())
+    site["launcher"].update(changes)
+    path.write_text(json.dumps(site))
+
+
+def job_events(rig, kind):
+    path = rig.run.out / "poller/events.jsonl"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [e for e in map(json.loads, lines) if e["type"] == kind]
+
+
+def status(rig):
+    return json.loads(execute(program("curtail-status"), rig.run.run_file, "--json").stdout)
+
+
+def wait_for_hold(rig, cause):
+    wait_for(lambda: job_events(rig, "hold"), "a hold", timeout=60)
+    expect(job_events(rig, "hold")[-1]["cause"] == cause, f"{job_events(rig, 'hold')}")
+
+
+def resume(rig):
+    execute(program("curtail-poll"), rig.run.run_file, "--resume", "A")
+
+
+def expect_no_further_job(rig, jobs, seconds):
+    """No job may be submitted for `seconds`: the poller polls once a second."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        expect(len(rig.jobs()) == jobs, f"jobs {rig.jobs()}")
+        time.sleep(0.2)
+
+
+def cancelled_running_job_stays_cancelled(cluster):
+    with Rig(cluster) as rig:
+        rig.start_poller()
+        rig.wait_for_steps(5, "training")
+        cluster.run("scancel", rig.jobs()[0])
+        rig.wait_for_stop(15)
+        ending = rig.run.events("A", "trainer-exit")[-1]
+        expect((ending["code"], ending["cause"]) == (0, "terminate"), f"{ending}")
+        trained = sum(step["tokens"] for step in rig.steps())
+        expect(rig.run.commits()[-1]["totals"]["tokens"] == trained, "the work is not in a commit")
+        wait_for_hold(rig, "cancel")
+        expect_no_further_job(rig, 1, 5)
+        expect("was cancelled by a person" in str(status(rig)["sites"][0]["hold"]), "no hold shown")
+        resume(rig)
+        rig.wait_for_steps(5, "training after --resume")
+        expect(not job_events(rig, "job-failed"), "a cancel counted as a failure")
+
+
+def cancelled_queued_job_stays_cancelled(cluster):
+    with Rig(cluster) as rig:
+        cluster.run("scontrol", "update", "partition=train", "state=down")
+        try:
+            rig.start_poller()
+            wait_for(lambda: (rig.run.out / "poller/events.jsonl").exists() and rig.jobs(), "a job")
+            cluster.run("scancel", rig.jobs()[0])
+            wait_for_hold(rig, "cancel")
+        finally:
+            cluster.run("scontrol", "update", "partition=train", "state=up")
+        expect_no_further_job(rig, 1, 4)
+
+
+def preempted_job_contributes_and_is_followed(cluster):
+    with Rig(cluster) as rig:
+        change_launcher(rig, partition="preemptable")
+        rig.start_poller()
+        rig.wait_for_steps(5, "training")
+        urgent = cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=sleep 8",
+                                "--output=/dev/null")
+        rig.wait_for_stop(40)
+        expect(rig.run.events("A", "trainer-exit")[-1]["code"] == 0, "the trainer failed")
+        trained = sum(step["tokens"] for step in rig.steps())
+        expect(rig.run.commits()[-1]["totals"]["tokens"] == trained, "the work is not in a commit")
+        cluster.wait_for_state(urgent, "COMPLETED", "", timeout=40)
+        rig.wait_for_steps(5, "training after the urgent job")
+        expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
+
+
+def preempted_job_gets_an_early_signal_where_slurm_sends_one(_):
+    # The signal of sbatch --signal arrives when the grace time begins, long before TERM.
+    with HardCluster(kill_wait=10, epilog=0, grace=60, user_signal=1) as cluster:
+        with Rig(cluster) as rig:
+            change_launcher(rig, partition="preemptable")
+            rig.start_poller()
+            rig.wait_for_steps(5, "training")
+            cluster.submit("--partition=urgent", "--nodes=2", "--exclusive", "--wrap=true",
+                           "--output=/dev/null")
+            rig.wait_for_stop(30)
+            ending = rig.run.events("A", "trainer-exit")[-1]
+            expect((ending["code"], ending["cause"]) == (0, "drain"), f"{ending}")
+
+
+def job_that_keeps_failing_is_held(cluster):
+    # Each job fails after it has run for a while.
+    failing = "sleep 2; echo 'error: the disk of node1 is broken' >&2; exit 3\n"
+    with Rig(cluster, prologue=failing) as rig:
+        change_launcher(rig, failures_before_hold=2)
+        rig.start_poller()
+        wait_for_hold(rig, "failures")
+        hold = job_events(rig, "hold")[-1]["why"]
+        expect("2 jobs failed in a row" in hold and "exit code 3" in hold and "(log: " in hold, hold)
+        expect_no_further_job(rig, 2, 4)
+        (rig.run.folder / "prologue.sh").write_text("true\n")
+        resume(rig)
+        rig.wait_for_steps(5, "training after --resume")
+
+
+def job_stuck_in_completing_does_not_block_the_site(cluster):
+    with Rig(cluster) as rig:
+        change_launcher(rig, completing_s=5)
+        rig.start_poller()
+        rig.wait_for_steps(5, "training")
+        cluster.hold_epilog()
+        try:
+            cluster.run("scancel", "--batch", "--signal=USR1", rig.jobs()[0])
+            rig.wait_for_stop(15)
+            wait_for(lambda: len(rig.jobs()) == 2, "the next job", timeout=40)
+            log = (rig.run.folder / "poller.log").read_text()
+            expect("has been COMPLETING for more than 5.0 s" in log, log[-1500:])
+            # Slurm finds another node for it.
+            cluster.wait_for_state(rig.jobs()[1], "RUNNING")
+            expect(cluster.state(rig.jobs()[0]) == "COMPLETING", "the first job is not stuck")
+        finally:
+            cluster.release_epilog()
+        rig.wait_for_steps(5, "training after the stuck job")
+
+
+def stop_without_a_controller_ends_the_job(cluster):
+    with Rig(cluster) as rig:
+        rig.start_poller()
+        rig.wait_for_steps(5, "training")
+        done = subprocess.run([program("curtail-poll"), rig.run.run_file, "--pause", "A"],
+                              capture_output=True, text=True, env=os.environ, check=False)
+        expect(done.returncode == 64 and "a pause needs a reason" in done.stderr, done.stderr)
+        cluster.clusters("controller", "stop", "A")
+        try:
+            execute(program("curtail-poll"), rig.run.run_file, "--stop", "--reason", "maintenance")
+            rig.wait_for_stop(15)
+        finally:
+            cluster.clusters("controller", "start", "A")
+        resume(rig)
+        rig.wait_for_steps(5, "training after --resume")
+
+
+if __name__ == "__main__":
+    with HardCluster(kill_wait=10, epilog=0, grace=4) as shared:
+        main(shared.bind([
+            cancelled_running_job_stays_cancelled,
+            cancelled_queued_job_stays_cancelled,
+            preempted_job_contributes_and_is_followed,
+            preempted_job_gets_an_early_signal_where_slurm_sends_one,
+            job_that_keeps_failing_is_held,
+            job_stuck_in_completing_does_not_block_the_site,
+            stop_without_a_controller_ends_the_job,
+        ]))
