@@ -7,13 +7,14 @@
 #SBATCH --requeue
 # The job of one site: trains a run under mpirun until it gets a stop signal.
 #
-#   sbatch -n 2 slurm/site_train.sh inputs/runs/demo.json [SITE]
+#   sbatch -n 2 slurm/site_train.sh inputs/mine/run.json [SITE]
 #
 # -n is the number of ranks, each with its own CPU. Without -n, the number comes from the site's
 # file and all ranks share the one CPU that Slurm allocates. SITE defaults to the run's site whose
 # name is the cluster's (SLURM_CLUSTER_NAME).
-# To stop it: scancel --batch --signal=USR1 JOB. Slurm sends the same signal 120 s before the time
-# limit. A plain scancel stops it in the same way, but Slurm kills it after KillWait.
+# To stop a job of the poller: curtail-poll RUN --pause SITE --reason TEXT. To stop a job of your
+# own: scancel JOB; Slurm kills it after KillWait. Slurm itself sends USR1 120 s before the time
+# limit.
 # See docs/slurm.md, and --help for the environment.
 set -euo pipefail
 
@@ -28,7 +29,7 @@ readonly usage="usage: sbatch -n RANKS slurm/site_train.sh [--without-poller] RU
 help() {
     cat <<EOT
 $usage
-Trains a run at one site under mpirun. Stops at USR1 (scancel --batch --signal=USR1 JOB) or TERM.
+Trains a run at one site under mpirun. Contributes its work and stops at TERM (scancel JOB) or USR1.
 SITE may be omitted if the cluster has the site's name. Without -n, the number of ranks comes from
 the site's file and all ranks share the one CPU that Slurm allocates.
 If a poller serves the site, training needs its permission and stops when the permission ends.

@@ -154,7 +154,7 @@ void add_jobs(Metrics& out, SiteView const& site)
          {std::pair{"queued", queued}, {"running", running}, {"stopping", stopping}})
         out.gauge("curtail_site_jobs", "Jobs of the site that the poller knows, by state.", count,
                   &site, fmt::format(",state=\"{}\"", state));
-    out.gauge("curtail_site_job_failures", "Failures of jobs and submissions in a row.",
+    out.gauge("curtail_site_job_failures", "Failures of jobs in a row.",
               std::int64_t{site.failures}, &site);
 }
 

@@ -162,10 +162,10 @@ Program program()
               true}},
             "\nExamples:\n"
             "  curtail-poll inputs/runs/demo.json --trace signals/mci_2026-01-11.csv --dry-run\n"
-            "  curtail-poll inputs/runs/mine.json --watttime --credentials "
+            "  curtail-poll inputs/mine/run.json --watttime --credentials "
             "~/.config/curtail/watttime.json\n"
-            "  curtail-poll inputs/runs/mine.json --pause SPP_TX --reason \"cooling is repaired\"\n"
-            "  curtail-poll inputs/runs/mine.json --resume SPP_TX\n"
+            "  curtail-poll inputs/mine/run.json --pause plains --reason \"cooling is repaired\"\n"
+            "  curtail-poll inputs/mine/run.json --resume plains\n"
             "\nState, journal and events are in poller/ of the run's folder. A poller that "
             "starts while another one of the run is active exits with 75.\n"};
 }
