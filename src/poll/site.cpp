@@ -158,7 +158,8 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     }
     add_forgotten(record.jobs, *listed);
     add_causes(record.jobs, *listed);
-    auto stored = store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now);
+    auto stored =
+        store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now, dry_run);
     record = store_.site(id());
     auto const status = decide_actions(record, desired(record, stop), *listed, now, rules());
     set_status(status);
@@ -196,12 +197,14 @@ TrainerRecord SitePoller::trainer_of(plan::JobId const& job) const
     return file ? find_trainer(file->events, job) : TrainerRecord{};
 }
 
-Result<void> SitePoller::store_observation(JobObservation seen, Time now)
+Result<void> SitePoller::store_observation(JobObservation seen, Time now, bool dry_run)
 {
     auto holds = update_holds(id(), store_.site(id()), seen.hold, decision(), now);
     if (holds.resumed) plan::forget_failures(seen.state);
     for (auto const& line : seen.warnings) log_.warning(line);
-    for (auto const& line : holds.log) log_.warning(line);
+    // A dry run stores nothing, so it would repeat these lines.
+    if (!dry_run)
+        for (auto const& line : holds.log) log_.warning(line);
     seen.events.insert(seen.events.end(), holds.events.begin(), holds.events.end());
     return store_.set_jobs(id(), std::move(seen.state), std::move(holds.holds),
                            std::move(seen.events));

@@ -87,7 +87,7 @@ class SitePoller {
     /// Adds to each ended job of `listed` that is in `known`: the cause of its failure, or whether
     /// it stopped on request.
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;
-    [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now);
+    [[nodiscard]] Result<void> store_observation(JobObservation seen, Time now, bool dry_run);
     [[nodiscard]] Result<void> carry_out(plan::Action const& action, Time signal_now);
     [[nodiscard]] Result<void> prepare(plan::Action const& action, Time signal_now);
     [[nodiscard]] plan::Outcome launch(plan::Action const& action);

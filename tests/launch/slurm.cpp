@@ -236,6 +236,7 @@ TEST_F(FakeSlurm, SubmissionContainsWindowAndIntentAndNoSecret)
           std::string("--partition=train\n"),
           std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),
           std::string("SLURM_CONF=/dev/null\n"), std::string("--export=ALL\n"),
+          std::string("--propagate=NONE\n"), std::string("CURTAIL_INTENT=i7\n"),
           std::string("CURTAIL_BUILD=/opt/curtail/build/release\n")})
         EXPECT_THAT(seen, HasSubstr(word));
     EXPECT_THAT(seen, Not(HasSubstr("hunter2")));

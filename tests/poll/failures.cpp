@@ -7,6 +7,7 @@
 
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
+#include "runlog/trainer_events.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::poll {
@@ -82,6 +83,32 @@ TEST_F(Failures, FailedJobIsLoggedAndAWindowThatWaitsForTheNextTryIsAnError)
                 HasSubstr("errors at A: job 1 ended at once (FAILED, exit code 3)"));
     auto const closed = once(900, {50, 500, 500, 500});
     EXPECT_FALSE(closed.error()) << "no job is desired";
+}
+
+TEST_F(Failures, AForgottenJobEndedAsItsTrainerRecorded)
+{
+    using Exit = runlog::TrainerExit;
+    struct Case {
+        Exit exit;
+        std::size_t submissions;
+        std::string reason;
+    };
+    for (auto const& [exit, submissions, reason] :
+         {Case{{ExitCode::ok, "1", "drain"}, 2, ""},
+          {{ExitCode::data, "1", ""}, 1, "(GONE, exit code 65)"},
+          {{ExitCode::ok, "1", "terminate"}, 1, "was cancelled by a person"}}) {
+        std::filesystem::remove_all(run_.folder / "sites");
+        std::filesystem::remove_all(run_.poller_folder());
+        slurm_["A"].jobs.clear();
+        slurm_["A"].calls.clear();
+        once(0, {50});
+        slurm_["A"].jobs.clear();
+        runlog::EventLog const events(run_.site_folder({"A"}) / "events.jsonl");
+        ASSERT_TRUE(events.append(runlog::to_event(exit, SystemClock{}.now(), "A")));
+        auto const result = once(60, {50});
+        EXPECT_THAT(slurm_["A"].called(), testing::SizeIs(submissions)) << exit.cause;
+        EXPECT_THAT(explain(result.sites, false), HasSubstr(reason));
+    }
 }
 
 // Makes every write to a file fail while it exists, as on a full disk.

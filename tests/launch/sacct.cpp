@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/sacct.hpp"
+
+#include <gtest/gtest.h>
+
+namespace curtail::launch {
+namespace {
+
+using End = plan::Job::End;
+
+constexpr char const* name = "curtail.demo.SPP_TX.1f2e3d4c";
+
+std::optional<plan::Job> find(std::string const& fields, std::string const& id = "7")
+{
+    return find_in_sacct(
+        "6|COMPLETED|0:0|1795396000|1795396057|other\n" + fields + "|" + name + "\n", {id}, name);
+}
+
+struct Case {
+    char const* fields;
+    End end;
+    int exit_code;
+};
+
+TEST(Sacct, TheStateSaysHowAJobEnded)
+{
+    for (auto const& [fields, end, exit_code] :
+         {Case{"7|COMPLETED|0:0|1795396000|1795396057", End::clean, 0},
+          {"7|FAILED|3:0|1795396000|1795396057", End::failed, 3},
+          {"7|CANCELLED by 1000|0:15|1795396000|1795396057", End::cancelled, 143},
+          {"7|CANCELLED|0:0|1795396000|1795396057", End::cancelled, 0},
+          {"7|TIMEOUT|0:0|1795396000|1795396057", End::failed, 0},
+          {"7|PREEMPTED|0:0|1795396000|1795396057", End::displaced, 0},
+          {"7|NODE_FAIL|0:0|1795396000|1795396057", End::displaced, 0}}) {
+        auto const job = find(fields);
+        ASSERT_TRUE(job) << fields;
+        EXPECT_EQ(job->end, end) << fields;
+        EXPECT_EQ(job->exit_code, exit_code) << fields;
+        EXPECT_EQ(job->started, Time{Seconds{1795396000}}) << fields;
+        EXPECT_EQ(job->ended, Time{Seconds{1795396057}}) << fields;
+    }
+}
+
+TEST(Sacct, AJobThatWasCancelledInTheQueueNeverStarted)
+{
+    for (auto const* times : {"1795396057|1795396057", "None|1795396057", "Unknown|1795396057"}) {
+        auto const job = find(std::string("7|CANCELLED|0:0|") + times);
+        ASSERT_TRUE(job) << times;
+        EXPECT_FALSE(job->started) << times;
+    }
+}
+
+TEST(Sacct, OnlyAnEndedJobOfThisNameAndNumberCounts)
+{
+    EXPECT_FALSE(find("7|RUNNING|0:0|1795396000|Unknown"));
+    EXPECT_FALSE(find("7|COMPLETED|0:0|1795396000|1795396057", "8"));
+    EXPECT_FALSE(find("", "6")) << "job 6 has another name";
+    EXPECT_FALSE(find("7|COMPLETED"));
+    EXPECT_FALSE(find_in_sacct("Slurm accounting storage is disabled\n", {"7"}, name));
+}
+
+}  // namespace
+}  // namespace curtail::launch
