@@ -89,6 +89,7 @@ class Maker {
             json::to_string(json::Object{{"origin", format_time(clock_.origin)},
                                          {"real_origin", format_time(clock_.real_origin)},
                                          {"factor", how_.factor}}));
+        store_spec();
         commit(rounds::Commit::Kind::genesis, real(300) + Millis{900}, {});
         for (auto const& w : windows) schedule(w);
         for (int i = 0; i < how_.chatter; ++i)
@@ -317,6 +318,24 @@ class Maker {
                 commit(rounds::Commit::Kind::merge, merged, decided);
             t = merged;
         }
+    }
+
+    // run.json of the store: two passes over 1200 blocks, more than the run trains on.
+    void store_spec()
+    {
+        rounds::RunSpec spec;
+        spec.run = {"demo"};
+        spec.model = {{"layers", 2}};
+        spec.manifest = sha256(std::string_view("manifest"));
+        spec.blocks_per_epoch = 1200;
+        spec.epochs = 2;
+        spec.parts = {{"0", {"w0"}}};
+        spec.params.block_tokens = step_tokens;
+        for (auto const& name : names) spec.sites.push_back({name});
+        std::sort(spec.sites.begin(), spec.sites.end());
+        auto const encoded = rounds::encode(spec);
+        put(folder_ / "store/runs/demo" / rounds::run_name, encoded.bytes);
+        parent_ = encoded.sha256;
     }
 
     void commit(rounds::Commit::Kind kind, Time time, std::vector<rounds::Decided> decided)
