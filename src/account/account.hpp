@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "account/loss.hpp"
+#include "account/progress.hpp"
 #include "account/scenario.hpp"
 #include "account/times.hpp"
 #include "core/ids.hpp"
@@ -176,6 +177,14 @@ struct Commits {
     [[nodiscard]] std::int64_t all() const { return genesis + roster + joint + lone; }
 };
 
+/// How much a run trains.
+struct Target {
+    Tokens tokens;           ///< tokens after which the run is complete
+    Tokens epoch;            ///< tokens of one pass over the data
+    std::int64_t epochs{1};  ///< greatest number of passes
+    bool has_budget{false};  ///< `tokens` is the run's token budget, not that of all passes
+};
+
 /// All numbers that a report shows.
 struct Account {
     std::string name;
@@ -215,6 +224,8 @@ struct Account {
     std::optional<double> step;  ///< mean duration of a step in real seconds
     Tokens tokens;               ///< tokens that the committed model includes
     std::optional<Tokens> planned_tokens;
+    std::optional<Target> target;  ///< empty if unknown
+    std::optional<Speed> speed;    ///< of all sites together; empty if no step took time
     double cumulative_step_s{60};
     std::vector<Scenario> always_on;  ///< one per region, in the order of `signals`
     /// Region -> running totals of the always-on scenario in that region.

@@ -78,6 +78,30 @@ std::vector<SiteAccount> sites_of(RunFiles const& files, Timeline const& timelin
     return out;
 }
 
+std::optional<Target> target_of(RunFiles const& files)
+{
+    if (!files.spec) return std::nullopt;
+    auto const& spec = *files.spec;
+    auto const block = spec.params.block_tokens;
+    return Target{spec.stream_blocks() * block, spec.blocks_per_epoch * block, spec.epochs,
+                  spec.budget.has_value()};
+}
+
+// The speed from each site's newest steps: as many as can matter to it.
+std::optional<Speed> speed_of(RunFiles const& files)
+{
+    std::vector<StepWork> work;
+    for (auto const& site : files.sites) {
+        FractionalSeconds duration{0};
+        for (auto step = site.metrics.rbegin();
+             step != site.metrics.rend() && duration < speed_window; ++step) {
+            work.push_back({step->time, step->duration, step->tokens});
+            duration += step->duration;
+        }
+    }
+    return speed_of(work);
+}
+
 // Name, model and clock.
 Account heading_of(RunFiles const& files, Timeline const& timeline)
 {
@@ -141,6 +165,8 @@ Account account_of(RunFiles const& files)
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
     account.loss = std::move(training.loss);
     account.step = training.step;
+    account.target = target_of(files);
+    account.speed = speed_of(files);
     account.average = average_of(files, timeline);
     account.held_out = evaluation.held_out;
     account.always_on = std::move(always_on.scenarios);

@@ -31,15 +31,36 @@ std::vector<energy::Interval> intervals_of(std::vector<WindowAccount> const& win
     return out;
 }
 
+// Whether each state begins when the one before has ended.
+bool in_order(std::vector<energy::StateInterval> const& held)
+{
+    return std::adjacent_find(held.begin(), held.end(), [](auto const& a, auto const& b) {
+               return b.when.from < a.when.to;
+           }) == held.end();
+}
+
 // One site's intensity, states and rules: what its energy is computed from.
 struct SiteSource {
     std::vector<energy::StateInterval> const& held;
     energy::IntensitySeries series;
     energy::Rules rules;
+    bool ordered{in_order(held)};
 
     [[nodiscard]] energy::Tally tally(energy::Interval when) const
     {
-        return energy::bill_of(energy::clip(held, when), {}, series, rules).total;
+        return energy::bill_of(energy::clip(near(when), when), {}, series, rules).total;
+    }
+
+  private:
+    // The states that `when` can overlap: of ordered states, those that a search finds.
+    [[nodiscard]] std::span<energy::StateInterval const> near(energy::Interval when) const
+    {
+        if (!ordered) return held;
+        auto const first = std::partition_point(
+            held.begin(), held.end(), [&](auto const& s) { return s.when.to <= when.from; });
+        auto const last = std::partition_point(
+            first, held.end(), [&](auto const& s) { return s.when.from < when.to; });
+        return {first, last};
     }
 };
 

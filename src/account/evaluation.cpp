@@ -26,6 +26,7 @@ Evaluation evaluation_of(RunFiles const& files)
                         found.trained_tokens->value, found.commit.value, commit->tokens.value));
     HeldOut held;
     held.commit = found.commit.value;
+    held.trained = commit->tokens;
     held.loss = found.loss;
     held.unigram_entropy = found.unigram_entropy;
     held.tokens = found.tokens;

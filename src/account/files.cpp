@@ -127,7 +127,12 @@ Result<std::optional<std::string>> read_store(RunFiles& files)
     auto commits = read_commits(objects);
     if (!commits) return tl::unexpected(commits.error());
     files.commits = std::move(*commits);
-    return objects.record(rounds::run_name);
+    auto run_json = objects.record(rounds::run_name);
+    if (!run_json || !*run_json) return run_json;
+    auto spec = rounds::decode_run(**run_json);
+    if (!spec) return tl::unexpected(spec.error());
+    files.spec = std::move(*spec);
+    return run_json;
 }
 
 Result<void> add_digests(RunFiles& files, std::optional<fs::path> const& trace,

@@ -59,6 +59,7 @@ struct RunFiles {
     std::vector<Event> poller_events;  ///< the events that the poller logged
     std::vector<SiteFiles> sites;      ///< one per site, in the order of run.sites
     std::vector<CommitSummary> commits;
+    std::optional<rounds::RunSpec> spec;  ///< run.json of the store; empty if the run has not begun
     /// The signal's samples, read from the `trace_file` passed to load_run(). If none was passed,
     /// these are the samples that the poller used. May be empty.
     std::vector<RegionSeries> trace;

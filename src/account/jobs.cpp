@@ -169,12 +169,10 @@ void separate(std::vector<JobTimeline>& jobs)
 }
 
 // The last step that a job logged, or its begin if it logged none.
-Time last_step_of(JobTimeline const& job, Time end, std::vector<StepMetrics> const& steps)
+Time last_step_of(JobTimeline const& job, Time end, StepsByTime const& steps)
 {
-    Time last = job.begin;
-    for (auto const& step : steps)
-        if (step.time >= job.begin && step.time <= end) last = std::max(last, step.time);
-    return last;
+    auto const mine = steps.between(job.begin, end + Millis{1});
+    return mine.empty() ? job.begin : mine.back().time;
 }
 
 // Adjoining intervals of a job's states, inside the time in which it held devices.
@@ -214,8 +212,8 @@ std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Even
     return jobs;
 }
 
-std::vector<energy::StateInterval> states_of(JobTimeline const& job,
-                                             std::vector<StepMetrics> const& steps, Time run_end)
+std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime const& steps,
+                                             Time run_end)
 {
     Time const end = job.end.value_or(run_end);
     Time const exit = std::min(job.exit.value_or(end), end);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "account/files.hpp"
+#include "account/steps_by_time.hpp"
 #include "energy/state.hpp"
 
 // Computes when a site had devices and what it did with them, from the logs of the poller and the
@@ -51,7 +52,6 @@ struct JobTimeline {
 /// If a trainer in the state `training` logged no exit, that state ends with the job's last step in
 /// `steps`. The time after that step counts as `idle`.
 [[nodiscard]] std::vector<energy::StateInterval> states_of(JobTimeline const& job,
-                                                           std::vector<StepMetrics> const& steps,
-                                                           Time run_end);
+                                                           StepsByTime const& steps, Time run_end);
 
 }  // namespace curtail::account

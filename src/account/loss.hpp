@@ -64,7 +64,8 @@ struct HeldOut {
     std::int64_t commit{};  ///< number of the commit whose model was evaluated
     /// Number of the newest merge commit after `commit`; empty if there is none.
     std::optional<std::int64_t> newer;
-    double loss{};  ///< nats per token
+    Tokens trained;  ///< tokens that this model includes
+    double loss{};   ///< nats per token
     /// In nats per token: the loss of a model that knows only how frequent each token is.
     double unigram_entropy{};
     Tokens tokens;  ///< number of tokens that the model predicted

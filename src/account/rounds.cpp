@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "account/figures.hpp"
 #include "account/parts.hpp"
+#include "account/steps_by_time.hpp"
 #include "rounds/notes.hpp"
 
 namespace curtail::account {
@@ -28,14 +30,7 @@ std::vector<energy::Interval> busy_intervals(Timeline const& timeline)
     return merged;
 }
 
-// Steps of a site that ended in (from, to].
-std::vector<StepMetrics> steps_between(SiteFiles const& site, Time from, Time to)
-{
-    std::vector<StepMetrics> out;
-    for (auto const& step : site.metrics)
-        if (step.time > from && step.time <= to) out.push_back(step);
-    return out;
-}
+using Steps = std::span<StepMetrics const>;
 
 Time begin_of(StepMetrics const& step)
 {
@@ -48,36 +43,46 @@ Time start_of(Time previous, std::optional<Time> first_step,
               std::vector<energy::Interval> const& busy)
 {
     if (!first_step) return previous;
-    for (auto const& interval : busy)
-        if (interval.from <= *first_step && *first_step < interval.to)
-            return std::max(previous, interval.from);
-    return previous;
+    auto const ends_by = [](Time time, energy::Interval const& busy_one) {
+        return time < busy_one.to;
+    };
+    auto const found = std::upper_bound(busy.begin(), busy.end(), *first_step, ends_by);
+    if (found == busy.end() || *first_step < found->from) return previous;
+    return std::max(previous, found->from);
 }
 
-bool is_included(CommitSummary const& commit, SiteId const& site, rounds::Contributed const& logged)
-{
-    return std::any_of(commit.contributions.begin(), commit.contributions.end(),
-                       [&](Contribution const& c) {
-                           return c.included && c.site == site && c.member == logged.member.value &&
-                                  c.seq == logged.seq.value;
-                       });
-}
-
-// The last time at which a site logged one of the commit's included contributions.
-std::optional<Time> last_contributed(CommitSummary const& commit, RunFiles const& files)
-{
-    std::optional<Time> last;
-    for (std::size_t s = 0; s < files.sites.size(); ++s)
-        for (auto const& event : files.sites[s].events) {
-            auto const logged = rounds::contributed_in(event.type, event.details);
-            if (logged && is_included(commit, files.run.sites[s].site, *logged))
-                last = std::max(last.value_or(event.time), event.time);
+// When the sites logged their contributions. If a site logged one twice, the later time counts.
+class ContributionTimes {
+  public:
+    explicit ContributionTimes(RunFiles const& files)
+    {
+        for (std::size_t s = 0; s < files.sites.size(); ++s)
+            for (auto const& event : files.sites[s].events) {
+                auto const logged = rounds::contributed_in(event.type, event.details);
+                if (!logged) continue;
+                auto& time = times_[{files.run.sites[s].site.value, logged->member.value,
+                                     logged->seq.value}];
+                time = std::max(time.value_or(event.time), event.time);
+            }
+    }
+    // The last time at which a site logged one of the commit's included contributions.
+    [[nodiscard]] std::optional<Time> last_of(CommitSummary const& commit) const
+    {
+        std::optional<Time> last;
+        for (auto const& c : commit.contributions) {
+            auto const found = times_.find({c.site.value, c.member, c.seq});
+            if (c.included && found != times_.end()) last = std::max(last, found->second);
         }
-    return last;
-}
+        return last;
+    }
+
+  private:
+    using Key = std::tuple<std::string, std::string, std::int64_t>;  // site, member, number
+    std::map<Key, std::optional<Time>> times_;
+};
 
 // The steps of each site in a round.
-using StepsBySite = std::map<std::size_t, std::vector<StepMetrics>>;
+using StepsBySite = std::map<std::size_t, Steps>;
 
 std::optional<Time> first_step_of(StepsBySite const& by_site)
 {
@@ -117,7 +122,7 @@ std::string note_of(CommitSummary const& commit)
 }
 
 // Adds how long the site waited before its steps, trained, and waited after them.
-void add_times(RoundPart& part, std::vector<StepMetrics> const& steps, energy::Interval round)
+void add_times(RoundPart& part, Steps steps, energy::Interval round)
 {
     if (steps.empty()) return;
     part.before = std::max(0.0, seconds_between(round.from, begin_of(steps.front())));
@@ -130,8 +135,9 @@ void add_times(RoundPart& part, std::vector<StepMetrics> const& steps, energy::I
 class RoundBuilder {
   public:
     RoundBuilder(RunFiles const& files, Timeline const& timeline)
-        : files_(files), axis_(timeline.axis), busy_(busy_intervals(timeline))
+        : files_(files), axis_(timeline.axis), busy_(busy_intervals(timeline)), contributed_(files)
     {
+        for (auto const& site : files.sites) steps_.emplace_back(site.metrics);
     }
 
     // The round that ended with a merge commit. `previous`: time of the last commit with a model.
@@ -146,7 +152,7 @@ class RoundBuilder {
         }
         StepsBySite steps;
         for (auto const& [site, part] : parts)
-            steps[site] = steps_between(files_.sites[site], previous, commit.time);
+            steps[site] = steps_[site].between(previous + Millis{1}, commit.time + Millis{1});
         energy::Interval const when{start_of(previous, first_step_of(steps), busy_), commit.time};
         add_times_of(round, when);
         for (auto& [site, part] : parts) {
@@ -154,7 +160,7 @@ class RoundBuilder {
             add_times(part, steps[site], when);
             round.parts.push_back(part);
         }
-        auto const contributed = round.joint() ? last_contributed(commit, files_) : std::nullopt;
+        auto const contributed = round.joint() ? contributed_.last_of(commit) : std::nullopt;
         if (contributed) round.merge = std::max(0.0, seconds_between(*contributed, commit.time));
         round.last_step = ratio(commit.tokens, files_.run.training.batch_tokens);
         round.delta_norm = delta_norm_of(commit);
@@ -209,6 +215,8 @@ class RoundBuilder {
     RunFiles const& files_;
     Axis const& axis_;
     std::vector<energy::Interval> busy_;
+    ContributionTimes contributed_;
+    std::vector<StepsByTime> steps_;  // by site
 };
 
 // Appends a value if there is one.

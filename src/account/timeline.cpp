@@ -146,25 +146,25 @@ std::vector<Span> closing_of(WindowTimeline const& window, std::vector<Decision>
     return out;
 }
 
-// When a site logged first steps. A site that logged no such event logged at least its metrics.
+// When a site logged first steps, in order. A site that logged no such event logged at least its
+// metrics.
 std::vector<Time> step_times_of(SiteFiles const& site)
 {
     std::vector<Time> out;
     for (auto const& event : site.events)
         if (runlog::is_first_step(event)) out.push_back(event.time);
-    if (!out.empty()) return out;
-    for (auto const& step : site.metrics) out.push_back(step.time);
+    if (out.empty())
+        for (auto const& step : site.metrics) out.push_back(step.time);
+    std::sort(out.begin(), out.end());
     return out;
 }
 
 // The first step that the site logged in the window.
-std::optional<Time> first_step_of(WindowTimeline const& window, SiteFiles const& site)
+std::optional<Time> first_step_of(WindowTimeline const& window, std::vector<Time> const& steps)
 {
-    std::optional<Time> first;
-    for (auto const time : step_times_of(site))
-        if (time >= window.opened_at && time < window.next_opened_at)
-            first = std::min(first.value_or(time), time);
-    return first;
+    auto const first = std::lower_bound(steps.begin(), steps.end(), window.opened_at);
+    return first != steps.end() && *first < window.next_opened_at ? std::optional(*first)
+                                                                  : std::nullopt;
 }
 
 // The time in which the site waited for devices: from the opening, or the end of the job before,
@@ -218,8 +218,9 @@ SiteTimeline site_timeline(std::vector<JobTimeline> jobs, SiteFiles const& files
                            Time run_end)
 {
     SiteTimeline site;
+    StepsByTime const steps(files.metrics);
     for (auto const& job : jobs) {
-        for (auto const& [state, when] : states_of(job, files.metrics, run_end)) {
+        for (auto const& [state, when] : states_of(job, steps, run_end)) {
             site.held_real.push_back({state, when});
             site.held.push_back({state, {axis.signal(when.from), axis.signal(when.to)}});
             site.states.push_back({energy::name(state), {axis.at(when.from), axis.at(when.to)}});
@@ -266,11 +267,11 @@ std::vector<SiteTimeline> sites_of(RunFiles const& files, std::vector<Event> con
 }
 
 // Adds to a window, and to its site's states, what follows from decisions, steps and jobs.
-void complete(WindowTimeline& window, Timeline& timeline, RunFiles const& files)
+void complete(WindowTimeline& window, Timeline& timeline, std::vector<Time> const& steps)
 {
     auto& site = timeline.sites[window.site];
     window.closing = closing_of(window, timeline.decisions, timeline.end_s);
-    window.first_step = first_step_of(window, files.sites[window.site]);
+    window.first_step = first_step_of(window, steps);
     window.stop = stop_of(window, timeline.sites);
     if (window.first_step)
         window.start =
@@ -292,7 +293,9 @@ Timeline timeline_of(RunFiles const& files)
     timeline.decisions = decisions_of(files, poller, timeline.axis);
     timeline.windows = windows_of(files, poller, timeline.axis);
     timeline.sites = sites_of(files, poller, timeline.axis, timeline.end);
-    for (auto& window : timeline.windows) complete(window, timeline, files);
+    std::vector<std::vector<Time>> steps;
+    for (auto const& site : files.sites) steps.push_back(step_times_of(site));
+    for (auto& window : timeline.windows) complete(window, timeline, steps[window.site]);
     for (auto& site : timeline.sites) {
         for (auto const& job : site.jobs) timeline.running = timeline.running || !job.end;
         std::stable_sort(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "account/parts.hpp"
+#include "account/steps_by_time.hpp"
 
 namespace curtail::account {
 namespace {
@@ -23,6 +24,8 @@ MaybeSeconds released_of(WindowTimeline const& window, SiteTimeline const& site,
 
 std::vector<WindowAccount> windows_of(RunFiles const& files, Timeline const& timeline)
 {
+    std::vector<StepsByTime> steps;
+    for (auto const& site : files.sites) steps.emplace_back(site.metrics);
     std::vector<WindowAccount> out;
     for (auto const& w : timeline.windows) {
         auto& window = out.emplace_back();
@@ -34,11 +37,9 @@ std::vector<WindowAccount> windows_of(RunFiles const& files, Timeline const& tim
         if (w.first_step) window.first_step_s = timeline.axis.at(*w.first_step);
         window.start = w.start;
         window.stop = w.stop;
-        for (auto const& step : files.sites[w.site].metrics) {
-            if (!inside(step.time, w)) continue;
-            ++window.steps;
-            window.last_step_s = timeline.axis.at(step.time);
-        }
+        auto const mine = steps[w.site].between(w.opened_at, w.next_opened_at);
+        window.steps = static_cast<std::int64_t>(mine.size());
+        if (!mine.empty()) window.last_step_s = timeline.axis.at(mine.back().time);
     }
     return out;
 }

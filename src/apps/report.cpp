@@ -4,9 +4,11 @@
 #include "apps/program.hpp"
 #include "apps/target.hpp"
 #include "core/clock.hpp"
+#include "core/csv.hpp"
 #include "core/files.hpp"
 #include "reference/account.hpp"
 #include "reference/published_values.hpp"
+#include "report/csv_tables.hpp"
 #include "report/document.hpp"
 #include "report/page.hpp"
 #include "report/tables.hpp"
@@ -44,6 +46,36 @@ Result<void> check_targets(fs::path const& html)
     return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
+// Checks that --csv overwrites nothing but earlier tables.
+Result<void> check_csv(apps::Arguments const& arguments,
+                       std::vector<report::CsvTable> const& tables)
+{
+    fs::path const folder = arguments.text("csv");
+    std::error_code error;
+    if (fs::exists(folder, error) && !fs::is_directory(folder, error))
+        return fail(ExitCode::usage, "--csv " + folder.string(), "this is a file, not a folder",
+                    "pass a folder; curtail-report creates it if it is missing");
+    for (auto const& table : tables)
+        if (auto good = apps::check_target(folder / (table.name + ".csv"), "a table of a report",
+                                           csv::line_of(table.head), "--csv");
+            !good)
+            return good;
+    return {};
+}
+
+Result<void> write_csv(apps::Arguments const& arguments, account::Account const& account)
+{
+    if (!arguments.has("csv")) return {};
+    auto const tables = report::csv_tables(account);
+    if (auto good = check_csv(arguments, tables); !good) return good;
+    fs::path const folder = arguments.text("csv");
+    if (auto made = make_folder(folder); !made) return made;
+    for (auto const& table : tables)
+        if (auto written = write_file(folder / (table.name + ".csv"), table.text()); !written)
+            return written;
+    return {};
+}
+
 // Writes the document, then the page, which also needs plotly.js.
 Result<void> write_report(account::Account const& account, json::Object const& document,
                           fs::path const& html, fs::path const& plotly_file)
@@ -76,8 +108,10 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     auto const values = reference::published_values(*logs, *history);
     if (console.json) console.print_json(reference::published_json(values));
     else console.print(reference::published_text(values));
-    if (!arguments.has("out")) return {};
+    if (!arguments.has("out") && !arguments.has("csv")) return {};
     auto const account = reference::account_of(*logs, *history);
+    if (auto written = write_csv(arguments, account); !written) return written;
+    if (!arguments.has("out")) return {};
     auto const document = report::document(account, SystemClock{}.now());
     if (auto written =
             write_report(account, document, arguments.text("out"), arguments.text("plotly"));
@@ -102,6 +136,7 @@ Result<void> report_run(apps::Arguments const& arguments, apps::Console const& c
     auto const document = report::document(account, SystemClock{}.now());
     if (console.json) console.print_json(document);
     else console.print(report::summary_text(account));
+    if (auto written = write_csv(arguments, account); !written) return written;
     auto const html =
         arguments.has("out") ? fs::path(arguments.text("out")) : files->run.folder / "report.html";
     if (auto good = check_targets(html); !good) return good;
@@ -144,6 +179,8 @@ int main(int argc, char** argv)
            {"out", apps::OptionType::text, "FILE", "",
             "HTML page to write; the JSON document has the same name with .json. Default: "
             "report.html in the run's folder; with --reference, no page"},
+           {"csv", apps::OptionType::text, "DIR", "",
+            "Folder for the tables of the report as CSV files; created if it is missing"},
            {"plotly", apps::OptionType::text, "FILE",
             shipped(".deps/site/plotly/package_data/plotly.min.js").string(),
             "plotly.js, embedded in the page"}},
@@ -152,6 +189,7 @@ int main(int argc, char** argv)
           true}},
         "\nExamples:\n"
         "  curtail-report inputs/runs/demo.json --trace signals/mci_2026-01-11.csv\n"
+        "  curtail-report inputs/runs/demo.json --csv tables\n"
         "  curtail-report --reference --out reference.html\n"};
     return apps::run(program, argc, argv);
 }

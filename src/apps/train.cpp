@@ -7,7 +7,7 @@
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "comm/mpi_session.hpp"
-#include "status/progress.hpp"
+#include "account/progress.hpp"
 #include "train/site_training.hpp"
 
 using namespace curtail;
@@ -28,11 +28,11 @@ class StepLine {
         auto const left = now.training_left();
         return fmt::format("step {}  loss {:.3f}  {:.0f} tokens/s{}  {:.1f} %{}", step.step,
                            step.loss.value_or(NAN), speed, round, 100 * now.share(),
-                           left ? "  " + status::training_text(*left) + " left" : "");
+                           left ? "  " + account::training_text(*left) + " left" : "");
     }
 
   private:
-    std::optional<status::TrainerProgress> progress_;
+    std::optional<account::TrainerProgress> progress_;
 };
 
 std::optional<Millis> kill_wait_of(apps::Arguments const& arguments)

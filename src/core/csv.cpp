@@ -53,6 +53,14 @@ class FieldReader {
     std::vector<std::string> fields_{1};
 };
 
+std::string quoted(std::string const& field)
+{
+    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+    std::string out = "\"";
+    for (char const c : field) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return out + "\"";
+}
+
 }  // namespace
 
 std::optional<std::string_view> LineReader::next()
@@ -69,6 +77,16 @@ std::optional<std::string_view> LineReader::next()
 std::optional<std::vector<std::string>> fields_of(std::string_view line)
 {
     return FieldReader(line).read();
+}
+
+std::string line_of(std::vector<std::string> const& fields)
+{
+    std::string line;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+        if (i > 0) line += ',';
+        line += quoted(fields[i]);
+    }
+    return line + "\r\n";
 }
 
 }  // namespace curtail::csv

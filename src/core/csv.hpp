@@ -7,8 +7,8 @@
 
 #include "core/text.hpp"
 
-// Splits comma-separated text (RFC 4180) into lines and fields. A field must not contain a line
-// break.
+// Reads and writes comma-separated text (RFC 4180). The reader splits it into lines and fields; a
+// field that it reads must not contain a line break.
 namespace curtail::csv {
 
 /// Limits for callers that read a file: the bytes of a line, and the number of rows. A row is a
@@ -38,5 +38,9 @@ class LineReader {
 /// the field, and a quote is doubled. Returns an empty optional if a quote is not closed or if text
 /// follows a closing quote.
 [[nodiscard]] std::optional<std::vector<std::string>> fields_of(std::string_view line);
+
+/// Returns a line with these fields, which ends with CR LF. A field with a comma, a quote or a line
+/// break is put in quotes.
+[[nodiscard]] std::string line_of(std::vector<std::string> const& fields);
 
 }  // namespace curtail::csv

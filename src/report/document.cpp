@@ -251,6 +251,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
+    if (a.target && a.status != "complete") doc.set("now", now_json(a));
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
     if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));

@@ -125,6 +125,7 @@ void add_loss_headline(Object& out, account::Account const& a)
     if (a.held_out)
         out.set("held_out", Object{{"commit", a.held_out->commit},
                                    {"newer_commit", a.held_out->newer},
+                                   {"trained_tokens", a.held_out->trained.value},
                                    {"loss", a.held_out->loss},
                                    {"unigram_entropy", a.held_out->unigram_entropy},
                                    {"tokens", a.held_out->tokens.value},
@@ -161,6 +162,27 @@ json::Value headline_json(account::Account const& a)
     add_loss_headline(out, a);
     add_work_headline(out, a);
     return out;
+}
+
+json::Value now_json(account::Account const& a)
+{
+    account::TokenProgress const progress{a.target->tokens, a.tokens, a.speed};
+    auto const left = progress.training_left();
+    auto const total = total_of(a);
+    bool const has_epoch = a.target->epoch > Tokens{};
+    return Object{{"target_tokens", a.target->tokens.value},
+                  {"is_budget", a.target->has_budget},
+                  {"tokens", a.tokens.value},
+                  {"share", progress.share()},
+                  {"epochs", has_epoch ? Value(ratio(a.tokens, a.target->epoch)) : Value()},
+                  {"most_epochs", a.target->epochs},
+                  {"tokens_per_s", a.speed ? Value(a.speed->tokens_per_s) : Value()},
+                  {"measured_s", a.speed ? rounded(a.speed->measured.count(), 1) : Value()},
+                  {"training_left_s", left ? rounded(left->count(), 0) : Value()},
+                  {"training_left", left ? Value(account::training_text(*left)) : Value()},
+                  {"kwh", total.energy.value / 1000},
+                  {"gco2", in_grams(total.known_carbon())},
+                  {"co2_is_whole", total.whole()}};
 }
 
 json::Value comparison_json(account::Account const& a)

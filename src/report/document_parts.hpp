@@ -36,6 +36,8 @@ template <class Unit>
 /// Returns null if `rate` is empty.
 [[nodiscard]] json::Value rate_json(std::optional<account::SiteRate> const& rate);
 [[nodiscard]] json::Value headline_json(account::Account const& account);
+/// `account.target` must not be empty.
+[[nodiscard]] json::Value now_json(account::Account const& account);
 [[nodiscard]] json::Value totals_json(account::Account const& account);
 [[nodiscard]] json::Value commits_json(account::Account const& account);
 [[nodiscard]] json::Value signals_json(account::Account const& account);

@@ -49,7 +49,7 @@ json::Value seconds_json(std::optional<FractionalSeconds> const& time)
     return time ? json::Value(time->count()) : json::Value();
 }
 
-json::Object progress_json(TokenProgress const& progress)
+json::Object progress_json(account::TokenProgress const& progress)
 {
     auto const& speed = progress.speed;
     return {{"target_tokens", progress.target.value},
@@ -78,7 +78,8 @@ json::Value sample_json(std::optional<SamplePoint> const& sample)
         {"intensity_gco2_per_kwh", intensity ? json::Value(intensity->value) : json::Value()}};
 }
 
-json::Object chain_json(ChainView const& chain, std::optional<Speed> const& speed, Time now)
+json::Object chain_json(ChainView const& chain, std::optional<account::Speed> const& speed,
+                        Time now)
 {
     auto const p = progress_of(chain);
     auto const& tip = chain.tip;

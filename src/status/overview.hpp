@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
+#include "account/progress.hpp"
 #include "status/chain_view.hpp"
 #include "status/energy_view.hpp"
-#include "status/progress.hpp"
 #include "status/site_view.hpp"
 
 namespace curtail::status {
@@ -17,9 +17,9 @@ struct Overview {
     /// Empty if the run has not started or its store is unavailable.
     std::optional<ChainView> chain;
     SitesView sites;
-    std::string store_error{};           ///< why the store cannot be read; empty if it can be read
-    std::optional<Speed> speed{};        ///< of the run; empty if unknown
-    std::optional<EnergyView> energy{};  ///< empty if unknown; its sites are those of `sites`
+    std::string store_error{};  ///< why the store cannot be read; empty if it can be read
+    std::optional<account::Speed> speed{};  ///< of the run; empty if unknown
+    std::optional<EnergyView> energy{};     ///< empty if unknown; its sites are those of `sites`
 };
 
 /// Reads the state of a run from its store and its folder. `store` is the result of open_store(); a
@@ -48,8 +48,8 @@ struct Progress {
 }
 
 /// Returns the run's progress in tokens. The speed may be empty.
-[[nodiscard]] inline TokenProgress token_progress(ChainView const& chain,
-                                                  std::optional<Speed> const& speed)
+[[nodiscard]] inline account::TokenProgress token_progress(
+    ChainView const& chain, std::optional<account::Speed> const& speed)
 {
     return {chain.run.stream_blocks() * chain.run.params.block_tokens, chain.tip.totals.tokens,
             speed};

@@ -107,7 +107,7 @@ void add_chain(Metrics& out, ChainView const& chain)
               "Time of the newest commit, by the store's clock.", tip.time);
 }
 
-void add_progress(Metrics& out, TokenProgress const& progress)
+void add_progress(Metrics& out, account::TokenProgress const& progress)
 {
     out.gauge("curtail_run_target_tokens", "Tokens after which the run is complete.",
               progress.target.value);
@@ -118,7 +118,7 @@ void add_progress(Metrics& out, TokenProgress const& progress)
                   "Training time until the run is complete, at the present speed.", left->count());
 }
 
-void add_speed(Metrics& out, Speed const& speed)
+void add_speed(Metrics& out, account::Speed const& speed)
 {
     out.gauge("curtail_run_tokens_per_second",
               "Speed of all sites together over the last hour of training.", speed.tokens_per_s);

@@ -34,7 +34,7 @@ Result<Overview> read_overview(config::Run const& run,
     if (auto read = read_store(overview, store); !read) return tl::unexpected(read.error());
     auto work = read_work(run);
     auto energy = read_energy(run, work);
-    overview.speed = speed_of(work.all());
+    overview.speed = account::speed_of(work.all());
     overview.energy = std::move(energy.energy);
     append(overview.sites.notes, std::move(work.notes));
     append(overview.sites.notes, std::move(energy.notes));

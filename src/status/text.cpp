@@ -34,17 +34,17 @@ std::string header_text(ChainView const& chain, Time now)
 }
 
 // The time that has passed since the newest step matters only if the run does not train now.
-std::string speed_text(TokenProgress const& progress, Time now)
+std::string speed_text(account::TokenProgress const& progress, Time now)
 {
     if (!progress.speed) return "";
     auto const& speed = *progress.speed;
     constexpr Seconds recently{60};
     auto text =
         fmt::format("speed     {:.{}f} tokens/s over the last {} of training", speed.tokens_per_s,
-                    speed.tokens_per_s < 100 ? 1 : 0, training_text(speed.measured));
+                    speed.tokens_per_s < 100 ? 1 : 0, account::training_text(speed.measured));
     if (now - speed.until > recently) text += ", until " + age(speed.until, now) + " ago";
     if (auto const left = progress.training_left(); left && left->count() > 0)
-        text += "; " + training_text(*left) + " of training left";
+        text += "; " + account::training_text(*left) + " of training left";
     return text + "\n";
 }
 

@@ -3,20 +3,20 @@
 #include <string>
 #include <vector>
 
+#include "account/progress.hpp"
 #include "config/run.hpp"
 #include "runlog/metrics.hpp"
-#include "status/progress.hpp"
 
 namespace curtail::status {
 
 /// The newest steps of all sites.
 struct WorkView {
     /// One entry per site, in the order of the run's file: at least the steps of the last
-    /// `speed_window` that the site spent in steps, or all steps if there are fewer.
+    /// `account::speed_window` that the site spent in steps, or all steps if there are fewer.
     std::vector<std::vector<runlog::StepMetrics>> sites;
     std::vector<std::string> notes;  ///< messages for the user: why a file could not be read
     /// Returns the steps of all sites.
-    [[nodiscard]] std::vector<Work> all() const;
+    [[nodiscard]] std::vector<account::StepWork> all() const;
 };
 
 /// Reads the ends of the sites' metrics.jsonl in the run's folder. A missing file has no steps.

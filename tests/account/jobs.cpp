@@ -29,7 +29,7 @@ std::vector<StateInterval> states(std::vector<Event> const& own, std::vector<Eve
 {
     std::vector<StateInterval> out;
     for (auto const& job : jobs_of(own, poller, {"EAST"}))
-        for (auto const& s : states_of(job, rows, at(run_end))) out.push_back(s);
+        for (auto const& s : states_of(job, StepsByTime(rows), at(run_end))) out.push_back(s);
     return out;
 }
 

@@ -47,6 +47,26 @@ bool nulls_only(json::Object const& doc, char const* key, std::vector<char const
     return !objects.empty();
 }
 
+TEST(Progress, OfARunThatIsNotCompleteIsInTheDocument)
+{
+    TemporaryFolder const folder;
+    auto const account = account_in(folder, {.stop_at = 20'000});
+    auto const doc = document(account, {});
+    ASSERT_NE(doc.find("now"), nullptr);
+    auto const& now = *doc.find("now")->as_object();
+    auto const number = [&](char const* key) { return now.find(key)->as_number().value(); };
+    EXPECT_EQ(number("target_tokens"), 2 * 1200 * 2048);
+    EXPECT_DOUBLE_EQ(number("share"), number("tokens") / number("target_tokens"));
+    EXPECT_DOUBLE_EQ(number("epochs"), number("tokens") / (1200 * 2048));
+    EXPECT_NEAR(number("training_left_s"),
+                (number("target_tokens") - number("tokens")) / number("tokens_per_s"), 1);
+    EXPECT_GT(number("kwh"), 0);
+    EXPECT_GT(number("gco2"), 0);
+    auto complete = account;
+    complete.status = "complete";
+    EXPECT_EQ(document(complete, {}).find("now"), nullptr);
+}
+
 class DemoRun : public testing::Test {
   protected:
     static void SetUpTestSuite()

@@ -24,11 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double factor = 300;
 constexpr double end_of_trace = 64'800;
-constexpr Millis lone_step{280};
-constexpr Millis shared_step{400};  // two sites share the machine
-constexpr double round_s = 3;
 constexpr double exchange_s = 0.3;
 constexpr Tokens step_tokens{2048};
 std::vector<std::string> const names{"CAISO_NORTH", "SPP_TX", "NEM_SA"};
@@ -92,7 +88,8 @@ class Maker {
         put(folder_ / "clock.json",
             json::to_string(json::Object{{"origin", format_time(clock_.origin)},
                                          {"real_origin", format_time(clock_.real_origin)},
-                                         {"factor", factor}}));
+                                         {"factor", how_.factor}}));
+        store_spec();
         commit(rounds::Commit::Kind::genesis, real(300) + Millis{900}, {});
         for (auto const& w : windows) schedule(w);
         for (int i = 0; i < how_.chatter; ++i)
@@ -272,9 +269,9 @@ class Maker {
                 t += Millis{100};
                 continue;
             }
-            Time end = t + std::chrono::round<Millis>(FractionalSeconds(round_s));
+            Time end = t + std::chrono::round<Millis>(FractionalSeconds(how_.round_s));
             for (auto const* job : open) end = std::min(end, job->stop);
-            Millis const pace = open.size() > 1 ? shared_step : lone_step;
+            Millis const pace = open.size() > 1 ? how_.step * 10 / 7 : how_.step;
             std::vector<rounds::Decided> decided;
             for (auto* job : open) {
                 auto& mine = steps[job->member];
@@ -323,6 +320,24 @@ class Maker {
         }
     }
 
+    // run.json of the store: two passes over 1200 blocks, more than the run trains on.
+    void store_spec()
+    {
+        rounds::RunSpec spec;
+        spec.run = {"demo"};
+        spec.model = {{"layers", 2}};
+        spec.manifest = sha256(std::string_view("manifest"));
+        spec.blocks_per_epoch = 1200;
+        spec.epochs = 2;
+        spec.parts = {{"0", {"w0"}}};
+        spec.params.block_tokens = step_tokens;
+        for (auto const& name : names) spec.sites.push_back({name});
+        std::sort(spec.sites.begin(), spec.sites.end());
+        auto const encoded = rounds::encode(spec);
+        put(folder_ / "store/runs/demo" / rounds::run_name, encoded.bytes);
+        parent_ = encoded.sha256;
+    }
+
     void commit(rounds::Commit::Kind kind, Time time, std::vector<rounds::Decided> decided)
     {
         rounds::Commit c;
@@ -357,7 +372,7 @@ class Maker {
     fs::path folder_;
     Synthetic how_;
     TimeScale clock_{parse_time("2026-01-11T17:00Z").value(),
-                     parse_time("2026-11-21T09:00:00.500Z").value(), factor};
+                     parse_time("2026-11-21T09:00:00.500Z").value(), how_.factor};
     std::vector<runlog::Event> poller_;
     std::map<std::size_t, std::vector<runlog::Event>> events_;
     std::map<std::size_t, std::string> metrics_;

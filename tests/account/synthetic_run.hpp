@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <string>
 
+#include "core/time.hpp"
+
 namespace curtail::account::test {
 
 /// Variants of the synthetic run.
@@ -15,11 +17,15 @@ struct Synthetic {
     std::string region_suffix{};
     bool evaluated{true};  ///< evaluation.json exists
     int chatter{0};        ///< number of extra events of the first site, as in a very long run
+    double factor{300};    ///< clock factor; with a small one, the run has many steps and rounds
+    double round_s{3};     ///< real seconds of training in a round
+    /// Real duration of a step of a lone site. If two sites train, a step takes 10/7 of it.
+    Millis step{280};
 };
 
 /// Writes the files that a demo with three sites leaves: configuration (`run.json`), trace
 /// (`trace.csv`), clock, events, metrics and the chain of commits. The run replays the trace in
-/// signals/ at a clock factor of 300. Equal arguments give equal files.
+/// signals/. Equal arguments give equal files.
 void write_synthetic_run(std::filesystem::path const& folder, Synthetic const& how);
 
 }  // namespace curtail::account::test

@@ -41,6 +41,15 @@ TEST(Fields, KeepCommasAndQuotesInQuotes)
     EXPECT_THAT(fields_of("5\" disk").value(), ElementsAre("5\" disk"));
 }
 
+TEST(Fields, AreReadAsTheyWereWritten)
+{
+    EXPECT_EQ(line_of({"a", "", "b c"}), "a,,b c\r\n");
+    EXPECT_EQ(line_of({"x, \"y\"", "two\nlines"}), "\"x, \"\"y\"\"\",\"two\nlines\"\r\n");
+    std::vector<std::string> const fields{"5\" disk", "a,b", " ", ""};
+    auto const line = line_of(fields);
+    EXPECT_EQ(fields_of(std::string_view(line).substr(0, line.size() - 2)), fields);
+}
+
 TEST(Fields, RejectBrokenQuotes)
 {
     EXPECT_FALSE(fields_of("\"a"));

@@ -106,6 +106,16 @@ class Browser:
             element, int(size["width"] * (along - 0.5)), int(size["height"] * (down - 0.5))
         ).move_by_offset(5, 0).perform()
 
+    def swipe(self, x, y, up):
+        """A finger touches a point of the window and moves up by some pixels."""
+        points = [y - up * i / 10 for i in range(1, 11)] if up else []
+        touch = lambda kind, where: self.command("Input.dispatchTouchEvent", type=kind,
+                                                 touchPoints=where)
+        touch("touchStart", [{"x": x, "y": y}])
+        for at in points:
+            touch("touchMove", [{"x": x, "y": at}])
+        touch("touchEnd", [])
+
     def press(self, selector, key, times):
         self.find(selector).send_keys(getattr(Keys, key) * times)
 

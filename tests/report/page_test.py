@@ -4,7 +4,7 @@
 
 page_test.py BUILD_FOLDER [--keep FOLDER]
 Exits with 77 (skipped) if Chromium, chromedriver or Selenium is not installed.
---keep stores a screenshot of each page in FOLDER: light, dark and narrow.
+--keep stores each page in FOLDER: screenshots of three widths, light and dark, and a PDF.
 """
 import glob
 import json
@@ -16,6 +16,7 @@ import tempfile
 
 from bill_checks import check_audit, check_bill, check_cursor, check_hours
 from shown import carbon_of, hours, joint_mark, lower_bound, number, percent, shown_mode
+from use_checks import check_now, check_use
 
 try:
     from browser import Browser, missing_programs
@@ -244,6 +245,7 @@ def check_kind(browser, kind, folder, checks):
     checks.equal("document in the page", browser.evaluate(embedded), doc)
     check_figures(browser, doc, checks)
     check_structure(browser, kind, checks)
+    check_now(browser, doc, checks)
     if kind in CHECKS_OF_KIND:
         CHECKS_OF_KIND[kind](browser, doc, checks)
     if kind in ("demo", "reference"):
@@ -255,6 +257,7 @@ def check_kind(browser, kind, folder, checks):
     check_width(browser, 420, checks)
     checks.no_problems(browser, url)
     if kind == "demo":
+        check_use(browser, doc, url, checks)
         check_print(browser, url, checks)
         check_without_scripts(browser, url, checks)
         check_without_charts(browser, page, checks)
@@ -299,10 +302,12 @@ def check_tables_only(browser, url, why, checks):
 
 def keep_screenshots(browser, kind, folder, keep):
     url = "file://" + os.path.join(folder, "report.html")
-    for name, pixels, theme in (("light", 1400, "light"), ("dark", 1400, "dark"),
-                                ("narrow", 420, "light")):
-        browser.open(f"{url}?theme={theme}", width=pixels)
-        browser.screenshot(os.path.join(keep, f"{kind}-{name}.png"))
+    for pixels in (400, 820, 1400):
+        for theme in ("light", "dark"):
+            browser.open(f"{url}?theme={theme}", width=pixels)
+            browser.screenshot(os.path.join(keep, f"{kind}-{pixels}-{theme}.png"))
+    with open(os.path.join(keep, kind + ".pdf"), "wb") as f:
+        f.write(browser.pdf())
 
 
 def change_metrics(folder, change):

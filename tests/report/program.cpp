@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "account/synthetic_run.hpp"
+#include "core/csv.hpp"
 #include "core/files.hpp"
 #include "core/json.hpp"
 #include "support/child_process.hpp"
@@ -89,6 +90,68 @@ TEST_F(Program, ReplacesAnEarlierReport)
     EXPECT_EQ(report(charts), 0);
     EXPECT_TRUE(std::filesystem::exists(folder_ / "report.html"));
     EXPECT_EQ(report(charts), 0);
+}
+
+using Rows = std::vector<std::vector<std::string>>;
+
+// The rows of a file that --csv wrote, the header row first.
+Rows rows_of(std::filesystem::path const& file)
+{
+    auto const text = read_file(file).value();
+    EXPECT_THAT(text, testing::EndsWith("\r\n")) << file;
+    Rows rows;
+    csv::LineReader lines(text);
+    while (auto const line = lines.next()) rows.push_back(csv::fields_of(*line).value());
+    return rows;
+}
+
+json::Value document_in(std::filesystem::path const& file)
+{
+    return json::parse_file(file).value();
+}
+
+TEST_F(Program, WritesEachTableAsCsvWithTheFiguresOfTheDocument)
+{
+    std::vector<std::string> const tables{"--csv",      to("new/tables"), "--out",
+                                          to("x.html"), "--plotly",       to("none.js")};
+    EXPECT_EQ(report(tables), 66);  // the page cannot be written; the tables are
+    EXPECT_EQ(report(tables), 66);  // replaces its own tables
+    auto const document = document_in(folder_ / "x.json");
+    auto const& doc = *document.as_object();
+    std::vector<std::pair<char const*, char const*>> const lists{
+        {"windows", "windows"},       {"rounds", "rounds"},       {"sites", "sites"},
+        {"comparison", "comparison"}, {"decisions", "decisions"}, {"events", "events"}};
+    for (auto const& [key, name] : lists) {
+        auto const rows = rows_of(folder_ / "new/tables" / (std::string(name) + ".csv"));
+        EXPECT_EQ(rows.size(), doc.find(key)->as_array()->size() + 1) << name;
+        for (auto const& row : rows) EXPECT_EQ(row.size(), rows[0].size()) << name;
+    }
+    for (char const* name :
+         {"energy", "states", "round_sites", "loss", "held_out", "facts", "statements"})
+        EXPECT_GT(rows_of(folder_ / "new/tables" / (std::string(name) + ".csv")).size(), 1U)
+            << name;
+}
+
+TEST_F(Program, WritesTimesInUtcAndUnitsInHeadings)
+{
+    report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")});
+    auto const windows = rows_of(folder_ / "tables/windows.csv");
+    EXPECT_THAT(windows[0], testing::IsSupersetOf({"opened_utc", "energy_kwh", "co2_g"}));
+    EXPECT_EQ(windows[1][0], "CAISO_NORTH");
+    EXPECT_EQ(windows[1][1], "2026-01-11T17:05:00Z");
+    EXPECT_EQ(rows_of(folder_ / "tables/rounds.csv")[0][7], "duration_real_s");
+}
+
+TEST_F(Program, WritesTablesOnlyToAFolderOfItsOwn)
+{
+    EXPECT_EQ(report({"--csv", to("run.json")}), 64);
+    EXPECT_THAT(printed, HasSubstr("is a file, not a folder"));
+    auto const kept = folder_ / "tables/rounds.csv";
+    ASSERT_TRUE(make_folder(kept.parent_path()));
+    ASSERT_TRUE(write_file(kept, "my own rounds"));
+    EXPECT_EQ(report({"--csv", to("tables")}), 64);
+    EXPECT_EQ(read_file(kept).value(), "my own rounds");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "tables/windows.csv"));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ class Prometheus : public testing::Test {
                      from_unix_ms(1'795'270'001'500),
                      read_chain_view({objects_, run_.spec().run}).value(),
                      {}};
-        overview_.speed = Speed{2.5, Seconds{1800}, run_.now()};
+        overview_.speed = account::Speed{2.5, Seconds{1800}, run_.now()};
         auto& site = overview_.sites.sites.emplace_back();
         site.site = {"A"};
         site.window = "closing";

@@ -130,7 +130,7 @@ TEST_F(View, TheSpeedTellsTheTrainingTimeLeft)
                       read_chain_view({objects, run.spec().run}).value(),
                       {}};
     EXPECT_THAT(overview_text(overview), Not(HasSubstr("tokens/s")));
-    overview.speed = Speed{2, Seconds{1800}, run.now() - Seconds{10}};
+    overview.speed = account::Speed{2, Seconds{1800}, run.now() - Seconds{10}};
     EXPECT_THAT(overview_text(overview),
                 HasSubstr("\nspeed     2.0 tokens/s over the last 30m00s of training; 1m44s of "
                           "training left\n"));

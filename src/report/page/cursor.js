@@ -3,6 +3,7 @@
 import {charts} from './chart.js';
 import {h} from './elements.js';
 import {secondsSinceZero} from './format.js';
+import {Plotly} from './plotly.js';
 import {updateReadouts, valuesAt} from './readout.js';
 import {fullRange, visibleRange} from './time_range.js';
 import {zoom, zoomOut} from './zoom.js';
@@ -36,13 +37,20 @@ function placeCross(chart, t) {
 
 export function followPointer(chart) {
     const {gd} = chart;
-    gd.addEventListener('mousemove', e => {
+    const follow = e => {
         if (!chart.isTime()) return;
         const {xaxis} = gd._fullLayout;
         const x = e.clientX - gd.getBoundingClientRect().left - xaxis._offset;
         moveCursor(x < 0 || x > xaxis._length ? null : xaxis.p2l(x));
+    };
+    gd.addEventListener('pointerdown', follow);
+    gd.addEventListener('pointermove', follow);
+    // After a touch, the cursor stays for reading.
+    gd.addEventListener('pointerleave', e => {
+        if (e.pointerType !== 'touch') moveCursor(null);
     });
-    gd.addEventListener('mouseleave', () => moveCursor(null));
+    // Plotly would take every touch for a drag, and the page could not be scrolled by its charts.
+    gd.addEventListener('touchstart', e => e.stopPropagation(), {capture: true, passive: true});
 }
 
 const SLIDER = {
@@ -60,7 +68,10 @@ export function followKeys(chart) {
     setAttributes(gd, {...SLIDER, 'aria-valuemax': last});
     setAttributes(gd, {'aria-valuenow': 0, 'aria-valuetext': SLIDER_HELP});
     gd.addEventListener('keydown', e => {
-        if (!chart.isTime()) return;
+        if (!chart.isTime()) {
+            if (moveHover(chart, e.key, e.shiftKey)) e.preventDefault();
+            return;
+        }
         const t = timeForKey(e.key, e.shiftKey);
         if (t == null) return;
         e.preventDefault();
@@ -72,6 +83,19 @@ export function followKeys(chart) {
         setAttributes(gd, {'aria-valuenow': Math.round(s), 'aria-valuetext': text});
     });
     gd.addEventListener('blur', () => moveCursor(null));
+}
+
+// Moves the values shown on a chart whose axis is not time. Returns whether `key` does that.
+function moveHover(chart, key, fast) {
+    const {gd} = chart, [from, to] = gd._fullLayout.xaxis.range.map(Number);
+    const step = (to - from) / (fast ? 20 : 200), at = chart.hoverAt == null ? from : chart.hoverAt;
+    const next = {ArrowRight: at + step, ArrowLeft: at - step, Home: from, End: to}[key];
+    if (next == null) return false;
+    chart.hoverAt = Math.min(to, Math.max(from, next));
+    Plotly.Fx.hover(gd, {xval: chart.hoverAt}, 'xy');
+    const texts = [...gd.querySelectorAll('.hoverlayer text')].map(x => x.textContent);
+    setAttributes(gd, {'aria-valuetext': texts.filter(Boolean).join('; ')});
+    return true;
 }
 
 function setAttributes(element, attributes) {

@@ -3,7 +3,7 @@
 // for print.
 import {allDrawn, nextToDraw, redrawAll} from './chart.js';
 import {addCrossLine, followKeys, followPointer} from './cursor.js';
-import {byId, main, root} from './elements.js';
+import {main, root} from './elements.js';
 import {Plotly} from './plotly.js';
 import {currentMode, setMode} from './theme.js';
 import {followZoom} from './zoom.js';
@@ -27,12 +27,13 @@ function drawFirstTime(chart) {
     followZoom(chart);
 }
 
-export function drawWhenIdle() {
-    const next = () => {
+// Draws one chart after another, so that the page stays responsive. Waits neither for scrolling nor
+// for the page to be visible: both may never happen.
+export async function drawAll() {
+    do {
+        await new Promise(resolve => setTimeout(resolve, 0));
         drawNext();
-        if (!allDrawn()) setTimeout(next, 0);
-    };
-    requestAnimationFrame(() => setTimeout(next, 0));
+    } while (!allDrawn());
 }
 
 export function redrawWhenResized() {
@@ -43,20 +44,22 @@ export function redrawWhenResized() {
     });
 }
 
-// Prints in the light theme, at the width of A4, with the list of sources open.
+// Prints in the light theme, at the width of A4, with all lists open.
 export function installPrinting() {
-    let before;
+    let before, closed = [];
     addEventListener('beforeprint', () => {
         while (Plotly && !allDrawn()) drawNext();
         before = currentMode();
         root.dataset.theme = 'light';
         root.classList.add('printing');
-        if (byId('provs')) byId('provs').open = true;
+        closed = [...main.querySelectorAll('details:not([open])')];
+        for (const details of closed) details.open = true;
         main.style.width = '700px';
         redrawAll();
     });
     addEventListener('afterprint', () => {
         main.style.width = '';
+        for (const details of closed) details.open = false;
         root.classList.remove('printing');
         setMode(before);
     });

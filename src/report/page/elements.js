@@ -56,6 +56,10 @@ export const siteSwatch = s => h('span', {class: 'sw', style: 'background:' + si
 export const stateSwatch = group => h('span', {class: 'sw st-' + group, style: '--c:var(--mid)'});
 export const lineSample = style => h('span', {class: 'ln', style});
 
+// A point in time `t` (as in Date) that is shown as `text`.
+export const timeElement = (t, text) =>
+    h('time', {datetime: new Date(t).toISOString().replace('.000Z', 'Z')}, text);
+
 export const note = (...children) => h('p', {class: 'note'}, ...children);
 export const caption = text => h('caption', {class: 'vh'}, text);
 // A second line in a column heading; a blank one keeps the headings aligned.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: the run's events, with filters.
 import {data, siteById, siteLabel, sites} from './data.js';
-import {caption, h, note, siteDot} from './elements.js';
+import {caption, h, note, siteDot, timeElement} from './elements.js';
 import {number, severalDays, timeOf, timestamp} from './format.js';
 import {addPanel} from './panel.js';
 
@@ -59,9 +59,10 @@ function fillEvents(list, found, filter, show) {
 function eventRow([t, type, round, id, details]) {
     const site = id ? [siteById[id] && siteDot(siteById[id]), siteLabel(id)] : '';
     return h(
-        'tr', {}, h('td', {class: 'l'}, timestamp(timeOf(t))), h('td', {}, '+' + number(t, 1)),
-        h('td', {class: 'l m'}, type), h('td', {}, round == null ? '' : round),
-        h('td', {class: 'l'}, site), h('td', {class: 'l m', style: 'white-space:normal'}, details));
+        'tr', {}, h('td', {class: 'l'}, timeElement(timeOf(t), timestamp(timeOf(t)))),
+        h('td', {}, '+' + number(t, 1)), h('td', {class: 'l m'}, type),
+        h('td', {}, round == null ? '' : round), h('td', {class: 'l'}, site),
+        h('td', {class: 'l m', style: 'white-space:normal'}, details));
 }
 
 function countText(found) {

@@ -23,6 +23,7 @@ import {
     timeOf,
     tokenCount
 } from './format.js';
+import {nowBox} from './now.js';
 import {kindLine, provenanceList, sourceMark} from './provenance.js';
 import {tiles} from './tiles.js';
 
@@ -45,6 +46,7 @@ function buildHeadline() {
     main.append(section);
     nav.append(h('a', {href: '#headline'}, 'Summary'));
     lede.append(h('p', {class: 'sum'}, headline ? sentence(headline) : whyNoFigures()));
+    if (data.now) lede.append(nowBox(data.now));
     if (!headline) return;
     const figures = h('div', {class: 'head'}, carbonBlock(headline), tiles(headline));
     section.append(figures, provenanceList());

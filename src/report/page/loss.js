@@ -74,7 +74,13 @@ function legend() {
         return h('li', {}, heading, h('span', {class: 'dot', style}), s.label);
     };
     const ticks = h('li', {}, h('b', {}, 'Ticks:'), 'commits');
-    return h('ul', {class: 'legend'}, data.loss.curves.map(curve), sites.map(steps), ticks);
+    const shade = h('span', {class: 'sw', style: 'background:var(--s0);opacity:.2'});
+    const joint = data.rounds.some(k => k.mode === 'joint') && h('li', {}, shade, 'joint rounds');
+    const evaluated = data.headline && data.headline.held_out;
+    const heldOut = evaluated && h('li', {}, h('span', {'aria-hidden': 'true'}, '◆'), 'held-out');
+    return h(
+        'ul', {class: 'legend'}, data.loss.curves.map(curve), sites.map(steps), ticks, joint,
+        heldOut);
 }
 
 function finalValues() {
@@ -93,7 +99,7 @@ function finalValues() {
         heading('Loss', 'last ' + number(data.loss.tail_steps) + ' steps'),
     ];
     return h(
-        'table', {class: 't'}, caption('Final values'), h('thead', {}, h('tr', {}, headings)),
+        'table', {class: 't tight'}, caption('Final values'), h('thead', {}, h('tr', {}, headings)),
         h('tbody', {}, final.map(row)));
 }
 

@@ -13,6 +13,7 @@ import {
     layout,
     ticksThatFit,
     timeAxis,
+    verticalBand,
     zoneLabel
 } from './figure.js';
 import {escapeMarkup, number, signed, timeOf, tokenScale, tokenUnit} from './format.js';
@@ -44,8 +45,10 @@ function lossFigure(gd, shown) {
     const f = emptyFigure(shown);
     f.layout.xaxis = xAxis(f, gd);
     f.layout.yaxis = yAxis(f, shown.range);
+    if (!f.byTime) shadeJointRounds(f);
     addSingleSteps(f);
     addCurves(f);
+    addHeldOut(f);
     addCommitTicks(f);
     if (f.strip) addDifferences(f);
     addAxisTitles(f);
@@ -141,6 +144,40 @@ function addCurves(f) {
             hovertemplate: '%{y}<extra>' + escapeMarkup(q.label) + '</extra>'
         });
     }
+}
+
+// The parts of the axis in which several sites trained.
+function shadeJointRounds(f) {
+    const color = rgba(cssValue('--s0'), .09);
+    let before = 0, from = null;
+    const end = x => {
+        if (from != null) f.layout.shapes.push(verticalBand(from, x, color));
+        from = null;
+    };
+    for (const k of data.rounds) {
+        if (k.mode !== 'joint') end(before);
+        else if (from == null) from = before;
+        before = k.last_step * f.perStep;
+    }
+    end(before);
+}
+
+// The held-out loss, where the evaluated commit is.
+function addHeldOut(f) {
+    const held = data.headline && data.headline.held_out;
+    const at = held && held.trained_tokens / data.loss.tokens_per_step;
+    const round = held && data.rounds.find(k => Math.abs(k.last_step - at) < .01);
+    const time = round && round.merged_s;
+    if (at == null || f.byTime && time == null) return;
+    f.data.push({
+        type: 'scatter',
+        mode: 'markers',
+        name: 'held-out loss',
+        x: [f.byTime ? timeOf(time) : at * f.perStep],
+        y: [f.perplexity ? Math.exp(held.loss) : held.loss],
+        marker: {symbol: 'diamond', size: 10, color: cssValue('--ink')},
+        hovertemplate: '%{y}<extra>held-out, commit ' + held.commit + '</extra>'
+    });
 }
 
 function addCommitTicks(f) {

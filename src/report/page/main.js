@@ -3,10 +3,11 @@
 import {addAudit} from './audit.js';
 import {addComparison} from './compare.js';
 import {data} from './data.js';
-import {drawWhenIdle, installPrinting, redrawWhenResized} from './drawing.js';
+import {drawAll, installPrinting, redrawWhenResized} from './drawing.js';
 import {byId, h, main, nav} from './elements.js';
 import {addEnergy} from './energy.js';
 import {addEvents} from './events.js';
+import {addChartTools, addTableTools} from './export.js';
 import {addFacts, addNotes} from './facts.js';
 import {addHeadline} from './headline.js';
 import {addHours} from './hours.js';
@@ -16,7 +17,7 @@ import {installSourceTooltip} from './provenance.js';
 import {addRounds} from './rounds.js';
 import {installTheme} from './theme.js';
 import {addTimeline} from './timeline.js';
-import {resetZoomOnEscape} from './zoom.js';
+import {followAddress, resetZoomOnEscape} from './zoom.js';
 
 function addPanels() {
     addHeadline();
@@ -58,8 +59,9 @@ function highlightLinks() {
 }
 
 function addCharts() {
+    addChartTools();
     main.append(footer());
-    drawWhenIdle();
+    return drawAll();
 }
 
 // The tables that the page has for readers without JavaScript, under a message.
@@ -74,8 +76,8 @@ function showTablesOnly(error) {
 }
 
 // Keeps the window's load event back until the function that it returns is called. Without this,
-// a program that prints the page when it has loaded would miss the charts. A frame whose document
-// is still being written counts as loading.
+// a program that prints the page, or takes its picture, when it has loaded would miss charts. A
+// frame whose document is still being written counts as loading.
 function delayLoadEvent() {
     const frame = h('iframe', {hidden: true});
     document.body.append(frame);
@@ -84,6 +86,8 @@ function delayLoadEvent() {
 }
 
 addPanels();
+addTableTools();
+followAddress();
 installSourceTooltip();
 resetZoomOnEscape();
 installTheme();

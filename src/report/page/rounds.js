@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Panel: the rounds as a sortable table.
 import {data, REAL_SECONDS, roundMode, scaled, siteById, siteLabel} from './data.js';
-import {caption, h, note, siteColor, unitLine} from './elements.js';
+import {caption, h, note, siteColor, timeElement, unitLine} from './elements.js';
 import {keepUnits, number, timeOf, timestamp, tokenCount, tokenUnit} from './format.js';
 import {addPanel} from './panel.js';
 import {estimateMark, markedUnit} from './provenance.js';
@@ -74,7 +74,9 @@ function roundColumns(mark) {
     const weights = {value: greatestWeight, cls: 'l'};
     const columns = [
         column('number', '#', '', k => numberCell(k, mark)),
-        column('start_s', 'Started', 'UTC', k => timestamp(timeOf(k.start_s))),
+        column(
+            'start_s', 'Started', 'UTC',
+            k => timeElement(timeOf(k.start_s), timestamp(timeOf(k.start_s)))),
         column('mode', 'Mode', '', roundMode, {cls: 'l'}),
         column('weight', 'Sites and weights', 'by tokens', weightsCell, weights),
         column('tokens', 'Tokens', unit, k => number(k.tokens * scale, 1)),

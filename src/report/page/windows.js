@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of windows and of decisions.
 import {data, REAL_SECONDS, siteById, siteLabel, windowEnd} from './data.js';
-import {h, note, siteDot} from './elements.js';
+import {h, note, siteDot, timeElement} from './elements.js';
 import {number, timeOf, timestamp} from './format.js';
 import {table} from './panel.js';
 import {markedUnit} from './provenance.js';
 
 export const windowTables = () => [windowTable(), decisionTable()];
 
-const at = s => timestamp(timeOf(s));
+const at = s => timeElement(timeOf(s), timestamp(timeOf(s)));
 const lastDelay = w => w.closing_s[w.closing_s.length - 1];
 // Open at the end of the record, although a delay has begun.
 const isDelayed = w => w.close_s == null && lastDelay(w);
@@ -28,7 +28,8 @@ function windowTable() {
 
 function windowColumns() {
     const kwh = () => markedUnit('kWh', 'energy'), grams = () => markedUnit('g', 'co2');
-    const closingBegan = w => lastDelay(w) ? at(lastDelay(w)[0]) + (isDelayed(w) ? ' *' : '') : '–';
+    const closingBegan = w =>
+        lastDelay(w) ? h('span', {}, at(lastDelay(w)[0]), isDelayed(w) ? ' *' : '') : '–';
     return [
         ['Window', '', w => [siteDot(siteById[w.site]), siteLabel(w.site)], 'l'],
         ['Opened', 'UTC', w => at(w.open_s)],

@@ -11,6 +11,7 @@ let drawing = false;  // zoom() draws the charts, and they report that as a zoom
 export function zoom(range) {
     if (range && range[1] - range[0] < 60000) return;
     setZoomedRange(range);
+    keepInAddress();
     drawing = true;
     Promise.all(drawnTimeCharts().map(c => c.draw())).then(() => {
         drawing = false;
@@ -59,6 +60,39 @@ export function followZoom(chart) {
 function timeOfAxisValue(value) {
     if (typeof value === 'number') return value;
     return Date.parse(String(value).replace(' ', 'T') + (/Z$/.test(value) ? '' : 'Z'));
+}
+
+// The range in the page's address, such as #t=2026-01-11T17:00:00Z/2026-01-11T18:00:00Z, or
+// #loss&t=... if a panel is selected too.
+const PART = /&?\bt=([^&/]+)\/([^&]+)/;
+const utc = t => new Date(t).toISOString().replace(/\.\d+/, '');
+
+function keepInAddress() {
+    const rest = location.hash.slice(1).replace(PART, ''), range = zoomedRange();
+    const part = range ? 't=' + range.map(utc).join('/') : '';
+    const hash = [rest, part].filter(Boolean).join('&');
+    history.replaceState(null, '', location.pathname + location.search + (hash && '#' + hash));
+}
+
+// The range in the address, if it shows a part of the record; else null.
+function rangeInAddress() {
+    const found = location.hash.match(PART);
+    if (!found) return null;
+    const [first, last] = fullRange();
+    const from = Date.parse(found[1]), to = Date.parse(found[2]);
+    return to - from >= 60000 && from < last && to > first ? [from, to] : null;
+}
+
+// Restores the range of a link. A link to a panel keeps the range.
+export function followAddress() {
+    setZoomedRange(rangeInAddress());
+    updateZoomStatus();
+    const panel = byId(location.hash.slice(1).split('&')[0]);
+    if (panel && zoomedRange()) panel.scrollIntoView();
+    addEventListener('hashchange', () => {
+        if (PART.test(location.hash)) zoom(rangeInAddress());
+        else keepInAddress();
+    });
 }
 
 export function resetZoomOnEscape() {

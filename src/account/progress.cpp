@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "status/progress.hpp"
+#include "account/progress.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace curtail::status {
+namespace curtail::account {
 namespace {
 
 // Intervals of training time, in seconds before the end of the newest step.
@@ -14,7 +14,7 @@ struct Span {
     double to;
 };
 
-std::vector<Span> spans_of(std::vector<Work> const& work, Time end)
+std::vector<Span> spans_of(std::vector<StepWork> const& work, Time end)
 {
     std::vector<Span> spans;
     for (auto const& w : work) {
@@ -47,11 +47,12 @@ double window_begin(std::vector<Span> spans, double& measured)
 
 }  // namespace
 
-std::optional<Speed> speed_of(std::vector<Work> const& work)
+std::optional<Speed> speed_of(std::vector<StepWork> const& work)
 {
     if (work.empty()) return std::nullopt;
-    auto const newest = std::max_element(
-        work.begin(), work.end(), [](Work const& a, Work const& b) { return a.end < b.end; });
+    auto const newest =
+        std::max_element(work.begin(), work.end(),
+                         [](StepWork const& a, StepWork const& b) { return a.end < b.end; });
     auto const spans = spans_of(work, newest->end);
     double measured = 0;
     double const begin = window_begin(spans, measured);
@@ -113,4 +114,4 @@ TokenProgress TrainerProgress::now() const
     return progress;
 }
 
-}  // namespace curtail::status
+}  // namespace curtail::account

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "status/progress.hpp"
+#include "account/progress.hpp"
 
 #include <gtest/gtest.h>
 
-namespace curtail::status {
+namespace curtail::account {
 namespace {
 
 Time const noon = parse_time("2026-01-11T12:00Z").value();
 constexpr double hour = 3600;
 
-// Work that ends `end_s` seconds after noon.
-Work work(double end_s, double duration_s, std::int64_t tokens)
+// StepWork that ends `end_s` seconds after noon.
+StepWork work(double end_s, double duration_s, std::int64_t tokens)
 {
     return {noon + std::chrono::round<Millis>(FractionalSeconds(end_s)),
             FractionalSeconds(duration_s),
             {tokens}};
 }
 
-double speed(std::vector<Work> const& steps) { return speed_of(steps).value().tokens_per_s; }
+double speed(std::vector<StepWork> const& steps) { return speed_of(steps).value().tokens_per_s; }
 
 TEST(Speed, SitesThatTrainAtTheSameTimeAddUp)
 {
@@ -110,4 +110,4 @@ TEST(TrainerProgress, ForgetsWhatIsOlderThanAnHourOfTraining)
 }
 
 }  // namespace
-}  // namespace curtail::status
+}  // namespace curtail::account

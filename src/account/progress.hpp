@@ -9,13 +9,13 @@
 #include "runlog/metrics.hpp"
 
 // How far a run is, how fast it trains, and how much training is left. Does no I/O.
-namespace curtail::status {
+namespace curtail::account {
 
 /// Training time over which the speed is measured.
 inline constexpr FractionalSeconds speed_window{3600};
 
 /// Some work: one step of one site.
-struct Work {
+struct StepWork {
     Time end;                    ///< real time
     FractionalSeconds duration;  ///< real time
     Tokens tokens;
@@ -31,7 +31,7 @@ struct Speed {
 /// at least one site made a step. The speed is the mean over the last `speed_window` of training
 /// time: pauses, exchanges and closed windows do not count. Returns an empty optional if the steps
 /// took no time.
-[[nodiscard]] std::optional<Speed> speed_of(std::vector<Work> const& work);
+[[nodiscard]] std::optional<Speed> speed_of(std::vector<StepWork> const& work);
 
 /// How far a run is.
 struct TokenProgress {
@@ -63,9 +63,9 @@ class TrainerProgress {
   private:
     Tokens target_;
     std::optional<Tokens> done_;     ///< tokens in the weights after the last step
-    std::deque<Work> recent_;        ///< of the last `speed_window`
+    std::deque<StepWork> recent_;    ///< of the last `speed_window`
     FractionalSeconds duration_{0};  ///< sum over `recent_`
     Tokens tokens_;                  ///< sum over `recent_`
 };
 
-}  // namespace curtail::status
+}  // namespace curtail::account

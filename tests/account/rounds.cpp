@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds and windows from step records: which steps count, and how the time to compute them grows.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "account/parts.hpp"
+#include "account/small_run.hpp"
+
+namespace curtail::account {
+namespace {
+
+using test::at;
+
+// A run of two sites with `rounds` joint rounds, and `steps` steps of each site in each round. A
+// round takes a minute. EAST logged its last step of the run first, as after a clock was set back.
+RunFiles long_run(std::int64_t rounds, std::int64_t steps)
+{
+    auto files = test::small_run();
+    auto const began = at(0);
+    auto const second = FractionalSeconds(60.0 / static_cast<double>(steps));
+    auto genesis = files.commits[0], merge = files.commits[1];
+    files.commits = {genesis};
+    files.trace.clear();
+    for (auto& site : files.sites) site.metrics.clear();
+    for (std::int64_t r = 0; r < rounds; ++r) {
+        auto const start = began + std::chrono::minutes(r);
+        for (auto& site : files.sites)
+            for (std::int64_t i = 1; i <= steps; ++i) {
+                auto const end = start + std::chrono::floor<Millis>(i * second);
+                site.metrics.push_back({end, i, r, {1}, {}, 4.0, 1, second});
+            }
+        merge.number = r + 2;
+        merge.round = r + 2;
+        merge.time = start + std::chrono::minutes(1);
+        for (auto& c : merge.contributions) {
+            c.seq = r + 1;
+            auto& site = files.sites[c.site.value == "EAST" ? 0 : 1];
+            site.events.push_back({merge.time - Millis{500},
+                                   "contributed",
+                                   c.site.value,
+                                   {{"member", c.member}, {"seq", c.seq}, {"tokens", 1}}});
+        }
+        files.commits.push_back(merge);
+    }
+    auto& east = files.sites[0].metrics;
+    std::rotate(east.begin(), east.end() - 1, east.end());
+    return files;
+}
+
+double seconds_of_account(std::int64_t rounds, std::int64_t steps)
+{
+    auto const files = long_run(rounds, steps);
+    double best = 1e9;
+    for (int i = 0; i < 5; ++i) {
+        auto const begin = std::chrono::steady_clock::now();
+        auto const timeline = timeline_of(files);
+        auto const windows = windows_of(files, timeline);
+        auto const work = work_of(files, timeline);
+        FractionalSeconds const took = std::chrono::steady_clock::now() - begin;
+        best = std::min(best, took.count());
+        if (work.rounds.size() != static_cast<std::size_t>(rounds)) return 0;
+    }
+    return best;
+}
+
+TEST(Rounds, CountEachStepInTheRoundInWhichItEnded)
+{
+    auto const files = long_run(4, 10);
+    auto const rounds = work_of(files, timeline_of(files)).rounds;
+    ASSERT_EQ(rounds.size(), 4U);
+    for (auto const& round : rounds) {
+        ASSERT_EQ(round.parts.size(), 2U);
+        for (auto const& part : round.parts) {
+            EXPECT_NEAR(part.train.value_or(0), 60, 1e-6) << round.number << " " << part.site;
+            EXPECT_NEAR(part.before.value_or(9), 0, 1e-6) << round.number << " " << part.site;
+            EXPECT_NEAR(part.after.value_or(9), 0, 1e-6) << round.number << " " << part.site;
+        }
+        EXPECT_NEAR(round.merge.value_or(0), 0.5, 1e-6) << round.number;
+    }
+}
+
+TEST(Rounds, TakeAboutTwiceAsLongForTwiceAsManyStepsAndRounds)
+{
+    double const once = seconds_of_account(400, 50), twice = seconds_of_account(800, 50);
+    EXPECT_GT(once, 0);
+    EXPECT_LT(twice, 3 * once) << once << " s, then " << twice << " s";
+}
+
+}  // namespace
+}  // namespace curtail::account
