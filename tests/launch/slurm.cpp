@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/slurm.hpp"
 
-#include "launch/squeue.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 
 #include "core/files.hpp"
 #include "support/temporary_folder.hpp"
@@ -15,7 +12,6 @@
 namespace curtail::launch {
 namespace {
 
-using State = plan::Job::State;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -39,126 +35,6 @@ JobSpec spec(std::filesystem::path const& folder)
 
 std::string const comment = R"({"run":"demo","site":"SPP_TX","folder":"1f2e3d4c",)"
                             R"("window":"2026-01-11T17:05:00Z","intent":"i7"})";
-
-// A line of squeue.
-std::string line(std::string const& fields, std::string const& text = comment)
-{
-    return fields + "|" + text + "|end-of-job\n";
-}
-
-TEST(Squeue, MapsEachSlurmStateToOneOfFour)
-{
-    auto const jobs = parse_squeue(
-        spec("/"), line("12|RUNNING|0|1795273001|1826809001|None") +
-                       line("9|PENDING|0|N/A|N/A|Resources") +
-                       line("7|COMPLETED|0|1795273001|1795273061|None", "(null)") +
-                       line("8|FAILED|256|1795273001|1795273061|NonZeroExitCode", "{\"a|b\":1}") +
-                       line("10|COMPLETING|0|1795273001|1795273061|None", "x") +
-                       line("11|CANCELLED|15|1795273061|1795273061|None", "x"));
-    ASSERT_TRUE(jobs) << jobs.error().message();
-    ASSERT_EQ(jobs->size(), 6U);
-    EXPECT_EQ((*jobs)[0].id.value, "7") << "oldest first";
-    EXPECT_EQ((*jobs)[0].state, State::ended);
-    EXPECT_EQ((*jobs)[0].end, plan::Job::End::clean);
-    EXPECT_EQ((*jobs)[1].exit_code, 1);
-    EXPECT_EQ((*jobs)[1].end, plan::Job::End::failed);
-    EXPECT_EQ((*jobs)[2].state, State::pending);
-    EXPECT_EQ((*jobs)[2].reason, "Resources");
-    EXPECT_EQ((*jobs)[2].warning, "");
-    EXPECT_FALSE((*jobs)[2].started);
-    EXPECT_EQ((*jobs)[3].state, State::ending);
-    EXPECT_EQ((*jobs)[4].exit_code, 128 + 15);
-    EXPECT_FALSE((*jobs)[4].started);
-    EXPECT_EQ((*jobs)[5].state, State::running);
-    EXPECT_EQ((*jobs)[5].window.value, "2026-01-11T17:05:00Z");
-    EXPECT_EQ((*jobs)[5].intent.value, "i7");
-    EXPECT_EQ((*jobs)[5].reason, "");
-    EXPECT_EQ((*jobs)[0].intent.value, "") << "a comment that is not ours";
-    EXPECT_EQ(format_time(*(*jobs)[0].started), "2026-11-21T14:56:41Z");
-}
-
-TEST(Squeue, UnknownStatesCountAsRunning)
-{
-    using End = plan::Job::End;
-    auto const job_in = [](std::string const& state) {
-        return parse_squeue(spec("/"), line("7|" + state + "|0|1795273001|1795273061|None"))
-            .value()
-            .at(0);
-    };
-    for (auto const* word : {"FAILED", "CANCELLED", "TIMEOUT", "DEADLINE", "OUT_OF_MEMORY",
-                             "NODE_FAIL", "BOOT_FAIL", "PREEMPTED"})
-        EXPECT_EQ(job_in(word).state, State::ended) << word;
-    EXPECT_EQ(job_in("CANCELLED").end, End::cancelled);
-    EXPECT_TRUE(job_in("COMPLETING").cleaning_up);
-    for (auto const* word :
-         {"NODE_FAIL", "BOOT_FAIL", "PREEMPTED", "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL"})
-        EXPECT_EQ(job_in(word).end, End::displaced) << word;
-    for (auto const* word : {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT"})
-        EXPECT_EQ(job_in(word).state, State::pending) << word;
-    EXPECT_EQ(job_in("RESV_DEL_HOLD").warning, "");
-    auto const strange = job_in("BRAND_NEW");
-    EXPECT_EQ(strange.state, State::running);
-    EXPECT_THAT(strange.warning, HasSubstr("job 7 is in the unknown state BRAND_NEW"));
-}
-
-TEST(Squeue, WarnsOfReasonsThatMayNotResolveByThemselves)
-{
-    auto const waiting_for = [](std::string const& reason) {
-        return parse_squeue(spec("/"), line("7|PENDING|0|N/A|N/A|" + reason)).value().at(0);
-    };
-    for (auto const* reason : {"Resources", "Priority", "Dependency", "ReqNodeNotAvail",
-                               "QOSMaxJobsPerUserLimit", "BeginTime"}) {
-        EXPECT_EQ(waiting_for(reason).reason, reason);
-        EXPECT_EQ(waiting_for(reason).warning, "") << reason;
-    }
-    for (auto const* reason :
-         {"PartitionTimeLimit", "JobHeldUser", "JobHeldAdmin", "BadConstraints",
-          "AssocGrpCPUMinutesLimit", "DependencyNeverSatisfied", "QOSMaxWallDurationPerJobLimit",
-          "InvalidQOS"})
-        EXPECT_THAT(waiting_for(reason).warning,
-                    HasSubstr(std::string("job 7 waits for ") + reason +
-                              ", which may not resolve by itself"));
-    auto const odd = waiting_for("a|b");
-    EXPECT_EQ(odd.reason, "a|b");
-    EXPECT_EQ(odd.intent.value, "i7");
-}
-
-TEST(Squeue, TextThatIsNotAListOfJobsIsAnError)
-{
-    EXPECT_FALSE(parse_squeue(spec("/"), "slurm_load_jobs error"));
-    auto const whole = line("12|RUNNING|0|1795273001|1826809001|None") +
-                       line("13|RUNNING|0|1795273001|1826809001|None");
-    EXPECT_FALSE(parse_squeue(spec("/"), whole.substr(0, whole.size() - 5))) << "cut short";
-    EXPECT_TRUE(parse_squeue(spec("/"), "\n").value().empty());
-}
-
-TEST(Squeue, CommentOfAnotherUserDoesNotHideOurs)
-{
-    auto const jobs = parse_squeue(
-        spec("/"),
-        line("11|RUNNING|0|1795273001|1826809001|None", "two\nlines|of\n\n12|RUNNING|text") +
-            line("12|RUNNING|0|1795273001|1826809001|None") +
-            line("13|RUNNING|0|1795273001|1826809001|None", "a|end-of-job\nand more"));
-    ASSERT_TRUE(jobs) << jobs.error().message();
-    ASSERT_EQ(jobs->size(), 3U);
-    EXPECT_EQ((*jobs)[1].id.value, "12");
-    EXPECT_EQ((*jobs)[1].intent.value, "i7");
-    EXPECT_EQ((*jobs)[0].intent.value, "");
-}
-
-TEST(Squeue, OmitsJobsOfAnotherRunSiteOrFolder)
-{
-    for (auto const& [ours, theirs] :
-         {std::pair("\"demo\"", "\"demo-eu\""), std::pair("SPP_TX", "NEM_SA"),
-          std::pair("1f2e3d4c", "00000000")}) {
-        auto other = comment;
-        other.replace(other.find(ours), std::strlen(ours), theirs);
-        EXPECT_TRUE(parse_squeue(spec("/"), line("7|RUNNING|0|1795273001|1826809001|None", other))
-                        .value()
-                        .empty())
-            << other;
-    }
-}
 
 TEST(JobName, IsUniqueToRunSiteAndFolder)
 {
