@@ -46,8 +46,7 @@ std::optional<plan::Job> parse_line(std::string_view line)
     job.exit_code = parse_exit_code(fields[2]);
     job.started = parse_seconds(fields[3]);
     job.ended = parse_seconds(fields[4]);
-    // A job that was cancelled in the queue has no start, or one that equals its end.
-    if (job.started == job.ended && job.end == plan::Job::End::cancelled) job.started.reset();
+    correct_unstarted(job);
     return job;
 }
 

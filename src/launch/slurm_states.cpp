@@ -64,4 +64,13 @@ void set_state(plan::Job& job, std::string_view name)
                   ", which counts as running";
 }
 
+void correct_unstarted(plan::Job& job)
+{
+    bool const missed_deadline = job.launcher_state == "DEADLINE";
+    bool const can_be_unstarted = missed_deadline || job.end == End::cancelled;
+    if (!can_be_unstarted || (job.started && job.started != job.ended)) return;
+    job.started.reset();
+    if (missed_deadline) job.exit_code.reset();
+}
+
 }  // namespace curtail::launch

@@ -46,7 +46,9 @@ bool resolves_by_itself(std::string_view reason)
                                                    "ReservationDeleted",
                                                    "Reservation_Deleted",
                                                    "DeadLine",
-                                                   "launch_failed_requeued_held"};
+                                                   "launch_failed_requeued_held",
+                                                   "launch failed requeued held",
+                                                   "job requeued in held state"};
     bool const lasts = std::any_of(std::begin(lasting), std::end(lasting),
                                    [&](auto name) { return reason.starts_with(name); });
     return !lasts && reason.find("PerJob") == std::string_view::npos;
@@ -73,9 +75,8 @@ std::optional<Time> parse_seconds(std::string_view text)
 void set_end(plan::Job& job, std::string_view end_time, std::string_view wait_status)
 {
     job.ended = parse_seconds(end_time);
-    // Slurm shows a job that was cancelled in the queue as if it had started at its end.
-    if (job.started == job.ended && job.launcher_state == "CANCELLED") job.started.reset();
     if (auto const status = number<int>(wait_status)) job.exit_code = exit_code_of(*status);
+    correct_unstarted(job);
 }
 
 // One job as text: the fields before the reason, then reason and comment.
@@ -116,7 +117,9 @@ std::optional<plan::Job> parse_job(JobSpec const& spec, std::string_view text)
     job.intent = parsed.comment.intent;
     set_state(job, parts->field[1]);
     set_reason(job, parts->reason);
-    if (job.state != State::pending) job.started = parse_seconds(parts->field[3]);
+    // A requeued job in its epilog has no end, and the start is not that of the run that ended.
+    bool const is_requeued = job.state == State::ending && !parse_seconds(parts->field[4]);
+    if (job.state != State::pending && !is_requeued) job.started = parse_seconds(parts->field[3]);
     if (job.state == State::ended) set_end(job, parts->field[4], parts->field[2]);
     return job;
 }

@@ -31,7 +31,12 @@ TEST(Sacct, TheStateSaysHowAJobEnded)
           {"7|CANCELLED|0:0|1795396000|1795396057", End::cancelled, 0},
           {"7|TIMEOUT|0:0|1795396000|1795396057", End::failed, 0},
           {"7|PREEMPTED|0:0|1795396000|1795396057", End::displaced, 0},
-          {"7|NODE_FAIL|0:0|1795396000|1795396057", End::displaced, 0}}) {
+          {"7|NODE_FAIL|0:0|1795396000|1795396057", End::displaced, 0},
+          {"7|NODE_FAIL|1:0|1795396000|1795396057", End::displaced, 1},
+          {"7|BOOT_FAIL|0:0|1795396000|1795396057", End::displaced, 0},
+          {"7|REVOKED|0:0|1795396000|1795396057", End::displaced, 0},
+          {"7|OUT_OF_MEMORY|0:125|1795396000|1795396057", End::failed, 253},
+          {"7|DEADLINE|0:15|1795396000|1795396057", End::failed, 143}}) {
         auto const job = find(fields);
         ASSERT_TRUE(job) << fields;
         EXPECT_EQ(job->end, end) << fields;
@@ -48,6 +53,33 @@ TEST(Sacct, AJobThatWasCancelledInTheQueueNeverStarted)
         ASSERT_TRUE(job) << times;
         EXPECT_FALSE(job->started) << times;
     }
+}
+
+TEST(Sacct, AJobThatMissesItsDeadlineInTheQueueNeverStarted)
+{
+    auto const job = find("7|DEADLINE|0:1|1795396057|1795396057");
+    ASSERT_TRUE(job);
+    EXPECT_FALSE(job->started);
+    EXPECT_FALSE(job->exit_code) << "no process has ended";
+}
+
+TEST(Sacct, UnreadableTimesAndExitCodesAreUnknown)
+{
+    auto const job = find("7|FAILED|x|Unknown|None");
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->end, End::failed);
+    EXPECT_FALSE(job->exit_code);
+    EXPECT_FALSE(job->started);
+    EXPECT_FALSE(job->ended);
+    for (auto const* code : {"1:x", "1", "1:2:3", ""})
+        EXPECT_FALSE(find(std::string("7|FAILED|") + code + "|1795396000|1795396057")->exit_code)
+            << code;
+}
+
+TEST(Sacct, AStepOfTheJobIsNotTheJob)
+{
+    EXPECT_FALSE(find("7.batch|COMPLETED|0:0|1795396000|1795396057"));
+    EXPECT_FALSE(find("77|COMPLETED|0:0|1795396000|1795396057"));
 }
 
 TEST(Sacct, OnlyAnEndedJobOfThisNameAndNumberCounts)

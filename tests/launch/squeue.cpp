@@ -6,6 +6,9 @@
 
 #include <cstring>
 
+#include "core/files.hpp"
+#include "support/paths.hpp"
+
 namespace curtail::launch {
 namespace {
 
@@ -142,6 +145,99 @@ TEST(Squeue, OmitsJobsOfAnotherRunSiteOrFolder)
                         .empty())
             << other;
     }
+}
+
+// The job with this intent among those of tests/launch/fixtures; the last one if squeue ran twice.
+plan::Job recorded(std::string const& intent)
+{
+    auto const text = read_file(test::source_path("tests/launch/fixtures/slurm-22.05/squeue.txt"));
+    auto const jobs = parse_squeue(spec(), text.value());
+    EXPECT_TRUE(jobs) << jobs.error().message();
+    plan::Job found;
+    for (auto const& job : jobs.value_or(std::vector<plan::Job>{}))
+        if (job.intent.value == intent) found = job;
+    EXPECT_EQ(found.intent.value, intent) << "no such job";
+    return found;
+}
+
+std::optional<Time> at(std::int64_t seconds)
+{
+    return seconds == 0 ? std::nullopt : std::optional(Time{Seconds{seconds}});
+}
+
+struct Ended {
+    char const* intent;
+    End end;
+    std::optional<int> exit_code;
+    std::int64_t started;  // 0: never
+    std::int64_t ended;
+};
+
+TEST(RecordedSqueue, TellsHowEachJobEnded)
+{
+    for (auto const& [intent, end, exit_code, started, ended] :
+         {Ended{"out-of-memory", End::failed, 253, 1795395372, 1795395373},
+          {"cancelled-by-owner", End::cancelled, 128 + 15, 1795395372, 1795395378},
+          {"cancelled-by-root", End::cancelled, 128 + 15, 1795395372, 1795395378},
+          {"failed", End::failed, 69, 1795395372, 1795395373},
+          {"completed", End::clean, 0, 1795395372, 1795395373},
+          {"cancelled-while-pending", End::cancelled, 0, 0, 1795395378},
+          {"node-fail", End::displaced, 128 + 15, 1795395372, 1795395378},
+          {"cancelled-exits-0", End::cancelled, 0, 1795395410, 1795395414},
+          {"timeout", End::failed, 128 + 15, 1795395729, 1795395818},
+          {"preempted", End::displaced, 128 + 15, 1795395729, 1795395841}}) {
+        auto const job = recorded(intent);
+        EXPECT_EQ(job.state, State::ended) << intent;
+        EXPECT_EQ(job.end, end) << intent;
+        EXPECT_EQ(job.exit_code, exit_code) << intent;
+        EXPECT_EQ(job.started, at(started)) << intent;
+        EXPECT_EQ(job.ended, at(ended)) << intent;
+        EXPECT_EQ(job.warning, "") << intent;
+    }
+}
+
+TEST(RecordedSqueue, AJobThatMissesItsDeadlineInTheQueueNeverStarted)
+{
+    auto const job = recorded("deadline");
+    EXPECT_EQ(job.state, State::ended);
+    EXPECT_EQ(job.end, End::failed);
+    EXPECT_EQ(job.ended, at(1795395548));
+    EXPECT_FALSE(job.started);
+    EXPECT_FALSE(job.exit_code) << "no process has ended";
+}
+
+TEST(RecordedSqueue, AJobInItsEpilogStillOccupiesItsNodes)
+{
+    auto const job = recorded("completing");
+    EXPECT_EQ(job.state, State::ending);
+    EXPECT_TRUE(job.cleaning_up);
+    EXPECT_EQ(job.started, at(1795395410));
+}
+
+TEST(RecordedSqueue, ARequeuedJobHasNoStartUntilItRunsAgain)
+{
+    auto const text = read_file(test::source_path("tests/launch/fixtures/slurm-22.05/squeue.txt"));
+    auto const jobs = parse_squeue(spec(), text.value()).value();
+    std::vector<plan::Job> job;
+    for (auto const& one : jobs)
+        if (one.intent.value == "requeued-by-scontrol") job.push_back(one);
+    ASSERT_EQ(job.size(), 2U);
+    EXPECT_EQ(job[0].state, State::ending);
+    EXPECT_TRUE(job[0].cleaning_up);
+    EXPECT_FALSE(job[0].started) << "squeue prints the time of the requeue";
+    EXPECT_EQ(job[1].state, State::pending);
+    EXPECT_EQ(job[1].reason, "BeginTime");
+    EXPECT_EQ(job[1].warning, "");
+    EXPECT_FALSE(job[1].started);
+}
+
+TEST(RecordedSqueue, WarnsOfAJobThatWasRequeuedInHeldState)
+{
+    auto const job = recorded("requeue-hold");
+    EXPECT_EQ(job.state, State::pending);
+    EXPECT_EQ(job.reason, "job requeued in held state");
+    EXPECT_THAT(job.warning, HasSubstr("job 13 waits for job requeued in held state, which may "
+                                       "not resolve by itself"));
 }
 
 }  // namespace
