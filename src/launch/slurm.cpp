@@ -46,6 +46,15 @@ tl::unexpected<Error> failed(Finished const& finished, std::string what)
                 no_answer ? "is slurmctld running? see `scontrol ping`" : "");
 }
 
+// The error of a command that changes something and whose answer is missing. Unless the command
+// could not start, it may have had its effect.
+tl::unexpected<Error> without_answer(Error const& why, std::string_view what)
+{
+    auto error = why.with_context(std::string(what));
+    if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;
+    return tl::unexpected(std::move(error));
+}
+
 // Parses `id` or `id;cluster`, the output of `sbatch --parsable`.
 std::optional<plan::JobId> parse_job_id(std::string const& output)
 {
@@ -140,12 +149,7 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     if (auto made = make_folder(spec_.folder); !made)
         return tl::unexpected(made.error().with_context(what));
     auto const finished = run(sbatch_arguments({window, intent}), intent);
-    if (!finished) {
-        auto error = finished.error().with_context(what);
-        // Unless it could not start, sbatch may have submitted the job.
-        if (error.code != ExitCode::unavailable) error.code = ExitCode::temporary;
-        return tl::unexpected(error);
-    }
+    if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code != 0) return failed(*finished, what);
     if (auto const id = parse_job_id(finished->output)) return *id;
     return fail(ExitCode::temporary, what,
@@ -170,7 +174,7 @@ Result<void> SlurmLauncher::scancel(std::vector<std::string> options, plan::JobI
     options.push_back(job.value);
     auto const what = "cannot signal job " + job.value;
     auto const finished = run(std::move(options));
-    if (!finished) return tl::unexpected(finished.error().with_context(what));
+    if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code == 0) return {};
     for (auto const* ended : {"Invalid job id", "already completing or completed"})
         if (finished->errors.find(ended) != std::string::npos) return {};

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 
@@ -195,6 +196,25 @@ TEST_F(FakeSlurm, StopsPassTheRightOptions)
         "scancel",
         "echo 'scancel: error: Kill job error on job id 5: Access/permission denied' >&2; exit 1");
     EXPECT_FALSE(launcher.drain({"5"}));
+}
+
+TEST_F(FakeSlurm, ALostOrOversizedAnswerToAStopDoesNotSayThatItHadNoEffect)
+{
+    SlurmLauncher launcher(spec(folder_.path()));
+    answer("scancel", "head -c 9000000 /dev/zero");
+    EXPECT_EQ(launcher.drain({"5"}).error().code, ExitCode::temporary);
+    EXPECT_EQ(launcher.cancel({"5"}, false).error().code, ExitCode::temporary);
+    answer("scancel", "exit 0");
+    signal(SIGCHLD, SIG_IGN);  // the kernel discards the exit code
+    auto const lost = launcher.drain({"5"});
+    signal(SIGCHLD, SIG_DFL);
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ExitCode::temporary);
+    EXPECT_THAT(lost.error().message(), HasSubstr("its exit code is lost"));
+    std::filesystem::remove(folder_ / "scancel");
+    setenv("PATH", "/nonexistent", 1);
+    EXPECT_EQ(launcher.drain({"5"}).error().code, ExitCode::unavailable)
+        << "a program that is missing has no effect";
 }
 
 TEST_F(FakeSlurm, ListsJobsOfThisRunSiteAndUser)
