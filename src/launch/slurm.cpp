@@ -7,6 +7,7 @@
 
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "launch/federation.hpp"
 #include "launch/sacct.hpp"
 #include "launch/squeue.hpp"
 
@@ -120,7 +121,15 @@ Result<Finished> SlurmLauncher::run(std::vector<std::string> arguments,
     return run_command(make_command(std::move(arguments), intent));
 }
 
-std::vector<std::string> SlurmLauncher::sbatch_arguments(Comment const& comment) const
+std::optional<std::string> SlurmLauncher::federated_cluster() const
+{
+    auto const finished = run({"scontrol", "show", "federation"});
+    if (!finished || finished->exit_code != 0) return std::nullopt;
+    return find_federated_cluster(finished->output);
+}
+
+std::vector<std::string> SlurmLauncher::sbatch_arguments(
+    Comment const& comment, std::optional<std::string> const& cluster) const
 {
     auto const& launcher = spec_.launcher;
     std::vector<std::string> arguments{
@@ -137,6 +146,7 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(Comment const& comment)
         // the user's login shell for the rest, which takes a second and exports its profile.
         "--export=ALL"};
     if (!launcher.partition.empty()) arguments.push_back("--partition=" + launcher.partition);
+    if (cluster) arguments.push_back("--clusters=" + *cluster);
     for (auto const& option : launcher.sbatch_options) arguments.push_back(option);
     for (auto const& last : {launcher.script.string(), spec_.run_file.string(), spec_.site.value})
         arguments.push_back(last);
@@ -148,7 +158,7 @@ Result<plan::JobId> SlurmLauncher::submit(WindowId const& window, plan::IntentId
     auto const what = "cannot submit " + job_name(spec_);
     if (auto made = make_folder(spec_.folder); !made)
         return tl::unexpected(made.error().with_context(what));
-    auto const finished = run(sbatch_arguments({window, intent}), intent);
+    auto const finished = run(sbatch_arguments({window, intent}, federated_cluster()), intent);
     if (!finished) return without_answer(finished.error(), what);
     if (finished->exit_code != 0) return failed(*finished, what);
     if (auto const id = parse_job_id(finished->output)) return *id;
@@ -161,7 +171,7 @@ Result<std::vector<plan::Job>> SlurmLauncher::jobs()
 {
     auto const what = "cannot list jobs " + job_name(spec_);
     auto const finished =
-        run({"squeue", "--noheader", "--me", "--states=all", "--name=" + job_name(spec_),
+        run({"squeue", "--noheader", "--local", "--me", "--states=all", "--name=" + job_name(spec_),
              std::string("--Format=") + squeue_format});
     if (!finished) return tl::unexpected(finished.error().with_context(what));
     if (finished->exit_code != 0) return failed(*finished, what);

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <optional>
+
 #include "launch/command.hpp"
 #include "launch/job_spec.hpp"
 #include "launch/launcher.hpp"
 
 namespace curtail::launch {
 
-/// Controls jobs with the commands sbatch, squeue, scancel and sacct of Slurm 21.08 or newer. Each
-/// command runs with the site's SLURM_CONF, and at most for the site's command deadline.
+/// Controls jobs with the commands sbatch, squeue, scancel, scontrol and sacct of Slurm 21.08 or
+/// newer. Each command runs with the site's SLURM_CONF, and at most for the site's command
+/// deadline.
 ///
 /// Jobs have the option `--dependency=singleton`: if the poller submits two jobs by mistake, Slurm
 /// runs one after the other. `singleton` concerns only jobs of the same name. The name contains
 /// run, site and folder id (job_name()), so no job waits for a job of another run.
+///
+/// In a federation, sbatch would offer a job to every member, which may be in another grid region.
+/// So each submission first asks scontrol for a federation. If there is one, sbatch has the option
+/// `--clusters` with the site's own cluster. squeue lists only the jobs of this cluster.
 ///
 /// A job receives plain_environment() and the variables SLURM_CONF, CURTAIL_BUILD, CURTAIL_PROLOGUE
 /// and CURTAIL_INTENT. It receives no other variable of the poller's environment, and none of the
@@ -35,7 +42,12 @@ class SlurmLauncher final : public Launcher {
                                        plan::IntentId const& intent) const;
     [[nodiscard]] Result<Finished> run(std::vector<std::string> arguments,
                                        plan::IntentId const& intent = {}) const;
-    [[nodiscard]] std::vector<std::string> sbatch_arguments(Comment const& comment) const;
+    /// Returns the name of the site's cluster if the cluster is a member of a federation. Returns
+    /// an empty optional if it is not, or if scontrol fails: a submission must not depend on
+    /// scontrol.
+    [[nodiscard]] std::optional<std::string> federated_cluster() const;
+    [[nodiscard]] std::vector<std::string> sbatch_arguments(
+        Comment const& comment, std::optional<std::string> const& cluster) const;
     [[nodiscard]] Result<void> scancel(std::vector<std::string> options,
                                        plan::JobId const& job) const;
     JobSpec spec_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/files.hpp"
+#include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace curtail::launch {
@@ -77,6 +78,7 @@ class FakeSlurm : public testing::Test {
         path_ = std::getenv("PATH");
         setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
         setenv("CURTAIL_PLANTED_SECRET", "hunter2", 1);
+        answer("scontrol", "");  // no federation
     }
     void TearDown() override
     {
@@ -129,6 +131,42 @@ TEST_F(FakeSlurm, SubmissionContainsTheSitesOptionsAndPrologue)
     EXPECT_THAT(called("sbatch"),
                 HasSubstr("\n--account=a b\n--exclusive\n/opt/curtail/slurm/site_train.sh\n"));
     EXPECT_THAT(called("sbatch"), HasSubstr("\nCURTAIL_PROLOGUE=/site/prologue.sh\n"));
+}
+
+// The options of sbatch; scontrol does what `scontrol` says.
+class FakeFederation : public FakeSlurm {
+  protected:
+    std::string sbatch_called_with(std::string const& scontrol)
+    {
+        answer("sbatch", "echo '42;spp_tx'");
+        answer("scontrol", scontrol);
+        auto with = spec(folder_.path());
+        with.launcher.command_deadline = Millis(1'000);
+        auto const job = SlurmLauncher(with).submit({"w"}, {"i"});
+        EXPECT_TRUE(job) << job.error().message();
+        EXPECT_EQ(job.value_or(plan::JobId{}).value, "42");
+        return called("sbatch");
+    }
+    static std::string print_fixture(std::string const& name)
+    {
+        return "cat " + test::source_path("tests/launch/fixtures/slurm-22.05/" + name);
+    }
+};
+
+TEST_F(FakeFederation, JobOfAMemberRunsOnlyOnTheSitesOwnCluster)
+{
+    EXPECT_THAT(sbatch_called_with(print_fixture("federation-member.txt")),
+                HasSubstr("\n--clusters=spp_tx\n"));
+    EXPECT_THAT(called("scontrol"), testing::StartsWith("show\nfederation\n"));
+    EXPECT_THAT(called("scontrol"), HasSubstr("SLURM_CONF=/dev/null\n"));
+}
+
+TEST_F(FakeFederation, WithoutAFederationNoClusterIsNamed)
+{
+    for (auto const& scontrol :
+         {print_fixture("federation.txt"), std::string("echo Self: a:b:1; exit 1"),
+          std::string("exit 1"), std::string("sleep 60"), std::string("kill -9 $$")})
+        EXPECT_THAT(sbatch_called_with(scontrol), Not(HasSubstr("--clusters"))) << scontrol;
 }
 
 TEST_F(FakeSlurm, RefusalIsCertainAndAMissingAnswerIsNot)
@@ -224,7 +262,7 @@ TEST_F(FakeSlurm, ListsJobsOfThisRunSiteAndUser)
     ASSERT_TRUE(jobs) << jobs.error().message();
     EXPECT_EQ(jobs->at(0).id.value, "12");
     EXPECT_THAT(called("squeue"),
-                HasSubstr("--me\n--states=all\n--name=curtail.demo.SPP_TX.1f2e3d4c\n"));
+                HasSubstr("--local\n--me\n--states=all\n--name=curtail.demo.SPP_TX.1f2e3d4c\n"));
 }
 
 }  // namespace
