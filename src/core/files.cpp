@@ -113,21 +113,6 @@ tl::unexpected<Error> cannot_write(fs::path const& path, int error)
     return cannot("write", path, error, ExitCode::cannot_create);
 }
 
-// Opens a regular file to append to it. Somebody who may write to the folder could have put a link
-// or a pipe in its place: never writes through a link, never waits for a pipe.
-Result<Fd> open_to_append(fs::path const& path)
-{
-    constexpr int flags =
-        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-    Fd fd(open(path.c_str(), flags, 0644));
-    if (!fd) return cannot_write(path, errno);
-    struct stat status {};
-    if (fstat(fd.get(), &status) != 0) return cannot("write", path, errno, ExitCode::io);
-    if (!S_ISREG(status.st_mode))
-        return not_regular("write", path, status.st_mode, ExitCode::cannot_create, "remove it");
-    return fd;
-}
-
 // Whether the file ends in the middle of a line; or errno.
 tl::expected<bool, int> ends_mid_line(int fd)
 {
@@ -244,6 +229,20 @@ Result<void> write_file(fs::path const& path, std::string_view content, unsigned
             return cannot("write", path, error, ExitCode::io);
         return {};
     });
+}
+
+// Somebody who may write to the folder could have put a link or a pipe in the file's place.
+Result<Fd> open_to_append(fs::path const& path)
+{
+    constexpr int flags =
+        O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    Fd fd(open(path.c_str(), flags, 0644));
+    if (!fd) return cannot_write(path, errno);
+    struct stat status {};
+    if (fstat(fd.get(), &status) != 0) return cannot("write", path, errno, ExitCode::io);
+    if (!S_ISREG(status.st_mode))
+        return not_regular("write", path, status.st_mode, ExitCode::cannot_create, "remove it");
+    return fd;
 }
 
 Result<void> append_line(fs::path const& path, std::string_view line, bool durable)

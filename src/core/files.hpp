@@ -69,6 +69,10 @@ class Fd {
 [[nodiscard]] Result<void> replace_file(
     std::filesystem::path const& path,
     std::function<Result<void>(std::filesystem::path const&)> const& fill);
+/// Opens a regular file to read it and to append to it. Creates the file, with mode 0644, if it
+/// does not exist. Fails with `cannot_create` if `path` names a symbolic link, pipe, socket, device
+/// or folder, or if the file cannot be opened. Never waits for the reader of a pipe.
+[[nodiscard]] Result<Fd> open_to_append(std::filesystem::path const& path);
 /// Appends `line` and a newline to a file. Creates the file if it does not exist. If the file ends
 /// with a partial line, puts a newline before `line`. Appends all these bytes in a single write,
 /// unless the system accepts only a part of them. If `durable`, syncs the file to disk before

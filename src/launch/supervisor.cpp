@@ -62,15 +62,15 @@ struct Prepared {
     CStrings environment;
     std::string record_temporary;
     std::string exit_temporary;
+    int log;
     Kernel const& kernel;
 };
 
-bool redirect_to_log(char const* log)
+bool redirect_to_log(int log)
 {
     int const null = open("/dev/null", O_RDONLY);
-    int const output = open(log, O_WRONLY | O_CREAT | O_APPEND, 0644);
-    return null >= 0 && output >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
-           dup2(output, STDOUT_FILENO) >= 0 && dup2(output, STDERR_FILENO) >= 0;
+    return null >= 0 && dup2(null, STDIN_FILENO) >= 0 && dup2(log, STDOUT_FILENO) >= 0 &&
+           dup2(log, STDERR_FILENO) >= 0;
 }
 
 // Becomes the script when the supervisor writes a byte to `go`.
@@ -81,7 +81,7 @@ bool redirect_to_log(char const* log)
     char byte = 0;
     // A job must not run without a record, and the byte confirms the record.
     if (read(go, &byte, 1) != 1) _exit(127);
-    if (!redirect_to_log(p.script.log.c_str()) || chdir(p.script.folder.c_str()) != 0) _exit(126);
+    if (!redirect_to_log(p.log) || chdir(p.script.folder.c_str()) != 0) _exit(126);
     p.kernel.close_from(3);
     execve(p.script.arguments[0].c_str(), p.arguments.data(), p.environment.data());
     _exit(127);
@@ -95,19 +95,17 @@ void write_identity(Buffer& into, pid_t pid)
 }
 
 // Releases the poller's output streams: their reader waits until every holder closes them.
-void release_output(char const* log)
+void release_output(int log)
 {
+    for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(log, fd);
     int const null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int const output = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (null < 0) return;
-    dup2(null, STDIN_FILENO);
-    for (int const fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(output < 0 ? null : output, fd);
+    if (null >= 0) dup2(null, STDIN_FILENO);
 }
 
 void detach(Prepared const& p)
 {
     setsid();
-    release_output(p.script.log.c_str());
+    release_output(p.log);
     prctl(PR_SET_NAME, "job-supervisor");
     sigset_t none;
     sigemptyset(&none);
@@ -189,12 +187,16 @@ Result<void> start_supervised(SupervisedScript const& script, Kernel const& kern
         return fail(ExitCode::os_error, "cannot start " + script.arguments.at(0), std::move(why));
     };
     if (access(script.arguments.at(0).c_str(), X_OK) != 0) return cannot(errno_text(errno));
+    auto const log = open_to_append(script.log);
+    if (!log)
+        return tl::unexpected(log.error().with_context("cannot start " + script.arguments[0]));
     auto const suffix = "." + std::to_string(getpid());
     Prepared const prepared{script,
                             CStrings(script.arguments),
                             CStrings(script.environment),
                             script.record + suffix,
                             script.exit_file + suffix,
+                            log->get(),
                             kernel};
     int ready[2];
     if (pipe2(ready, O_CLOEXEC) != 0) return cannot(errno_text(errno));

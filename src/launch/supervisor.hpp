@@ -28,7 +28,9 @@ struct SupervisedScript {
 };
 
 /// Starts a supervisor process in the background, which starts the script and waits for its end.
-/// Returns when the record is on disk. Fails with `os_error` if the script was not started.
+/// Returns when the record is on disk. Fails with `cannot_create` if the log cannot be opened, is a
+/// symbolic link or is no regular file. Fails with `os_error` if the script was not started for
+/// another reason.
 [[nodiscard]] Result<void> start_supervised(SupervisedScript const& script,
                                             Kernel const& kernel = {});
 

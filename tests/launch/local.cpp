@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,24 @@ class Local : public testing::Test {
     test::TemporaryFolder folder_;
     Kernel kernel_;
 };
+
+TEST_F(Local, NeverWritesItsLogThroughALinkOrIntoAPipe)
+{
+    auto launcher = with_script("echo hello");
+    ASSERT_TRUE(make_folder(folder_ / "site"));
+    auto const target = folder_ / "precious";
+    ASSERT_TRUE(write_file(target, "kept\n"));
+    std::filesystem::create_symlink(target, folder_ / "site/job-i1.log");
+    ASSERT_EQ(mkfifo((folder_ / "site/job-i2.log").c_str(), 0600), 0);
+    for (std::string const intent : {"i1", "i2"}) {
+        auto const job = launcher.submit({"w"}, {intent});
+        ASSERT_FALSE(job) << intent;
+        EXPECT_EQ(job.error().code, ExitCode::cannot_create);
+        EXPECT_THAT(job.error().message(), testing::HasSubstr("job-" + intent + ".log"));
+    }
+    EXPECT_EQ(read_file(target).value(), "kept\n");
+    EXPECT_TRUE(launcher.jobs().value().empty()) << "no job has started";
+}
 
 // Tests of system calls that have fallbacks.
 class LocalOnEachKernel : public Local, public testing::WithParamInterface<NamedKernel> {
