@@ -125,6 +125,23 @@ TEST_F(SiteTrain, ADrainWhileRanksLoadReachesEachRankOnce)
     unsetenv("SLURM_JOB_ID");
 }
 
+TEST_F(SiteTrain, PassesTheKillWaitThatSlurmReports)
+{
+    replace_mpirun();
+    auto const config = test::source_path("tests/launch/fixtures/slurm-22.05/config.txt");
+    setenv("SLURM_JOB_ID", "77", 1);
+    for (auto const& [body, passed] :
+         {std::pair("cat " + config, true), std::pair(std::string("exit 1"), false)}) {
+        ASSERT_TRUE(write_file(folder_ / "module/scontrol", "#!/bin/bash\n" + body + "\n", 0755));
+        std::filesystem::remove(folder_ / "log");
+        EXPECT_EQ(run({demo, "SPP_TX"}), 0) << log();
+        EXPECT_EQ(log().find("--kill-wait 4 ") != std::string::npos, passed) << log();
+        EXPECT_EQ(log().find("--kill-wait") != std::string::npos, passed) << log();
+    }
+    unsetenv("SLURM_JOB_ID");
+    unsetenv("CURTAIL_PROLOGUE");
+}
+
 // As proctrack/cgroup delivers the TERM of a cancelled job: only to the script's process.
 TEST_F(SiteTrain, TermDrainsRanksThatTakeLongerThanMpirunsPatience)
 {
