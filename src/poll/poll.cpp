@@ -84,6 +84,12 @@ SitePollers make_pollers(PollContext& context, StateStore& store)
     return pollers;
 }
 
+void report_folder_warning(PollContext const& context, StateStore& store)
+{
+    auto const& warning = context.folder_warning;
+    if (store.set_folder_warning(warning) && !warning.empty()) context.log.warning(warning);
+}
+
 std::vector<Error> find_unmanaged_jobs(PollContext const& context, StateStore const& store)
 {
     std::vector<Error> found;
@@ -107,6 +113,7 @@ Result<PollResult> poll_once(PollContext context, bool dry_run)
     auto const access = dry_run ? Access::read : Access::write;
     auto const opened = open_store(context.run, access, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
+    report_folder_warning(context, **opened);
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
     auto const stored = poll_all(pollers, context, dry_run);

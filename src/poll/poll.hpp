@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -19,6 +20,9 @@ struct PollContext {
     std::shared_ptr<Clock const> clock;  ///< the signal's clock
     std::optional<Time> trace_end;       ///< time of the trace's last sample; empty without a trace
     Log log;
+    /// A warning about the run's folders; empty if there is none. It is logged only if it differs
+    /// from that of the previous poll.
+    std::string folder_warning{};
 
     /// Returns the time on the signal's clock, or `trace_end` if the clock is already later.
     [[nodiscard]] Time signal_now() const;
@@ -51,6 +55,9 @@ using SitePollers = std::vector<std::unique_ptr<SitePoller>>;
 /// Makes a SitePoller for each element of `context.sites`, and moves each element into its
 /// SitePoller. `store` must outlive the result.
 [[nodiscard]] SitePollers make_pollers(PollContext& context, StateStore& store);
+/// Logs `context.folder_warning` unless the previous poll had the same one, and remembers it in
+/// `store`.
+void report_folder_warning(PollContext const& context, StateStore& store);
 /// Finds sites that the run's file no longer names although they have jobs. No poller manages those
 /// jobs. Returns an error for each such site, and logs it as a warning.
 [[nodiscard]] std::vector<Error> find_unmanaged_jobs(PollContext const& context,

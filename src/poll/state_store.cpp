@@ -96,6 +96,15 @@ Result<bool> StateStore::record(RegionId const& region, std::span<signals::Sampl
     return samples_.write().map([is_new] { return is_new; });
 }
 
+bool StateStore::set_folder_warning(std::string const& warning)
+{
+    std::lock_guard const guard(mutex_);
+    if (state_.folder_warning == warning) return false;
+    state_.folder_warning = warning;
+    unsaved_ = true;
+    return true;
+}
+
 Result<void> StateStore::save()
 {
     std::lock_guard const guard(mutex_);

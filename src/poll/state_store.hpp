@@ -75,6 +75,9 @@ class StateStore {
     /// returns false.
     [[nodiscard]] Result<bool> record(RegionId const& region,
                                       std::span<signals::Sample const> samples);
+    /// Stores the warning about the run's folders, with the next write of state.json. Returns
+    /// whether it differs from the stored one.
+    [[nodiscard]] bool set_folder_warning(std::string const& warning);
     /// Writes all waiting changes.
     [[nodiscard]] Result<void> save();
 

@@ -76,11 +76,13 @@ json::Value to_json(StoredState const& state)
     }
     json::Array outbox;
     for (auto const& event : state.outbox) outbox.push_back(to_json(event));
-    return json::Object{{"format", format},
+    json::Object object{{"format", format},
                         {"last_entry", state.last_entry},
                         {"last_event", state.last_event},
                         {"sites", std::move(sites)},
                         {"outbox", std::move(outbox)}};
+    if (!state.folder_warning.empty()) object.set("folder_warning", state.folder_warning);
+    return object;
 }
 
 Result<std::optional<StoredState>> read_state(std::filesystem::path const& path)
@@ -100,6 +102,7 @@ Result<std::optional<StoredState>> read_state(std::filesystem::path const& path)
         state.sites[site] = read_site_record(o, path.string());
     });
     r.each("outbox", [&](json::ObjectReader& o) { state.outbox.push_back(read_event(o)); });
+    state.folder_warning = r.optional_text("folder_warning").value_or("");
     if (auto error = r.finish()) {
         error->remedy =
             "move " + path.string() + " away: the poller finds running jobs again by their names";

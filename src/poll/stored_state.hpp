@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "poll/journal.hpp"
@@ -25,6 +26,7 @@ struct StoredState {
     std::int64_t last_entry{0};        ///< number of the newest journal entry that `sites` includes
     std::int64_t last_event{0};        ///< number of the newest event; 0 before the first
     std::deque<NumberedEvent> outbox;  ///< events that events.jsonl may not contain yet
+    std::string folder_warning;        ///< the last one that the poller logged; empty if none holds
 
     /// Numbers the events of a site and appends them to the outbox.
     void add_events(SiteId const& site, std::vector<runlog::Event> events);

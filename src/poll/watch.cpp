@@ -133,6 +133,7 @@ Result<PollResult> watch(PollContext context, WatchOptions const& options, StopR
 {
     auto const opened = open_store(context.run, Access::write, SystemClock{}.now());
     if (!opened) return tl::unexpected(opened.error());
+    report_folder_warning(context, **opened);
     auto errors = find_unmanaged_jobs(context, **opened);
     auto const pollers = make_pollers(context, **opened);
     auto const stopped = run_loops(pollers, context, options, stop);

@@ -18,6 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 using Durability = StateStore::Durability;
 
@@ -344,6 +345,23 @@ TEST_F(StateStoreTest, DamagedStateNamesARemedy)
     auto const store = open_store(run_, Access::write, at(0));
     ASSERT_FALSE(store);
     EXPECT_THAT(store.error().message(), HasSubstr("finds running jobs again by their names"));
+}
+
+TEST_F(StateStoreTest, RemembersTheFolderWarningUntilItChanges)
+{
+    {
+        auto const store = open();
+        EXPECT_TRUE(store->set_folder_warning("others may write"));
+        EXPECT_FALSE(store->set_folder_warning("others may write"));
+        ASSERT_TRUE(store->save());
+    }
+    EXPECT_FALSE(open(Access::read)->set_folder_warning("others may write"));
+    {
+        auto const store = open();
+        EXPECT_TRUE(store->set_folder_warning(""));
+        ASSERT_TRUE(store->save());
+    }
+    EXPECT_THAT(read_file(folder_ / "poller/state.json").value(), Not(HasSubstr("folder_warning")));
 }
 
 }  // namespace

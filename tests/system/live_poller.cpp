@@ -331,5 +331,24 @@ TEST_F(LivePoller, WarnsIfOtherUsersMayWriteToTheRunsFolders)
                     HasSubstr("may write to " + (folder_ / inner).string()));
 }
 
+TEST_F(LivePoller, RepeatsAWarningAboutFoldersOnlyAfterAChange)
+{
+    auto const warns = [&](unsigned mode, std::vector<std::string> const& options = {}) {
+        chmod((folder_ / "out").c_str(), mode);
+        auto const done = poll(options);
+        EXPECT_EQ(done.exit_code, 0) << done.errors;
+        return done.errors.find("other users may write to") != std::string::npos;
+    };
+    ASSERT_TRUE(make_folder(folder_ / "out"));
+    EXPECT_TRUE(warns(0777, {"--dry-run"}));
+    EXPECT_TRUE(warns(0777)) << "a dry run remembers nothing";
+    EXPECT_FALSE(warns(0777));
+    EXPECT_TRUE(warns(0775));
+    EXPECT_FALSE(warns(0775, {"--dry-run"}));
+    EXPECT_FALSE(warns(0755));
+    EXPECT_TRUE(warns(0775)) << "it had been put right";
+    chmod((folder_ / "out").c_str(), 0755);
+}
+
 }  // namespace
 }  // namespace curtail

@@ -2,7 +2,6 @@
 #include "apps/poll/hold_commands.hpp"
 #include "apps/poll/job_files.hpp"
 #include "apps/poll/options.hpp"
-#include "apps/poll/shared_folders.hpp"
 #include "apps/poll/signal_source.hpp"
 #include "apps/poll/sites.hpp"
 #include "apps/poll/stop_signals.hpp"
@@ -97,7 +96,6 @@ Result<void> poll_sites(config::Run const& run, PollOptions const& options, Cons
     if (!sites) return tl::unexpected(sites.error());
     auto const bad_file = options.has_source() ? find_bad_job_file(*sites) : std::nullopt;
     if (bad_file && !has_begun(run)) return tl::unexpected(*bad_file);
-    warn_of_shared_folders(run, *sites, console.log);
     bool const once = options.mode == PollOptions::Mode::once;
     if (bad_file && !once) console.log.warning(bad_file->message());
     auto polled = poll_chosen(run, std::move(*sites), options, console);

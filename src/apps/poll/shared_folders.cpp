@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <optional>
+#include <vector>
 
 namespace curtail::apps {
 namespace {
@@ -19,21 +20,20 @@ std::optional<unsigned> mode_of(std::filesystem::path const& folder)
 
 }  // namespace
 
-void warn_of_shared_folders(config::Run const& run, std::vector<config::Site const*> const& sites,
-                            Log const& log)
+std::string warning_of_shared_folders(config::Run const& run)
 {
     std::vector<std::filesystem::path> folders{run.folder, run.poller_folder(),
                                                run.folder / "sites"};
-    for (auto const* site : sites) folders.push_back(run.site_folder(site->site));
+    for (auto const& site : run.sites) folders.push_back(run.site_folder(site.site));
     for (auto const& folder : folders) {
         auto const mode = mode_of(folder);
         if (!mode || !lets_others_replace_files(*mode)) continue;
-        log.warning(
-            fmt::format("other users may write to {0} (mode {1:04o}): they could replace "
-                        "the run's files; chmod go-w {0}",
-                        folder.string(), *mode));
-        return;
+        return fmt::format(
+            "other users may write to {0} (mode {1:04o}): they could replace "
+            "the run's files; chmod go-w {0}",
+            folder.string(), *mode);
     }
+    return {};
 }
 
 }  // namespace curtail::apps

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <vector>
+#include <string>
 
 #include "config/run.hpp"
-#include "core/log.hpp"
 
 namespace curtail::apps {
 
@@ -14,9 +13,9 @@ namespace curtail::apps {
     return (mode & 022U) != 0 && (mode & 01000U) == 0;
 }
 
-/// Logs a warning for the first of these folders whose mode lets other users replace files: the
-/// run's folder, the poller's folder, and the folders of `sites`. Ignores missing folders.
-void warn_of_shared_folders(config::Run const& run, std::vector<config::Site const*> const& sites,
-                            Log const& log);
+/// Returns a warning about the first of these folders whose mode lets other users replace files:
+/// the run's folder, the poller's folder, and the folders of all its sites. Ignores missing
+/// folders. Returns an empty text if there is no such folder.
+[[nodiscard]] std::string warning_of_shared_folders(config::Run const& run);
 
 }  // namespace curtail::apps

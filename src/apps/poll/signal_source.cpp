@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/poll/signal_source.hpp"
+#include "apps/poll/shared_folders.hpp"
 
 #include <filesystem>
 
@@ -168,7 +169,7 @@ Result<void> connect(poll::PollContext& context, PollTarget const& target, PollO
 Result<poll::PollContext> make_context(PollTarget const& target, PollOptions const& options,
                                        Log const& log)
 {
-    poll::PollContext context{target.run, {}, {}, {}, log};
+    poll::PollContext context{target.run, {}, {}, {}, log, warning_of_shared_folders(target.run)};
     auto const connected =
         std::visit([&](auto const& source) { return connect(context, target, options, source); },
                    options.source);
