@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "account/progress.hpp"
 #include "apps/program.hpp"
 #include "apps/progress.hpp"
 #include "comm/mpi_session.hpp"
-#include "account/progress.hpp"
 #include "train/site_training.hpp"
 
 using namespace curtail;
