@@ -241,6 +241,13 @@ bool anything_held(account::Account const& a)
     return false;
 }
 
+// The end of a trace ends a replay. Only a budget then still says how much is missing.
+bool has_progress(account::Account const& a)
+{
+    if (!a.target || a.status == "complete") return false;
+    return a.target->has_budget || a.status != "finished";
+}
+
 }  // namespace
 
 json::Object document(account::Account const& a, std::optional<Time> generated_at)
@@ -251,7 +258,7 @@ json::Object document(account::Account const& a, std::optional<Time> generated_a
     doc.set("sites", sites_json(a));
     doc.set("commits", commits_json(a));
     if (!a.signals.empty()) doc.set("signals", signals_json(a));
-    if (a.target && a.status != "complete") doc.set("now", now_json(a));
+    if (has_progress(a)) doc.set("now", now_json(a));
     if (a.tokens > Tokens{}) doc.set("headline", headline_json(a));
     if (a.tokens > Tokens{} || anything_held(a)) doc.set("totals", totals_json(a));
     doc.set("provenance", provenance_json(a));

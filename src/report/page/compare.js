@@ -44,8 +44,8 @@ function carbon(c) {
 }
 
 function carbonPerTokens(c) {
-    const perUnit = kg => kg * 1e3 / (c.tokens * tokenScale);
-    const text = kg => number(c.tokens > 0 && kg != null ? perUnit(kg) : null, 0);
+    const perMillion = kg => kg * 1e9 / c.tokens;
+    const text = kg => number(c.tokens > 0 && kg != null ? perMillion(kg) : null, 0);
     return valueOrRange(c.kg_range, c.kg, text);
 }
 
@@ -68,7 +68,7 @@ function scenarioColumns() {
         ['CO₂', markedUnit('kg', 'co2'), carbon],
         ['', scale, c => scenarioBar(c, greatest), 'l'],
         ['This run', '% of scenario', shareOf],
-        ['CO₂', 'g per ' + tokenUnit + ' tokens', carbonPerTokens],
+        ['CO₂', 'g per M tokens', carbonPerTokens],
         ['Tokens', tokenUnit, c => number(c.tokens * tokenScale, 2)],
         perplexityColumn(),
         ['Loss', lastSteps, tailLoss],

@@ -57,7 +57,7 @@ function energyFigure(gd, quantity, shown) {
 // sites, which have no series.
 function emptyFigure(gd, quantity) {
     const narrow = isNarrow();
-    const margin = {l: narrow ? 36 : 50, r: narrow ? 44 : 108, t: 8, b: 40};
+    const margin = {l: narrow ? 36 : 50, r: narrow ? 44 : 120, t: 8, b: 40};
     const unknown = sites.filter(s => !data.energy.cumulative.sites[s.id][quantity.key]);
     const f = {narrow, quantity, unknown, end: timeOf(data.run.end_s), data: []};
     f.layout = layout({margin, hovermode: false});

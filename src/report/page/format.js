@@ -50,6 +50,11 @@ function tokenUnitFor(count) {
 }
 export const tokenCount = (x, digits = 2) =>
     x == null ? '–' : number(x * tokenScale, digits) + '\u00a0' + tokenUnit;
+// In the unit that suits `x`: a target may exceed the run's tokens many times.
+export function roundTokenCount(x) {
+    const [scale, unit] = tokenUnitFor(x);
+    return number(x * scale, 1) + '\u00a0' + unit;
+}
 
 export function gramsOrKg(g) {
     if (g == null) return '–';

@@ -2,11 +2,11 @@
 // The box "now" of a run that is not complete: how far it is, how fast, and what it took so far.
 import {clockFactor, REAL_SECONDS} from './data.js';
 import {h} from './elements.js';
-import {number, percent, tokenCount} from './format.js';
+import {number, percent, roundTokenCount} from './format.js';
 
 // `now` is the document's entry of this name.
 export function nowBox(now) {
-    const target = tokenCount(now.target_tokens) + (now.is_budget ? ' budget' : ' tokens');
+    const target = roundTokenCount(now.target_tokens) + (now.is_budget ? ' budget' : ' tokens');
     const epochs =
         now.epochs == null ? '–' : number(now.epochs, 2) + ' of at most ' + now.most_epochs;
     const bound = now.co2_is_whole || now.gco2 == null ? '' : '≥ ';

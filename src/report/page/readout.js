@@ -4,8 +4,10 @@ import {data, roundMode, signalSeries, sites, STATE_TEXT, sumOrNull} from './dat
 import {h, siteDot} from './elements.js';
 import {clockTime, dayMonth, duration, gramsOrKg, number, timeOf} from './format.js';
 
-const IDLE = 'Point at a time chart, or focus it and press the arrow keys, to read values. ' +
-    'Drag to zoom all time charts; double-click to reset.';
+const IDLE = matchMedia('(hover: none)').matches ?
+    'Tap a time chart to read values.' :
+    'Point at a time chart, or focus it and press the arrow keys, to read values. ' +
+        'Drag to zoom all time charts; double-click to reset.';
 const bold = text => h('b', {}, text);
 
 export const readout = () => h('div', {class: 'readout', 'data-idle': IDLE}, h('span', {}, IDLE));
