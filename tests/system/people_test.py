@@ -6,8 +6,8 @@ import os
 import subprocess
 import time
 
-from fail_safe_test import Rig
 from harness import execute, expect, main, program, wait_for
+from rig import Rig
 from slurm_clusters import HardCluster
 
 
