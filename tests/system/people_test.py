@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from harness import execute, expect, main, program, wait_for
+from harness import SOURCE, execute, expect, main, program, wait_for
 from rig import Rig
 from slurm_clusters import HardCluster
 
@@ -74,6 +74,21 @@ def cancelled_queued_job_stays_cancelled(cluster):
         finally:
             cluster.run("scontrol", "update", "partition=train", "state=up")
         expect_no_further_job(rig, 1, 4)
+
+
+def trainer_that_a_person_started_is_shown(cluster):
+    with Rig(cluster) as rig:
+        job = cluster.submit("-n", "2", "--output=/dev/null", SOURCE / "slurm/site_train.sh",
+                             rig.run.run_file, "A")
+        try:
+            rig.wait_for_steps(5, "training")
+            shown = execute(program("curtail-poll"), rig.run.run_file, "--explain").stdout
+            expect(f"in job {job}, which this poller did not submit" in shown, shown)
+        finally:
+            cluster.run("scancel", job)
+        rig.wait_for_stop(15)
+        shown = execute(program("curtail-poll"), rig.run.run_file, "--explain").stdout
+        expect("which this poller did not submit" not in shown, shown)
 
 
 def preempted_job_contributes_and_is_followed(cluster):
@@ -163,6 +178,7 @@ if __name__ == "__main__":
         main(shared.bind([
             cancelled_running_job_stays_cancelled,
             cancelled_queued_job_stays_cancelled,
+            trainer_that_a_person_started_is_shown,
             preempted_job_contributes_and_is_followed,
             preempted_job_gets_an_early_signal_where_slurm_sends_one,
             job_that_keeps_failing_is_held,
