@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from harness import SOURCE, execute, expect, main, program, wait_for
-from rig import Rig
+from rig import CLOSE_DELAY_S, MAX_AGE_S, Rig
 from slurm_clusters import HardCluster
 
 
@@ -74,6 +74,59 @@ def cancelled_queued_job_stays_cancelled(cluster):
         finally:
             cluster.run("scontrol", "update", "partition=train", "state=up")
         expect_no_further_job(rig, 1, 4)
+
+
+def cancel_a_queued_job_behind_the_poller_s_back(cluster, rig):
+    """The poller submits a job and dies; a person cancels the job, and Slurm forgets it."""
+    cluster.run("scontrol", "update", "partition=train", "state=down")
+    try:
+        rig.start_poller()
+        wait_for(lambda: (rig.run.out / "poller/events.jsonl").exists() and rig.jobs(), "a job")
+        rig.kill_poller()
+        cluster.run("scancel", rig.jobs()[0])
+        job = rig.jobs()[0]
+        wait_for(lambda: not cluster.state(job), "Slurm's forgetting the job", 90, pause=0.1)
+    finally:
+        cluster.run("scontrol", "update", "partition=train", "state=up")
+
+
+def cancelled_queued_job_that_slurm_forgot_stays_cancelled(cluster):
+    with Rig(cluster) as rig:
+        cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
+        rig.start_poller()
+        wait_for_hold(rig, "cancel")
+        expect_no_further_job(rig, 1, 4)
+
+
+def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
+    with Rig(cluster) as rig:
+        cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
+        with cluster.no_completion_log():
+            rig.start_poller()
+            wait_for(lambda: len(rig.jobs()) == 2, "the next job")
+        ended = job_events(rig, "job-ended")[0]
+        expect((ended["job"], ended["state"]) == (rig.jobs()[0], "GONE"), f"{ended}")
+        shown = status(rig)["sites"][0]
+        expect(shown["failures"] == 0 and not shown["hold"], f"{shown}")
+        expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
+
+
+def cancel_lasts_through_a_gap_and_ends_with_the_window_after_a_dirty_signal(cluster):
+    gap_s = MAX_AGE_S + CLOSE_DELAY_S + 3
+    dirty_s = CLOSE_DELAY_S + 4
+    with Rig(cluster, [(20, 50), (gap_s, None), (8, 50), (dirty_s, 500), (7200, 50)]) as rig:
+        rig.start_poller()
+        rig.wait_for_steps(1, "training")
+        cluster.run("scancel", rig.jobs()[0])
+        rig.wait_for_stop(15)
+        wait_for_hold(rig, "cancel")
+        expect(len(rig.windows()) == 1, "the cancel came after the first window")
+        rig.wait_for_steps(1, "training after a dirty signal")
+        windows = rig.windows()
+        expect(len(windows) == 3, f"windows {windows}")
+        submitted = [event["window"] for event in job_events(rig, "job-submitted")]
+        expect(submitted == [windows[0], windows[2]], f"jobs in windows {submitted}")
+        expect([e["cause"] for e in job_events(rig, "release")] == ["cancel"], "no release")
 
 
 def trainer_that_a_person_started_is_shown(cluster):
@@ -178,6 +231,9 @@ if __name__ == "__main__":
         main(shared.bind([
             cancelled_running_job_stays_cancelled,
             cancelled_queued_job_stays_cancelled,
+            cancelled_queued_job_that_slurm_forgot_stays_cancelled,
+            queued_job_that_vanished_without_a_record_is_no_failure,
+            cancel_lasts_through_a_gap_and_ends_with_the_window_after_a_dirty_signal,
             trainer_that_a_person_started_is_shown,
             preempted_job_contributes_and_is_followed,
             preempted_job_gets_an_early_signal_where_slurm_sends_one,
