@@ -50,9 +50,10 @@ class PermissionWatch(threading.Thread):
 
 
 class Rig:
-    """A run of one site on the cluster, its poller, and a clean signal unless `segments` is given."""
+    """A run of one site on the cluster, and its poller. The signal is a trace of `segments`, unless
+    `source` has the poller's options for another one. `changes` replaces keys of the site."""
 
-    def __init__(self, cluster, segments=((7200, 50),), prologue=None):
+    def __init__(self, cluster, segments=((7200, 50),), prologue=None, source=None, changes=None):
         self.cluster = cluster
         launcher = {"script": str(SOURCE / "slurm/site_train.sh"), "grace_s": 10,
                     "slurm_conf": cluster.environment["SLURM_CONF"], "partition": "train"}
@@ -63,8 +64,10 @@ class Rig:
         self.run.write("site_A.json", {
             "site": "A", "ranks": 2, "region": "A", "launcher": launcher,
             "poll_period_s": POLL_PERIOD_S, "permission_lifetime_s": LIFETIME_S,
-            "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S}})
+            "signal_max_age_s": MAX_AGE_S, "window": {"close_delay_s": CLOSE_DELAY_S},
+            **(changes or {})})
         (self.run.folder / "trace.csv").write_text(trace(segments))
+        self.source = source or ["--trace", self.run.folder / "trace.csv"]
         self.site = self.run.out / "sites/A"
         self.watch = PermissionWatch(self.site / "permission.json")
         self.watch.start()
@@ -73,8 +76,8 @@ class Rig:
     def start_poller(self, environment=None, before=None):
         log = open(self.run.folder / "poller.log", "ab")
         self.poller = subprocess.Popen(
-            [program("curtail-poll"), self.run.run_file, "--trace", self.run.folder / "trace.csv",
-             "--watch"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=before,
+            [program("curtail-poll"), self.run.run_file, *self.source, "--watch", "--look-every",
+             "1"], stdout=log, stderr=log, stdin=subprocess.DEVNULL, preexec_fn=before,
             env={**os.environ, **(environment or {})})
         return self.poller
 
