@@ -107,9 +107,14 @@ std::string trainer_text(SiteView const& site, Time now)
     return site.trainer == runlog::ended_state ? text + " " + time + " ago" : text + " for " + time;
 }
 
+bool is_held(SiteView const& site)
+{
+    return !site.hold.empty() || (site.decision && site.decision->held);
+}
+
 bool waits_for_next_attempt(SiteView const& site, Time now)
 {
-    return site.retry_at && *site.retry_at > now;
+    return !is_held(site) && site.retry_at && *site.retry_at > now;
 }
 
 // The count stays while the next job trains: that job must end well first.

@@ -320,6 +320,17 @@ TEST(Sites, AWindowThatWaitsForTheNextAttemptShowsWhy)
     EXPECT_THAT(text_of(site), Not(HasSubstr("the last problem"))) << "the pause is over";
 }
 
+TEST(Sites, AHeldSiteMakesNoNextAttempt)
+{
+    auto site = failing_site();
+    site.retry_at = *parse_time("2026-11-21T10:00:40Z");
+    site.hold = "job 7 was cancelled by a person or an administrator";
+    EXPECT_THAT(text_of(site), Not(HasSubstr("next attempt")));
+    site.hold.clear();
+    site.decision = permission::Hold{{"small"}, {"A"}, 1, true, "maintenance", {}, "anna@login1"};
+    EXPECT_THAT(text_of(site), Not(HasSubstr("next attempt")));
+}
+
 TEST(Sites, AHoldAfterFailuresNamesThemOnce)
 {
     auto site = failing_site();
