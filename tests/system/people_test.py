@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from harness import SOURCE, execute, expect, main, program, wait_for
-from rig import CLOSE_DELAY_S, MAX_AGE_S, Rig
+from rig import Rig
 from slurm_clusters import HardCluster
 
 
@@ -109,24 +109,6 @@ def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
         shown = status(rig)["sites"][0]
         expect(shown["failures"] == 0 and not shown["hold"], f"{shown}")
         expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
-
-
-def cancel_lasts_through_a_gap_and_ends_with_the_window_after_a_dirty_signal(cluster):
-    gap_s = MAX_AGE_S + CLOSE_DELAY_S + 3
-    dirty_s = CLOSE_DELAY_S + 4
-    with Rig(cluster, [(20, 50), (gap_s, None), (8, 50), (dirty_s, 500), (7200, 50)]) as rig:
-        rig.start_poller()
-        rig.wait_for_steps(1, "training")
-        cluster.run("scancel", rig.jobs()[0])
-        rig.wait_for_stop(15)
-        wait_for_hold(rig, "cancel")
-        expect(len(rig.windows()) == 1, "the cancel came after the first window")
-        rig.wait_for_steps(1, "training after a dirty signal")
-        windows = rig.windows()
-        expect(len(windows) == 3, f"windows {windows}")
-        submitted = [event["window"] for event in job_events(rig, "job-submitted")]
-        expect(submitted == [windows[0], windows[2]], f"jobs in windows {submitted}")
-        expect([e["cause"] for e in job_events(rig, "release")] == ["cancel"], "no release")
 
 
 def trainer_that_a_person_started_is_shown(cluster):
@@ -233,7 +215,6 @@ if __name__ == "__main__":
             cancelled_queued_job_stays_cancelled,
             cancelled_queued_job_that_slurm_forgot_stays_cancelled,
             queued_job_that_vanished_without_a_record_is_no_failure,
-            cancel_lasts_through_a_gap_and_ends_with_the_window_after_a_dirty_signal,
             trainer_that_a_person_started_is_shown,
             preempted_job_contributes_and_is_followed,
             preempted_job_gets_an_early_signal_where_slurm_sends_one,
