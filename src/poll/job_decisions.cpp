@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/job_decisions.hpp"
 
+#include <algorithm>
+
 #include "plan/clamp_times.hpp"
 #include "poll/job_events.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::poll {
 namespace {
+
+// An active trainer writes its status about once per second, except during a transfer.
+constexpr Seconds status_lifetime{10};
 
 // `job 7 failed (FAILED, exit code 3): CAUSE; next try in 10.0 s (consecutive failures: 1)`
 std::string failure_text(plan::JobEvent const& failed, plan::SiteState const& state)
@@ -85,6 +90,16 @@ std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
               : record.cause == "terminate" ? End::cancelled
                                             : End::clean;
     return job;
+}
+
+bool is_other_trainer(runlog::TrainerStatus const& status, plan::SiteState const& known,
+                      std::vector<plan::Job> const& listed, Time now)
+{
+    auto const has_its_id = [&](auto const& job) { return job.id.value == status.job; };
+    bool const is_own = std::any_of(known.jobs.begin(), known.jobs.end(), has_its_id) ||
+                        std::any_of(listed.begin(), listed.end(), has_its_id);
+    auto const age = now - status.time;
+    return !is_own && age <= status_lifetime && age >= -status_lifetime;
 }
 
 JobStatus decide_actions(SiteRecord const& site, plan::DesiredState const& desired,

@@ -8,6 +8,7 @@
 #include "poll/site_record.hpp"
 #include "poll/status.hpp"
 #include "runlog/event.hpp"
+#include "runlog/trainer_status.hpp"
 
 // The part of a poll that concerns jobs. The functions below call those of plan/plan.hpp. They
 // turn the results into events, log lines and a status. They read no clock and do no I/O. `listed`
@@ -55,6 +56,13 @@ struct TrainerRecord {
 /// A trainer that SIGTERM stopped counts as cancelled: the poller drains with another signal.
 [[nodiscard]] std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
                                                       TrainerRecord const& record);
+
+/// Returns whether the trainer that wrote `status` at most 10 s ago runs in a job of somebody else:
+/// its job is neither in `known` nor in `listed`. `known` is what the poller knew before this poll.
+/// `now` is real time.
+[[nodiscard]] bool is_other_trainer(runlog::TrainerStatus const& status,
+                                    plan::SiteState const& known,
+                                    std::vector<plan::Job> const& listed, Time now);
 
 /// Decides the next actions, and returns them in the status of the site's jobs. `site` is the
 /// record after observe_jobs(). `now` is real time.

@@ -158,10 +158,12 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     }
     add_forgotten(record.jobs, *listed);
     add_causes(record.jobs, *listed);
+    auto other = other_trainer(record.jobs, *listed, now);
     auto stored =
         store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now, dry_run);
     record = store_.site(id());
-    auto const status = decide_actions(record, desired(record, stop), *listed, now, rules());
+    auto status = decide_actions(record, desired(record, stop), *listed, now, rules());
+    status.other_trainer = std::move(other);
     set_status(status);
     if (dry_run) return {true, stored};
     for (auto const& action : status.actions)
@@ -195,6 +197,17 @@ TrainerRecord SitePoller::trainer_of(plan::JobId const& job) const
 {
     auto const file = runlog::read_events(parts_.folder / "events.jsonl");
     return file ? find_trainer(file->events, job) : TrainerRecord{};
+}
+
+std::optional<OtherTrainer> SitePoller::other_trainer(plan::SiteState const& known,
+                                                      std::vector<plan::Job> const& listed,
+                                                      Time now) const
+{
+    auto const status = runlog::read_trainer_status(parts_.folder / "status.json");
+    if (!status || !is_other_trainer(*status, known, listed, now)) return std::nullopt;
+    auto const record = trainer_of({status->job});
+    if (record.ended) return std::nullopt;
+    return OtherTrainer{status->job, record.started};
 }
 
 Result<void> SitePoller::store_observation(JobObservation seen, Time now, bool dry_run)

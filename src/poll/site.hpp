@@ -84,6 +84,9 @@ class SitePoller {
     /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
     void add_forgotten(plan::SiteState const& known, std::vector<plan::Job>& listed);
     [[nodiscard]] TrainerRecord trainer_of(plan::JobId const& job) const;
+    [[nodiscard]] std::optional<OtherTrainer> other_trainer(plan::SiteState const& known,
+                                                            std::vector<plan::Job> const& listed,
+                                                            Time now) const;
     /// Adds to each ended job of `listed` that is in `known`: the cause of its failure, or whether
     /// it stopped on request.
     void add_causes(plan::SiteState const& known, std::vector<plan::Job>& listed) const;

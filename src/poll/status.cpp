@@ -26,6 +26,14 @@ std::string job_line(plan::Job const& job)
                        job.reason.empty() ? "" : " (" + job.reason + ")");
 }
 
+std::string trainer_line(OtherTrainer const& trainer)
+{
+    return fmt::format(
+        "  trainer active{}{}\n", trainer.since ? " since " + format_time(*trainer.since) : "",
+        trainer.job.empty() ? ", started by hand without a job"
+                            : " in job " + trainer.job + ", which this poller did not submit");
+}
+
 std::string action_line(plan::Action const& action, bool dry_run)
 {
     bool const names_job = action.type != plan::ActionType::wait && !action.job.value.empty();
@@ -52,6 +60,7 @@ std::string paragraph(SiteStatus const& site, bool dry_run)
                             jobs.window ? " since " + jobs.window->value : "", site.signal.why);
     for (auto const& job : jobs.jobs) text += job_line(job);
     if (jobs.jobs.empty() && !jobs.list_error) text += "  job     none\n";
+    if (jobs.other_trainer) text += trainer_line(*jobs.other_trainer);
     for (auto const& problem : problems(site)) text += "  problem " + problem + "\n";
     for (auto const& action : jobs.actions) text += action_line(action, dry_run);
     return text;
@@ -66,6 +75,13 @@ json::Array to_json(std::vector<plan::Job> const& jobs)
                                     {"reason", job.reason},
                                     {"window", job.window.value}});
     return list;
+}
+
+json::Value to_json(std::optional<OtherTrainer> const& trainer)
+{
+    if (!trainer) return {};
+    auto const since = trainer->since ? json::Value(format_time(*trainer->since)) : json::Value();
+    return json::Object{{"job", trainer->job}, {"since", since}};
 }
 
 json::Array to_json(std::vector<plan::Action> const& actions)
@@ -100,6 +116,7 @@ json::Object to_json(SiteStatus const& site)
             {"window", window},
             {"why", signal.why},
             {"jobs", to_json(site.jobs.jobs)},
+            {"other_trainer", to_json(site.jobs.other_trainer)},
             {"actions", to_json(site.jobs.actions)},
             {"trouble", std::move(trouble)}};
 }

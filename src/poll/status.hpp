@@ -27,6 +27,13 @@ struct SignalStatus {
     std::optional<Error> error;  ///< the error of the provider or of check_clock()
 };
 
+/// A trainer that is active at the site, in a job that this poller neither submitted nor adopted.
+struct OtherTrainer {
+    std::string job;            ///< the job's id; empty if the trainer was started without a job
+    std::optional<Time> since;  ///< real time of its start; empty if it is not known
+    friend bool operator==(OtherTrainer const&, OtherTrainer const&) = default;
+};
+
 /// What a poll found out about the jobs of a site.
 struct JobStatus {
     std::optional<WindowId> window;     ///< the window in which jobs may run; empty if none
@@ -37,6 +44,7 @@ struct JobStatus {
     /// earlier jobs or submissions failed: the last failure, and the time until the next try.
     std::optional<Error> action_error;
     std::string warning;  ///< a warning about `jobs`, not an error; empty if there is none
+    std::optional<OtherTrainer> other_trainer{};  ///< e.g. of a job that a person submitted
 };
 
 /// What a poll found out about one site. `--explain` prints it.
@@ -55,8 +63,9 @@ struct SiteStatus {
 /// Returns the status of the sites as JSON:
 /// `{"sites":[{"site","region","signal_time","intensity_gco2_per_kwh","age_s","provider","phase",
 /// "window","why","jobs":[{"job","state","reason","window"}],
-/// "actions":[{"action","job","window","why"}],"trouble":[...]}]}`. `trouble` lists errors and
-/// warnings. `age_s` is the age of the newest sample at `signal_time`, on the signal's clock.
+/// "other_trainer":{"job","since"},"actions":[{"action","job","window","why"}],"trouble":[...]}]}`.
+/// `other_trainer` is null if there is none. `trouble` lists errors and warnings. `age_s` is the
+/// age of the newest sample at `signal_time`, on the signal's clock.
 [[nodiscard]] json::Value to_json(std::vector<SiteStatus> const& sites);
 
 }  // namespace curtail::poll

@@ -144,6 +144,7 @@ json::Object site_json(SiteView const& site, SiteEnergy const* energy)
             {"jobs", std::move(jobs)},
             {"submitting", site.submitting},
             {"failures", site.failures},
+            {"failures_before_hold", site.failures_before_hold},
             {"failure", site.failure},
             {"retry_at", time_json(site.retry_at)},
             {"trainer", site.trainer.empty() ? json::Value() : json::Value(site.trainer)},

@@ -64,6 +64,7 @@ SitesView read_sites(config::Run const& run)
     for (auto const& site : run.sites) {
         view.sites.emplace_back();
         view.sites.back().site = site.site;
+        view.sites.back().failures_before_hold = site.launcher.failures_before_hold;
     }
     read_poller(run, view);
     for (auto& site : view.sites) {

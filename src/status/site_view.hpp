@@ -16,6 +16,7 @@ namespace curtail::status {
 /// them only for display.
 struct SiteView : runlog::PollerSite {
     std::string trainer;  ///< the trainer's last state, such as `training`; empty if not known
+    int failures_before_hold{0};  ///< after so many failures in a row, the poller holds the site
     std::optional<Time> trainer_since;  ///< real time at which the trainer entered that state
     std::optional<permission::Permission> permission{};  ///< empty if no poller has served the site
     std::optional<permission::Hold>

@@ -107,10 +107,34 @@ std::string trainer_text(SiteView const& site, Time now)
     return site.trainer == runlog::ended_state ? text + " " + time + " ago" : text + " for " + time;
 }
 
-std::string failures_text(SiteView const& site)
+bool is_held(SiteView const& site)
 {
-    if (site.failures == 1) return "the last job failed: " + site.failure;
-    return fmt::format("the last {} jobs failed: {}", site.failures, site.failure);
+    return !site.hold.empty() || (site.decision && site.decision->held);
+}
+
+bool waits_for_next_attempt(SiteView const& site, Time now)
+{
+    return !is_held(site) && site.retry_at && *site.retry_at > now;
+}
+
+// The count stays while the next job trains: that job must end well first.
+std::string failure_count_text(SiteView const& site)
+{
+    return fmt::format(
+        "{}{} failed; the poller holds the site after {}; ",
+        site.jobs.empty() ? "" : "before this job, ",
+        site.failures == 1 ? "1 job" : fmt::format("{} jobs in a row", site.failures),
+        site.failures_before_hold);
+}
+
+// What went wrong before, on a line of its own. A hold after failures gives the same as its reason.
+std::string failures_text(SiteView const& site, Time now)
+{
+    bool const is_the_hold = !site.hold.empty() && site.failures >= site.failures_before_hold;
+    bool const is_current = site.failures > 0 || waits_for_next_attempt(site, now);
+    if (is_the_hold || !is_current || site.failure.empty()) return "";
+    return fmt::format("{:<16} {}the last problem: {}\n", "",
+                       site.failures > 0 ? failure_count_text(site) : "", site.failure);
 }
 
 std::string permission_text(permission::Permission const& permission, bool is_held, Time now)
@@ -154,8 +178,7 @@ std::string site_text(SiteView const& site, Time now)
     for (auto const& job : site.jobs) text += "; " + job_text(job, now);
     if (site.submitting) text += "; submitting a job";
     if (!site.trainer.empty()) text += "; " + trainer_text(site, now);
-    if (site.failures > 0) text += "; " + failures_text(site);
-    if (site.retry_at && *site.retry_at > now)
+    if (waits_for_next_attempt(site, now))
         text += "; next attempt in " + format_duration(*site.retry_at - now);
     return text + "\n";
 }
@@ -187,6 +210,7 @@ std::string overview_text(Overview const& overview)
         text += site_text(site, overview.now);
         text += ages_text(site, overview.energy ? &overview.energy->sites.at(s) : nullptr,
                           overview.now);
+        text += failures_text(site, overview.now);
     }
     if (overview.chain) text += notes_text(overview.chain->notes);
     return text + notes_text(overview.sites.notes);

@@ -101,6 +101,26 @@ TEST(DesiredState, EveryReasonToStopPrecedesAnOpenWindow)
     EXPECT_FALSE(desired_state(open, StopReason::user_request, "", false).job);
 }
 
+TEST(OtherTrainer, ATrainerIsOfSomebodyElseIfThePollerDoesNotKnowItsJob)
+{
+    runlog::TrainerStatus const status{at(100), "7"};
+    plan::SiteState known;
+    EXPECT_TRUE(is_other_trainer(status, known, {}, at(101)));
+    EXPECT_TRUE(is_other_trainer({at(100), ""}, known, {}, at(101))) << "started without a job";
+    plan::Job listed;
+    listed.id = {"7"};
+    EXPECT_FALSE(is_other_trainer(status, known, {listed}, at(101))) << "listed";
+    known.jobs.emplace_back().id = {"7"};
+    EXPECT_FALSE(is_other_trainer(status, known, {}, at(101))) << "tracked";
+}
+
+TEST(OtherTrainer, AnOldStatusIsNoSignOfAnActiveTrainer)
+{
+    for (auto const& [now, is_active] :
+         {std::pair(89, false), {90, true}, {100, true}, {110, true}, {111, false}})
+        EXPECT_EQ(is_other_trainer({at(100), "7"}, {}, {}, at(now)), is_active) << now;
+}
+
 TEST(OutcomeOf, OnlyAMissingAnswerIsUnknown)
 {
     using Status = plan::Outcome::Status;

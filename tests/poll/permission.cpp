@@ -24,6 +24,14 @@ class PollPermission : public Poll {
         ASSERT_TRUE(permission::write_hold(
             folder(), {run_.run, {"A"}, ++decisions_, held, "maintenance", at(0), "anna@login1"}));
     }
+    void cancel_job_1()
+    {
+        auto& job = slurm_["A"].jobs.at(0);
+        job.state = State::ended;
+        job.launcher_state = "CANCELLED";
+        job.end = plan::Job::End::cancelled;
+        job.ended = SystemClock{}.now();
+    }
 
   private:
     std::int64_t decisions_{0};
@@ -99,11 +107,7 @@ TEST_F(PollPermission, APausedSiteTrainsOnlyAfterItsResume)
 TEST_F(PollPermission, ACancelledJobStaysCancelledUntilTheNextWindowAfterADirtySignal)
 {
     (void)once(0, {50});
-    auto& job = slurm_["A"].jobs.at(0);
-    job.state = State::ended;
-    job.launcher_state = "CANCELLED";
-    job.end = plan::Job::End::cancelled;
-    job.ended = SystemClock{}.now();
+    cancel_job_1();
     auto const submitted = [&] { return slurm_["A"].called().size(); };
     (void)once(10, {50});
     EXPECT_EQ(submitted(), 1);
@@ -111,6 +115,33 @@ TEST_F(PollPermission, ACancelledJobStaysCancelledUntilTheNextWindowAfterADirtyS
     EXPECT_EQ(submitted(), 1) << "the same window is still open";
     (void)once(1500, {50, 50, 500, 500, 500, 50});
     EXPECT_EQ(submitted(), 2) << "the window closed at 1200, and the next one opened at 1500";
+}
+
+TEST_F(PollPermission, ACancelLastsThroughAWindowThatFollowsAGapInTheSignal)
+{
+    // Without a value from 600 on, the window closes at 1200. It opens again at 1500 and at 2700;
+    // only before 2700 was the intensity above the threshold.
+    std::vector<signals::Sample> samples;
+    for (auto const& [second, grams] :
+         {std::pair(0, 50), {1500, 50}, {1800, 500}, {2100, 500}, {2400, 500}, {2700, 50}})
+        samples.push_back({{at(second), GramsPerKwh{static_cast<double>(grams)}},
+                           "fake",
+                           signals::SignalType::marginal,
+                           {}});
+    auto const submitted_at = [&](int second) {
+        auto context = make_context(std::make_shared<FixedClock>(at(second)), {});
+        for (auto& parts : context.sites) parts.provider = std::make_unique<FakeProvider>(samples);
+        EXPECT_TRUE(poll_once(std::move(context), false));
+        return slurm_["A"].called().size();
+    };
+    EXPECT_EQ(submitted_at(0), 1);
+    cancel_job_1();
+    EXPECT_EQ(submitted_at(10), 1);
+    EXPECT_EQ(submitted_at(1500), 1);
+    auto const types = event_types("A");
+    EXPECT_EQ(std::count(types.begin(), types.end(), "window-open"), 2) << "a gap came between";
+    EXPECT_EQ(submitted_at(2600), 1);
+    EXPECT_EQ(submitted_at(2700), 2) << "the window opened after a dirty signal";
 }
 
 TEST_F(PollPermission, AFileThatIsDamagedIsReplaced)

@@ -7,6 +7,7 @@
 #include "core/text.hpp"
 #include "poll/fixture.hpp"
 #include "poll/status.hpp"
+#include "runlog/trainer_events.hpp"
 #include "support/eventually.hpp"
 
 namespace curtail::poll {
@@ -162,6 +163,31 @@ TEST_F(Poll, PollWithoutASignalShowsTheLastEvaluation)
     EXPECT_THAT(text, HasSubstr("A (" + format_time(at(400)) +
                                 ")\n  signal  not requested\n  window  open since"));
     EXPECT_THAT(text, HasSubstr("job     1 RUNNING\n  would   wait: job 1 is running"));
+}
+
+TEST_F(Poll, TrainerThatAPersonStartedIsShownUntilItsEnd)
+{
+    auto const folder = run_.site_folder({"A"});
+    runlog::EventLog const events(folder / "events.jsonl");
+    auto const now = SystemClock{}.now();
+    auto const write_status = [&](Time time) {
+        return write_file(folder / "status.json",
+                          R"({"job": "42", "time": ")" + format_time(time) + "\"}");
+    };
+    ASSERT_TRUE(make_folder(folder));
+    ASSERT_TRUE(write_status(now));
+    ASSERT_TRUE(events.append(runlog::to_event(runlog::TrainerStart{"42", 2, {}}, now, "A")));
+    auto const shown = once(0, {500}).sites;
+    EXPECT_THAT(explain(shown, false),
+                HasSubstr("  job     none\n  trainer active since " + format_time(now) +
+                          " in job 42, which this poller did not submit\n"));
+    EXPECT_THAT(json::to_string(to_json(shown)), HasSubstr(R"("job":"42")"));
+    ASSERT_TRUE(write_status(now - Seconds(60)));
+    EXPECT_FALSE(once(60, {500}).sites[0].jobs.other_trainer) << "its status is old";
+    ASSERT_TRUE(write_status(now));
+    ASSERT_TRUE(
+        events.append(runlog::to_event(runlog::TrainerExit{ExitCode::ok, "42", ""}, now, "A")));
+    EXPECT_FALSE(once(60, {500}).sites[0].jobs.other_trainer) << "it has ended";
 }
 
 TEST_F(Poll, MissingValueIsNotReportedAsStale)

@@ -213,8 +213,9 @@ TEST(Sites, TheLastStateOfPollerAndTrainerIsShown)
     Overview const overview{run.run, "file:///x", *parse_time("2026-11-21T10:02:00Z"), {}, view};
     auto const text = overview_text(overview);
     EXPECT_THAT(text, HasSubstr("job 12 running for 2m00s, asked to stop; job 13 queued"));
-    EXPECT_THAT(text, HasSubstr("the last 2 jobs failed: no \\x1bnode; next attempt in 3m00s"));
-    EXPECT_THAT(text, HasSubstr("; trainer training for 1m55s; "));
+    EXPECT_THAT(text, HasSubstr("; trainer training for 1m55s; next attempt in 3m00s\n"));
+    EXPECT_THAT(text, HasSubstr("\n                 before this job, 2 jobs in a row failed; the "
+                                "poller holds the site after 6; the last problem: no \\x1bnode\n"));
     EXPECT_THAT(text, HasSubstr("has not started"));
 }
 
@@ -280,6 +281,66 @@ TEST(Sites, HoldsOfAPersonAndOfThePollerAreShown)
     EXPECT_THAT(text_of(site), HasSubstr("; held: 6 jobs failed in a row"));
     site.decision = permission::Hold{{"small"}, {"A"}, 1, true, "maintenance", {}, "anna@login1"};
     EXPECT_THAT(text_of(site), HasSubstr("; paused by anna@login1: maintenance"));
+}
+
+// Site A, whose last two jobs failed.
+SiteView failing_site()
+{
+    auto site = served_site();
+    site.failures = 2;
+    site.failures_before_hold = 6;
+    site.failure = "job 8 failed (FAILED, exit code 3)";
+    return site;
+}
+
+TEST(Sites, EarlierFailuresAreNotAttributedToTheJobThatTrains)
+{
+    auto site = failing_site();
+    site.jobs = {{"9", *parse_time("2026-11-21T09:59:00Z"), false}};
+    site.trainer = "training";
+    EXPECT_THAT(text_of(site), HasSubstr("job 9 running for 1m00s; trainer training\n"));
+    EXPECT_THAT(text_of(site),
+                HasSubstr("\n                 before this job, 2 jobs in a row failed; the poller "
+                          "holds the site after 6; the last problem: job 8 failed"));
+    site.failures = 1;
+    EXPECT_THAT(text_of(site), HasSubstr("before this job, 1 job failed; the poller holds"));
+}
+
+TEST(Sites, AWindowThatWaitsForTheNextAttemptShowsWhy)
+{
+    auto site = failing_site();
+    site.retry_at = *parse_time("2026-11-21T10:00:40Z");
+    EXPECT_THAT(text_of(site), HasSubstr("window open; next attempt in 40.0 s\n"));
+    EXPECT_THAT(text_of(site),
+                HasSubstr("\n                 2 jobs in a row failed; the poller holds the site "
+                          "after 6; the last problem: job 8 failed (FAILED, exit code 3)\n"));
+    site.failures = 0;  // a setback, such as a preemption
+    EXPECT_THAT(text_of(site), HasSubstr("\n                 the last problem: job 8 failed"));
+    site.retry_at = *parse_time("2026-11-21T09:59:59Z");
+    EXPECT_THAT(text_of(site), Not(HasSubstr("the last problem"))) << "the pause is over";
+}
+
+TEST(Sites, AHeldSiteMakesNoNextAttempt)
+{
+    auto site = failing_site();
+    site.retry_at = *parse_time("2026-11-21T10:00:40Z");
+    site.hold = "job 7 was cancelled by a person or an administrator";
+    EXPECT_THAT(text_of(site), Not(HasSubstr("next attempt")));
+    site.hold.clear();
+    site.decision = permission::Hold{{"small"}, {"A"}, 1, true, "maintenance", {}, "anna@login1"};
+    EXPECT_THAT(text_of(site), Not(HasSubstr("next attempt")));
+}
+
+TEST(Sites, AHoldAfterFailuresNamesThemOnce)
+{
+    auto site = failing_site();
+    site.failures = 6;
+    site.hold = "6 jobs failed in a row; the last: job 8 failed (FAILED, exit code 3)";
+    EXPECT_THAT(text_of(site), HasSubstr("; held: 6 jobs failed in a row; the last: job 8 failed"));
+    EXPECT_THAT(text_of(site), Not(HasSubstr("the last problem")));
+    site.failures = 2;
+    site.hold = "job 7 was cancelled by a person or an administrator";
+    EXPECT_THAT(text_of(site), HasSubstr("2 jobs in a row failed; the poller holds"));
 }
 
 TEST(Sites, AnUnreachableStoreIsNotARunThatHasNotStarted)

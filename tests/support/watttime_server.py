@@ -53,12 +53,16 @@ class State:
         self.regions = {"CAISO_NORTH"}
         self.lbs = {"CAISO_NORTH": 870.0, "SPP_TX": 1300.0}
         self.now = None
+        self.shift = timedelta()  # of the periods; without it, one begins each full hour
         self.faults = []  # [name, times left, endpoint]
         self.retry_after = 2
         self.requests = []
 
     def clock(self):
         return self.now or datetime.now(timezone.utc)
+
+    def period_start(self):
+        return floor_to_period(self.clock() - self.shift) + self.shift
 
     def take_fault(self, path):
         with self.lock:
@@ -145,14 +149,14 @@ class Handler(BaseHTTPRequestHandler):
         hours = float(query.get("horizon_hours", 24))
         if not 0 <= hours <= 72:
             return self.reply_invalid("horizon_hours must be 0 to 72")
-        first = floor_to_period(self.state.clock())
+        first = self.state.period_start()
         times = [first + i * PERIOD for i in range(int(hours * 12) + 1)]
         points = [self.point(query["region"], at) for at in times]
         meta = {"generated_at": iso(first), "generated_at_period_seconds": 300}
         return self.reply_points(query, points, fault, meta)
 
     def signal_index(self, query, fault):
-        point = {"point_time": iso(floor_to_period(self.state.clock())), "value": 42.0}
+        point = {"point_time": iso(self.state.period_start()), "value": 42.0}
         return self.reply_points(query, [point], "percentile", {})
 
     # -- responses
@@ -264,6 +268,10 @@ class Handler(BaseHTTPRequestHandler):
             state.lbs["CAISO_NORTH"] = float(query["lbs"])
         if "now" in query:
             state.now = parse_zoned(query["now"])
+        if "period_ends_in_s" in query:
+            now = state.clock().replace(microsecond=0)
+            end = now + timedelta(seconds=int(query["period_ends_in_s"]))
+            state.shift = (end - floor_to_period(now)) % PERIOD
         return self.reply(200, {})
 
 

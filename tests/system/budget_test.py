@@ -4,8 +4,8 @@ import json
 import signal
 import subprocess
 
-from fail_safe_test import trace
 from harness import SmallRun, execute, expect, main, program, wait_for
+from rig import trace
 
 BUDGET, BLOCK = 300_000, 2048
 BLOCKS = 147  # 300,000 / 2,048, rounded up

@@ -6,8 +6,8 @@ import os
 import subprocess
 import time
 
-from fail_safe_test import Rig
-from harness import execute, expect, main, program, wait_for
+from harness import SOURCE, execute, expect, main, program, wait_for
+from rig import Rig
 from slurm_clusters import HardCluster
 
 
@@ -74,6 +74,56 @@ def cancelled_queued_job_stays_cancelled(cluster):
         finally:
             cluster.run("scontrol", "update", "partition=train", "state=up")
         expect_no_further_job(rig, 1, 4)
+
+
+def cancel_a_queued_job_behind_the_poller_s_back(cluster, rig):
+    """The poller submits a job and dies; a person cancels the job, and Slurm forgets it."""
+    cluster.run("scontrol", "update", "partition=train", "state=down")
+    try:
+        rig.start_poller()
+        wait_for(lambda: (rig.run.out / "poller/events.jsonl").exists() and rig.jobs(), "a job")
+        rig.kill_poller()
+        cluster.run("scancel", rig.jobs()[0])
+        job = rig.jobs()[0]
+        wait_for(lambda: not cluster.state(job), "Slurm's forgetting the job", 90, pause=0.1)
+    finally:
+        cluster.run("scontrol", "update", "partition=train", "state=up")
+
+
+def cancelled_queued_job_that_slurm_forgot_stays_cancelled(cluster):
+    with Rig(cluster) as rig:
+        cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
+        rig.start_poller()
+        wait_for_hold(rig, "cancel")
+        expect_no_further_job(rig, 1, 4)
+
+
+def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
+    with Rig(cluster) as rig:
+        cancel_a_queued_job_behind_the_poller_s_back(cluster, rig)
+        with cluster.no_completion_log():
+            rig.start_poller()
+            wait_for(lambda: len(rig.jobs()) == 2, "the next job")
+        ended = job_events(rig, "job-ended")[0]
+        expect((ended["job"], ended["state"]) == (rig.jobs()[0], "GONE"), f"{ended}")
+        shown = status(rig)["sites"][0]
+        expect(shown["failures"] == 0 and not shown["hold"], f"{shown}")
+        expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
+
+
+def trainer_that_a_person_started_is_shown(cluster):
+    with Rig(cluster) as rig:
+        job = cluster.submit("-n", "2", "--output=/dev/null", SOURCE / "slurm/site_train.sh",
+                             rig.run.run_file, "A")
+        try:
+            rig.wait_for_steps(5, "training")
+            shown = execute(program("curtail-poll"), rig.run.run_file, "--explain").stdout
+            expect(f"in job {job}, which this poller did not submit" in shown, shown)
+        finally:
+            cluster.run("scancel", job)
+        rig.wait_for_stop(15)
+        shown = execute(program("curtail-poll"), rig.run.run_file, "--explain").stdout
+        expect("which this poller did not submit" not in shown, shown)
 
 
 def preempted_job_contributes_and_is_followed(cluster):
@@ -163,6 +213,9 @@ if __name__ == "__main__":
         main(shared.bind([
             cancelled_running_job_stays_cancelled,
             cancelled_queued_job_stays_cancelled,
+            cancelled_queued_job_that_slurm_forgot_stays_cancelled,
+            queued_job_that_vanished_without_a_record_is_no_failure,
+            trainer_that_a_person_started_is_shown,
             preempted_job_contributes_and_is_followed,
             preempted_job_gets_an_early_signal_where_slurm_sends_one,
             job_that_keeps_failing_is_held,

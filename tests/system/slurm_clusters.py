@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private Slurm clusters for a test, and Slurm's commands."""
+import contextlib
 import functools
 import os
 import shutil
@@ -58,6 +59,17 @@ class HardCluster:
 
     def release_epilog(self):
         (self.folder / SITE / "hooks/epilog_s").write_text("0\n")
+
+    @contextlib.contextmanager
+    def no_completion_log(self):
+        """Hides the file from which `sacct --completion` reads."""
+        log = self.folder / SITE / "log/jobcomp.txt"
+        hidden = log.with_suffix(".hidden")
+        log.rename(hidden)
+        try:
+            yield
+        finally:
+            hidden.rename(log)
 
     def bind(self, tests):
         """The tests as functions without arguments; each takes this cluster."""
