@@ -72,6 +72,7 @@ for seed in $(seq $seeds); do
         python3 tests/system/kill_test.py --seed "$seed"
 done
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
+item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long
 item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds" \
     --file tests/rounds/simulation.cpp
 item unit-asan make --no-print-directory test-asan

@@ -93,6 +93,21 @@ Result<void> write_report(account::Account const& account, json::Object const& d
     return write_file(html, report::page(document, account, std::move(*plotly)));
 }
 
+// Writes what the command line names: the tables, the document and its page.
+Result<void> write_reference(apps::Arguments const& arguments, apps::Console const& console,
+                             account::Account const& account)
+{
+    if (auto written = write_csv(arguments, account); !written) return written;
+    if (!arguments.has("out")) return {};
+    auto const document = report::document(account, SystemClock{}.now());
+    if (auto written =
+            write_report(account, document, arguments.text("out"), arguments.text("plotly"));
+        !written)
+        return written;
+    console.log.info("report: " + arguments.text("out"));
+    return {};
+}
+
 Result<void> print_reference(apps::Arguments const& arguments, apps::Console const& console)
 {
     if (arguments.has("out"))
@@ -109,16 +124,7 @@ Result<void> print_reference(apps::Arguments const& arguments, apps::Console con
     if (console.json) console.print_json(reference::published_json(values));
     else console.print(reference::published_text(values));
     if (!arguments.has("out") && !arguments.has("csv")) return {};
-    auto const account = reference::account_of(*logs, *history);
-    if (auto written = write_csv(arguments, account); !written) return written;
-    if (!arguments.has("out")) return {};
-    auto const document = report::document(account, SystemClock{}.now());
-    if (auto written =
-            write_report(account, document, arguments.text("out"), arguments.text("plotly"));
-        !written)
-        return written;
-    console.log.info("report: " + arguments.text("out"));
-    return {};
+    return write_reference(arguments, console, reference::account_of(*logs, *history));
 }
 
 // Prints the tables first, so that they appear even if the page cannot be written.

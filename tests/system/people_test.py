@@ -6,7 +6,7 @@ import os
 import subprocess
 import time
 
-from harness import SOURCE, execute, expect, main, program, wait_for
+from harness import BUILD, SOURCE, execute, expect, main, program, wait_for
 from rig import Rig
 from slurm_clusters import HardCluster
 
@@ -113,8 +113,9 @@ def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
 
 def trainer_that_a_person_started_is_shown(cluster):
     with Rig(cluster) as rig:
-        job = cluster.submit("-n", "2", "--output=/dev/null", SOURCE / "slurm/site_train.sh",
-                             rig.run.run_file, "A")
+        job = cluster.submit("-n", "2", f"--output={rig.run.folder}/by-hand.log",
+                             SOURCE / "slurm/site_train.sh", rig.run.run_file, "A",
+                             CURTAIL_BUILD=str(BUILD))
         try:
             rig.wait_for_steps(5, "training")
             shown = execute(program("curtail-poll"), rig.run.run_file, "--explain").stdout

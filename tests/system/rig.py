@@ -130,7 +130,7 @@ class Rig:
         self.watch.ended.set()
         self.watch.join()
         if kind is not None:
-            for path in [self.run.folder / "poller.log", *self.site.glob("*.log"),
+            for path in [*self.run.folder.glob("*.log"), *self.site.glob("*.log"),
                          self.run.out / "poller/events.jsonl", self.site / "permission.json"]:
                 if path.exists():
                     print(f"== {path.name}\n{path.read_text()[-3000:]}", file=sys.stderr)
