@@ -4,7 +4,7 @@ import {data, roundMode, signalSeries, sites, STATE_TEXT, sumOrNull} from './dat
 import {h, siteDot} from './elements.js';
 import {clockTime, dayMonth, duration, gramsOrKg, number, timeOf} from './format.js';
 
-const IDLE = matchMedia('(hover: none)').matches ?
+const IDLE = matchMedia('(pointer: coarse)').matches ?
     'Tap a time chart to read values.' :
     'Point at a time chart, or focus it and press the arrow keys, to read values. ' +
         'Drag to zoom all time charts; double-click to reset.';
