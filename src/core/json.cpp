@@ -285,8 +285,8 @@ Result<Value> parse(std::string_view text, std::string const& source, Dialect di
     rapidjson::Reader reader;
     Builder builder(limits.depth);
     using namespace rapidjson;
-    constexpr unsigned strict =
-        kParseIterativeFlag | kParseFullPrecisionFlag | kParseValidateEncodingFlag;
+    // find_problem() has checked the encoding.
+    constexpr unsigned strict = kParseIterativeFlag | kParseFullPrecisionFlag;
     constexpr unsigned relaxed = strict | kParseCommentsFlag | kParseTrailingCommasFlag;
     auto const result = dialect == Dialect::strict ? reader.Parse<strict>(stream, builder)
                                                    : reader.Parse<relaxed>(stream, builder);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <numeric>
 
 namespace curtail {
@@ -46,6 +48,15 @@ std::size_t utf8_length(std::string_view s)
     for (std::size_t i = 2; i < lead.length; ++i)
         if (!is_in(static_cast<unsigned char>(s[i]), 0x80, 0xBF)) return 0;
     return lead.length;
+}
+
+// Whether `s` begins with eight ASCII characters. Most text is ASCII, and this is fast.
+bool begins_with_ascii_word(std::string_view s)
+{
+    std::uint64_t word{};
+    if (s.size() < sizeof word) return false;
+    std::memcpy(&word, s.data(), sizeof word);
+    return (word & 0x8080808080808080U) == 0;
 }
 
 // Marks that reorder displayed text (U+200E-200F, U+202A-202E, U+2066-2069) and the C1 control
@@ -129,6 +140,10 @@ std::string suggest_name(std::string_view wrong, std::span<std::string const> ca
 std::optional<std::size_t> find_invalid_utf8(std::string_view text)
 {
     for (std::size_t i = 0; i < text.size();) {
+        if (begins_with_ascii_word(text.substr(i))) {
+            i += sizeof(std::uint64_t);
+            continue;
+        }
         std::size_t const length = utf8_length(text.substr(i));
         if (length == 0) return i;
         i += length;

@@ -137,6 +137,9 @@ TEST(Text, ChecksUtf8Strictly)
                              "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"})
         EXPECT_FALSE(find_invalid_utf8(good)) << good;
     EXPECT_EQ(find_invalid_utf8("a\xF0\x9F\x8C"), 1U);
+    for (std::size_t before = 0; before < 20; ++before)
+        EXPECT_EQ(find_invalid_utf8(std::string(before, 'a') + "\xFF" + std::string(20, 'a')),
+                  before);
 }
 
 }  // namespace
