@@ -233,6 +233,11 @@ std::optional<double> Object::number_at(std::string_view key) const
     return value != nullptr ? value->as_number() : std::nullopt;
 }
 
+Value time_or_null(std::optional<Time> const& time)
+{
+    return time ? Value(format_time(*time)) : Value();
+}
+
 std::optional<Time> Object::time_at(std::string_view key) const
 {
     auto const time = parse_time(text_at(key));

@@ -139,6 +139,9 @@ enum class Dialect {
                                                                 Dialect dialect = Dialect::strict,
                                                                 Limits limits = document_limits);
 
+/// Returns a time as text, see format_time(), or null.
+[[nodiscard]] Value time_or_null(std::optional<Time> const& time);
+
 /// Prints a value on one line. NaN and infinite numbers become null.
 [[nodiscard]] std::string to_string(Value const& value);
 /// Prints a value on several indented lines, for people. The last line ends with a newline.
@@ -176,11 +179,12 @@ class ObjectReader {
     std::int64_t integer(std::string const& key, std::optional<std::int64_t> fallback = {});
     double number(std::string const& key, std::optional<double> fallback = {});
     bool boolean(std::string const& key, std::optional<bool> fallback = {});
-    // Each of these three functions returns an empty optional if the key is absent or its value is
-    // null.
+    // Each of these four functions returns an empty optional if the key is absent or its value is
+    // null. For optional_time(), see parse_time().
     std::optional<std::string> optional_text(std::string const& key);
     std::optional<std::int64_t> optional_integer(std::string const& key);
     std::optional<double> optional_number(std::string const& key);
+    std::optional<Time> optional_time(std::string const& key);
     /// Returns the index in `words` of the text at `key`. `fallback` is an index too; without it,
     /// the key is required.
     std::size_t one_of(std::string const& key, std::vector<std::string> const& words,

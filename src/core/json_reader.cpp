@@ -107,6 +107,15 @@ std::optional<double> ObjectReader::optional_number(std::string const& key)
     return std::nullopt;
 }
 
+std::optional<Time> ObjectReader::optional_time(std::string const& key)
+{
+    auto const found = optional_text(key);
+    if (!found) return std::nullopt;
+    auto const time = parse_time(*found);
+    require(time.has_value(), key, "must be a time");
+    return time ? std::optional(*time) : std::nullopt;
+}
+
 std::size_t ObjectReader::one_of(std::string const& key, std::vector<std::string> const& words,
                                  std::optional<std::size_t> fallback)
 {

@@ -7,20 +7,6 @@ namespace {
 // Stored, in the order of plan::HoldRequest::Cause.
 constexpr char const* cause_names[] = {"failures", "cancel"};
 
-json::Value time_or_null(std::optional<Time> const& time)
-{
-    return time ? json::Value(format_time(*time)) : json::Value();
-}
-
-std::optional<Time> read_time(json::ObjectReader& r, std::string const& key)
-{
-    auto const text = r.optional_text(key);
-    if (!text) return std::nullopt;
-    auto const time = parse_time(*text);
-    r.require(time.has_value(), key, "must be a time");
-    return time ? std::optional(*time) : std::nullopt;
-}
-
 json::Object to_json(AutomaticHold const& hold)
 {
     return {{"cause", to_text(hold.request.cause)},
@@ -35,8 +21,8 @@ AutomaticHold read_hold(json::ObjectReader& r)
     hold.request.cause =
         static_cast<plan::HoldRequest::Cause>(r.one_of("cause", {cause_names[0], cause_names[1]}));
     hold.request.why = r.text("why");
-    hold.since = read_time(r, "since").value_or(Time{});
-    hold.signal_time = read_time(r, "signal_time").value_or(Time{});
+    hold.since = r.optional_time("since").value_or(Time{});
+    hold.signal_time = r.optional_time("signal_time").value_or(Time{});
     return hold;
 }
 
@@ -66,11 +52,11 @@ WindowRecord read_window(json::ObjectReader& r)
     WindowRecord window;
     r.object("window",
              [&](json::ObjectReader& o) { window.state = windows::read_window_state(o); });
-    window.evaluated_until = read_time(r, "evaluated_until");
-    window.polled = read_time(r, "polled");
+    window.evaluated_until = r.optional_time("evaluated_until");
+    window.polled = r.optional_time("polled");
     if (auto const open = r.optional_text("open_window")) window.open = WindowId{*open};
-    window.last_above = read_time(r, "last_above");
-    window.above_before_open = read_time(r, "above_before_open");
+    window.last_above = r.optional_time("last_above");
+    window.above_before_open = r.optional_time("above_before_open");
     return window;
 }
 
@@ -94,11 +80,11 @@ json::Object to_json(SiteRecord const& site)
     json::Value open;
     if (window.open) open = window.open->value;
     json::Object object{{"window", windows::to_json(window.state)},
-                        {"evaluated_until", time_or_null(window.evaluated_until)},
-                        {"polled", time_or_null(window.polled)},
+                        {"evaluated_until", json::time_or_null(window.evaluated_until)},
+                        {"polled", json::time_or_null(window.polled)},
                         {"open_window", open},
-                        {"last_above", time_or_null(window.last_above)},
-                        {"above_before_open", time_or_null(window.above_before_open)},
+                        {"last_above", json::time_or_null(window.last_above)},
+                        {"above_before_open", json::time_or_null(window.above_before_open)},
                         {"jobs", plan::to_json(site.jobs)}};
     if (site.holds.automatic) object.set("hold", to_json(*site.holds.automatic));
     object.set("decision", site.holds.decision);
