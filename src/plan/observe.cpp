@@ -89,16 +89,17 @@ Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, 
     auto const pause = count_failure(state, text, now, rules);
     if (state.failures >= rules.failures_before_hold)
         update.hold = {HoldRequest::Cause::failures,
-                       std::to_string(state.failures) + " jobs failed in a row; the last: " + text};
+                       std::to_string(state.failures) + " jobs failed in a row; the last: " + text,
+                       job.ended};
     return pause;
 }
 
 // A person's cancel is not a failure, and nobody undoes it.
-void note_cancel(Update& update, TrackedJob const& tracked)
+void note_cancel(Update& update, TrackedJob const& tracked, Job const& job)
 {
-    update.hold = {HoldRequest::Cause::cancel, "job " + tracked.id.value +
-                                                   " was cancelled by a person or an "
-                                                   "administrator"};
+    update.hold = {HoldRequest::Cause::cancel,
+                   "job " + tracked.id.value + " was cancelled by a person or an administrator",
+                   job.ended};
 }
 
 void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time now,
@@ -114,7 +115,7 @@ void note_end(Update& update, TrackedJob const& tracked, Job const& job, Time no
     bool const ended_well = job.end == Job::End::clean && (!too_soon || job.stopped_on_request);
     if (ended_well || tracked.drained_since) forget_failures(update.state);
     if (ended_well || tracked.asked_since) return;  // after a stop request any end is expected
-    if (job.end == Job::End::cancelled) return note_cancel(update, tracked);
+    if (job.end == Job::End::cancelled) return note_cancel(update, tracked, job);
     event.type = JobEventType::failed;
     event.retry_after = judge_failure(update, tracked, job, too_soon, now, rules);
     update.events.push_back(std::move(event));

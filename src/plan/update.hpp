@@ -33,7 +33,8 @@ struct HoldRequest {
         cancel     ///< a person or an administrator cancelled a job
     };
     Cause cause{Cause::failures};
-    std::string why;  ///< one sentence for the user
+    std::string why;              ///< one sentence for the user
+    std::optional<Time> ended{};  ///< when the job ended, in real time, if that is known
     friend bool operator==(HoldRequest const&, HoldRequest const&) = default;
 };
 

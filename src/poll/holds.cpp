@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "poll/holds.hpp"
 
+#include <algorithm>
+
 #include "runlog/poller_events.hpp"
 
 namespace curtail::poll {
@@ -22,6 +24,10 @@ class Updater {
     Updater(SiteId const& id, SiteRecord const& site, Time now) : id_(id), site_(site), now_(now)
     {
         update_.holds = site.holds;
+        // The clock was ahead when the cancel was noted, and is right now.
+        auto const& until = site.window.evaluated_until;
+        auto& hold = update_.holds.automatic;
+        if (hold && until) hold->signal_time = std::min(hold->signal_time, *until);
     }
 
     void apply(permission::Hold const& decision)
@@ -29,6 +35,7 @@ class Updater {
         if (decision.serial <= update_.holds.decision) return;
         update_.holds.decision = decision.serial;
         update_.resumed = !decision.held;
+        decided_at_ = decision.since;
         note({decision.held, "person", decision.reason, decision.serial, {}},
              decision.held ? "paused by " + decision.by + ": " + decision.reason
                            : "resumed by " + decision.by);
@@ -36,9 +43,11 @@ class Updater {
     }
     void hold(plan::HoldRequest const& request)
     {
-        if (update_.holds.automatic || update_.resumed) return;
+        bool const is_later =
+            request.cause == Cause::cancel && request.ended && *request.ended > decided_at_;
+        if (update_.holds.automatic || (update_.resumed && !is_later)) return;
         auto const signal_time = site_.window.evaluated_until.value_or(now_);
-        update_.holds.automatic = {request, now_, signal_time};
+        update_.holds.automatic = {{request.cause, request.why, {}}, now_, signal_time};
         note({true, to_text(request.cause), request.why, {}, signal_time}, "held: " + request.why);
     }
     void release()
@@ -60,6 +69,7 @@ class Updater {
     SiteId const& id_;
     SiteRecord const& site_;
     Time now_;
+    Time decided_at_{};  // when a person resumed the site
     HoldUpdate update_;
 };
 

@@ -88,6 +88,28 @@ TEST(Holds, APersonsResumeEndsEveryHold)
     }
 }
 
+TEST(Holds, ACancelAfterAResumeHoldsTheSite)
+{
+    auto later = cancel;
+    later.ended = at(1);  // the person's decision is of second 0
+    auto const record = held_since_100(failures, {}, {});
+    auto const update = update_holds(site, record, later, decided(1, false), at(1000));
+    ASSERT_TRUE(update.holds.automatic);
+    EXPECT_EQ(update.holds.automatic->request.cause, Cause::cancel);
+    auto earlier = cancel;
+    earlier.ended = at(-1);
+    EXPECT_FALSE(update_holds(site, record, earlier, decided(1, false), at(1000)).holds.automatic);
+}
+
+TEST(Holds, ACancelThatWasNotedAheadOfTimeEndsOnceTheClockIsRight)
+{
+    auto record = held_since_100(cancel, {}, {});
+    record.holds.automatic->signal_time = at(5000);
+    auto const corrected = update_holds(site, record, {}, no_decision, at(1000));
+    ASSERT_TRUE(corrected.holds.automatic);
+    EXPECT_EQ(corrected.holds.automatic->signal_time, record.window.evaluated_until);
+}
+
 TEST(Holds, AnOldResumeDoesNotEndALaterHold)
 {
     auto record = held_since_100(failures, {}, {});
