@@ -86,9 +86,10 @@ std::optional<plan::Job> end_of_trainer(plan::TrackedJob const& tracked,
     job.exit_code = record.exit_code;
     job.started = record.started;
     job.ended = record.ended;
-    job.end = record.exit_code != 0         ? End::failed
-              : record.cause == "terminate" ? End::cancelled
-                                            : End::clean;
+    // A trainer that TERM stops may run out of time, and then fails.
+    job.end = record.cause == "terminate" ? End::cancelled
+              : record.exit_code != 0     ? End::failed
+                                          : End::clean;
     return job;
 }
 

@@ -87,8 +87,8 @@ ClockCheck check_clock(WindowRecord record, Time signal_now, bool is_replay)
                           : "evaluation continues from now; check this machine's clock"};
     if (is_replay) return {std::move(record), std::move(error)};
     record.evaluated_until = signal_now;
-    auto& since = record.state.closing_since;
-    if (since) since = std::min(*since, signal_now);
+    for (auto* time : {&record.state.closing_since, &record.last_above, &record.above_before_open})
+        if (*time) *time = std::min(**time, signal_now);
     return {std::move(record), std::move(error)};
 }
 

@@ -28,6 +28,18 @@ WindowEvaluation evaluate(WindowRecord const& before, std::vector<signals::Sampl
     return evaluate_window({site, before, samples, {}, at(from), at(until), at(9999)});
 }
 
+TEST(EndOfTrainer, TermIsACancelEvenIfTheTrainerFailed)
+{
+    plan::TrackedJob tracked;
+    tracked.id = {"7"};
+    for (int const code : {0, 69}) {
+        auto const job = end_of_trainer(tracked, {at(0), at(60), code, "terminate"});
+        ASSERT_TRUE(job);
+        EXPECT_EQ(job->end, plan::Job::End::cancelled) << code;
+    }
+    EXPECT_EQ(end_of_trainer(tracked, {at(0), at(60), 69, ""})->end, plan::Job::End::failed);
+}
+
 TEST(CheckClock, LiveWindowContinuesFromNow)
 {
     WindowRecord const ahead{{windows::Phase::closing, at(3500)}, at(3600), WindowId{"w"}};
@@ -44,6 +56,16 @@ TEST(CheckClock, ReplayWaits)
     auto const checked = check_clock(ahead, at(60), true);
     EXPECT_TRUE(checked.error);
     EXPECT_EQ(checked.record, ahead);
+}
+
+TEST(CheckClock, LiveWindowForgetsThatTheFutureWasAboveTheThreshold)
+{
+    WindowRecord ahead{{}, at(3600), WindowId{"w"}};
+    ahead.last_above = at(3500);
+    ahead.above_before_open = at(3400);
+    auto const checked = check_clock(ahead, at(60), false).record;
+    EXPECT_EQ(checked.last_above, at(60));
+    EXPECT_EQ(checked.above_before_open, at(60));
 }
 
 TEST(CheckClock, AcceptsASmallDifference)
