@@ -93,6 +93,7 @@ WindowResult SitePoller::evaluate(Time signal_now)
         return {};
     }
     auto const checked = check_clock(stored, signal_now, is_replay());
+    if (checked.error && is_replay()) return wait_for_clock(stored, *checked.error, signal_now);
     auto const from =
         checked.record.evaluated_until.value_or(parts_.trace_start.value_or(signal_now));
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
@@ -109,6 +110,15 @@ WindowResult SitePoller::evaluate(Time signal_now)
     auto const written = store_.set_window(id(), evaluation.after, std::move(evaluation.events),
                                            durability(recorded.value_or(false), real_now()));
     return {evaluation.phase_changed(), recorded ? written : tl::unexpected(recorded.error())};
+}
+
+WindowResult SitePoller::wait_for_clock(WindowRecord record, Error error, Time signal_now)
+{
+    auto status = stored_status(record, signal_now);
+    status.error = std::move(error);
+    set_status(std::move(status));
+    record.polled = real_now();
+    return {false, store_.set_window(id(), std::move(record), {}, durability(false, real_now()))};
 }
 
 // A live provider knows only a day. A poller that restarts further behind than that would evaluate
@@ -128,8 +138,13 @@ Decision SitePoller::decision() const
     return permission::read_hold(parts_.folder, parts_.run, id());
 }
 
-plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop) const
+plan::DesiredState SitePoller::desired(SiteRecord const& record, Time signal_now,
+                                       StopReason stop) const
 {
+    // A replay whose clock is behind its window does not know the window.
+    if (auto const checked = check_clock(record.window, signal_now, is_replay());
+        is_replay() && checked.error && stop == StopReason::none)
+        return {false, {}, checked.error->what + ": " + checked.error->why};
     std::error_code error;
     return desired_state(record.window, stop, hold_reason(record.holds, decision()),
                          std::filesystem::exists(parts_.complete_file, error));
@@ -138,7 +153,11 @@ plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop
 Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
 {
     auto const record = store_.site(id());
-    auto const wanted = desired(record, stop);
+    if (stop != StopReason::none) {
+        std::lock_guard const guard(mutex_);
+        stop_ = stop;
+    }
+    auto const wanted = desired(record, signal_now, stop);
     if (wanted.job && !parts_.provider)
         return fail(ExitCode::usage, "cannot permit training at site " + id().value,
                     "this poll has no signal source", "pass --watttime or --trace");
@@ -153,7 +172,8 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     auto listed = parts_.launcher->jobs();
     auto record = store_.site(id());
     if (!listed) {
-        set_status(undecided_status(record.window, desired(record, stop), listed.error()));
+        set_status(
+            undecided_status(record.window, desired(record, signal_now, stop), listed.error()));
         return {};
     }
     add_forgotten(record.jobs, *listed);
@@ -162,7 +182,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     auto stored =
         store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now, dry_run);
     record = store_.site(id());
-    auto status = decide_actions(record, desired(record, stop), *listed, now, rules());
+    auto status = decide_actions(record, desired(record, signal_now, stop), *listed, now, rules());
     status.other_trainer = std::move(other);
     set_status(status);
     if (dry_run) return {true, stored};
@@ -233,8 +253,21 @@ Result<void> SitePoller::prepare(plan::Action const& action, Time signal_now)
     return store_intent(action);
 }
 
+bool SitePoller::is_still_wanted(plan::Action const& submission, Time signal_now) const
+{
+    auto stop = StopReason::none;
+    {
+        std::lock_guard const guard(mutex_);
+        stop = stop_;
+    }
+    auto const wanted = desired(store_.site(id()), signal_now, stop);
+    return wanted.job && wanted.window == submission.window;
+}
+
 Result<void> SitePoller::carry_out(plan::Action const& action, Time signal_now)
 {
+    // Listing the jobs may have taken seconds.
+    if (action.type == plan::ActionType::submit && !is_still_wanted(action, signal_now)) return {};
     auto intended = prepare(action, signal_now);
     if (!intended && action.type == plan::ActionType::submit) return intended;
     auto const outcome = launch(action);

@@ -4,6 +4,7 @@
 
 #include "permission/hold.hpp"
 #include "poll/fixture.hpp"
+#include "support/eventually.hpp"
 
 namespace curtail::poll {
 namespace {
@@ -45,6 +46,34 @@ TEST_F(PollPermission, AnOpenWindowPermitsTrainingBeforeAJobIsSubmitted)
     EXPECT_TRUE(permitted);
     EXPECT_EQ(permission().lifetime, Seconds{720});
     EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit"));
+}
+
+TEST_F(PollPermission, ANewJobIsNotSubmittedOnceThePollerStops)
+{
+    StopRequest stop;
+    bool withdrawn = false;
+    auto const read = [&] { return permission::read_permission(folder(), run_.run, {"A"}); };
+    slurm_["A"].before_list = [&] {
+        (void)test::eventually([&] { return read() && *read(); });
+        stop.raise();
+        withdrawn = test::eventually([&] { return (*read())->is_withdrawn(); });
+    };
+    (void)watch(make_context(std::make_shared<FixedClock>(at(0)), {50}), quick(), stop);
+    EXPECT_TRUE(withdrawn);
+    EXPECT_TRUE(slurm_["A"].called().empty());
+    EXPECT_TRUE(permission().is_withdrawn());
+}
+
+TEST_F(PollPermission, AReplayWhoseClockWasSetBackPermitsNothingUntilThen)
+{
+    std::vector<double> const clean(30, 50);
+    (void)once(7200, clean);
+    EXPECT_EQ(once(3600, clean).sites[0].signal.phase, windows::Phase::open);
+    EXPECT_TRUE(permission().is_withdrawn());
+    EXPECT_THAT(permission().why, HasSubstr("the clock was set back"));
+    (void)once(7300, clean);
+    EXPECT_FALSE(permission().is_withdrawn());
+    EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit", "drain 1", "submit"));
 }
 
 TEST_F(PollPermission, AClosedWindowPermitsNothing)
