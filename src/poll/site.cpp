@@ -93,7 +93,12 @@ WindowResult SitePoller::evaluate(Time signal_now)
         return {};
     }
     auto const checked = check_clock(stored, signal_now, is_replay());
-    if (checked.error && is_replay()) return wait_for_clock(stored, *checked.error, signal_now);
+    bool const waits = checked.error && is_replay();
+    {
+        std::lock_guard const guard(mutex_);
+        clock_wait_ = waits ? checked.error->what + ": " + checked.error->why : "";
+    }
+    if (waits) return wait_for_clock(stored, *checked.error, signal_now);
     auto const from =
         checked.record.evaluated_until.value_or(parts_.trace_start.value_or(signal_now));
     windows::Rule const rule{parts_.site.signal_max_age, parts_.site.window};
@@ -138,13 +143,12 @@ Decision SitePoller::decision() const
     return permission::read_hold(parts_.folder, parts_.run, id());
 }
 
-plan::DesiredState SitePoller::desired(SiteRecord const& record, Time signal_now,
-                                       StopReason stop) const
+plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop) const
 {
-    // A replay whose clock is behind its window does not know the window.
-    if (auto const checked = check_clock(record.window, signal_now, is_replay());
-        is_replay() && checked.error && stop == StopReason::none)
-        return {false, {}, checked.error->what + ": " + checked.error->why};
+    if (stop == StopReason::none) {
+        std::lock_guard const guard(mutex_);
+        if (!clock_wait_.empty()) return {false, {}, clock_wait_};
+    }
     std::error_code error;
     return desired_state(record.window, stop, hold_reason(record.holds, decision()),
                          std::filesystem::exists(parts_.complete_file, error));
@@ -157,7 +161,7 @@ Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
         std::lock_guard const guard(mutex_);
         stop_ = stop;
     }
-    auto const wanted = desired(record, signal_now, stop);
+    auto const wanted = desired(record, stop);
     if (wanted.job && !parts_.provider)
         return fail(ExitCode::usage, "cannot permit training at site " + id().value,
                     "this poll has no signal source", "pass --watttime or --trace");
@@ -172,8 +176,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     auto listed = parts_.launcher->jobs();
     auto record = store_.site(id());
     if (!listed) {
-        set_status(
-            undecided_status(record.window, desired(record, signal_now, stop), listed.error()));
+        set_status(undecided_status(record.window, desired(record, stop), listed.error()));
         return {};
     }
     add_forgotten(record.jobs, *listed);
@@ -182,7 +185,7 @@ JobResult SitePoller::manage_jobs(Time signal_now, StopReason stop, bool dry_run
     auto stored =
         store_observation(observe_jobs(id(), record.jobs, *listed, now, rules()), now, dry_run);
     record = store_.site(id());
-    auto status = decide_actions(record, desired(record, signal_now, stop), *listed, now, rules());
+    auto status = decide_actions(record, desired(record, stop), *listed, now, rules());
     status.other_trainer = std::move(other);
     set_status(status);
     if (dry_run) return {true, stored};
@@ -253,21 +256,21 @@ Result<void> SitePoller::prepare(plan::Action const& action, Time signal_now)
     return store_intent(action);
 }
 
-bool SitePoller::is_still_wanted(plan::Action const& submission, Time signal_now) const
+bool SitePoller::is_still_wanted(plan::Action const& submission) const
 {
     auto stop = StopReason::none;
     {
         std::lock_guard const guard(mutex_);
         stop = stop_;
     }
-    auto const wanted = desired(store_.site(id()), signal_now, stop);
+    auto const wanted = desired(store_.site(id()), stop);
     return wanted.job && wanted.window == submission.window;
 }
 
 Result<void> SitePoller::carry_out(plan::Action const& action, Time signal_now)
 {
     // Listing the jobs may have taken seconds.
-    if (action.type == plan::ActionType::submit && !is_still_wanted(action, signal_now)) return {};
+    if (action.type == plan::ActionType::submit && !is_still_wanted(action)) return {};
     auto intended = prepare(action, signal_now);
     if (!intended && action.type == plan::ActionType::submit) return intended;
     auto const outcome = launch(action);

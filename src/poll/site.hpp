@@ -80,11 +80,10 @@ class SitePoller {
     [[nodiscard]] Decision decision() const;
     /// Leaves the window of a replay as it is, because the clock is behind it.
     [[nodiscard]] WindowResult wait_for_clock(WindowRecord record, Error error, Time signal_now);
-    [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, Time signal_now,
-                                             StopReason stop) const;
+    [[nodiscard]] plan::DesiredState desired(SiteRecord const& record, StopReason stop) const;
     /// Returns false if the poller has begun to stop, or a person has paused the site, since
     /// `submission` was decided.
-    [[nodiscard]] bool is_still_wanted(plan::Action const& submission, Time signal_now) const;
+    [[nodiscard]] bool is_still_wanted(plan::Action const& submission) const;
     [[nodiscard]] StateStore::Durability durability(bool has_new_samples, Time now);
     /// Adds to `listed` the jobs of `known` that the launcher no longer lists, if something else
     /// says how they ended: the launcher's record of past jobs, or the trainer's own events.
@@ -113,9 +112,10 @@ class SitePoller {
     Log log_;
     PermissionWriter permission_;
     std::optional<Time> last_saved_;  ///< when evaluate() last saved the state; real time
-    mutable std::mutex mutex_;        ///< guards the three members below
+    mutable std::mutex mutex_;        ///< guards the four members below
     SiteStatus status_;
     bool skips_grace_{false};
+    std::string clock_wait_;             ///< why a replay cannot evaluate its window; usually empty
     StopReason stop_{StopReason::none};  ///< why all jobs should stop
 };
 
