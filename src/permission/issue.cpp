@@ -39,11 +39,18 @@ std::optional<Permission> renew(std::optional<Permission> const& present, RunId 
                                 SiteId const& site, Verdict const& verdict, Terms const& terms,
                                 Time now)
 {
+    if (present && may_stay(*present, verdict, end_of(verdict, terms, now), terms, now))
+        return std::nullopt;
+    return issue(present, run, site, verdict, terms, now);
+}
+
+Permission issue(std::optional<Permission> const& present, RunId const& run, SiteId const& site,
+                 Verdict const& verdict, Terms const& terms, Time now)
+{
     auto const end = end_of(verdict, terms, now);
-    if (present && may_stay(*present, verdict, end, terms, now)) return std::nullopt;
     // A job accepts only a higher serial. The time makes it higher even if the file was lost.
     auto const serial = std::max(present ? present->serial + 1 : 0, to_unix_ms(now));
-    return Permission{run, site, serial, now, end - now, end, verdict.why};
+    return {run, site, serial, now, end - now, end, verdict.why};
 }
 
 }  // namespace curtail::permission

@@ -32,11 +32,17 @@ struct Verdict {
 /// - If jobs may train, the permission ends `terms.lifetime` from now. While the window is closing,
 ///   it ends at most 2 x `terms.poll_period` after Verdict::closes.
 /// - If jobs must not train, the permission ends at once.
-/// - A permission is renewed after half a poll period, or after a quarter of its lifetime if that
-/// is
-///   shorter. It is replaced at once if the verdict has changed or the new end is much earlier.
+/// - A permission is renewed after half a poll period, or after a quarter of its lifetime if
+///   that is shorter. It is replaced at once if the verdict has changed or the new end is much
+///   earlier.
 [[nodiscard]] std::optional<Permission> renew(std::optional<Permission> const& present,
                                               RunId const& run, SiteId const& site,
                                               Verdict const& verdict, Terms const& terms, Time now);
+
+/// Returns the permission to write at the real time `now`, as renew() does, even if `present` may
+/// stay. Its serial is higher than that of `present`.
+[[nodiscard]] Permission issue(std::optional<Permission> const& present, RunId const& run,
+                               SiteId const& site, Verdict const& verdict, Terms const& terms,
+                               Time now);
 
 }  // namespace curtail::permission

@@ -26,6 +26,7 @@ Permission parse(json::ObjectReader& r)
     permission.run = {r.text("run")};
     permission.site = {r.text("site")};
     permission.serial = r.integer("serial");
+    r.require(permission.serial <= largest_serial, "serial", "must be at most 2^53");
     permission.issued = read_time(r, "issued");
     double const seconds = r.number("lifetime_s");
     bool const good = seconds >= 0 && seconds <= longest_lifetime_s;

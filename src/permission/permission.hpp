@@ -13,6 +13,9 @@
 // poll. If the poller dies, nobody renews it, and the job stops.
 namespace curtail::permission {
 
+/// The largest serial that a file may have. It leaves room for later ones.
+inline constexpr std::int64_t largest_serial{std::int64_t{1} << 53};
+
 /// The permission for the jobs of one site, as the poller last wrote it.
 struct Permission {
     RunId run;

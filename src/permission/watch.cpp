@@ -7,12 +7,15 @@ namespace {
 // Clocks of a site's machines may differ this much.
 constexpr Seconds clock_tolerance{60};
 
+// A withdrawal counts whatever the clocks are. The text does not change with the time, so that a
+// job reports each file once.
 std::optional<Error> future_error(Permission const& permission, Time now)
 {
-    if (permission.issued <= now + clock_tolerance) return std::nullopt;
+    if (permission.is_withdrawn() || permission.issued <= now + clock_tolerance)
+        return std::nullopt;
     return Error{ExitCode::temporary, "cannot use the permission of site " + permission.site.value,
-                 "it was issued at " + format_time(permission.issued) + ", and the time is " +
-                     format_time(now),
+                 "it was issued at " + format_time(permission.issued) +
+                     ", which is in the future on this machine",
                  "check the clocks of this machine and of the poller's machine"};
 }
 

@@ -26,8 +26,13 @@ PermissionWriter::PermissionWriter(std::filesystem::path site_folder, RunId run,
 Result<void> PermissionWriter::update(permission::Verdict const& verdict, Time real_now)
 {
     std::lock_guard const guard(mutex_);
-    auto const next = permission::renew(present_, run_, site_, verdict, terms_, real_now);
-    if (!next) return {};
+    auto const stored =
+        permission::read_permission(site_folder_, run_, site_).value_or(std::nullopt);
+    // A person's --pause writes the file too.
+    if (stored && (!present_ || stored->serial > present_->serial)) present_ = stored;
+    auto next = permission::renew(present_, run_, site_, verdict, terms_, real_now);
+    if (!next && stored == present_) return {};
+    if (!next) next = permission::issue(present_, run_, site_, verdict, terms_, real_now);
     if (auto written = permission::write_permission(site_folder_, *next); !written)
         return tl::unexpected(
             written.error().with_context("cannot renew the permission of site " + site_.value));

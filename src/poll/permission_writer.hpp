@@ -30,7 +30,8 @@ class PermissionWriter {
     /// Reads the present permission from the site's folder. Ignores it if it is unusable.
     PermissionWriter(std::filesystem::path site_folder, RunId run, SiteId site,
                      permission::Terms terms);
-    /// Writes the permission for `verdict` unless the present one may stay (permission::renew()).
+    /// Writes the permission for `verdict` unless the present one may stay (permission::renew())
+    /// and the file still has it.
     [[nodiscard]] Result<void> update(permission::Verdict const& verdict, Time real_now);
 
   private:

@@ -26,7 +26,8 @@ PermissionGuard::PermissionGuard(permission::Need need, std::filesystem::path si
         return;
     }
     read();
-    if (need == permission::Need::if_served && !watch_.last())
+    bool const may_train = !watch_.end(monotonic_now(), SystemClock{}.now());
+    if (need == permission::Need::if_served && !watch_.last() && may_train)
         log_.info("no poller serves this site: training without a permission");
     thread_ = std::jthread([this](std::stop_token const& stopped) { this->run(stopped); });
 }

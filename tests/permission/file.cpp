@@ -55,6 +55,17 @@ TEST(PermissionFile, ThatIsDamagedIsUnusable)
     }
 }
 
+TEST(PermissionFile, WithASerialThatLeavesNoRoomForTheNextIsUnusable)
+{
+    test::TemporaryFolder const folder;
+    Permission stored{{"demo"}, {"A"}, largest_serial, {}, Millis{1}, {}, "open"};
+    ASSERT_TRUE(write_permission(folder.path(), stored));
+    EXPECT_TRUE(read_permission(folder.path(), {"demo"}, {"A"}));
+    ++stored.serial;
+    ASSERT_TRUE(write_permission(folder.path(), stored));
+    EXPECT_FALSE(read_permission(folder.path(), {"demo"}, {"A"}));
+}
+
 TEST(HoldFile, ReadsWhatWasWritten)
 {
     test::TemporaryFolder const folder;

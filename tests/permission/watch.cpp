@@ -109,6 +109,21 @@ TEST(PermissionWatch, APermissionFromTheFutureDoesNotCount)
     EXPECT_FALSE(job.may_train(Seconds{100}));
 }
 
+TEST(PermissionWatch, APermissionFromTheFutureIsReportedOnce)
+{
+    Job job(Need::always);
+    EXPECT_TRUE(job.see(permission_at(noon + Seconds{3600}), Seconds{0}));
+    EXPECT_FALSE(job.see(permission_at(noon + Seconds{3600}), Seconds{1}));
+}
+
+TEST(PermissionWatch, AWithdrawalFromTheFutureCounts)
+{
+    Job job(Need::always);
+    (void)job.see(permission_at(noon), Seconds{0});
+    EXPECT_FALSE(job.see(permission_at(noon + Seconds{90}, 2, Millis{0}), Seconds{1}));
+    EXPECT_FALSE(job.may_train(Seconds{1}));
+}
+
 TEST(PermissionWatch, AnOlderSerialDoesNotCount)
 {
     Job job(Need::always);

@@ -76,6 +76,32 @@ TEST_F(PollPermission, AReplayWhoseClockWasSetBackPermitsNothingUntilThen)
     EXPECT_THAT(slurm_["A"].called(), testing::ElementsAre("submit", "drain 1", "submit"));
 }
 
+TEST_F(PollPermission, APollerThatLivesRepairsTheFile)
+{
+    permission::Verdict const closed{false, {}, "the window is closed"};
+    PermissionWriter writer(folder(), run_.run, {"A"}, {Seconds{60}, Seconds{720}});
+    ASSERT_TRUE(writer.update(closed, at(0)));
+    auto const first = permission();
+    ASSERT_TRUE(writer.update(closed, at(1)));
+    EXPECT_EQ(permission(), first) << "an unchanged verdict needs no new file";
+    auto const file = permission::permission_file(folder());
+    auto const break_file = {std::function<void()>([&] { std::filesystem::remove(file); }),
+                             std::function<void()>([&] { (void)write_file(file, "{torn"); }),
+                             std::function<void()>([&] {
+                                 auto old = first;
+                                 old.until = at(7200);
+                                 old.lifetime = Seconds{7200};
+                                 (void)permission::write_permission(folder(), old);
+                             })};
+    int second = 2;
+    for (auto const& broken : break_file) {
+        broken();
+        ASSERT_TRUE(writer.update(closed, at(second++)));
+        EXPECT_TRUE(permission().is_withdrawn());
+        EXPECT_GT(permission().serial, first.serial);
+    }
+}
+
 TEST_F(PollPermission, AClosedWindowPermitsNothing)
 {
     (void)once(0, {500});
