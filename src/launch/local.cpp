@@ -140,6 +140,7 @@ void LocalLauncher::set_ended(plan::Job& job, std::optional<std::string> const& 
     job.state = plan::Job::State::ended;
     job.ended = modification_time(file(job.id, ".exit"));
     job.launcher_state = "LOST";
+    job.end = plan::Job::End::unknown;
     if (!exit_code) return;
     int code = 0;
     std::from_chars(exit_code->data(), exit_code->data() + exit_code->size(), code);

@@ -306,6 +306,7 @@ TEST_F(Local, StaleRecordDoesNotMatchAnotherProcess)
     text.replace(at, text.find(',', at) - at, std::to_string(getpid()));
     ASSERT_TRUE(write_file(folder_ / "site/jobs/i1.json", text));
     EXPECT_EQ(only_job(launcher).launcher_state, "LOST");
+    EXPECT_EQ(only_job(launcher).end, plan::Job::End::unknown) << "no failure";
     ASSERT_TRUE(launcher.cancel({"i1"}, false)) << "and the test survives";
 }
 
