@@ -3,6 +3,7 @@
 
 #include "core/files.hpp"
 #include "core/json.hpp"
+#include "permission/permission.hpp"
 
 namespace curtail::permission {
 namespace {
@@ -16,6 +17,7 @@ Hold parse(json::ObjectReader& r)
     hold.run = {r.text("run")};
     hold.site = {r.text("site")};
     hold.serial = r.integer("serial");
+    r.require(hold.serial <= largest_serial, "serial", "must be at most 2^53");
     hold.held = r.boolean("held");
     hold.reason = r.text("reason");
     auto const since = parse_time(r.text("since"));

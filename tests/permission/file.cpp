@@ -76,6 +76,14 @@ TEST(HoldFile, ReadsWhatWasWritten)
     EXPECT_EQ(**read, hold);
 }
 
+TEST(HoldFile, WithASerialThatLeavesNoRoomForTheNextIsAnError)
+{
+    test::TemporaryFolder const folder;
+    Hold const hold{run, site, largest_serial + 1, true, "maintenance", noon, "anna@login1"};
+    ASSERT_TRUE(write_hold(folder.path(), hold));
+    EXPECT_FALSE(read_hold(folder.path(), run, site));
+}
+
 TEST(HoldFile, ThatIsDamagedIsAnError)
 {
     test::TemporaryFolder const folder;
