@@ -192,12 +192,33 @@ def job_stuck_in_completing_does_not_block_the_site(cluster):
         rig.wait_for_steps(5, "training after the stuck job")
 
 
+def poll_with(rig, *options):
+    """Runs curtail-poll with arguments that may be no UTF-8."""
+    return subprocess.run([program("curtail-poll"), rig.run.run_file, *options], env=os.environ,
+                          capture_output=True, text=True, check=False)
+
+
+def pause_before_the_first_poll_keeps_the_run_usable(cluster):
+    with Rig(cluster) as rig:
+        for reason, why in ((b"K\xfchlung", "must be one line of UTF-8 text"),
+                            (b"a\nb", "must be one line of UTF-8 text"),
+                            (b"x" * 1001, "has more than 1000 bytes"),
+                            (b" ", "a pause needs a reason")):
+            done = poll_with(rig, "--pause", "A", "--reason", reason)
+            expect(done.returncode == 64 and why in done.stderr, f"{reason}: {done.stderr}")
+        expect(not (rig.site / "hold.json").exists(), "a refused pause is stored")
+        done = poll_with(rig, "--pause", "A", "--reason", "K\u00fchlung")
+        expect(done.returncode == 0, done.stderr)
+        resume(rig)
+        rig.start_poller()
+        rig.wait_for_steps(5, "training")
+
+
 def stop_without_a_controller_ends_the_job(cluster):
     with Rig(cluster) as rig:
         rig.start_poller()
         rig.wait_for_steps(5, "training")
-        done = subprocess.run([program("curtail-poll"), rig.run.run_file, "--pause", "A"],
-                              capture_output=True, text=True, env=os.environ, check=False)
+        done = poll_with(rig, "--pause", "A")
         expect(done.returncode == 64 and "a pause needs a reason" in done.stderr, done.stderr)
         cluster.clusters("controller", "stop", "A")
         try:
@@ -221,5 +242,6 @@ if __name__ == "__main__":
             preempted_job_gets_an_early_signal_where_slurm_sends_one,
             job_that_keeps_failing_is_held,
             job_stuck_in_completing_does_not_block_the_site,
+            pause_before_the_first_poll_keeps_the_run_usable,
             stop_without_a_controller_ends_the_job,
         ]))

@@ -112,7 +112,9 @@ Result<void> drain_paused(config::Run const& run, Sites sites, PollOptions const
     if (!context) return tl::unexpected(context.error());
     auto const result = poll::poll_once(std::move(*context), false);
     if (!result && result.error().code == ExitCode::temporary) {
-        console.log.info("another poller is active; it drains the jobs");
+        console.log.info(
+            "another poller is active; a job that it does not drain stops because its permission "
+            "has ended");
         return {};
     }
     if (!result) return tl::unexpected(result.error());

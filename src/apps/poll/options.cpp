@@ -34,9 +34,12 @@ bool has_poll_options(Arguments const& a)
            a.flag("dry-run");
 }
 
-std::array<Rule, 4> hold_rules(Arguments const& a)
+constexpr std::size_t longest_reason = 1000;
+
+std::array<Rule, 6> hold_rules(Arguments const& a)
 {
-    bool const has_reason = !trim(a.text("reason")).empty();
+    auto const reason = a.text("reason");
+    bool const has_reason = !trim(reason).empty();
     return {{
         {decision_count(a) > 1, "--pause, --stop and --resume", "exclude each other", "choose one"},
         {decides(a) && has_poll_options(a), "--pause, --stop and --resume",
@@ -45,6 +48,9 @@ std::array<Rule, 4> hold_rules(Arguments const& a)
         {pauses(a) && !has_reason, "--reason",
          "is missing: a pause needs a reason, for those who find the site paused",
          "pass --reason TEXT"},
+        {printable(reason) != reason, "--reason",
+         "must be one line of UTF-8 text without control characters", "rewrite it"},
+        {reason.size() > longest_reason, "--reason", "has more than 1000 bytes", "shorten it"},
         {!pauses(a) && has_reason, "--reason", "works only with --pause or --stop", "omit it"},
     }};
 }

@@ -2,10 +2,12 @@
 #include "apps/poll/signal_source.hpp"
 #include "apps/poll/shared_folders.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/clock_file.hpp"
 #include "core/private_file.hpp"
+#include "runlog/poller_state.hpp"
 #include "signals/trace.hpp"
 #include "signals/watttime_provider.hpp"
 
@@ -41,6 +43,15 @@ poll::SiteParts make_parts(PollTarget const& target, config::Site const& site,
             replay ? replay->factor : 1};
 }
 
+// Whether a poll has evaluated a window. A pause before the first poll writes the state too.
+bool has_evaluated(std::filesystem::path const& state)
+{
+    auto const sites = runlog::read_poller_sites(state);
+    if (!sites) return true;
+    return *sites && std::any_of((*sites)->begin(), (*sites)->end(),
+                                 [](auto const& site) { return site.evaluated_until.has_value(); });
+}
+
 // The replay's clock: the run's own, else `wanted`, which becomes the run's unless `dry_run`.
 Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, bool dry_run)
 {
@@ -48,8 +59,7 @@ Result<TimeScale> replay_clock(config::Run const& run, TimeScale const& wanted, 
     if (!known) return tl::unexpected(known.error());
     if (*known) return **known;
     auto const state = run.poller_folder() / "state.json";
-    std::error_code error;
-    if (std::filesystem::exists(state, error))
+    if (has_evaluated(state))
         return fail(ExitCode::config, "cannot replay a trace for run " + run.run.value,
                     "it was started with a live signal, in real time (" + state.string() + ")",
                     start_other_run);
