@@ -11,8 +11,7 @@ constexpr Seconds clock_tolerance{60};
 // job reports each file once.
 std::optional<Error> future_error(Permission const& permission, Time now)
 {
-    if (permission.is_withdrawn() || permission.issued <= now + clock_tolerance)
-        return std::nullopt;
+    if (permission.is_withdrawn() || !is_from_the_future(permission, now)) return std::nullopt;
     return Error{ExitCode::temporary, "cannot use the permission of site " + permission.site.value,
                  "it was issued at " + format_time(permission.issued) +
                      ", which is in the future on this machine",
@@ -52,6 +51,11 @@ std::optional<Need> parse_need(std::string_view text)
     for (auto const need : {Need::always, Need::if_served, Need::never})
         if (text == to_text(need)) return need;
     return std::nullopt;
+}
+
+bool is_from_the_future(Permission const& permission, Time now)
+{
+    return permission.issued > now + clock_tolerance;
 }
 
 Result<void> check_start(Need need, Reading const& reading, Time now)

@@ -22,6 +22,10 @@ enum class Need {
 /// The result of read_permission().
 using Reading = Result<std::optional<Permission>>;
 
+/// Returns true if `permission` was issued more than a minute after `now`. Jobs do not train with
+/// such a permission, but they obey such a withdrawal.
+[[nodiscard]] bool is_from_the_future(Permission const& permission, Time now);
+
 /// Checks whether a job may start at the real time `now`. Fails with `temporary` if it may not.
 ///
 /// A job that needs permission always may start only with a permission that has not ended. A job

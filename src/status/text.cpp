@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/text.hpp"
+#include "permission/watch.hpp"
 #include "runlog/trainer_events.hpp"
 
 namespace curtail::status {
@@ -143,6 +144,9 @@ std::string permission_text(permission::Permission const& permission, bool is_he
     // Of a held site, the hold is the reason.
     auto const why = is_held ? std::string() : " (" + printable(permission.why) + ")";
     if (permission.is_withdrawn()) return "no permission" + why + issued;
+    if (permission::is_from_the_future(permission, now))
+        return "no usable permission: it was issued in the future (" +
+               format_time(permission.issued) + "); check the clocks";
     if (permission.until <= now)
         return "permission ended " + age(permission.until, now) + " ago" + issued;
     return "permission for " + format_duration(permission.until - now) + issued;

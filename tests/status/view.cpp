@@ -269,6 +269,11 @@ TEST(Sites, APermissionThatHasEndedIsShown)
     auto site = served_site();
     site.permission->until = *parse_time("2026-11-21T09:58:00Z");
     EXPECT_THAT(text_of(site), HasSubstr("permission ended 2m00s ago"));
+    site.permission->issued = *parse_time("2026-11-21T11:00:00Z");
+    site.permission->until = *parse_time("2026-11-21T11:05:00Z");
+    EXPECT_THAT(text_of(site), HasSubstr("no usable permission: it was issued in the future "
+                                         "(2026-11-21T11:00:00Z); check the clocks"));
+    site.permission->issued = *parse_time("2026-11-21T09:50:00Z");
     site.permission->lifetime = Seconds{0};
     site.permission->why = "the window is closed";
     EXPECT_THAT(text_of(site), HasSubstr("no permission (the window is closed)"));
