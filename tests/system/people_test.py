@@ -210,6 +210,13 @@ def pause_before_the_first_poll_keeps_the_run_usable(cluster):
         done = poll_with(rig, "--pause", "A", "--reason", "K\u00fchlung")
         expect(done.returncode == 0, done.stderr)
         resume(rig)
+        (rig.site / "permission.json").unlink()
+        (rig.site / "permission.json").mkdir()
+        done = poll_with(rig, "--pause", "A", "--reason", "maintenance")
+        expect(done.returncode == 73 and "A: paused" in done.stdout, done)
+        expect("site A is paused, but its permission still stands" in done.stderr, done.stderr)
+        (rig.site / "permission.json").rmdir()
+        resume(rig)
         rig.start_poller()
         rig.wait_for_steps(5, "training")
 

@@ -33,7 +33,8 @@ Result<void> withdraw(config::Run const& run, SiteId const& site, std::string co
     return next ? permission::write_permission(folder, *next) : Result<void>{};
 }
 
-Result<void> decide(config::Run const& run, SiteId const& site, HoldCommand const& command)
+Result<permission::Hold> decide(config::Run const& run, SiteId const& site,
+                                HoldCommand const& command)
 {
     auto const folder = run.site_folder(site);
     auto const now = SystemClock{}.now();
@@ -42,9 +43,28 @@ Result<void> decide(config::Run const& run, SiteId const& site, HoldCommand cons
     auto const serial = std::max(before ? before->serial + 1 : 0, to_unix_ms(now));
     permission::Hold const hold{run.run,        site, serial,       command.held,
                                 command.reason, now,  this_person()};
-    if (auto written = permission::write_hold(folder, hold); !written) return written;
-    if (!command.held) return {};
-    return withdraw(run, site, "paused by " + hold.by + ": " + hold.reason, now);
+    auto const written = permission::write_hold(folder, hold);
+    if (!written)
+        return tl::unexpected(written.error().with_context(
+            (command.held ? "cannot pause site " : "cannot resume site ") + site.value));
+    return hold;
+}
+
+// Stores the decision, reports it, and ends the permission of a site that is now paused.
+Result<void> carry_out(config::Run const& run, SiteId const& site, HoldCommand const& command,
+                       Console const& console)
+{
+    auto const hold = decide(run, site, command);
+    if (!hold) return tl::unexpected(hold.error());
+    console.print(site.value +
+                  (hold->held ? ": paused: " + hold->reason : std::string(": resumed")) + "\n");
+    if (!hold->held) return {};
+    auto const ended =
+        withdraw(run, site, "paused by " + hold->by + ": " + hold->reason, hold->since);
+    if (ended) return {};
+    return tl::unexpected(ended.error().with_context(
+        "site " + site.value +
+        " is paused, but its permission still stands until the poller ends it"));
 }
 
 }  // namespace
@@ -54,14 +74,8 @@ Result<void> store_decision(config::Run const& run, std::vector<config::Site con
 {
     Result<void> all;
     for (auto const* site : sites) {
-        auto const stored = decide(run, site->site, command);
-        if (stored)
-            console.print(
-                site->site.value +
-                (command.held ? ": paused: " + command.reason : std::string(": resumed")) + "\n");
-        else if (all)
-            all = tl::unexpected(stored.error().with_context(
-                (command.held ? "cannot pause site " : "cannot resume site ") + site->site.value));
+        auto done = carry_out(run, site->site, command, console);
+        if (!done && all) all = std::move(done);
     }
     return all;
 }
