@@ -63,14 +63,6 @@ void note_start(Update& update, TrackedJob& tracked, Job const* listed, Time now
         {JobEventType::started, tracked.id, tracked.window, {}, {}, {}, listed->started});
 }
 
-std::string end_text(TrackedJob const& tracked, Job const& job, char const* how)
-{
-    auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
-    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
-    text += ")";
-    return job.cause.empty() ? text : text + ": " + job.cause;
-}
-
 // Whether the end of a job without a stop request is no failure. A job that ended at once with exit
 // code 0 delays its successor, because that one could do the same.
 bool is_setback(Job const& job)
@@ -79,12 +71,23 @@ bool is_setback(Job const& job)
            job.end == Job::End::unknown || job.exit_code == try_later;
 }
 
+std::string end_text(TrackedJob const& tracked, Job const& job, bool too_soon)
+{
+    if (job.end == Job::End::unknown)
+        return "nobody knows how job " + tracked.id.value + " ended (" + job.launcher_state + ")";
+    char const* const how = too_soon ? " ended at once" : is_setback(job) ? " ended" : " failed";
+    auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
+    if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);
+    text += ")";
+    return job.cause.empty() ? text : text + ": " + job.cause;
+}
+
 // Returns how long the next job waits after one that ended without a stop request.
 Millis judge_failure(Update& update, TrackedJob const& tracked, Job const& job, bool too_soon,
                      Time now, Rules const& rules)
 {
     auto& state = update.state;
-    auto text = end_text(tracked, job, too_soon ? " ended at once" : " failed");
+    auto text = end_text(tracked, job, too_soon);
     if (is_setback(job)) return count_setback(state, std::move(text), now, rules);
     auto const pause = count_failure(state, text, now, rules);
     if (state.failures >= rules.failures_before_hold)

@@ -210,7 +210,8 @@ TEST(Failures, AVanishedJobHasAnUnknownEnd)
     ASSERT_THAT(l.events, SizeIs(2));
     EXPECT_EQ(l.events[0].detail, "GONE");
     EXPECT_EQ(l.state.failures, 0);
-    EXPECT_THAT(l.actions[0].why, HasSubstr("job 7 failed (GONE); next try in 10.0 s"));
+    EXPECT_THAT(l.actions[0].why,
+                HasSubstr("nobody knows how job 7 ended (GONE); next try in 10.0 s"));
 }
 
 TEST(Failures, RefusedSubmissionBacksOffAndLostAnswerStaysUncertain)
