@@ -11,12 +11,6 @@ BUDGET, BLOCK = 300_000, 2048
 BLOCKS = 147  # 300,000 / 2,048, rounded up
 
 
-def poller_events(run, kind):
-    path = run.out / "poller/events.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [event for event in map(json.loads, lines) if event["type"] == kind]
-
-
 def budget_ends_a_run_in_its_second_window():
     with SmallRun(sites=("A",), epochs=8000,
                   rounds={"block_tokens": BLOCK, "grant_quantum_blocks": 4},
@@ -30,8 +24,8 @@ def budget_ends_a_run_in_its_second_window():
         poller = run.start(program("curtail-poll"), run.run_file, "--trace",
                            run.folder / "trace.csv", "--watch")
         wait_for(lambda: (run.out / "complete.json").exists(), "the end of the run", timeout=90)
-        expect(len(poller_events(run, "window-open")) == 2, "the run did not use two windows")
-        wait_for(lambda: len(poller_events(run, "job-ended")) == 2, "the end of the second job")
+        expect(len(run.poller_events("window-open")) == 2, "the run did not use two windows")
+        wait_for(lambda: len(run.poller_events("job-ended")) == 2, "the end of the second job")
         poller.send_signal(signal.SIGTERM)
         try:
             poller.wait(timeout=30)
@@ -43,7 +37,7 @@ def budget_ends_a_run_in_its_second_window():
         chain = status["chain"]
         expect(chain["complete"] and chain["blocks"]["done"] == chain["blocks"]["whole"] == BLOCKS,
                f"{chain['complete']} {chain['blocks']}")
-        expect(len(poller_events(run, "job-submitted")) == 2, "a complete run got another job")
+        expect(len(run.poller_events("job-submitted")) == 2, "a complete run got another job")
         run.verify()
 
 

@@ -79,6 +79,12 @@ def mpirun(ranks, *command):
     return ("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks, *command)
 
 
+def read_json_lines(path):
+    """The complete lines of a JSON Lines file. A line without its newline is not yet complete."""
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
 def wait_for(condition, what, timeout=30.0, pause=0.02):
     """Polls until `condition()` is true and returns its value; fails after `timeout` seconds."""
     deadline = time.monotonic() + timeout
@@ -224,15 +230,15 @@ class SmallRun:
         return process
 
     def metrics(self, site):
-        path = self.out / "sites" / site / "metrics.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
+        return read_json_lines(self.out / "sites" / site / "metrics.jsonl")
 
     def events(self, site, kind=None):
-        path = self.out / "sites" / site / "events.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        events = [json.loads(line) for line in lines if line.endswith("}")]
+        events = read_json_lines(self.out / "sites" / site / "events.jsonl")
         return [event for event in events if kind is None or event["type"] == kind]
+
+    def poller_events(self, kind):
+        events = read_json_lines(self.out / "poller/events.jsonl")
+        return [event for event in events if event["type"] == kind]
 
     def commits(self):
         """The records of the chain in the store, in order."""

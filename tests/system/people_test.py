@@ -18,19 +18,13 @@ def change_launcher(rig, **changes):
     path.write_text(json.dumps(site))
 
 
-def job_events(rig, kind):
-    path = rig.run.out / "poller/events.jsonl"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [e for e in map(json.loads, lines) if e["type"] == kind]
-
-
 def status(rig):
     return json.loads(execute(program("curtail-status"), rig.run.run_file, "--json").stdout)
 
 
 def wait_for_hold(rig, cause):
-    wait_for(lambda: job_events(rig, "hold"), "a hold", timeout=60)
-    expect(job_events(rig, "hold")[-1]["cause"] == cause, f"{job_events(rig, 'hold')}")
+    wait_for(lambda: rig.run.poller_events("hold"), "a hold", timeout=60)
+    expect(rig.run.poller_events("hold")[-1]["cause"] == cause, f"{rig.run.poller_events('hold')}")
 
 
 def resume(rig):
@@ -60,7 +54,7 @@ def cancelled_running_job_stays_cancelled(cluster):
         expect("was cancelled by a person" in str(status(rig)["sites"][0]["hold"]), "no hold shown")
         resume(rig)
         rig.wait_for_steps(5, "training after --resume")
-        expect(not job_events(rig, "job-failed"), "a cancel counted as a failure")
+        expect(not rig.run.poller_events("job-failed"), "a cancel counted as a failure")
 
 
 def cancelled_queued_job_stays_cancelled(cluster):
@@ -68,7 +62,7 @@ def cancelled_queued_job_stays_cancelled(cluster):
         cluster.run("scontrol", "update", "partition=train", "state=down")
         try:
             rig.start_poller()
-            wait_for(lambda: (rig.run.out / "poller/events.jsonl").exists() and rig.jobs(), "a job")
+            wait_for(rig.jobs, "a job")
             cluster.run("scancel", rig.jobs()[0])
             wait_for_hold(rig, "cancel")
         finally:
@@ -81,7 +75,7 @@ def cancel_a_queued_job_behind_the_poller_s_back(cluster, rig):
     cluster.run("scontrol", "update", "partition=train", "state=down")
     try:
         rig.start_poller()
-        wait_for(lambda: (rig.run.out / "poller/events.jsonl").exists() and rig.jobs(), "a job")
+        wait_for(rig.jobs, "a job")
         rig.kill_poller()
         cluster.run("scancel", rig.jobs()[0])
         job = rig.jobs()[0]
@@ -104,11 +98,11 @@ def queued_job_that_vanished_without_a_record_is_no_failure(cluster):
         with cluster.no_completion_log():
             rig.start_poller()
             wait_for(lambda: len(rig.jobs()) == 2, "the next job")
-        ended = job_events(rig, "job-ended")[0]
+        ended = rig.run.poller_events("job-ended")[0]
         expect((ended["job"], ended["state"]) == (rig.jobs()[0], "GONE"), f"{ended}")
         shown = status(rig)["sites"][0]
         expect(shown["failures"] == 0 and not shown["hold"], f"{shown}")
-        expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
+        expect(not rig.run.poller_events("hold"), f"{rig.run.poller_events('hold')}")
 
 
 def trainer_that_a_person_started_is_shown(cluster):
@@ -140,7 +134,7 @@ def preempted_job_contributes_and_is_followed(cluster):
         expect(rig.run.commits()[-1]["totals"]["tokens"] == trained, "the work is not in a commit")
         cluster.wait_for_state(urgent, "COMPLETED", "", timeout=40)
         rig.wait_for_steps(5, "training after the urgent job")
-        expect(not job_events(rig, "hold"), f"{job_events(rig, 'hold')}")
+        expect(not rig.run.poller_events("hold"), f"{rig.run.poller_events('hold')}")
 
 
 def preempted_job_gets_an_early_signal_where_slurm_sends_one(_):
@@ -164,7 +158,7 @@ def job_that_keeps_failing_is_held(cluster):
         change_launcher(rig, failures_before_hold=2)
         rig.start_poller()
         wait_for_hold(rig, "failures")
-        hold = job_events(rig, "hold")[-1]["why"]
+        hold = rig.run.poller_events("hold")[-1]["why"]
         expect("2 jobs failed in a row" in hold and "exit code 3" in hold and "(log: " in hold, hold)
         expect_no_further_job(rig, 2, 4)
         (rig.run.folder / "prologue.sh").write_text("true\n")

@@ -99,14 +99,10 @@ class Rig:
                  timeout=limit)
 
     def windows(self):
-        path = self.run.out / "poller/events.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [e["window"] for e in map(json.loads, lines) if e["type"] == "window-open"]
+        return [e["window"] for e in self.run.poller_events("window-open")]
 
     def jobs(self):
-        path = self.run.out / "poller/events.jsonl"
-        return [e["job"] for e in map(json.loads, path.read_text().splitlines())
-                if e["type"] == "job-submitted"]
+        return [e["job"] for e in self.run.poller_events("job-submitted")]
 
     def check_steps(self):
         """No step started later than the newest permission before it allows."""
@@ -140,7 +136,7 @@ class Rig:
                 self.poller.wait(timeout=60)
             except subprocess.TimeoutExpired:
                 self.kill_poller()
-        for job in self.jobs() if (self.run.out / "poller/events.jsonl").exists() else []:
+        for job in self.jobs():
             self.cluster.run("scancel", job, code=None)
         self.run.__exit__(kind, *rest)
 
