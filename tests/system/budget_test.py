@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with a token budget trains in two windows of a replay and ends at exactly its last block."""
+"""A run with a token budget trains in two windows of a replay and ends at its very last block."""
 import json
 import signal
 import subprocess
