@@ -10,9 +10,6 @@
 namespace curtail::account {
 namespace {
 
-// Seconds in which a site held devices, on the signal's clock.
-double held_s(SiteAccount const& site) { return seconds_in(site) - seconds_in(site, "provision"); }
-
 std::optional<Grams> embodied_of(Account const& a)
 {
     Grams sum;

@@ -84,6 +84,8 @@ double allocated_s(Account const& account)
     return sum;
 }
 
+double held_s(SiteAccount const& site) { return seconds_in(site) - seconds_in(site, "provision"); }
+
 std::optional<double> goodput(SiteAccount const& site)
 {
     double const allocated = seconds_in(site);

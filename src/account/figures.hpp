@@ -25,6 +25,8 @@ namespace curtail::account {
 [[nodiscard]] double training_s(Account const& account);
 /// Returns the seconds in which sites had devices or waited for them, summed over all sites.
 [[nodiscard]] double allocated_s(Account const& account);
+/// Returns the seconds in which a site had devices, on the signal's clock.
+[[nodiscard]] double held_s(SiteAccount const& site);
 /// Returns the fraction of a site's allocated time in which it trained for the committed model.
 /// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
 /// that the model includes. Returns an empty optional if the site has no allocated time.

@@ -60,17 +60,18 @@ Row joined(Row row, Row const& more)
 
 CsvTable sites_table(Account const& a)
 {
-    CsvTable table{"sites",
-                   joined({"site", "region", "devices", "idle_w", "training_w", "pue", "tokens",
-                           "joint_rounds", "lone_rounds", "held_devices_s", "goodput"},
-                          tally_head),
-                   {}};
+    CsvTable table{
+        "sites",
+        joined({"site", "region", "devices", "idle_w", "training_w", "pue", "tokens",
+                "joint_rounds", "lone_rounds", "allocated_s", "held_devices_s", "goodput"},
+               tally_head),
+        {}};
     for (auto const& s : a.sites)
         table.rows.push_back(
             joined({s.id.value, s.region.value, s.devices, value(s.power.idle.value),
                     value(s.power.training.value), value(s.power.pue), value(s.tokens),
                     value(s.joint_rounds), value(s.lone_rounds), value(seconds_in(s)),
-                    value(account::goodput(s))},
+                    value(account::held_s(s)), value(account::goodput(s))},
                    tally_row(s.bill.total)));
     return table;
 }

@@ -142,6 +142,27 @@ TEST_F(Program, WritesTimesInUtcAndUnitsInHeadings)
     EXPECT_EQ(rows_of(folder_ / "tables/rounds.csv")[0][7], "duration_real_s");
 }
 
+TEST_F(Program, WritesTheTimeWithDevicesBesideTheTimeThatIncludesWaitingForThem)
+{
+    report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")});
+    auto const sites = rows_of(folder_ / "tables/sites.csv");
+    auto const column = [&](char const* name) {
+        auto const at = std::find(sites[0].begin(), sites[0].end(), name) - sites[0].begin();
+        return std::stod(sites[1].at(static_cast<std::size_t>(at)));
+    };
+    auto const document = document_in(folder_ / "x.json");
+    auto const waited_h = document.as_object()
+                              ->find("hours")
+                              ->as_object()
+                              ->find(sites[1][0])
+                              ->as_object()
+                              ->find("provision")
+                              ->as_number()
+                              .value();
+    ASSERT_GT(waited_h, 0);
+    EXPECT_NEAR(column("allocated_s") - column("held_devices_s"), waited_h * 3600, 1);
+}
+
 TEST_F(Program, WritesTablesOnlyToAFolderOfItsOwn)
 {
     EXPECT_EQ(report({"--csv", to("run.json")}), 64);
