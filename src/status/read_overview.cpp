@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "status/overview.hpp"
 
+#include <fmt/format.h>
+
 namespace curtail::status {
 namespace {
 
@@ -25,6 +27,22 @@ Result<void> read_store(Overview& overview,
     return {};
 }
 
+std::string budget_text(std::optional<Tokens> const& budget)
+{
+    return budget ? fmt::format("a budget of {} tokens", budget->value) : "no budget";
+}
+
+// Trainers refuse to join a run whose stored budget is another one.
+void note_changed_budget(Overview& overview, config::Run const& run)
+{
+    if (!overview.chain || overview.chain->run.budget == run.training.budget) return;
+    overview.chain->notes.push_back(fmt::format(
+        "{} states {}, and the stored run has {}: jobs that start now exit with 78; restore the "
+        "budget in the file, or begin another run",
+        run.file.string(), budget_text(run.training.budget),
+        budget_text(overview.chain->run.budget)));
+}
+
 }  // namespace
 
 Result<Overview> read_overview(config::Run const& run,
@@ -32,6 +50,7 @@ Result<Overview> read_overview(config::Run const& run,
 {
     Overview overview{run.run, run.store, now, {}, read_sites(run)};
     if (auto read = read_store(overview, store); !read) return tl::unexpected(read.error());
+    note_changed_budget(overview, run);
     auto work = read_work(run);
     auto energy = read_energy(run, work);
     overview.speed = account::speed_of(work.all());

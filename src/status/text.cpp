@@ -26,9 +26,9 @@ std::string header_text(ChainView const& chain, Time now)
                             rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
-    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} steps\n", tip.totals.tokens.value,
+    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} step{}\n", tip.totals.tokens.value,
                         (p.blocks * chain.run.params.block_tokens).value, p.percent(),
-                        tip.totals.steps);
+                        tip.totals.steps, tip.totals.steps == 1 ? "" : "s");
     text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done,
                         p.held, p.free(), std::min(epochs, p.done / per_epoch + 1), epochs);
     return text + fmt::format("          done {}\n", tip.done.to_string());

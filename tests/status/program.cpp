@@ -82,6 +82,21 @@ TEST_F(StatusProgram, ShowsAndVerifiesARun)
     }
 }
 
+TEST_F(StatusProgram, NotesABudgetThatWasChangedAfterTheStart)
+{
+    make_run();
+    EXPECT_THAT(ask({}).output, testing::Not(HasSubstr("budget")));
+    auto const text = read_file(folder_ / "run.json").value();
+    auto const at = text.find("\"batch_tokens\"");
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_TRUE(
+        write_file(folder_ / "run.json", std::string(text).insert(at, "\"tokens\": 5000, ")));
+    auto const [code, output] = ask({});
+    EXPECT_EQ(code, 0) << output;
+    EXPECT_THAT(output, HasSubstr("run.json states a budget of 5000 tokens, and the stored run has "
+                                  "no budget: jobs that start now exit with 78"));
+}
+
 TEST_F(StatusProgram, PathsPrintsTheFoldersOfARunWithoutReadingThem)
 {
     fs::remove(folder_ / "store");
