@@ -194,7 +194,9 @@ Error Parser::unknown_option(std::string const& word) const
     std::vector<std::string> known{"--help", "--version", "--config", "--verbose", "--quiet"};
     if (auto const* const declared = chosen())
         for (auto const& option : all_options(*declared->command))
-            known.push_back("--" + option.name);
+            if (auto const name = "--" + option.name;
+                std::find(known.begin(), known.end(), name) == known.end())
+                known.push_back(name);
     auto const name = word.substr(0, word.find('='));
     return usage_error("unknown option " + printable(name), suggest_name(name, known));
 }
