@@ -101,7 +101,9 @@ std::optional<Line> parse_line(std::string_view text)
     auto const* intensity = object->find(intensity_key);
     if (!time || !kind || region.empty() || intensity == nullptr) return std::nullopt;
     auto const number = intensity->as_number();
-    if (!intensity->is_null() && !(number && std::isfinite(*number))) return std::nullopt;
+    bool const is_plausible =
+        number && *number >= min_intensity.value && *number <= max_intensity.value;
+    if (!intensity->is_null() && !is_plausible) return std::nullopt;
     Line line{region, {}};
     line.sample.time = *time;
     if (number) line.sample.intensity = GramsPerKwh{*number};
@@ -118,7 +120,7 @@ class SeriesBuilder {
     void add(std::string const& region, Sample const& sample)
     {
         if (samples_.count(region) == 0) order_.push_back(region);
-        samples_[region][sample.time] = sample;
+        samples_[region].try_emplace(sample.time, sample);
     }
     [[nodiscard]] std::vector<RegionSeries> take() const
     {

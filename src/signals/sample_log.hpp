@@ -59,8 +59,9 @@ struct SampleFile {
     int broken_lines{0};  ///< number of skipped lines: damaged, or cut short by a crash
 };
 /// Reads a whole file. A line without the key `kind` has a marginal sample. If a region has several
-/// samples of one kind with the same time, the last of them in the file counts. If the file is
-/// missing, the result has no samples.
+/// samples of one kind with the same time, the first of them in the file counts. A line whose
+/// intensity is below min_intensity or above max_intensity is damaged. If the file is missing, the
+/// result has no samples.
 [[nodiscard]] Result<SampleFile> read_sample_log(std::filesystem::path const& path);
 
 }  // namespace curtail::signals

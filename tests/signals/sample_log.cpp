@@ -99,5 +99,19 @@ TEST_F(SampleLogTest, ReadsLinesWithoutAKindAsMarginalAndLeavesOutUnknownKinds)
     EXPECT_EQ(file.broken_lines, 1);
 }
 
+TEST_F(SampleLogTest, ReadsTheFirstOfTwoLinesForOneTimeAndLeavesOutImplausibleOnes)
+{
+    auto const line = [](char const* time, char const* intensity) {
+        return std::string(R"({"region":"R","time":"2026-03-01T00:)") + time +
+               R"(:00Z","intensity_gco2_per_kwh":)" + intensity + "}\n";
+    };
+    ASSERT_TRUE(write_file(
+        path_, line("00", "40") + line("00", "4000") + line("05", "1e9") + line("10", "-2001")));
+    auto const file = read_sample_log(path_).value();
+    ASSERT_EQ(file.regions.size(), 1U);
+    EXPECT_THAT(file.regions[0].points, ElementsAre(SamplePoint{at(0), GramsPerKwh{40}}));
+    EXPECT_EQ(file.broken_lines, 2);
+}
+
 }  // namespace
 }  // namespace curtail::signals
