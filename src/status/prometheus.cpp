@@ -187,8 +187,8 @@ void add_energy(Metrics& out, SiteView const& site, SiteEnergy const& energy)
                 "Part of the energy whose carbon intensity is unknown.",
                 joules(energy.tally.unknown), &site);
     if (auto const carbon = energy.tally.known_carbon())
-        out.counter("curtail_site_carbon_grams_total",
-                    "Carbon (CO2) of the energy whose intensity is known.", carbon->value, &site);
+        out.gauge("curtail_site_carbon_grams",
+                  "Carbon (CO2) of the energy whose intensity is known.", carbon->value, &site);
     if (!energy.sample) return;
     out.gauge("curtail_site_signal_timestamp_seconds",
               "Time of the newest sample, on the signal's clock.", energy.sample->time, &site);

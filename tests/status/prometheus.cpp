@@ -82,7 +82,7 @@ TEST_F(Prometheus, HasTheFiguresOfTheRunAndItsSites)
              "curtail_site_jobs{run=\"small\",site=\"A\",state=\"queued\"} 1\n",
              "curtail_site_jobs{run=\"small\",site=\"A\",state=\"stopping\"} 1\n",
              "curtail_site_energy_joules_total{run=\"small\",site=\"A\"} 3600000\n",
-             "curtail_site_carbon_grams_total{run=\"small\",site=\"A\"} 72.5\n",
+             "curtail_site_carbon_grams{run=\"small\",site=\"A\"} 72.5\n",
              "curtail_site_intensity_grams_per_kwh{run=\"small\",site=\"A\"} 68.5\n",
          })
         EXPECT_THAT(text, HasSubstr(line));
