@@ -22,6 +22,7 @@ class TrainerLog {
         else if (auto const change = runlog::state_change_in(event)) take(event, *change);
         if (jobs_.empty()) return;
         auto& job = jobs_.back();
+        job.last_event = event.time;
         if (runlog::is_stop_request(event) && !job.stop_requested) job.stop_requested = event.time;
         if (runlog::trainer_exit_in(event)) job.exit = event.time;
     }
@@ -41,7 +42,7 @@ class TrainerLog {
 
     void take(Event const& event, runlog::StateChange const& change)
     {
-        if (is_new(change.job)) {
+        if (is_new(change.job) || is_another_trainer(change)) {
             if (change.state == runlog::ended_state) return;
             add_job(event, change.job);
         }
@@ -55,9 +56,15 @@ class TrainerLog {
                (!job.empty() && !jobs_.back().job.empty() && job != jobs_.back().job);
     }
 
+    // A trainer logs `starting` once, before its other states.
+    [[nodiscard]] bool is_another_trainer(runlog::StateChange const& change) const
+    {
+        return change.state == energy::name(State::starting) && !jobs_.back().states.empty();
+    }
+
     void add_job(Event const& event, std::string const& job)
     {
-        jobs_.push_back({job, event.time, {}, {}, {}, {}});
+        jobs_.push_back({job, event.time, {}, {}, {}, {}, {}});
         started_ = false;
     }
 
@@ -106,10 +113,11 @@ class JobTimes {
         return found;
     }
 
-    [[nodiscard]] JobTimeline* running_at(Time time) const
+    // The job without an id that has devices at `time`.
+    [[nodiscard]] JobTimeline* unnamed_at(Time time) const
     {
         auto const found = std::find_if(jobs_.begin(), jobs_.end(), [&](JobTimeline const& job) {
-            return job.begin <= time && (!job.end || time < *job.end);
+            return job.job.empty() && job.begin <= time && (!job.end || time < *job.end);
         });
         return found != jobs_.end() ? &*found : nullptr;
     }
@@ -119,10 +127,9 @@ class JobTimes {
         Time const at = begin_of(event, change);
         auto* job = nearest(change.job, event.time);
         if (job == nullptr) {
-            // The trainer logged another id, or none.
-            job = running_at(event.time);
+            job = unnamed_at(event.time);
             if (job == nullptr) {
-                jobs_.push_back({change.job, at, {}, {}, {}, {}});
+                jobs_.push_back({change.job, at, {}, {}, {}, {}, {}});
                 return;
             }
             job->job = change.job;
@@ -157,15 +164,32 @@ class JobTimes {
     std::map<std::string, Time> submitted_;
 };
 
-// Ends each job at the latest when the next one begins.
-void separate(std::vector<JobTimeline>& jobs)
+// Whether the trainer of `job` still logged events when `later` had ended.
+bool outlives(JobTimeline const& job, JobTimeline const& later)
 {
-    for (std::size_t i = 1; i < jobs.size(); ++i) {
-        auto& before = jobs[i - 1];
-        if (before.end && *before.end <= jobs[i].begin) continue;
-        before.overlap = before.end ? *before.end - jobs[i].begin : Millis{0};
-        before.end = jobs[i].begin;
+    return job.last_event && later.end && *later.end < *job.last_event;
+}
+
+// Ends each job at the latest when the next one begins, and leaves out those that began and ended
+// beside another one.
+std::vector<JobTimeline> separated(std::vector<JobTimeline> jobs)
+{
+    std::vector<JobTimeline> out;
+    for (auto& job : jobs) {
+        if (!out.empty()) {
+            auto& before = out.back();
+            if (outlives(before, job)) {
+                before.overlap += *job.end - job.begin;
+                continue;
+            }
+            if (!before.end || *before.end > job.begin) {
+                if (before.end) before.overlap += *before.end - job.begin;
+                before.end = job.begin;
+            }
+        }
+        out.push_back(std::move(job));
     }
+    return out;
 }
 
 // The last step that a job logged, or its begin if it logged none.
@@ -208,8 +232,7 @@ std::vector<JobTimeline> jobs_of(std::vector<Event> const& own, std::vector<Even
         if (event.site == site.value) times.add(event);
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](JobTimeline const& a, JobTimeline const& b) { return a.begin < b.begin; });
-    separate(jobs);
-    return jobs;
+    return separated(std::move(jobs));
 }
 
 std::vector<energy::StateInterval> states_of(JobTimeline const& job, StepsByTime const& steps,

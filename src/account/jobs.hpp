@@ -20,10 +20,12 @@ struct JobTimeline {
     /// When the trainer logged its exit. Empty if the trainer was killed or has not exited yet.
     std::optional<Time> exit;
     std::optional<Time> stop_requested;
+    std::optional<Time> last_event;                    ///< the last event that the trainer logged
     std::vector<std::pair<Time, std::string>> states;  ///< when each state began, with the name
                                                        ///< that the trainer logged
-    /// How long this job seemed to have devices after the site's next job began. If `overlap` is
-    /// positive, `end` is the time at which the next job began.
+    /// How long this job seemed to have devices at the same time as jobs that began later. If the
+    /// site's next job is not left out and `overlap` is positive, `end` is the time at which the
+    /// next job began.
     Millis overlap{0};
 };
 
@@ -40,7 +42,11 @@ struct JobTimeline {
 /// begins.
 ///
 /// A site runs one job at a time. If a job seems to keep its devices after the next job has begun,
-/// the job ends when the next job begins.
+/// the job ends when the next job begins. If its trainer still logged events when the next job had
+/// ended, the next job is left out.
+///
+/// A trainer begins with the state `starting`. A second trainer with the same job id (Slurm
+/// requeued the job) or without an id is another job.
 [[nodiscard]] std::vector<JobTimeline> jobs_of(std::vector<Event> const& own,
                                                std::vector<Event> const& poller,
                                                SiteId const& site);

@@ -33,6 +33,30 @@ void check_clock(std::vector<std::string>& warnings, std::string const& name, Mi
                         name, seconds(back)));
 }
 
+// By how much more time passed between two steps than on the machine's monotonic clock.
+Millis ahead_between(StepMetrics const& before, StepMetrics const& after)
+{
+    if (!before.monotonic || !after.monotonic || *after.monotonic < *before.monotonic)
+        return Millis{0};
+    return (after.time - before.time) - (*after.monotonic - *before.monotonic);
+}
+
+// By how much the clock of a site's machine was set forward while its jobs trained. A suspended
+// machine looks the same.
+Millis set_forward_by(std::vector<StepMetrics> const& steps, std::vector<JobTimeline> const& jobs)
+{
+    Millis sum{0};
+    StepsByTime const by_time(steps);
+    for (auto const& job : jobs) {
+        auto const mine = by_time.between(job.begin, job.end.value_or(Time::max()));
+        for (std::size_t i = 1; i < mine.size(); ++i) {
+            auto const ahead = ahead_between(mine[i - 1], mine[i]);
+            if (ahead > tolerance) sum += ahead;
+        }
+    }
+    return sum;
+}
+
 }  // namespace
 
 std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& timeline)
@@ -44,6 +68,12 @@ std::vector<std::string> warnings_of(RunFiles const& files, Timeline const& time
         check_clock(warnings, name,
                     std::max(largest_step_back(files.sites[s].events),
                              largest_step_back(files.sites[s].metrics)));
+        if (auto const ahead = set_forward_by(files.sites[s].metrics, timeline.sites[s].jobs);
+            ahead > tolerance)
+            warnings.push_back(
+                fmt::format("the clock of {} was set forward by {:.1f} s while it trained, or its "
+                            "machine was suspended; energy and CO2 are too high",
+                            name, seconds(ahead)));
         Millis overlap{0};
         for (auto const& job : timeline.sites[s].jobs)
             if (job.overlap > tolerance) overlap += job.overlap;

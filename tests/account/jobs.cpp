@@ -112,6 +112,33 @@ TEST(Jobs, ARunningJobLastsToTheLastRecordedTime)
                 ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3)));
 }
 
+// Slurm requeues a job under the same id; a trainer started by hand has none.
+TEST(Jobs, ARequeuedJobIsIdleFromTheLastStepOfTheKilledTrainer)
+{
+    auto own = trained;
+    own.push_back(state(5, "EAST", "starting"));
+    own.push_back(event(5, "trainer-start", "EAST", {{"job", "1"}, {"ranks", 1}}));
+    own.push_back(state(5.5, "EAST", "training"));
+    own.push_back(event(6, "trainer-exit", "EAST", {{"code", 0}}));
+    EXPECT_THAT(states(own, {}, {step(3, {1}, 60), step(6, {1}, 60)}),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 3),
+                            held(State::idle, 3, 5), held(State::starting, 5, 5.5),
+                            held(State::training, 5.5, 6)));
+}
+
+TEST(Jobs, AJobOfThePollerNeverTakesThePlaceOfAPersonsJob)
+{
+    std::vector<Event> const poller{
+        event(2.5, "job-started", "EAST", {{"job", "8"}, {"started", text(2.5)}}),
+        event(2.6, "job-failed", "EAST", {{"job", "8"}, {"ended", text(2.6)}})};
+    auto const jobs = jobs_of(with_exit(4), poller, {"EAST"});
+    ASSERT_EQ(jobs.size(), 1U) << "the poller's job, which could not train, is left out";
+    EXPECT_EQ(jobs[0].job, "1");
+    EXPECT_EQ(jobs[0].overlap, Seconds{360});
+    EXPECT_THAT(states(with_exit(4), poller),
+                ElementsAre(held(State::starting, 1, 2), held(State::training, 2, 4)));
+}
+
 TEST(Latencies, DistinguishWhetherAnotherSiteWasInItsRounds)
 {
     auto files = small_run();
@@ -198,6 +225,17 @@ TEST_F(Warnings, NameAClockThatWasSetBack)
                 ElementsAre(testing::HasSubstr("clock of the poller was set back by 360.0 s"),
                             testing::HasSubstr("clock of EAST was set back by 360.0 s")));
     EXPECT_THAT(summary_text(account_of(files)), testing::HasSubstr("warning: the clock of EAST"));
+}
+
+TEST_F(Warnings, NameAClockThatWasSetForwardWhileASiteTrained)
+{
+    auto& steps = files.sites[0].metrics;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        steps[i].monotonic = MonoTime{steps[i].time - at(0)};
+    EXPECT_THAT(texts(), testing::IsEmpty());
+    for (std::size_t i = 2; i < steps.size(); ++i) *steps[i].monotonic -= Millis(300'000);
+    EXPECT_THAT(texts(),
+                ElementsAre(testing::HasSubstr("clock of EAST was set forward by 300.0 s")));
 }
 
 TEST_F(Warnings, NameASiteWhoseJobsOverlapped)
