@@ -185,6 +185,13 @@ struct Target {
     bool has_budget{false};  ///< `tokens` is the run's token budget, not that of all passes
 };
 
+/// Work of a site that the committed model includes and that the site's logs do not cover.
+struct UnloggedWork {
+    SiteId site;
+    Tokens tokens;           ///< tokens without a logged step
+    bool in_run_file{true};  ///< whether the run file lists the site
+};
+
 /// All numbers that a report shows.
 struct Account {
     std::string name;
@@ -214,6 +221,7 @@ struct Account {
     std::map<std::string, energy::IntensityRule> intensity_rules;
     energy::AccountingRule accounting_rule{energy::AccountingRule::hold};
     std::vector<SiteAccount> sites;
+    std::vector<UnloggedWork> unlogged;  ///< work whose energy is not in any bill
     std::vector<Decision> decisions;
     std::vector<WindowAccount> windows;
     std::vector<RoundAccount> rounds;

@@ -7,6 +7,7 @@
 
 #include "account/figures.hpp"
 #include "account/parts.hpp"
+#include "account/unlogged.hpp"
 
 namespace curtail::account {
 namespace {
@@ -102,6 +103,14 @@ std::optional<Speed> speed_of(RunFiles const& files)
     return speed_of(work);
 }
 
+// The bill of a site with unlogged work lacks the energy of that work.
+void mark_unlogged(Account& account)
+{
+    for (auto& site : account.sites)
+        for (auto const& work : account.unlogged)
+            if (work.site == site.id) site.bill.total.partial = true;
+}
+
 // Name, model and clock.
 Account heading_of(RunFiles const& files, Timeline const& timeline)
 {
@@ -162,7 +171,9 @@ Account account_of(RunFiles const& files)
     auto account = heading_of(files, timeline);
     auto training = training_of(files, timeline, account.last_step_s);
     account.sites = sites_of(files, timeline, rates);
+    account.unlogged = unlogged_work(files, timeline, work, rates);
     add_work_and_energy(account, std::move(windows), std::move(work), std::move(energy));
+    mark_unlogged(account);
     account.loss = std::move(training.loss);
     account.step = training.step;
     account.target = target_of(files);

@@ -128,10 +128,11 @@ struct Pace {
     double tokens{0};
     double seconds{0};
 
-    void add(StepMetrics const& step)
+    // A stop request ends the pause of a paced step, which then took less than `least`.
+    void add(StepMetrics const& step, FractionalSeconds least)
     {
         tokens += static_cast<double>(step.tokens);
-        seconds += step.duration.count();
+        seconds += std::max(step.duration, least).count();
     }
     [[nodiscard]] std::optional<SiteRate> rate(bool lone) const
     {
@@ -145,13 +146,14 @@ struct Pace {
 std::vector<std::optional<SiteRate>> rates_of(RunFiles const& files, Timeline const& timeline)
 {
     auto const held = held_by_site(timeline);
+    auto const least = files.run.training.step_at_least;
     std::vector<std::optional<SiteRate>> rates;
     for (std::size_t s = 0; s < files.sites.size(); ++s) {
         Pace lone, all;
         for (auto const& step : files.sites[s].metrics) {
-            all.add(step);
+            all.add(step, least);
             Time const begin = step.time - std::chrono::round<Millis>(step.duration);
-            if (is_alone(held, s, {begin, step.time})) lone.add(step);
+            if (is_alone(held, s, {begin, step.time})) lone.add(step, least);
         }
         auto const rate = lone.rate(true);
         rates.push_back(rate ? rate : all.rate(false));

@@ -56,6 +56,7 @@ energy::Tally total_of(Account const& account)
 {
     energy::Tally sum;
     for (auto const& site : account.sites) sum += site.bill.total;
+    sum.partial = sum.partial || !account.unlogged.empty();
     return sum;
 }
 
@@ -67,6 +68,7 @@ energy::Bill total_bill(Account const& account)
         sum.total += site.bill.total;
         sum.inside_windows += site.bill.inside_windows;
     }
+    sum.total.partial = sum.total.partial || !account.unlogged.empty();
     return sum;
 }
 

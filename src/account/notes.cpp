@@ -54,11 +54,11 @@ void add_outside_threshold(Notes& notes, energy::Tally const& total)
 {
     auto const dirty = total.dirty();
     auto const dirty_carbon = total.known_carbon_dirty();
-    if (!dirty || !dirty_carbon || total.carbon.value <= 0) return;
+    if (!dirty || dirty->value <= 0 || !dirty_carbon || total.carbon.value <= 0) return;
     notes.emplace_back(
-        "Start and end of windows",
+        "Energy above the threshold",
         fmt::format("{:.0f} % of the emissions come from the {:.1f} % of energy drawn at or above "
-                    "the threshold: close delays and drains.",
+                    "the threshold, e.g. in close delays and drains.",
                     100 * ratio(*dirty_carbon, total.carbon),
                     100 * ratio(*dirty, total.known_energy())));
 }
@@ -92,6 +92,9 @@ void add_joint_rates(Notes& notes, Account const& a)
 void add_gaps(Notes& notes, Scenario const& scenario)
 {
     auto const& tally = scenario.range.front();
+    if (tally.whole() && tally.carbon.value <= 0)
+        notes.emplace_back("Always on, " + scenario.region,
+                           "Its CO₂ is 0 or negative. No percentage is given for this region.");
     if (tally.unknown.value <= 0) return;
     notes.emplace_back(
         "Always on, " + scenario.region,
@@ -144,6 +147,18 @@ void add_uncommitted(Notes& notes, RunFiles const& files, Tokens committed)
                     grouped(logged.value), grouped(committed.value)));
 }
 
+void add_unlogged(Notes& notes, Account const& a)
+{
+    for (auto const& work : a.unlogged)
+        notes.emplace_back(
+            "Work without a log",
+            fmt::format("The model includes work of {0} that its logs do not show ({1} tokens){2}. "
+                        "The energy of this work is missing, so the run's energy is a lower bound "
+                        "and its CO₂ is unknown.",
+                        work.site.value, grouped(work.tokens.value),
+                        work.in_run_file ? "" : ", and the run file does not list this site"));
+}
+
 void add_broken_lines(Notes& notes, int broken_lines)
 {
     if (broken_lines <= 0) return;
@@ -153,9 +168,21 @@ void add_broken_lines(Notes& notes, int broken_lines)
                                    broken_lines));
 }
 
+// Why the energy of some work is not recorded; empty if all is.
+std::string no_log(Account const& a)
+{
+    std::string text;
+    for (auto const& work : a.unlogged) {
+        text += (text.empty() ? "there is no log of the work of " : ", ") + work.site.value;
+        if (!work.in_run_file) text += " (" + work.site.value + " is not in the run file)";
+    }
+    return text;
+}
+
 // Why the run's CO2 is unknown; empty if it is known.
 std::string no_carbon(RunFiles const& files, Account const& a)
 {
+    if (!a.unlogged.empty()) return no_log(a);
     if (files.trace.empty()) return no_signal;
     std::string blind;
     for (auto const& site : a.sites)
@@ -163,6 +190,31 @@ std::string no_carbon(RunFiles const& files, Account const& a)
     if (!blind.empty()) return files.trace_name + " has no value for " + blind;
     return total_of(a).known() ? ""
                                : files.trace_name + " has no value while the sites held devices";
+}
+
+// Why always-on in one region is nothing to compare with; empty if it is.
+std::string no_ratio(Scenario const& scenario)
+{
+    auto const& tally = scenario.range.front();
+    auto const name = "always-on in " + scenario.region;
+    if (!tally.whole()) return name + " has no whole CO2, because samples are missing";
+    return tally.carbon.value > 0 ? "" : name + " emits no CO2";
+}
+
+// Why no region has a percentage of always-on; empty if one has.
+std::string no_ratio(Account const& a)
+{
+    if (!a.unlogged.empty()) return no_log(a);
+    if (auto const total = total_of(a); !total.whole())
+        return fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
+                           100 * total.unknown.value / total.energy.value);
+    std::string text;
+    for (auto const& scenario : a.always_on) {
+        auto const why = no_ratio(scenario);
+        if (why.empty()) return "";
+        text += (text.empty() ? "" : "; ") + why;
+    }
+    return text;
 }
 
 std::map<std::string, std::string> missing_of(RunFiles const& files, Account const& a,
@@ -178,9 +230,7 @@ std::map<std::string, std::string> missing_of(RunFiles const& files, Account con
     add("carbon", no_carbon(files, a));
     add("always_on", gaps.always_on);
     add("held_out", gaps.held_out);
-    if (auto const total = total_of(a); !total.whole())
-        add("ratio", fmt::format("the intensity of {:.1f} % of the run's energy is unknown",
-                                 100 * total.unknown.value / total.energy.value));
+    add("ratio", no_ratio(a));
     return missing;
 }
 
@@ -215,6 +265,7 @@ Explanation explain(RunFiles const& files, Timeline const& timeline, Account con
     add_always_on(out.notes, figures);
     add_missing_regions(out.notes, figures);
     add_uncommitted(out.notes, files, figures.tokens);
+    add_unlogged(out.notes, figures);
     add_broken_lines(out.notes, files.broken_lines);
     for (auto const& warning : out.warnings) out.notes.emplace_back("Warning", warning + ".");
     return out;

@@ -17,7 +17,8 @@ struct Work {
     Commits commits;
     Tokens tokens;  ///< tokens that the committed model includes
     std::vector<SiteWork> sites;
-    std::vector<RoundAccount> rounds;  ///< each still without energy and carbon
+    std::map<SiteId, Tokens> other_sites;  ///< tokens of sites that the run file lacks
+    std::vector<RoundAccount> rounds;      ///< each still without energy and carbon
     std::optional<RoundSummary> summary;
 };
 /// Computes what the sites contributed, from the commits and the sites' logs.

@@ -169,6 +169,17 @@ class RoundBuilder {
         return round;
     }
 
+    // The tokens that commits include of sites that the run file lacks.
+    [[nodiscard]] std::map<SiteId, Tokens> other_sites() const
+    {
+        std::map<SiteId, Tokens> tokens;
+        for (auto const& commit : files_.commits)
+            for (auto const& c : commit.contributions)
+                if (c.included && c.tokens != Tokens{} && !index_of(c.site))
+                    tokens[c.site] += c.tokens;
+        return tokens;
+    }
+
   private:
     [[nodiscard]] std::optional<std::size_t> index_of(SiteId const& site) const
     {
@@ -276,6 +287,7 @@ Work work_of(RunFiles const& files, Timeline const& timeline)
             add_round(work, builder.build(commit, previous.value_or(commit.time)));
         if (commit.kind != CommitSummary::Kind::roster) previous = commit.time;
     }
+    work.other_sites = builder.other_sites();
     work.summary = summary_of(work.rounds);
     return work;
 }

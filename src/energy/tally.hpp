@@ -22,12 +22,19 @@ struct Tally {
     Grams carbon_dirty;  ///< the part of `carbon` caused while the intensity was at or above the
                          ///< threshold
     bool blind{false};   ///< some energy was drawn in a region without any known intensity
+    /// Some energy is not recorded: `energy` is a lower bound, and the carbon is unknown.
+    bool partial{false};
 
-    /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind.
+    /// Adds the energy and carbon of `other`. The sum is blind if either tally is blind, and
+    /// partial if either is partial.
     Tally& operator+=(Tally const& other);
     /// Returns true if `carbon` can be reported. This is the case if no energy was drawn. It is
-    /// also the case if some energy has a known intensity and the tally is not blind.
-    [[nodiscard]] bool known() const { return energy.value <= 0 || (!blind && unknown < energy); }
+    /// also the case if some energy has a known intensity and the tally is not blind. The carbon of
+    /// a partial tally is never known.
+    [[nodiscard]] bool known() const
+    {
+        return !partial && (energy.value <= 0 || (!blind && unknown < energy));
+    }
     /// Returns true if the tally is known() and `unknown` is at most `most_unknown` x `energy`. If
     /// a tally is known() but not whole(), its carbon is a lower bound.
     [[nodiscard]] bool whole() const
@@ -56,11 +63,11 @@ struct Tally {
         return known() ? std::optional(known_energy() - clean) : std::nullopt;
     }
     /// Returns the fraction clean / known_energy(). Returns an empty optional if known_energy() is
-    /// 0 or the tally is blind. Energy of unknown intensity counts neither in `clean` nor in
-    /// known_energy().
+    /// 0 or the tally is blind or partial. Energy of unknown intensity counts neither in `clean`
+    /// nor in known_energy().
     [[nodiscard]] std::optional<double> clean_share() const;
     /// Returns carbon / known_energy(). Returns an empty optional if known_energy() is 0 or the
-    /// tally is blind.
+    /// tally is blind or partial.
     [[nodiscard]] std::optional<GramsPerKwh> mean_intensity() const;
     friend bool operator==(Tally const&, Tally const&) = default;
 };

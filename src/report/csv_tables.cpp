@@ -42,14 +42,19 @@ std::string grams(std::optional<Grams> carbon)
 }
 
 // Energy and carbon: the columns that several tables share.
-Row const tally_head{"energy_kwh", "energy_of_unknown_intensity_kwh", "curtailed_share",
-                     "co2_g",      "co2_above_threshold_g",           "co2_is_whole"};
+Row const tally_head{"energy_kwh",      "energy_is_whole", "energy_of_unknown_intensity_kwh",
+                     "curtailed_share", "co2_g",           "co2_above_threshold_g",
+                     "co2_is_whole"};
 
 Row tally_row(energy::Tally const& tally)
 {
-    return {value(tally.energy.value / 1000),  value(tally.unknown.value / 1000),
-            value(tally.clean_share()),        grams(tally.known_carbon()),
-            grams(tally.known_carbon_dirty()), value(tally.whole())};
+    return {value(tally.energy.value / 1000),
+            value(!tally.partial),
+            value(tally.unknown.value / 1000),
+            value(tally.clean_share()),
+            grams(tally.known_carbon()),
+            grams(tally.known_carbon_dirty()),
+            value(tally.whole())};
 }
 
 Row joined(Row row, Row const& more)

@@ -62,12 +62,17 @@ Object whole_json(Whole const& whole, account::Account const& a)
     Object ratios;
     for (auto const& s : a.always_on)
         ratios.set(s.region, account::carbon_ratio(tally, s.range.front()));
-    return {
-        {"kwh", tally.energy.value / 1000},    {"unknown_kwh", tally.unknown.value / 1000},
-        {"g", in_grams(tally.known_carbon())}, {"co2_is_whole", tally.whole()},
-        {"share", tally.clean_share()},        {"share_inside_windows", whole.bill.inside_share()},
-        {"ratio", std::move(ratios)},          {"tokens", whole.tokens.value},
-        {"joint_rounds", whole.joint_rounds},  {"lone_rounds", whole.lone_rounds}};
+    return {{"kwh", tally.energy.value / 1000},
+            {"energy_is_whole", !tally.partial},
+            {"unknown_kwh", tally.unknown.value / 1000},
+            {"g", in_grams(tally.known_carbon())},
+            {"co2_is_whole", tally.whole()},
+            {"share", tally.clean_share()},
+            {"share_inside_windows", whole.bill.inside_share()},
+            {"ratio", std::move(ratios)},
+            {"tokens", whole.tokens.value},
+            {"joint_rounds", whole.joint_rounds},
+            {"lone_rounds", whole.lone_rounds}};
 }
 
 }  // namespace

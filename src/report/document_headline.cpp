@@ -153,7 +153,9 @@ json::Value headline_json(account::Account const& a)
     auto const total = total_of(a);
     Object co2;
     for (auto const& s : a.sites) co2.set(s.id.value, kg_of(s.bill.total));
-    Object out{{"co2_kg", kg_of(total)}, {"co2_is_whole", total.whole()}};
+    Object out{{"co2_kg", kg_of(total)},
+               {"co2_is_whole", total.whole()},
+               {"energy_is_whole", !total.partial}};
     out.set("co2_by_site", std::move(co2));
     out.set("always_on", always_on_json(a));
     out.set("baselines", baselines_json(a));

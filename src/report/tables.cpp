@@ -46,7 +46,8 @@ std::vector<std::string> site_row(std::string name, energy::Bill const& bill,
                                   account::Account const& a)
 {
     auto const& tally = bill.total;
-    std::vector<std::string> row{std::move(name), number(tally.energy.value / 1000, 3),
+    std::vector<std::string> row{std::move(name),
+                                 (tally.partial ? ">" : "") + number(tally.energy.value / 1000, 3),
                                  number(bill.inside_share(), 1, 100),
                                  number(tally.clean_share(), 1, 100), grams_text(tally)};
     for (auto const& s : a.always_on)

@@ -38,6 +38,16 @@ TEST(AlwaysOn, IsEqualForAFastSiteAndASlowSiteOfTheSameEfficiency)
     }
 }
 
+// A stop request ends the pause of a paced step, so that the step seems to be faster.
+TEST(AlwaysOn, CountsAPacedStepThatAStopCutShortAtItsPace)
+{
+    auto files = small_run();
+    files.run.training.step_at_least = FractionalSeconds{900};
+    files.sites[0].metrics[1].duration = Seconds{10};
+    auto const account = account_of(files);
+    EXPECT_NEAR(account.always_on[0].rate->tokens_per_s, 1, 1e-9);
+}
+
 TEST(AlwaysOn, NamesTheReferenceSiteInARegionWithoutASite)
 {
     auto files = small_run();
@@ -114,6 +124,21 @@ TEST(AlwaysOn, HasNoPercentageInARegionWithGaps)
     for (auto const& [title, note] : account.notes) titles.push_back(title);
     EXPECT_THAT(titles, testing::Contains("Always on, N"));
     EXPECT_THAT(titles, Not(testing::Contains("Always on, E")));
+}
+
+TEST(AlwaysOn, SaysWhyNoRegionHasAPercentage)
+{
+    auto files = small_run();
+    files.trace = {hourly("E", {50, std::nullopt, 150, 350, 50}), hourly("W", {0, 0, 0, 0, 0})};
+    files.sites[0].events.clear();
+    files.sites[0].metrics[2].tokens = {};
+    std::erase_if(files.poller_events, [](Event const& e) { return e.site == "EAST"; });
+    files.commits.back().contributions.erase(files.commits.back().contributions.begin());
+    auto const account = account_of(files);
+    ASSERT_TRUE(total_of(account).whole());
+    EXPECT_EQ(account.missing.at("ratio"),
+              "always-on in E has no whole CO2, because samples are missing; always-on in W emits "
+              "no CO2");
 }
 
 // 21600 tokens take 6 h, of which the trace knows five: its last sample, of 4:00, holds until 5:00.

@@ -140,6 +140,49 @@ TEST(Bill, ASiteThatDrewNothingLeavesTheCarbonKnown)
     EXPECT_THAT(summary_text(account), Not(HasSubstr("CO2 is unknown")));
 }
 
+// The model includes work of a site whose logs are lost: its energy is unknown, never 0.
+TEST(Bill, OfWorkThatNoLogHasIsUnknown)
+{
+    auto files = small_run();
+    files.sites[1] = {};
+    std::erase_if(files.poller_events, [](Event const& e) { return e.site == "WEST"; });
+    auto const account = account_of(files);
+    EXPECT_FALSE(total_of(account).known());
+    EXPECT_FALSE(account.sites[1].bill.total.known());
+    EXPECT_TRUE(account.sites[0].bill.total.whole());
+    EXPECT_FALSE(carbon_ratio(total_of(account), account.always_on[0].range[0]));
+    EXPECT_THAT(account.missing.at("carbon"), HasSubstr("no log of the work of WEST"));
+    EXPECT_THAT(summary_text(account), HasSubstr("CO2 is unknown: there is no log of the work of "
+                                                 "WEST"));
+    auto const doc = document(account, std::nullopt);
+    EXPECT_EQ(entry(doc, {"headline", "energy_is_whole"}), json::Value(false));
+    EXPECT_EQ(entry(doc, {"headline", "co2_kg"}), json::Value());
+    EXPECT_EQ(entry(doc, {"totals", "sites", "WEST", "g"}), json::Value());
+    EXPECT_EQ(entry(doc, {"totals", "sites", "EAST", "energy_is_whole"}), json::Value(true));
+}
+
+TEST(Bill, OfASiteThatTheRunFileLacksIsUnknown)
+{
+    auto files = small_run();
+    files.run.sites.pop_back();
+    files.sites.pop_back();
+    auto const account = account_of(files);
+    EXPECT_FALSE(total_of(account).known());
+    EXPECT_FALSE(total_bill(account).total.known());
+    EXPECT_TRUE(account.sites[0].bill.total.whole());
+    EXPECT_THAT(account.missing.at("carbon"), HasSubstr("WEST is not in the run file"));
+}
+
+// Lines of metrics.jsonl that a full disk swallowed leave the logged states, and so the energy.
+TEST(Bill, OfStepsThatNoLineRecordsFollowsFromTheLoggedStates)
+{
+    auto files = small_run();
+    files.sites[1].metrics.erase(files.sites[1].metrics.begin() + 1);
+    files.commits.back().contributions[1].tokens = {3600};
+    auto const account = account_of(files);
+    EXPECT_TRUE(total_of(account).whole());
+}
+
 TEST(Bill, InTheDocumentEqualsTheTable)
 {
     auto const doc = document(account_of(small_run()), std::nullopt);

@@ -40,13 +40,14 @@ function relative(a, b) {
 
 function energyTile(headline) {
     const kwh = headline.energy_kwh;
+    const value = (headline.energy_is_whole === false ? '≥ ' : '') + number(kwh, 2);
     const rows = (headline.baselines ||
                   []).map(b => [b.label, number(b.kwh, 2) + ' kWh', relative(kwh, b.kwh)]);
     if (data.energy) {
         const idle = energyNotTraining();
         rows.push(['not training', number(idle, 2) + ' kWh', kwh > 0 ? percent(idle / kwh) : '']);
     }
-    return makeTile({title: 'Energy', key: 'energy', value: number(kwh, 2), unit: 'kWh', rows});
+    return makeTile({title: 'Energy', key: 'energy', value, unit: 'kWh', rows});
 }
 
 function energyNotTraining() {
