@@ -18,7 +18,6 @@ constexpr std::int64_t max_batch_tokens = std::int64_t{1} << 40;
 constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
-constexpr std::int64_t max_epochs = 1 << 13;  // for a text of at most 2^50 tokens
 constexpr double max_pace_s = 3600;
 constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
 
@@ -26,7 +25,8 @@ void read_budget(json::ObjectReader& r, Training& t)
 {
     if (r.any("tokens") != nullptr)
         t.budget = Tokens{read_integer(r, "tokens", std::nullopt, 1, max_budget)};
-    t.tokens_per_parameter = r.optional_number("tokens_per_parameter");
+    if (r.any("tokens_per_parameter") != nullptr)
+        t.tokens_per_parameter = r.number("tokens_per_parameter");
     r.require(!t.budget || !t.tokens_per_parameter, "tokens_per_parameter",
               "must be absent if training.tokens is given");
     r.require(t.tokens_per_parameter.value_or(1) > 0, "tokens_per_parameter",
@@ -110,10 +110,11 @@ rounds::Params read_rounds(json::ObjectReader& r)
     p.block_tokens = {read_integer(r, "block_tokens", p.block_tokens.value, 1, max_block_tokens)};
     p.grant_quantum = read_integer(r, "grant_quantum_blocks", p.grant_quantum, 1, max_count);
     p.local_steps = read_integer(r, "local_steps", p.local_steps, 0);
-    p.max_undecided = read_integer(r, "max_undecided", p.max_undecided, 1, max_count);
+    p.max_undecided =
+        read_integer(r, "max_undecided", p.max_undecided, 1, rounds::max_undecided_limit);
     p.max_staleness = read_integer(r, "max_staleness", p.max_staleness, 0, max_count);
     p.max_missed = read_integer(r, "max_missed", p.max_missed, 1, max_count);
-    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, max_count);
+    p.keep_models = read_integer(r, "keep_models", p.keep_models, 1, rounds::keep_models_limit);
     p.milestone_every = read_integer(r, "milestone_every", p.milestone_every, 0, max_count);
     p.outer_min_permille =
         read_integer(r, "outer_min_permille", p.outer_min_permille, 0, max_permille);

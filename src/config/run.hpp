@@ -46,6 +46,9 @@ struct Training {
     std::optional<double> tokens_per_parameter{};
 };
 
+/// The greatest number of passes over the text: with it, a text may have 2^50 tokens.
+inline constexpr std::int64_t max_epochs = std::int64_t{1} << 13;
+
 /// Settings of the inner optimizer. The learning rates are those of docs/model.md times `lr_scale`.
 struct Optimizer {
     /// Length of the schedules of learning rate and weight decay. If the file does not state it,

@@ -56,6 +56,7 @@ std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
     auto const needed = rounds::blocks_for(budget, block);
     auto const blocks = blocks_per_epoch * run.data.epochs;
     if (needed <= blocks) return std::nullopt;
+    auto const epochs = (needed + blocks_per_epoch - 1) / blocks_per_epoch;
     auto const* key = run.training.tokens_per_parameter ? "tokens_per_parameter" : "tokens";
     return Error{
         ExitCode::config, fmt::format("{}: training.{}", run.file.string(), key),
@@ -63,8 +64,9 @@ std::optional<Error> check_budget(Run const& run, std::int64_t blocks_per_epoch)
                     "tokens",
                     budget.value, (blocks * block).value, run.data.epochs, blocks_per_epoch,
                     block.value),
-        fmt::format("raise data.epochs to {}, prepare more text, or lower the budget",
-                    (needed + blocks_per_epoch - 1) / blocks_per_epoch)};
+        epochs <= max_epochs
+            ? fmt::format("raise data.epochs to {}, prepare more text, or lower the budget", epochs)
+            : "prepare more text, or lower the budget"};
 }
 
 }  // namespace curtail::config

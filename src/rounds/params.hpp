@@ -6,6 +6,9 @@
 
 namespace curtail::rounds {
 
+inline constexpr std::int64_t max_undecided_limit = 100;  ///< greatest Params::max_undecided
+inline constexpr std::int64_t keep_models_limit = 1000;   ///< greatest Params::keep_models
+
 /// Parameters of the round protocol. They are part of run.json and therefore equal at every site.
 /// All times are real time, even in a replay. docs/rounds.md explains each parameter.
 struct Params {

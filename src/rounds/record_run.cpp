@@ -139,9 +139,11 @@ void read_params(json::ObjectReader& r, Params& p)
 {
     each_param(p, [&](char const* name, auto& value) { put(value, fields::count(r, name)); });
     r.require(p.grant_quantum >= 1, "grant_quantum", "must be at least 1");
-    r.require(p.max_undecided >= 1 && p.max_undecided <= 100, "max_undecided", "must be 1 to 100");
+    r.require(p.max_undecided >= 1 && p.max_undecided <= max_undecided_limit, "max_undecided",
+              fmt::format("must be 1 to {}", max_undecided_limit));
     r.require(p.max_missed >= 1, "max_missed", "must be at least 1");
-    r.require(p.keep_models >= 1 && p.keep_models <= 1000, "keep_models", "must be 1 to 1000");
+    r.require(p.keep_models >= 1 && p.keep_models <= keep_models_limit, "keep_models",
+              fmt::format("must be 1 to {}", keep_models_limit));
 }
 
 }  // namespace

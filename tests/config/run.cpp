@@ -126,6 +126,15 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
                 HasSubstr("ranks: must be 1 to 4096"));
 }
 
+// The store's run.json has these limits too.
+TEST_F(RunFile, RejectsRoundSettingsThatNoStoredRunMayHave)
+{
+    EXPECT_THAT(message_with("\"skew_s\": 2", "\"skew_s\": 2, \"max_undecided\": 101"),
+                HasSubstr("rounds.max_undecided: must be 1 to 100"));
+    EXPECT_THAT(message_with("\"skew_s\": 2", "\"skew_s\": 2, \"keep_models\": 1001"),
+                HasSubstr("rounds.keep_models: must be 1 to 1000"));
+}
+
 TEST_F(RunFile, ATokenBudgetSetsTheLengthOfTheSchedules)
 {
     auto const run = read_with("0.55},\n  \"optimizer\": {\"schedule_tokens\": 1000000,",
@@ -163,6 +172,8 @@ TEST_F(RunFile, RejectsAmbiguousOrImpossibleTokenBudgets)
     EXPECT_THAT(message(R"("tokens": 9007199254740992)"), HasSubstr("training.tokens: must be 1"));
     EXPECT_THAT(message(R"("tokens_per_parameter": 0)"),
                 HasSubstr("training.tokens_per_parameter: must be more than 0"));
+    EXPECT_THAT(message(R"("tokens_per_parameter": null)"),
+                HasSubstr("training.tokens_per_parameter: must be a number, found null"));
     EXPECT_THAT(message(R"("tokens_per_parameter": 1e10)"),
                 HasSubstr("training.tokens_per_parameter: must give less than 2^53 tokens"));
 }
