@@ -3,9 +3,12 @@
 
 #include <ATen/Version.h>
 
+#include "chain/run_objects.hpp"
 #include "config/run_spec.hpp"
 #include "core/build_info.hpp"
 #include "core/text.hpp"
+#include "rounds/names.hpp"
+#include "store/object_store.hpp"
 
 namespace curtail::train {
 namespace {
@@ -49,6 +52,23 @@ Result<data::Loader> open_loader(config::Run const& run)
                                 run.model.sequence);
 }
 
+// Of a run that has begun, the stored budget is the remedy.
+Error with_stored_budget(Error error, config::Run const& run)
+{
+    auto const store = store::open_store(run.store);
+    if (!store) return error;
+    auto const record = chain::RunObjects(**store, run.run).record(rounds::run_name);
+    if (!record || !*record) return error;
+    auto const stored = rounds::decode_run(**record);
+    if (!stored || stored->budget == run.training.budget) return error;
+    error.remedy =
+        "the run has begun with " +
+        (stored->budget ? "a budget of " + std::to_string(stored->budget->value) + " tokens"
+                        : std::string("no budget")) +
+        " (run.json in its store): restore it, or begin another run";
+    return error;
+}
+
 }  // namespace
 
 Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId const& site)
@@ -61,7 +81,7 @@ Result<SiteInputs> read_inputs(std::filesystem::path const& run_file, SiteId con
     auto loader = open_loader(*run);
     if (!loader) return tl::unexpected(loader.error());
     if (auto error = config::check_budget(*run, loader->blocks_per_epoch()))
-        return tl::unexpected(*error);
+        return tl::unexpected(with_stored_budget(std::move(*error), *run));
     auto const manifest = data::manifest_digest(run->data.folder);
     if (!manifest) return tl::unexpected(manifest.error());
     return SiteInputs{std::move(*run), std::move(*found), std::move(*loader), *manifest};

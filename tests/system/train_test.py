@@ -141,6 +141,13 @@ def token_budget_larger_than_the_data_is_refused():
         expect("the budget is 10000000 tokens, but the data have" in done.stderr, done.stderr)
         expect("raise data.epochs to" in done.stderr, done.stderr)
         expect(run.commits() == [], "the run has started")
+        run.config["training"]["tokens"] = 2900
+        run.save()
+        run.train("A")
+        run.config["training"]["tokens"] = 10_000_000
+        run.save()
+        done = run.train("A", code=78)
+        expect("the run has begun with a budget of 2900 tokens" in done.stderr, done.stderr)
 
 
 def processor_seconds(pid):
