@@ -43,7 +43,7 @@ struct Job {
     std::optional<Time> ended;    ///< real time; empty if unknown or not yet ended
     End end{End::failed};         ///< meaningful only if the job has ended
     /// For an ended job: its trainer recorded that it stopped on request, for example because its
-    /// permission had ended. Such a job may end soon after its start.
+    /// permission had ended; or the run is complete. Such a job may end soon after its start.
     bool stopped_on_request{false};
     /// For an ending job: its script has ended, but processes that the script started remain and
     /// will not end by themselves.

@@ -149,9 +149,13 @@ plan::DesiredState SitePoller::desired(SiteRecord const& record, StopReason stop
         std::lock_guard const guard(mutex_);
         if (!clock_wait_.empty()) return {false, {}, clock_wait_};
     }
+    return desired_state(record.window, stop, hold_reason(record.holds, decision()), is_complete());
+}
+
+bool SitePoller::is_complete() const
+{
     std::error_code error;
-    return desired_state(record.window, stop, hold_reason(record.holds, decision()),
-                         std::filesystem::exists(parts_.complete_file, error));
+    return std::filesystem::exists(parts_.complete_file, error);
 }
 
 Result<void> SitePoller::renew_permission(Time signal_now, StopReason stop)
@@ -211,8 +215,9 @@ void SitePoller::add_causes(plan::SiteState const& known, std::vector<plan::Job>
         if (job.state != plan::Job::State::ended || !plan::is_tracked(known, job)) continue;
         if (job.end == plan::Job::End::failed)
             job.cause = launch::cause_in_log(parts_.launcher->log_file(job.id));
+        // A trainer also ends well, however soon, because the run is complete.
         if (job.end == plan::Job::End::clean)
-            job.stopped_on_request = !trainer_of(job.id).cause.empty();
+            job.stopped_on_request = is_complete() || !trainer_of(job.id).cause.empty();
     }
 }
 

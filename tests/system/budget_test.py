@@ -38,6 +38,7 @@ def budget_ends_a_run_in_its_second_window():
         expect(chain["complete"] and chain["blocks"]["done"] == chain["blocks"]["whole"] == BLOCKS,
                f"{chain['complete']} {chain['blocks']}")
         expect(len(run.poller_events("job-submitted")) == 2, "a complete run got another job")
+        expect(not run.poller_events("job-failed"), "the end of the run is shown as a problem")
         run.verify()
 
 
