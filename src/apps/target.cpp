@@ -17,7 +17,7 @@ Result<void> check_target(std::filesystem::path const& file, std::string_view ki
         std::ifstream in(file, std::ios::binary);
         in.read(head.data(), head_size);
         head.resize(static_cast<std::size_t>(in.gcount()));
-        if (head.find(mark) != std::string::npos) return {};
+        if (head.empty() || head.find(mark) != std::string::npos) return {};
     }
     return fail(ExitCode::usage, "cannot write " + file.string(),
                 "this file exists and is not " + std::string(kind),

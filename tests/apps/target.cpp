@@ -16,6 +16,8 @@ TEST(Target, OnlyAnEarlierOutputOfItsKindIsReplaced)
     EXPECT_TRUE(check_target(folder / "new", "a report", "the mark"));
     ASSERT_TRUE(write_file(folder / "report", "a line with the mark"));
     EXPECT_TRUE(check_target(folder / "report", "a report", "the mark"));
+    ASSERT_TRUE(write_file(folder / "empty", ""));
+    EXPECT_TRUE(check_target(folder / "empty", "a report", "the mark")) << "nothing is lost";
     ASSERT_TRUE(write_file(folder / "thesis", "years of work"));
     EXPECT_EQ(check_target(folder / "thesis", "a report", "the mark").error().code,
               ExitCode::usage);
