@@ -40,13 +40,19 @@ Result<void> show(config::Run const& run, Output const& output, std::string_view
 {
     auto const overview =
         status::read_overview(run, store::open_store(run.store), SystemClock{}.now());
-    if (!overview) return tl::unexpected(overview.error());
-    if (!output.prometheus.empty())
-        return status::write_prometheus(output.prometheus, status::prometheus_text(*overview));
-    auto const text = console.json ? json::to_pretty(status::overview_json(*overview))
-                                   : status::overview_text(*overview);
-    console.print(std::string(before) + text);
-    return {};
+    if (!output.prometheus.empty()) {
+        auto const text = status::prometheus_text(overview);
+        if (auto written = status::write_prometheus(output.prometheus, text); !written)
+            return written;
+    } else {
+        auto const text = console.json ? json::to_pretty(status::overview_json(overview))
+                                       : status::overview_text(overview);
+        console.print(std::string(before) + text);
+    }
+    // The store may be mounted later; any other trouble needs a person.
+    bool const is_trouble =
+        overview.store_error && overview.store_error->code != ExitCode::unavailable;
+    return is_trouble ? tl::unexpected(*overview.store_error) : Result<void>{};
 }
 
 // Shows the run until a signal. A refresh that fails is logged, and the next one tries again.

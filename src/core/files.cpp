@@ -185,9 +185,10 @@ Result<std::string> read_file(fs::path const& path, std::int64_t limit)
 
 Result<std::string> read_end(fs::path const& path, std::int64_t bytes)
 {
-    Fd const fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd && errno == ENOENT) return std::string();
-    if (!fd) return cannot("read", path, errno, ExitCode::io);
+    auto const opened = open_to_read(path);
+    if (!opened) return tl::unexpected(opened.error());
+    if (!*opened) return std::string();
+    auto const& fd = **opened;
     off_t const size = lseek(fd.get(), 0, SEEK_END);
     if (size < 0) return cannot("read", path, errno, ExitCode::io);
     off_t const begin = std::max<off_t>(0, size - bytes);

@@ -168,7 +168,7 @@ json::Object overview_json(Overview const& overview)
     return {{"run", overview.run.value},
             {"store", overview.store},
             {"store_error",
-             overview.store_error.empty() ? json::Value() : json::Value(overview.store_error)},
+             overview.store_error ? json::Value(overview.store_error->message()) : json::Value()},
             {"time", format_time(overview.now)},
             {"chain", overview.chain
                           ? json::Value(chain_json(*overview.chain, overview.speed, overview.now))

@@ -14,19 +14,19 @@ struct Overview {
     RunId run;
     std::string store;  ///< address of the store
     Time now;           ///< real time at which curtail-status began to read
-    /// Empty if the run has not started or its store is unavailable.
+    /// Empty if the run has not started or its store cannot be read.
     std::optional<ChainView> chain;
     SitesView sites;
-    std::string store_error{};  ///< why the store cannot be read; empty if it can be read
+    std::optional<Error> store_error{};  ///< why the store cannot be read; empty if it can be read
     std::optional<account::Speed> speed{};  ///< of the run; empty if unknown
     std::optional<EnergyView> energy{};     ///< empty if unknown; its sites are those of `sites`
 };
 
-/// Reads the state of a run from its store and its folder. `store` is the result of open_store(); a
-/// store that is unavailable is no error. Fails like read_chain_view(), or with the error of
-/// `store`.
-[[nodiscard]] Result<Overview> read_overview(
-    config::Run const& run, Result<std::unique_ptr<store::ObjectStore>> const& store, Time now);
+/// Reads the state of a run from its store and its folder. `store` is the result of open_store().
+/// If `store` is an error, or read_chain_view() fails, that error becomes Overview::store_error.
+[[nodiscard]] Overview read_overview(config::Run const& run,
+                                     Result<std::unique_ptr<store::ObjectStore>> const& store,
+                                     Time now);
 
 /// How many of the run's blocks are done, held and free in its newest commit.
 struct Progress {

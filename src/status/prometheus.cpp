@@ -205,7 +205,7 @@ std::string prometheus_text(Overview const& overview)
     out.gauge("curtail_status_timestamp_seconds", "When curtail-status read the run.",
               overview.now);
     out.gauge("curtail_store_up", "1 if the store could be read, otherwise 0.",
-              std::int64_t{overview.store_error.empty()});
+              std::int64_t{!overview.store_error});
     out.gauge("curtail_poller_state_timestamp_seconds", "When the poller last wrote its state.",
               overview.sites.poller_wrote);
     if (overview.chain) {

@@ -12,19 +12,16 @@ void append(std::vector<std::string>& notes, std::vector<std::string> more)
                  std::make_move_iterator(more.end()));
 }
 
-// An unavailable store leaves the chain empty.
-Result<void> read_store(Overview& overview,
-                        Result<std::unique_ptr<store::ObjectStore>> const& store)
+// A store that cannot be read leaves the chain empty.
+void read_store(Overview& overview, Result<std::unique_ptr<store::ObjectStore>> const& store)
 {
-    if (!store && store.error().code != ExitCode::unavailable) return tl::unexpected(store.error());
     if (!store) {
-        overview.store_error = store.error().message();
-        return {};
+        overview.store_error = store.error();
+        return;
     }
     auto chain = read_chain_view({**store, overview.run});
-    if (!chain) return tl::unexpected(chain.error());
-    overview.chain = std::move(*chain);
-    return {};
+    if (chain) overview.chain = std::move(*chain);
+    else overview.store_error = chain.error();
 }
 
 std::string budget_text(std::optional<Tokens> const& budget)
@@ -45,11 +42,11 @@ void note_changed_budget(Overview& overview, config::Run const& run)
 
 }  // namespace
 
-Result<Overview> read_overview(config::Run const& run,
-                               Result<std::unique_ptr<store::ObjectStore>> const& store, Time now)
+Overview read_overview(config::Run const& run,
+                       Result<std::unique_ptr<store::ObjectStore>> const& store, Time now)
 {
     Overview overview{run.run, run.store, now, {}, read_sites(run)};
-    if (auto read = read_store(overview, store); !read) return tl::unexpected(read.error());
+    read_store(overview, store);
     note_changed_budget(overview, run);
     auto work = read_work(run);
     auto energy = read_energy(run, work);

@@ -16,6 +16,12 @@ namespace {
 
 std::string age(Time since, Time now) { return format_duration(std::max(Millis{0}, now - since)); }
 
+// Rounded down: `100.0` means that the run is complete.
+std::string percent_text(Progress const& p)
+{
+    return fmt::format("{:.1f}", std::floor(10 * p.percent()) / 10);
+}
+
 std::string header_text(ChainView const& chain, Time now)
 {
     auto const p = progress_of(chain);
@@ -26,8 +32,8 @@ std::string header_text(ChainView const& chain, Time now)
                             rounds::to_text(tip.kind), age(tip.time, now), tip.by.member.value);
     text +=
         fmt::format("round     {}, began {} ago\n", tip.round.value, age(chain.round_began, now));
-    text += fmt::format("tokens    {} of {} ({:.1f} %) in {} step{}\n", tip.totals.tokens.value,
-                        (p.blocks * chain.run.params.block_tokens).value, p.percent(),
+    text += fmt::format("tokens    {} of {} ({} %) in {} step{}\n", tip.totals.tokens.value,
+                        (p.blocks * chain.run.params.block_tokens).value, percent_text(p),
                         tip.totals.steps, tip.totals.steps == 1 ? "" : "s");
     text += fmt::format("ledger    {} blocks done, {} held, {} free; epoch {} of {}\n", p.done,
                         p.held, p.free(), std::min(epochs, p.done / per_epoch + 1), epochs);
@@ -202,8 +208,8 @@ std::string overview_text(Overview const& overview)
     if (auto const& chain = overview.chain)
         text += header_text(*chain, overview.now) +
                 speed_text(token_progress(*chain, overview.speed), overview.now);
-    else if (!overview.store_error.empty())
-        text += "          cannot be shown: " + overview.store_error + "\n";
+    else if (overview.store_error)
+        text += "          cannot be shown: " + overview.store_error->message() + "\n";
     else text += "          has not started: its store holds no commit\n";
     if (overview.energy) text += energy_text(*overview.energy);
     if (auto const& chain = overview.chain)

@@ -2,6 +2,7 @@
 // The program curtail-status.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <fstream>
@@ -124,6 +125,29 @@ TEST_F(StatusProgram, ADamagedStoreExitsWith76AndNamesObjectAndReason)
     EXPECT_EQ(ask({"--verify"}).code, 0);
     fs::resize_file(folder_ / "store/runs/small/run.json", 300'000);
     EXPECT_EQ(ask({"--verify"}).code, 76);
+}
+
+TEST_F(StatusProgram, OfADamagedStoreShowsTheSitesAndExportsThatItIsDown)
+{
+    make_run();
+    fs::resize_file(folder_ / "store/runs/small/run.json", 10);
+    auto const [code, text] = ask({});
+    EXPECT_EQ(code, 76);
+    EXPECT_THAT(text, HasSubstr("cannot be shown: "));
+    EXPECT_THAT(text, HasSubstr("CAISO_NORTH      window unknown"));
+    EXPECT_EQ(ask({"--prometheus", (folder_ / "run.prom").string()}).code, 76);
+    EXPECT_THAT(read_file(folder_ / "run.prom").value(),
+                HasSubstr("curtail_store_up{run=\"small\"} 0\n"));
+}
+
+TEST_F(StatusProgram, APipeInPlaceOfALogIsANoteAndIsNotRead)
+{
+    make_run();
+    fs::create_directories(folder_ / "sites/CAISO_NORTH");
+    ASSERT_EQ(mkfifo((folder_ / "sites/CAISO_NORTH/metrics.jsonl").c_str(), 0600), 0);
+    auto const [code, text] = ask({});
+    EXPECT_EQ(code, 0) << text;
+    EXPECT_THAT(text, HasSubstr("note: "));
 }
 
 TEST_F(StatusProgram, WritesMetricsForPrometheus)

@@ -91,7 +91,7 @@ TEST_F(Prometheus, HasTheFiguresOfTheRunAndItsSites)
 TEST_F(Prometheus, LeavesOutWhatIsUnknown)
 {
     overview_.chain.reset();
-    overview_.store_error = "not mounted";
+    overview_.store_error = Error{ExitCode::unavailable, "store", "not mounted", ""};
     overview_.speed.reset();
     overview_.energy->sites[0].tally.unknown = {1000};
     overview_.energy->sites[0].sample->intensity.reset();

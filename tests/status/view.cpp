@@ -353,7 +353,7 @@ TEST(Sites, AnUnreachableStoreIsNotARunThatHasNotStarted)
     Overview overview{{"small"}, "file:///x", *parse_time("2026-11-21T10:02:17Z"), {}, {}};
     EXPECT_THAT(overview_text(overview), HasSubstr("has not started"));
     EXPECT_EQ(*overview_json(overview).find("store_error"), json::Value());
-    overview.store_error = "store file:///x: no such folder";
+    overview.store_error = Error{ExitCode::unavailable, "store file:///x", "no such folder", ""};
     EXPECT_THAT(overview_text(overview), Not(HasSubstr("has not started")));
     EXPECT_THAT(overview_text(overview),
                 HasSubstr("          cannot be shown: store file:///x: no such folder\n"));
