@@ -57,13 +57,18 @@ std::string average_text(Account const& a)
     if (!a.average) return "not known (curtail-report --average-trace FILE adds it)";
     auto const average = a.average->mean_intensity();
     auto const carbon = a.average->known_carbon();
+    if (a.average->blind) return "not known: a region of a site has no average sample";
     if (!average || !carbon) return "no average sample holds while the sites draw power";
+    auto const uncovered = 100 * a.average->unknown.value / a.average->energy.value;
     auto const marginal = total_of(a).mean_intensity();
     return fmt::format(
         "{:.1f} g/kWh at average intensity beside {} at marginal intensity; {}{:.3f} "
-        "kg CO2, location-based",
+        "kg CO2, location-based{}",
         average->value, marginal ? fmt::format("{:.1f} g/kWh", marginal->value) : "an unknown one",
-        a.average->whole() ? "" : "at least ", carbon->value / 1000);
+        a.average->whole() ? "" : "at least ", carbon->value / 1000,
+        a.average->whole()
+            ? ""
+            : fmt::format("; {:.1f} % of the energy has no average sample", uncovered));
 }
 
 std::string sci_text(Account const& a)

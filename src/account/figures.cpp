@@ -23,12 +23,14 @@ std::optional<Extent> extent_of(std::vector<energy::Tally> const& tallies, Figur
     return extent;
 }
 
-// Seconds of training for the committed model.
-double useful_s(SiteAccount const& site)
+// Seconds of training for the committed model. Empty if the site logged no step although the model
+// has work of the site.
+std::optional<double> useful_s(SiteAccount const& site)
 {
     double const training = seconds_in(site, energy::name(energy::State::training));
     if (!site.trained_tokens) return training;
-    if (*site.trained_tokens <= Tokens{}) return 0;
+    if (*site.trained_tokens <= Tokens{})
+        return site.tokens > Tokens{} ? std::nullopt : std::optional(0.0);
     return training * std::min(1.0, ratio(site.tokens, *site.trained_tokens));
 }
 
@@ -91,13 +93,18 @@ double held_s(SiteAccount const& site) { return seconds_in(site) - seconds_in(si
 std::optional<double> goodput(SiteAccount const& site)
 {
     double const allocated = seconds_in(site);
-    return allocated > 0 ? std::optional(useful_s(site) / allocated) : std::nullopt;
+    auto const useful = useful_s(site);
+    return allocated > 0 && useful ? std::optional(*useful / allocated) : std::nullopt;
 }
 
 std::optional<double> goodput(Account const& account)
 {
     double useful = 0;
-    for (auto const& site : account.sites) useful += useful_s(site);
+    for (auto const& site : account.sites) {
+        auto const part = useful_s(site);
+        if (!part) return std::nullopt;
+        useful += *part;
+    }
     double const allocated = allocated_s(account);
     return allocated > 0 ? std::optional(useful / allocated) : std::nullopt;
 }

@@ -29,7 +29,8 @@ namespace curtail::account {
 [[nodiscard]] double held_s(SiteAccount const& site);
 /// Returns the fraction of a site's allocated time in which it trained for the committed model.
 /// This time is the time in the state `training`, multiplied by the fraction of the trained tokens
-/// that the model includes. Returns an empty optional if the site has no allocated time.
+/// that the model includes. Returns an empty optional if the site has no allocated time, or if the
+/// model includes work of the site and the site logged no step.
 [[nodiscard]] std::optional<double> goodput(SiteAccount const& site);
 /// Returns the same fraction for all sites together.
 [[nodiscard]] std::optional<double> goodput(Account const& account);

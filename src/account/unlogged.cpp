@@ -36,9 +36,12 @@ bool is_covered(Tokens committed, Logged const& logged, std::optional<SiteRate> 
 {
     constexpr double enough = 1 - energy::Tally::most_unknown;
     if (ratio(logged.tokens, committed) >= enough) return true;
-    if (!rate) return false;
+    // A step that no line records may have been faster than the others.
+    constexpr double least_time = 0.75;
+    // Without a step there is no rate with which the states could be checked.
+    if (!rate) return trained_s(timeline) > 0;
     double const missing = static_cast<double>((committed - logged.tokens).value);
-    return trained_s(timeline) >= enough * (logged.seconds + missing / rate->tokens_per_s);
+    return trained_s(timeline) >= least_time * (logged.seconds + missing / rate->tokens_per_s);
 }
 
 }  // namespace

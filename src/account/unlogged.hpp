@@ -9,7 +9,8 @@ namespace curtail::account {
 
 /// Finds the sites whose work is in the committed model and whose logs do not cover it: sites that
 /// the run file lacks, and sites that logged too few steps and too little training time. The energy
-/// of such work is not recorded. Of a site's work, up to energy::Tally::most_unknown may be
+/// of such work is not recorded. A site that logged training but no step counts as covered. Of a
+/// site's work, up to energy::Tally::most_unknown may be
 /// missing. `rates` are those of rates_of().
 [[nodiscard]] std::vector<UnloggedWork> unlogged_work(
     RunFiles const& files, Timeline const& timeline, Work const& work,

@@ -111,6 +111,18 @@ TEST(Audit, ShowsAverageIntensityBesideMarginalWithoutChangingTheBill)
     EXPECT_EQ(entry(doc, {"signals", "kind"}), json::Value("marginal"));
 }
 
+TEST(Audit, SaysHowMuchOfTheEnergyHasAnAverageIntensity)
+{
+    auto files = small_run();
+    files.averages = {hourly("E", {300, 300, std::nullopt}), hourly("W", {100, 100, 100, 100})};
+    EXPECT_THAT(texts(account_of(files), "average"),
+                testing::ElementsAre(HasSubstr("at least 1.280 kg CO2, location-based; 3.0 % of the "
+                                               "energy has no average sample")));
+    files.averages.pop_back();
+    EXPECT_THAT(texts(account_of(files), "average"),
+                testing::ElementsAre(HasSubstr("a region of a site has no average sample")));
+}
+
 TEST(Audit, IsInTheTablesAndOnThePageWithoutScripts)
 {
     auto const account = account_of(small_run());
