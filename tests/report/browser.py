@@ -43,6 +43,8 @@ class Browser:
         service = Service(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(service=service, options=options(profile))
         self.driver.set_page_load_timeout(DEADLINE_S)
+        # The page shows UTC wherever it is read.
+        self.command("Emulation.setTimezoneOverride", timezoneId="America/New_York")
 
     def close(self):
         self.driver.quit()

@@ -58,6 +58,17 @@ def check_saving(browser, doc, checks):
 RANGE = "JSON.stringify(document.querySelector('#timeline .plot')._fullLayout.xaxis.range)"
 
 
+def check_time_axis(browser, doc, checks):
+    """The time axis begins and ends with the record, in any time zone of the reader."""
+    run = doc["run"]
+    end = max(run["trace_end_s"] or 0, run["end_s"])
+    edges = browser.evaluate(
+        "(({_fullLayout: {xaxis}}) => { const zero = Date.parse('" + run["time_zero"] + "');"
+        f"return [xaxis.l2p(zero), xaxis.l2p(zero + {1000 * end}) - xaxis._length, "
+        "xaxis.p2l(0) - zero] })(document.querySelector('#timeline .plot'))")
+    checks.true(f"the time axis is off by {edges} px or ms", all(abs(x) < 2 for x in edges))
+
+
 def check_shared_zoom(browser, url, checks):
     """The address keeps the zoom, also when a panel is selected; opening it restores the zoom."""
     before = browser.evaluate(RANGE)
@@ -210,6 +221,7 @@ def check_use(browser, doc, url, checks):
     check_keys_on_loss(browser, checks)
     check_saving(browser, doc, checks)
     browser.open(url)
+    check_time_axis(browser, doc, checks)
     check_shared_zoom(browser, url, checks)
     check_touch(browser, url, checks)
     check_hints(browser, url, checks)

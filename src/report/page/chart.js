@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page's charts: their elements and how they are drawn.
 import {h} from './elements.js';
+import {withPlotDates} from './plot_dates.js';
 import {Plotly} from './plotly.js';
 
 export const charts = [];
@@ -21,7 +22,7 @@ export function addChart({where, height, alt, figure, time}) {
     const chart = {gd, time, cross: null};
     chart.isTime = () => time && gd._fullLayout && gd._fullLayout.xaxis.type === 'date';
     chart.draw = () => {
-        const {data, layout} = figure(gd);
+        const {data, layout} = withPlotDates(figure(gd));
         layout.height = gd.clientHeight;
         layout.width = gd.clientWidth;
         return Plotly.react(gd, data, layout, CONFIGURATION);
