@@ -46,18 +46,25 @@ Result<void> check_targets(fs::path const& html)
     return apps::check_target(document_of(html), "a report", "\"schema\":\"curtail.report/1\"");
 }
 
+// How a table begins. Another version of the program may have other columns after these.
+std::string first_columns(report::CsvTable const& table)
+{
+    return table.head.at(0) + "," + table.head.at(1) + ",";
+}
+
 // Checks that --csv overwrites nothing but earlier tables.
 Result<void> check_csv(apps::Arguments const& arguments,
                        std::vector<report::CsvTable> const& tables)
 {
     fs::path const folder = arguments.text("csv");
+    if (folder.empty()) return fail(ExitCode::usage, "--csv", "the name of the folder is empty");
     std::error_code error;
     if (fs::exists(folder, error) && !fs::is_directory(folder, error))
         return fail(ExitCode::usage, "--csv " + folder.string(), "this is a file, not a folder",
                     "pass a folder; curtail-report creates it if it is missing");
     for (auto const& table : tables)
         if (auto good = apps::check_target(folder / (table.name + ".csv"), "a table of a report",
-                                           csv::line_of(table.head), "--csv");
+                                           first_columns(table), "--csv");
             !good)
             return good;
     return {};

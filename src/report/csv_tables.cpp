@@ -159,8 +159,8 @@ CsvTable comparison_table(Account const& a)
                tally_head),
         {}};
     auto const add = [&](account::Scenario const& s, energy::Tally const& tally) {
-        auto const share =
-            s.id == "run" ? std::optional(1.0) : account::carbon_ratio(total_of(a), tally);
+        // Of the run itself: 1, if its carbon is known.
+        auto const share = account::carbon_ratio(total_of(a), tally);
         table.rows.push_back(
             joined({s.id, s.label, s.region, s.as_site, value(static_cast<std::int64_t>(s.sites)),
                     value(s.wall_s), value(s.step), value(s.tokens), value(share),

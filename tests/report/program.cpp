@@ -173,6 +173,11 @@ TEST_F(Program, WritesTablesOnlyToAFolderOfItsOwn)
     EXPECT_EQ(report({"--csv", to("tables")}), 64);
     EXPECT_EQ(read_file(kept).value(), "my own rounds");
     EXPECT_FALSE(std::filesystem::exists(folder_ / "tables/windows.csv"));
+    ASSERT_TRUE(write_file(kept, "round,began_utc,a_column_of_another_version\r\n"));
+    EXPECT_EQ(report({"--csv", to("tables"), "--out", to("x.html"), "--plotly", to("none.js")}), 66)
+        << "the page cannot be written; the tables are";
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "tables/windows.csv"));
+    EXPECT_EQ(report({"--csv", ""}), 64);
 }
 
 }  // namespace
