@@ -156,6 +156,7 @@ json::Value rounds_json(account::Account const& a)
                                 {"delta_norm", r.delta_norm},
                                 {"loss", rounded(r.loss, 4)},
                                 {"kwh", rounded(r.tally.energy.value / 1000, 6)},
+                                {"kwh_unknown", rounded(r.tally.unknown.value / 1000, 6)},
                                 {"gco2", grams(r.tally, 5)},
                                 {"note", r.note.empty() ? Value() : Value(r.note)}});
     }

@@ -12,6 +12,11 @@ def lower_bound(value, kwh, unknown, digits):
     return ("≥ " if is_bound else "") + number(value, digits)
 
 
+def bound_of(part):
+    """The carbon of a window or a round."""
+    return lower_bound(part["gco2"], part["kwh"], part["kwh_unknown"], 1)
+
+
 def carbon_of(scenario):
     if "kg_range" in scenario:
         return "–".join(number(kg, 2) for kg in scenario["kg_range"])

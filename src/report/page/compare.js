@@ -2,7 +2,7 @@
 // Panel: this run next to its baselines and counterfactuals.
 import {data, jointRateMark, jointRateNote, REAL_SECONDS, scaled, sites} from './data.js';
 import {h, note, regionColor, siteColor} from './elements.js';
-import {boundMark, keepUnits, number, tokenScale, tokenUnit} from './format.js';
+import {boundMark, keepUnits, number, significant, tokenScale, tokenUnit} from './format.js';
 import {addPanel, table} from './panel.js';
 import {markedUnit} from './provenance.js';
 
@@ -37,19 +37,20 @@ function meanIntensity(c) {
     return valueOrRange(c.kg_range, c.kg, text);
 }
 
+const carbonMark = c => c.kg != null || c.kg_range ? boundMark(c.kwh, c.unknown_kwh) : '';
+
 function carbon(c) {
-    const isKnown = c.kg != null || c.kg_range;
-    const mark = isKnown ? boundMark(c.kwh, c.unknown_kwh) : '';
-    return mark + valueOrRange(c.kg_range, c.kg, kg => number(kg, isRun(c) ? 3 : 2));
+    return carbonMark(c) + valueOrRange(c.kg_range, c.kg, kg => number(kg, isRun(c) ? 3 : 2));
 }
 
 function carbonPerTokens(c) {
     const perMillion = kg => kg * 1e9 / c.tokens;
-    const text = kg => number(c.tokens > 0 && kg != null ? perMillion(kg) : null, 0);
-    return valueOrRange(c.kg_range, c.kg, text);
+    const text = kg => c.tokens > 0 && kg != null ? significant(perMillion(kg)) : '–';
+    return carbonMark(c) + valueOrRange(c.kg_range, c.kg, text);
 }
 
-const shareOf = c => isRun(c) ? '100' : valueOrRange(c.ratio_range, c.ratio, inPercent);
+const shareOf = c =>
+    isRun(c) && c.ratio != null ? '100' : valueOrRange(c.ratio_range, c.ratio, inPercent);
 const tailLoss = c => c.tail ? number(c.tail[0], 3) + ' ± ' + number(c.tail[1], 3) : '–';
 
 function scenarioColumns() {

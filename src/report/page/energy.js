@@ -42,7 +42,7 @@ function buildEnergy(body, controls) {
 
 function alwaysOnSwitch(shown, charts) {
     const options = [['run', 'This run'], ['cmp', 'With always-on']];
-    return segmentedControl('emode', options, 'run', value => {
+    return segmentedControl('emode', 'Curves', options, 'run', value => {
         shown.alwaysOn = value === 'cmp';
         byId('aoleg').hidden = !shown.alwaysOn;
         charts.forEach(c => c.draw());
@@ -102,11 +102,11 @@ function energyRow(columns, name, ids) {
 
 const cell = (...content) => h('td', {}, ...content);
 // A zero is faint.
-const valueCell = (x, digits) =>
-    h('td', {class: x ? null : 'z'},
+const valueCell = (x, digits, mark = '') =>
+    h('td', {class: x || mark ? null : 'z'},
       x == null ? '–' :
-          x     ? number(x, digits) :
-                  '0');
+          x     ? mark + number(x, digits) :
+                  mark + '0');
 const stateTotal = (bySite, ids, state) => sumOrNull(ids.map(id => bySite[id][state]));
 
 function energyCells({states, windows, unknown}, ids) {
@@ -131,9 +131,9 @@ function carbonCells({states}, ids) {
     const intensity = kwh > unknownKwh && grams != null ? grams / knownKwh : null;
     const mark = grams == null ? '' : boundMark(kwh, unknownKwh);
     return [
-        states.map(state => valueCell(stateTotal(E.g, ids, state), 1)),
+        states.map(state => valueCell(stateTotal(E.g, ids, state), 1, mark)),
         cell(h('b', {}, mark, number(grams, 1))),
-        valueCell(totalOf(E.outside_g, ids), 1),
+        valueCell(totalOf(E.outside_g, ids), 1, mark),
         cell(number(intensity, 1)),
     ];
 }
@@ -146,10 +146,12 @@ function energyNote() {
     const curtailed = '“Curtailed” is the share of energy drawn below the threshold, ' +
         'out of all energy of known intensity.';
     const grams = totalOf(E.total_g, allSites()), above = totalOf(E.outside_g, allSites());
+    const kwh = totalOf(E.total_kwh, allSites());
+    const mark = boundMark(kwh, totalOf(E.unknown_kwh || {}, allSites()));
     const carbon = grams == null ?
         `CO₂ is unknown: ${whyCarbonUnknown()}.` :
         '“Above” is the CO₂ from energy drawn at or above the threshold: ' +
-            `${number(above, 1)} of ${number(grams, 1)} g.`;
+            `${mark}${number(above, 1)} of ${mark}${number(grams, 1)} g.`;
     return note(keepUnits([bands, curtailed, carbon].join(' ')));
 }
 

@@ -14,7 +14,14 @@ import {
     verticalLine,
     zoneLabel
 } from './figure.js';
-import {escapeMarkup, number, secondsSinceZero, shortLabel, timeOf} from './format.js';
+import {
+    escapeMarkup,
+    number,
+    secondsSinceZero,
+    shortLabel,
+    timeOf,
+    totalBoundMark
+} from './format.js';
 import {visibleRange} from './time_range.js';
 
 // What a chart shows. The series `key` is in thousandths of the chart's unit.
@@ -146,7 +153,8 @@ function addAtEnd(f, y, text, options) {
 
 // Blank if a site's part is unknown.
 function addTotal(f, total) {
-    const text = f.unknown.length ? '' : number(total, f.quantity.digits);
+    const mark = f.quantity.key === 'g' ? totalBoundMark() : '';
+    const text = f.unknown.length ? '' : mark + number(total, f.quantity.digits);
     const font = {size: 12, color: cssValue('--ink')};
     addAtEnd(f, total, '<b>' + text + '</b>', {yanchor: 'middle', font});
 }

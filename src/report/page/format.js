@@ -9,6 +9,12 @@ export function number(x, digits = 0) {
     const options = {minimumFractionDigits: digits, maximumFractionDigits: digits};
     return x.toLocaleString('en-US', options).replace('-', '−');
 }
+// With at least three significant digits.
+export function significant(x) {
+    const digits = x ? 2 - Math.floor(Math.log10(Math.abs(x))) : 0;
+    return number(x, Math.min(6, Math.max(0, digits)));
+}
+export const counted = (n, noun) => number(n) + ' ' + noun + (n === 1 ? '' : 's');
 // `from`–`to`, or one number where both look the same.
 export function rangeText(from, to, digits = 0) {
     const first = number(from, digits), last = number(to, digits);
@@ -33,6 +39,7 @@ export const dayMonth = t => new Date(t).getUTCDate() + ' ' + MONTHS[new Date(t)
 export const dayMonthYear = t => dayMonth(t) + ' ' + new Date(t).getUTCFullYear();
 // A run within one day needs no dates in its tables.
 export const severalDays = dayMonthYear(timeOf(0)) !== dayMonthYear(timeOf(data.run.end_s || 0));
+export const dayHourMinute = t => (severalDays ? dayMonth(t) + ' ' : '') + hourMinute(t);
 export const timestamp = t => (severalDays ? dayMonth(t) + ' ' : '') + clockTime(t);
 
 export function duration(seconds) {
@@ -62,6 +69,11 @@ export function gramsOrKg(g) {
 }
 // Carbon is a lower bound where part of the energy has no known intensity.
 export const boundMark = (kwh, unknownKwh) => unknownKwh > .005 * kwh ? '≥ ' : '';
+// The mark of the sum over all sites.
+export function totalBoundMark() {
+    const all = (data.totals || {}).all || {};
+    return boundMark(all.kwh, all.unknown_kwh);
+}
 
 const BEFORE_UNIT = /(\d) (?=(%|kWh|kW|kg|g|h|s|min|GB|G|M|k|ms)(?![A-Za-z]))/g;
 // Keeps each number on one line with its unit.

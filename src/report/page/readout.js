@@ -2,7 +2,15 @@
 // The line of values at the cursor.
 import {data, roundMode, signalSeries, sites, STATE_TEXT, sumOrNull} from './data.js';
 import {h, siteDot} from './elements.js';
-import {clockTime, dayMonth, duration, gramsOrKg, number, timeOf} from './format.js';
+import {
+    clockTime,
+    dayMonth,
+    duration,
+    gramsOrKg,
+    number,
+    timeOf,
+    totalBoundMark
+} from './format.js';
 
 const IDLE = matchMedia('(pointer: coarse)').matches ?
     'Tap a time chart to read values.' :
@@ -87,8 +95,9 @@ function totalsUntil(s) {
     const bySite = sites.map(q => series[q.id]);
     const wattHours = sumOrNull(bySite.map(totals => between(totals.wh)));
     const grams = sumOrNull(bySite.map(totals => totals.g ? between(totals.g) : null));
+    const mark = grams == null ? '' : totalBoundMark();
     const ofCarbon = grams == null ? ' of CO₂' : '';
     return h(
-        'span', {}, bold(number(wattHours / 1000, 2)), ' kWh, ', bold(gramsOrKg(grams)), ofCarbon,
-        ' so far');
+        'span', {}, bold(number(wattHours / 1000, 2)), ' kWh, ', bold(mark + gramsOrKg(grams)),
+        ofCarbon, ' so far');
 }

@@ -2,7 +2,7 @@
 // Panel: the rounds as a sortable table.
 import {data, REAL_SECONDS, roundMode, scaled, siteById, siteLabel} from './data.js';
 import {caption, h, note, siteColor, timeElement, unitLine} from './elements.js';
-import {keepUnits, number, timeOf, timestamp, tokenCount, tokenUnit} from './format.js';
+import {boundMark, keepUnits, number, timeOf, timestamp, tokenCount, tokenUnit} from './format.js';
 import {addPanel} from './panel.js';
 import {estimateMark, markedUnit} from './provenance.js';
 
@@ -71,6 +71,7 @@ function roundColumns(mark) {
         ({key, title, unit, cell, value: k => k[key], ...more});
     const figure = (key, title, unit, digits) =>
         column(key, title, unit, k => number(k[key], digits));
+    const carbon = k => (k.gco2 == null ? '' : boundMark(k.kwh, k.kwh_unknown)) + number(k.gco2, 1);
     const weights = {value: greatestWeight, cls: 'l'};
     const columns = [
         column('number', '#', '', k => numberCell(k, mark)),
@@ -87,7 +88,7 @@ function roundColumns(mark) {
         figure('delta_norm', 'Δ norm', 'per √token', 3),
         figure('loss', 'Loss', 'last 100 rows', 3),
         figure('kwh', 'Energy', markedUnit('kWh', 'energy'), 2),
-        figure('gco2', 'CO₂', markedUnit('g', 'co2'), 1),
+        column('gco2', 'CO₂', markedUnit('g', 'co2'), carbon),
     ];
     const isOptional = key => ['bytes', 'delta_norm'].includes(key);
     const isKnown = key => data.rounds.some(k => k[key] != null);
@@ -174,7 +175,8 @@ function totalsNote() {
         someKnown('bytes') && number(total('bytes') / 1e9, 1) + ' GB moved',
         someKnown('merge_s') && number(total('merge_s'), 1) + ' ' + REAL_SECONDS + ' merging',
         number(total('kwh'), 2) + ' kWh',
-        allKnown('gco2') && number(total('gco2'), 1) + ' g',
+        allKnown('gco2') &&
+            boundMark(total('kwh'), total('kwh_unknown')) + number(total('gco2'), 1) + ' g',
     ];
     const reasons = [
         missing.bytes && 'Bytes: ' + missing.bytes + '.',

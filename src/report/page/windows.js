@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of windows and of decisions.
-import {data, REAL_SECONDS, siteById, siteLabel, windowEnd} from './data.js';
+import {data, hasEnded, REAL_SECONDS, siteById, siteLabel, windowEnd} from './data.js';
 import {h, note, siteDot, timeElement} from './elements.js';
-import {number, timeOf, timestamp} from './format.js';
+import {boundMark, number, timeOf, timestamp} from './format.js';
 import {table} from './panel.js';
 import {markedUnit} from './provenance.js';
 
@@ -30,18 +30,22 @@ function windowColumns() {
     const kwh = () => markedUnit('kWh', 'energy'), grams = () => markedUnit('g', 'co2');
     const closingBegan = w =>
         lastDelay(w) ? h('span', {}, at(lastDelay(w)[0]), isDelayed(w) ? ' *' : '') : '–';
+    const closed = w => w.close_s != null ? at(w.close_s) :
+        hasEnded                          ? 'run ended first' :
+                                            'still open';
+    const mark = w => w.gco2 == null ? '' : boundMark(w.kwh, w.kwh_unknown);
     return [
         ['Window', '', w => [siteDot(siteById[w.site]), siteLabel(w.site)], 'l'],
         ['Opened', 'UTC', w => at(w.open_s)],
         ['Closing began', 'UTC', closingBegan],
-        ['Closed', 'UTC', w => w.close_s == null ? 'run ended first' : at(w.close_s)],
+        ['Closed', 'UTC', closed],
         ['Open for', 'h', w => number((windowEnd(w) - w.open_s) / 3600, 2)],
         ['To first step', REAL_SECONDS, w => number(w.startup_s, 1)],
         ['Steps', '', w => number(w.steps)],
         ['Energy', kwh(), w => number(w.kwh, 2)],
         ['above threshold', kwh(), w => number(w.kwh_outside, 2)],
-        ['CO₂', grams(), w => number(w.gco2, 1)],
-        ['above threshold', grams(), w => number(w.gco2_outside, 1)],
+        ['CO₂', grams(), w => mark(w) + number(w.gco2, 1)],
+        ['above threshold', grams(), w => mark(w) + number(w.gco2_outside, 1)],
     ];
 }
 
