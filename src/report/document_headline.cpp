@@ -184,7 +184,8 @@ json::Value now_json(account::Account const& a)
                   {"training_left", left ? Value(account::training_text(*left)) : Value()},
                   {"kwh", total.energy.value / 1000},
                   {"gco2", in_grams(total.known_carbon())},
-                  {"co2_is_whole", total.whole()}};
+                  {"co2_is_whole", total.whole()},
+                  {"energy_is_whole", !total.partial}};
 }
 
 json::Value comparison_json(account::Account const& a)

@@ -116,8 +116,9 @@ TEST(Audit, SaysHowMuchOfTheEnergyHasAnAverageIntensity)
     auto files = small_run();
     files.averages = {hourly("E", {300, 300, std::nullopt}), hourly("W", {100, 100, 100, 100})};
     EXPECT_THAT(texts(account_of(files), "average"),
-                testing::ElementsAre(HasSubstr("at least 1.280 kg CO2, location-based; 3.0 % of the "
-                                               "energy has no average sample")));
+                testing::ElementsAre(
+                    HasSubstr("at least 1.280 kg CO2, location-based; 3.0 % of the energy has no "
+                              "average sample")));
     files.averages.pop_back();
     EXPECT_THAT(texts(account_of(files), "average"),
                 testing::ElementsAre(HasSubstr("a region of a site has no average sample")));

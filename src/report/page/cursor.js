@@ -94,7 +94,10 @@ function moveHover(chart, key, fast) {
     chart.hoverAt = Math.min(to, Math.max(from, next));
     Plotly.Fx.hover(gd, {xval: chart.hoverAt}, 'xy');
     const texts = [...gd.querySelectorAll('.hoverlayer text')].map(x => x.textContent);
-    setAttributes(gd, {'aria-valuetext': texts.filter(Boolean).join('; ')});
+    const ends = {'aria-valuemin': Math.round(from), 'aria-valuemax': Math.round(to)};
+    const text = texts.filter(Boolean).join('; ');
+    setAttributes(
+        gd, {...ends, 'aria-valuenow': Math.round(chart.hoverAt), 'aria-valuetext': text});
     return true;
 }
 

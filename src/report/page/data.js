@@ -21,7 +21,7 @@ export const siteLabel = id => siteById[id] ? siteById[id].label : id;
 // The value that all sites share, scaled and with its unit; `otherwise` where they differ.
 export function commonValue(key, otherwise, unit, scale = 1) {
     const same = new Set(sites.map(s => s[key])).size === 1;
-    return same ? sites[0][key] * scale + ' ' + unit : otherwise;
+    return same ? +(sites[0][key] * scale).toFixed(2) + ' ' + unit : otherwise;
 }
 
 export const signalSeries = (data.signals || {}).series || {};

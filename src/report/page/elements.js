@@ -65,13 +65,14 @@ export const caption = text => h('caption', {class: 'vh'}, text);
 // A second line in a column heading; a blank one keeps the headings aligned.
 export const unitLine = unit => h('span', {class: 'u'}, unit || '\u00a0');
 
-// A button group: one of `options` [value, text] is selected.
-export function segmentedControl(name, options, current, onChange) {
+// A button group with a name in the page and a `title` for screen readers: one of `options` [value,
+// text] is selected.
+export function segmentedControl(name, title, options, current, onChange) {
     const radio = value => {
         const checked = value === current, onchange = () => onChange(value);
         return h('input', {type: 'radio', name, id: name + value, value, checked, onchange});
     };
     const buttons =
         options.map(([value, text]) => [radio(value), h('label', {'for': name + value}, text)]);
-    return h('fieldset', {class: 'seg'}, h('legend', {class: 'vh'}, name), buttons);
+    return h('fieldset', {class: 'seg'}, h('legend', {class: 'vh'}, title), buttons);
 }

@@ -96,10 +96,12 @@ function rows(table) {
     return lines.map(row => [...row.cells].map(cell => plain(textOf(cell))));
 }
 
-// Numbers without grouping and with an ASCII minus; an unknown value is an empty field.
+// Numbers without grouping and with an ASCII minus, also after the mark of a lower bound; an
+// unknown value is an empty field.
 function plain(text) {
     if (text === '–') return '';
-    return /^−?[\d,]+(\.\d+)?$/.test(text) ? text.replace(/,/g, '').replace('−', '-') : text;
+    if (!/^(≥ )?[+−]?[\d,]+(\.\d+)?$/.test(text)) return text;
+    return text.replace(/[,+]/g, '').replace('−', '-');
 }
 
 // Below each chart: buttons for its image, as it is drawn at the moment.

@@ -13,6 +13,7 @@ import {
 import {byId, caption, h, main, nav, note, regionColor, siteColor} from './elements.js';
 import {
     boundMark,
+    counted,
     dayMonth,
     dayMonthYear,
     hourMinute,
@@ -73,8 +74,9 @@ function whyNoFigures() {
 }
 
 function linkToNotes() {
-    const link = h('a', {href: '#notes'}, data.notes.length + ' notes on this data');
-    return note(link, ' qualify these figures.');
+    const link = h('a', {href: '#notes'}, counted(data.notes.length, 'note') + ' on this data');
+    return note(
+        link, data.notes.length === 1 ? ' qualifies these figures.' : ' qualify these figures.');
 }
 
 // The least and the greatest known ratio to always-on in a region of the run's sites; null where
@@ -91,7 +93,7 @@ function sentence(headline) {
     const range = ratios && rangeText(ratios.least * 100, ratios.greatest * 100, 1);
     return [
         data.run.model + ', ',
-        sites.length + ' sites, ',
+        counted(sites.length, 'site') + ', ',
         headline.rounds + ' rounds, ',
         `${at(0, dayMonthYear)} to ${at(data.run.end_s, dayMonth)} UTC. Trained on `,
         bold(tokenCount(headline.tokens) + '\u00a0tokens'),

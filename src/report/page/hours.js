@@ -12,7 +12,7 @@ import {
     stateSwatch,
     unitLine
 } from './elements.js';
-import {number, percent} from './format.js';
+import {counted, number, percent} from './format.js';
 import {addPanel, table} from './panel.js';
 import {sourceMark} from './provenance.js';
 
@@ -32,7 +32,7 @@ function buildHours(body, controls) {
     const bars = h('div', {}, hourBars(true));
     const modes = [['span', 'Share of the run'], ['alloc', 'Share of allocated time']];
     const show = mode => bars.replaceChildren(hourBars(mode === 'span'));
-    controls.append(segmentedControl('tmode', modes, 'span', show));
+    controls.append(segmentedControl('tmode', 'Length of the bars', modes, 'span', show));
     add(body, legend(), bars, hoursTable(), startsAndStops(), longestNote(), roundNote());
 }
 
@@ -162,13 +162,14 @@ function roundNote() {
 }
 
 function roundText(r) {
+    const unit = ' ' + REAL_SECONDS + ' ';
     const whole = `A joint round takes ${number(r.duration_s, 1)} ${REAL_SECONDS} ` +
-        `from its start to its merge (median of ${number(r.joint)} rounds)`;
+        `from its start to its merge (median of ${counted(r.joint, 'round')})`;
     const parts = [
-        number(r.before_s, 1) + ' s before the first step',
-        number(r.train_s, 1) + ' s of training',
-        number(r.after_s, 1) + ' s after the last step',
-        number(r.merge_s, 1) + ' s of merging',
+        number(r.before_s, 1) + unit + 'before the first step',
+        number(r.train_s, 1) + unit + 'of training',
+        number(r.after_s, 1) + unit + 'after the last step',
+        number(r.merge_s, 1) + unit + 'of merging',
     ];
     const idle = percent(1 - r.train_s / r.duration_s);
     return `${whole}: ${parts.join(', ')}. No tokens are trained in ${idle} of that time.`;

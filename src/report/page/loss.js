@@ -54,9 +54,9 @@ function switches(shown, chart) {
     const ys = [['loss', 'Loss'], ['ppl', 'Perplexity']];
     const ranges = [['detail', 'Detail'], ['full', 'Full range']];
     return [
-        segmentedControl('losx', xs, 'tokens', change('x')),
-        segmentedControl('losy', ys, 'loss', change('y')),
-        segmentedControl('losr', ranges, 'detail', change('range'))
+        segmentedControl('losx', 'Horizontal axis', xs, 'tokens', change('x')),
+        segmentedControl('losy', 'Vertical axis', ys, 'loss', change('y')),
+        segmentedControl('losr', 'Range of the vertical axis', ranges, 'detail', change('range'))
     ];
 }
 

@@ -11,7 +11,7 @@ import {
     windowEnd
 } from './data.js';
 import {add, h, lineSample, siteColor, stateSwatch} from './elements.js';
-import {dayMonth, hourMinute, timeOf} from './format.js';
+import {dayHourMinute, dayMonth, hourMinute, timeOf} from './format.js';
 import {addPanel} from './panel.js';
 import {readout} from './readout.js';
 import {addTimelineChart} from './timeline_chart.js';
@@ -50,7 +50,7 @@ function zoomButtons() {
 }
 
 function windowButton(w) {
-    const opened = hourMinute(timeOf(w.open_s));
+    const opened = dayHourMinute(timeOf(w.open_s));
     const title = 'Zoom to the window at ' + siteLabel(w.site) + ' that opened at ' + opened;
     const onclick = () => zoomToWindow(w);
     const style = 'margin-right:5px;background:' + siteColor(siteById[w.site]);

@@ -30,6 +30,7 @@ import {
 } from './figure.js';
 import {
     clockTime,
+    counted,
     duration,
     escapeMarkup,
     hourMinute,
@@ -55,8 +56,9 @@ const innerHeight = () => HEIGHT.rounds + sites.length * SITE_HEIGHT;
 
 export function addTimelineChart(where) {
     const height = HEIGHT.top + innerHeight() + HEIGHT.bottom;
-    const alt = `Timeline of ${sites.length} sites in UTC: carbon intensity, windows and states; ` +
-        `${data.windows.length} windows and ${data.rounds.length} rounds. ` +
+    const alt = `Timeline of ${counted(sites.length, 'site')} in UTC: carbon intensity, windows ` +
+        `and states; ${counted(data.windows.length, 'window')} and ` +
+        `${counted(data.rounds.length, 'round')}. ` +
         'The table below lists the windows.';
     addChart({where, height, alt, figure: timelineFigure, time: true});
 }

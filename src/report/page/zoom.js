@@ -2,7 +2,7 @@
 // Zoom, which all time charts share.
 import {drawnTimeCharts} from './chart.js';
 import {byId, h} from './elements.js';
-import {duration, hourMinute} from './format.js';
+import {dayHourMinute, duration} from './format.js';
 import {fullRange, setZoomedRange, zoomedRange} from './time_range.js';
 
 let drawing = false;  // zoom() draws the charts, and they report that as a zoom
@@ -37,9 +37,9 @@ function updateZoomStatus() {
     const text = byId('zoomed');
     if (!text) return;
     const range = zoomedRange();
-    text.textContent = range ? hourMinute(range[0]) + '–' + hourMinute(range[1]) + ' UTC, ' +
-            duration((range[1] - range[0]) / 1000) :
-                               '';
+    text.textContent = range ?
+        range.map(dayHourMinute).join('–') + ' UTC, ' + duration((range[1] - range[0]) / 1000) :
+        '';
     byId('zoomout').hidden = !range;
 }
 
@@ -74,13 +74,25 @@ function keepInAddress() {
     history.replaceState(null, '', location.pathname + location.search + (hash && '#' + hash));
 }
 
+// Some programs encode the address. Without a zone, a time is UTC too.
+function readableHash() {
+    try {
+        return decodeURIComponent(location.hash);
+    } catch (e) {
+        return location.hash;
+    }
+}
+const hasZone = text => /(Z|[+-]\d\d:\d\d)$/.test(text);
+const utcTime = text => Date.parse(/T/.test(text) && !hasZone(text) ? text + 'Z' : text);
+
 // The range in the address, if it shows a part of the record; else null.
 function rangeInAddress() {
-    const found = location.hash.match(PART);
+    const found = readableHash().match(PART);
     if (!found) return null;
     const [first, last] = fullRange();
-    const from = Date.parse(found[1]), to = Date.parse(found[2]);
-    return to - from >= 60000 && from < last && to > first ? [from, to] : null;
+    const [from, to] = found.slice(1).map(utcTime);
+    if (!(to - from >= 60000 && from < last && to > first)) return null;
+    return to - from < last - first ? [from, to] : null;
 }
 
 // Restores the range of a link. A link to a panel keeps the range.
@@ -90,13 +102,14 @@ export function followAddress() {
     const panel = byId(location.hash.slice(1).split('&')[0]);
     if (panel && zoomedRange()) panel.scrollIntoView();
     addEventListener('hashchange', () => {
-        if (PART.test(location.hash)) zoom(rangeInAddress());
+        if (PART.test(readableHash())) zoom(rangeInAddress());
         else keepInAddress();
     });
 }
 
 export function resetZoomOnEscape() {
     document.addEventListener('keydown', e => {
-        if (e.key === 'Escape' && zoomedRange()) zoom(null);
+        const isField = e.target.matches && e.target.matches('input, select');
+        if (e.key === 'Escape' && !isField && zoomedRange()) zoom(null);
     });
 }
