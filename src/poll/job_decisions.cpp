@@ -53,7 +53,10 @@ JobObservation observe_jobs(SiteId const& site, plan::SiteState const& before,
         std::move(update.state), job_events(site, update.events, now), {}, std::move(update.hold)};
     for (auto const& event : update.events)
         if (event.type == plan::JobEventType::failed)
-            seen.warnings.push_back(site.value + ": " + failure_text(event, seen.state));
+            // A site that is held makes no next try.
+            seen.warnings.push_back(
+                site.value + ": " +
+                (seen.hold ? seen.state.failure : failure_text(event, seen.state)));
     return seen;
 }
 

@@ -40,6 +40,28 @@ TEST(EndOfTrainer, TermIsACancelEvenIfTheTrainerFailed)
     EXPECT_EQ(end_of_trainer(tracked, {at(0), at(60), 69, ""})->end, plan::Job::End::failed);
 }
 
+TEST(ObserveJobs, TheFailureThatHoldsASiteAnnouncesNoNextTry)
+{
+    plan::SiteState state;
+    plan::TrackedJob tracked;
+    tracked.id = {"7"};
+    state.jobs = {tracked};
+    plan::Job failed;
+    failed.id = tracked.id;
+    failed.state = plan::Job::State::ended;
+    failed.launcher_state = "FAILED";
+    plan::Rules const rules;
+    for (int const failures : {rules.failures_before_hold - 2, rules.failures_before_hold - 1}) {
+        state.failures = failures;
+        auto const seen = observe_jobs(site, state, {failed}, at(60), rules);
+        bool const is_last = failures + 1 == rules.failures_before_hold;
+        EXPECT_EQ(seen.hold.has_value(), is_last);
+        ASSERT_EQ(seen.warnings.size(), 1U);
+        EXPECT_EQ(seen.warnings[0].find("next try") == std::string::npos, is_last)
+            << seen.warnings[0];
+    }
+}
+
 TEST(CheckClock, LiveWindowContinuesFromNow)
 {
     WindowRecord const ahead{{windows::Phase::closing, at(3500)}, at(3600), WindowId{"w"}};
