@@ -54,6 +54,7 @@ def permission_survives_the_loss_of_the_poller_s_state(cluster):
         rig.kill_poller()
         shutil.rmtree(rig.run.out / "poller")
         rig.start_poller()
+        wait_for(rig.windows, "the new poller's window")  # the trainer runs on meanwhile
         rig.wait_for_steps(5, "training after the loss of the state")
         expect_same_window(rig)
         rig.check_steps()
