@@ -74,7 +74,8 @@ bool is_setback(Job const& job)
 std::string end_text(TrackedJob const& tracked, Job const& job, bool too_soon)
 {
     if (job.end == Job::End::unknown)
-        return "nobody knows how job " + tracked.id.value + " ended (" + job.launcher_state + ")";
+        return "job " + tracked.id.value + " is gone; its exit status is unknown (" +
+               job.launcher_state + ")";
     char const* const how = too_soon ? " ended at once" : is_setback(job) ? " ended" : " failed";
     auto text = "job " + tracked.id.value + how + " (" + job.launcher_state;
     if (job.exit_code) text += ", exit code " + std::to_string(*job.exit_code);

@@ -211,7 +211,7 @@ TEST(Failures, AVanishedJobHasAnUnknownEnd)
     EXPECT_EQ(l.events[0].detail, "GONE");
     EXPECT_EQ(l.state.failures, 0);
     EXPECT_THAT(l.actions[0].why,
-                HasSubstr("nobody knows how job 7 ended (GONE); next try in 10.0 s"));
+                HasSubstr("job 7 is gone; its exit status is unknown (GONE); next try in 10.0 s"));
 }
 
 TEST(Failures, RefusedSubmissionBacksOffAndLostAnswerStaysUncertain)
