@@ -54,13 +54,7 @@ std::string rate_text(SiteRate const& rate)
                        rate.lone ? "alone" : "in joint rounds");
 }
 
-energy::Tally total_of(Account const& account)
-{
-    energy::Tally sum;
-    for (auto const& site : account.sites) sum += site.bill.total;
-    sum.partial = sum.partial || !account.unlogged.empty();
-    return sum;
-}
+energy::Tally total_of(Account const& account) { return total_bill(account).total; }
 
 energy::Bill total_bill(Account const& account)
 {
