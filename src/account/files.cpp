@@ -163,9 +163,10 @@ Result<RunFiles> load_run(fs::path const& run_file, std::optional<fs::path> cons
     auto run = config::read_run(run_file);
     if (!run) return tl::unexpected(run.error());
     files.run = std::move(*run);
-    if (auto read = read_logs(files); !read) return tl::unexpected(read.error());
+    // The logs come second: of a run in progress, they then have all work that the commits include.
     auto const run_json = read_store(files);
     if (!run_json) return tl::unexpected(run_json.error());
+    if (auto read = read_logs(files); !read) return tl::unexpected(read.error());
     auto const evaluation = runlog::read_evaluation(files.run.folder / "evaluation.json");
     if (!evaluation) return tl::unexpected(evaluation.error());
     files.evaluation = *evaluation;
