@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpt.hpp"
 
-#include <ATen/ops/embedding.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/mul.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
 #include <stdexcept>
+#include <utility>
 
-#include "model/head.hpp"
+#include "model/rotary.hpp"
 
 namespace curtail::model {
 namespace {
-
-// y = x W^T, rows of W are outputs.
-at::Tensor linear(at::Tensor const& x, at::Tensor const& w) { return at::mm(x, w.t()); }
-
-at::Tensor mlp(BlockMatrices const& w, at::Tensor const& x)
-{
-    return linear(linear(x, w.fc).relu_().square(), w.mlp_out);
-}
 
 void check(bool good, char const* rule)
 {
@@ -55,49 +46,95 @@ LossSum& LossSum::operator+=(LossSum other)
 }
 
 Gpt::Gpt(Parameters weights)
+    : Gpt(std::move(weights),
+          kernels_for(weights.flat().scalar_type(), weights.flat().device().type()))
+{
+}
+
+Gpt::Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels)
     : weights_(std::move(weights)),
       gradients_(weights_.shape(), weights_.flat().scalar_type()),
-      rotary_(weights_.shape().sequence, weights_.shape().head_size(),
-              weights_.flat().scalar_type())
+      kernels_(std::move(kernels)),
+      tables_(rotary_tables(weights_.shape().sequence, weights_.shape().head_size(),
+                            weights_.flat().options()))
 {
+    training_.layers.resize(static_cast<std::size_t>(shape().layers));
 }
 
 void Gpt::zero_gradients() { gradients_.flat().zero_(); }
 
-// Three separate products for q, k and v, as in the reference: one product would round differently.
-at::Tensor Gpt::attention(BlockMatrices const& w, at::Tensor const& x, at::IntArrayRef batch) const
+LayerContext Gpt::context(at::Tensor const& x0, std::int64_t sequence, LayerScratch& scratch) const
 {
-    auto const heads = [&](at::Tensor const& matrix) {
-        return linear(x, matrix).view({batch[0], batch[1], -1, shape().head_size()});
-    };
-    auto const q = rms_norm(rotary_.rotate(heads(w.q)));
-    auto const k = rms_norm(rotary_.rotate(heads(w.k)));
-    return linear(attend(q, k, heads(w.v)).reshape(x.sizes()), w.attn_out);
+    return {*kernels_, tables_, {shape().heads, shape().kv_heads, shape().head_size()},
+            sequence,  x0,      scratch};
 }
 
-at::Tensor Gpt::forward(Parameters const& weights, at::Tensor const& input) const
+at::Tensor Gpt::forward(at::Tensor const& input) const
 {
-    auto const x0 = rms_norm(at::embedding(weights.embedding(), input.view({-1})));  // (N, C)
-    at::Tensor x = x0;
+    Normalized embedding;
+    kernels_->embed(weights_.embedding(), input.view({-1}), embedding);
+    LayerScratch scratch;
+    LayerActivations shared;
+    auto const with = context(embedding.y, input.size(1), scratch);
+    at::Tensor output = embedding.y;
+    at::Tensor spare;
     for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
-        auto const& w = weights.block(layer);
-        x = at::mul(x, weights.resid_lambdas()[layer])
-                .add_(at::mul(x0, weights.x0_lambdas()[layer]));
-        x = attention(w, rms_norm(x), input.sizes()).add_(x);
-        x = mlp(w, rms_norm(x)).add_(x);
+        shared.input = std::exchange(output, spare);
+        layer_forward(with, layer_parameters(weights_, layer), shared, output);
+        if (layer > 0) spare = shared.input;  // the first input is x0, which all layers read
     }
-    return rms_norm(x);
+    Normalized last;
+    kernels_->normalize(output, last);
+    return last.y;
+}
+
+void Gpt::training_forward(at::Tensor const& input)
+{
+    auto& kept = training_;
+    if (kept.output.defined() && kept.output.size(0) != input.numel()) {
+        kept = {};
+        kept.layers.resize(static_cast<std::size_t>(shape().layers));
+    }
+    kernels_->embed(weights_.embedding(), input.view({-1}), kept.embedding);
+    auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
+    kept.layers.front().input = kept.embedding.y;
+    for (std::size_t layer = 0; layer < kept.layers.size(); ++layer) {
+        auto& output = layer + 1 < kept.layers.size() ? kept.layers[layer + 1].input : kept.output;
+        layer_forward(with, layer_parameters(weights_, static_cast<std::int64_t>(layer)),
+                      kept.layers[layer], output);
+    }
+    kernels_->normalize(kept.output, kept.last);
+}
+
+void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy)
+{
+    auto& kept = training_;
+    if (!kept.dx.defined()) {
+        kept.dx = at::empty(dy.sizes(), dy.options());
+        kept.dx0 = at::empty(dy.sizes(), dy.options());
+    }
+    kept.dx.zero_();
+    kept.dx0.zero_();
+    kernels_->normalize_backward(dy, kept.last, kept.dx);
+    auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
+    for (auto layer = shape().layers - 1; layer >= 0; --layer)
+        layer_backward(with, layer_parameters(weights_, layer), layer_parameters(gradients_, layer),
+                       kept.layers[static_cast<std::size_t>(layer)], {kept.dx, kept.dx0});
+    kept.dx.add_(kept.dx0);  // the first layer's input is x0
+    kernels_->embed_backward(kept.dx, kept.embedding, input.view({-1}), gradients_.embedding());
 }
 
 LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)
 {
     check_input(shape(), input);
     check_target(input, target);
-    c10::InferenceMode const with_autograd(false);  // in case the caller disabled it
-    auto const leaves = weights_.leaves(gradients_);
-    auto const loss = head_loss(forward(leaves, input), leaves.head(), target.view({-1}),
-                                shape().vocabulary, scale);
-    loss.total.backward();
+    c10::InferenceMode const no_autograd;
+    training_forward(input);
+    auto const ids = target.view({-1});
+    auto const loss =
+        head_loss(*kernels_, training_.last.y, weights_.head(), {ids, shape().vocabulary}, scale,
+                  gradients_.head(), training_.head);
+    training_backward(input, loss.dx);
     return sum_of(loss.losses, target);
 }
 
@@ -105,7 +142,7 @@ at::Tensor Gpt::logits(at::Tensor const& input) const
 {
     check_input(shape(), input);
     c10::InferenceMode const no_autograd;
-    return softcapped_logits(forward(weights_, input), weights_.head(), shape().vocabulary)
+    return softcapped_logits(forward(input), weights_.head(), shape().vocabulary)
         .view({input.size(0), input.size(1), -1});
 }
 
@@ -113,10 +150,8 @@ at::Tensor Gpt::last_logits(at::Tensor const& input) const
 {
     check_input(shape(), input);
     c10::InferenceMode const no_autograd;
-    auto const x = forward(weights_, input)
-                       .view({input.size(0), input.size(1), -1})
-                       .select(1, -1)
-                       .contiguous();
+    auto const x =
+        forward(input).view({input.size(0), input.size(1), -1}).select(1, -1).contiguous();
     return softcapped_logits(x, weights_.head(), shape().vocabulary);
 }
 
@@ -125,8 +160,8 @@ at::Tensor Gpt::token_losses(at::Tensor const& input, at::Tensor const& target) 
     check_input(shape(), input);
     check_target(input, target);
     c10::InferenceMode const no_autograd;
-    return head_losses(forward(weights_, input), weights_.head(), target.view({-1}),
-                       shape().vocabulary)
+    auto const ids = target.view({-1});
+    return head_losses(*kernels_, forward(input), weights_.head(), {ids, shape().vocabulary})
         .view(input.sizes());
 }
 

@@ -3,8 +3,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "model/layers.hpp"
+#include "model/head.hpp"
+#include "model/kernels/kernels.hpp"
+#include "model/layer.hpp"
 #include "model/parameters.hpp"
 
 namespace curtail::model {
@@ -28,7 +32,9 @@ struct LossSum {
 /// and the rows, not on earlier calls.
 class Gpt {
   public:
+    /// Uses the fastest kernels for the weights' type and device.
     explicit Gpt(Parameters weights);
+    Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels);
 
     [[nodiscard]] config::Model const& shape() const { return weights_.shape(); }
     [[nodiscard]] Parameters& weights() { return weights_; }
@@ -53,17 +59,28 @@ class Gpt {
     void zero_gradients();
 
   private:
+    /// What the backward pass reads, and memory for both passes. Kept from batch to batch.
+    struct Training {
+        Normalized embedding;
+        std::vector<LayerActivations> layers;
+        Normalized last;
+        at::Tensor output;  ///< of the last layer
+        LayerScratch scratch;
+        HeadScratch head;
+        at::Tensor dx, dx0;
+    };
+    [[nodiscard]] LayerContext context(at::Tensor const& x0, std::int64_t sequence,
+                                       LayerScratch& scratch) const;
     /// Returns the normalized output of the last layer: (N, C) for N = B T tokens and the width C.
-    /// It is differentiable if `weights` come from Parameters::leaves().
-    [[nodiscard]] at::Tensor forward(Parameters const& weights, at::Tensor const& input) const;
-    /// Returns the output of one layer's attention for `x`: (N, C), like `x`. `batch` holds B and
-    /// T.
-    [[nodiscard]] at::Tensor attention(BlockMatrices const& w, at::Tensor const& x,
-                                       at::IntArrayRef batch) const;
+    [[nodiscard]] at::Tensor forward(at::Tensor const& input) const;
+    void training_forward(at::Tensor const& input);
+    void training_backward(at::Tensor const& input, at::Tensor const& dy);
 
     Parameters weights_;
     Parameters gradients_;
-    Rotary rotary_;
+    std::unique_ptr<Kernels const> kernels_;
+    RotaryTables tables_;
+    Training training_;
 };
 
 }  // namespace curtail::model

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of the GPT after the last normalization, up to the loss (docs/model.md). The operators
-// and their order are those of nanochat. In the comments, N is the number of tokens, C the width
-// and V the size of the vocabulary. x (N, C) is the normalized output of the last layer. W is the
-// parameter `head`, whose rows after the first V are padding.
+// The part of the GPT after the last normalization, up to the loss (docs/model.md). In the
+// comments, N is the number of tokens, C the width and V the size of the vocabulary. x (N, C) is
+// the normalized output of the last layer. W is the parameter `head`, whose rows after the first V
+// are padding. All functions process the tokens in slices to limit the memory for logits.
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+
+#include "model/kernels/kernels.hpp"
 
 namespace curtail::model {
 
@@ -16,21 +18,31 @@ namespace curtail::model {
 [[nodiscard]] at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head,
                                            std::int64_t vocabulary);
 
-/// Returns the cross entropy of each token in nats: (N). `target` (N) are int64 token ids; the loss
-/// is 0 where the target is -1. The result is not differentiable. Processes the tokens in slices to
-/// limit the memory for logits.
-[[nodiscard]] at::Tensor head_losses(at::Tensor const& x, at::Tensor const& head,
-                                     at::Tensor const& target, std::int64_t vocabulary);
-
-/// The losses of a batch, for training.
-struct HeadLoss {
-    at::Tensor total;   ///< scalar: scale * sum of `losses`; differentiable once in x and W
-    at::Tensor losses;  ///< (N): as returned by head_losses()
+/// The targets of the tokens whose logits the head computes.
+struct HeadTargets {
+    at::Tensor const& ids;      ///< (N) int64; -1: the token is ignored
+    std::int64_t vocabulary{};  ///< V
 };
-/// Returns the losses as head_losses() does, and their scaled sum for a backward pass. Computes the
-/// derivatives together with the losses, slice by slice, and keeps them for the backward pass
-/// (docs/adr/0005-head-has-its-own-derivative.md).
-[[nodiscard]] HeadLoss head_loss(at::Tensor const& x, at::Tensor const& head,
-                                 at::Tensor const& target, std::int64_t vocabulary, double scale);
+
+/// Returns the cross entropy of each token in nats: (N). The loss of an ignored token is 0.
+[[nodiscard]] at::Tensor head_losses(Kernels const& kernels, at::Tensor const& x,
+                                     at::Tensor const& head, HeadTargets const& targets);
+
+/// The losses of a batch and the derivative of scale * (sum of the losses) with respect to x.
+struct HeadLoss {
+    at::Tensor losses;  ///< (N): as returned by head_losses()
+    at::Tensor dx;      ///< (N, C)
+};
+/// Memory that head_loss() uses again from call to call.
+struct HeadScratch {
+    at::Tensor logits;
+    at::Tensor dx;
+};
+/// Returns the losses and their derivative, and adds that of W to `dhead`. Computes derivatives
+/// together with the losses, so that no logits have to be kept
+/// (docs/adr/0005-head-has-its-own-derivative.md). `scratch.dx` is the returned dx.
+[[nodiscard]] HeadLoss head_loss(Kernels const& kernels, at::Tensor const& x,
+                                 at::Tensor const& head, HeadTargets const& targets, double scale,
+                                 at::Tensor const& dhead, HeadScratch& scratch);
 
 }  // namespace curtail::model

@@ -60,18 +60,17 @@ Parameters::Parameters(config::Model const& shape, at::ScalarType type)
 {
 }
 
-Parameters::Parameters(config::Model const& shape, at::Tensor const& flat)
-    : Parameters(shape, flat, views(shape, flat))
-{
-}
-
-Parameters::Parameters(config::Model const& shape, at::Tensor flat, std::vector<NamedTensor> named)
-    : shape_(shape), flat_(std::move(flat)), named_(std::move(named))
+Parameters::Parameters(config::Model const& shape, at::Tensor flat)
+    : shape_(shape), flat_(std::move(flat)), named_(views(shape, flat_))
 {
     for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
         auto const* const m = &named_[static_cast<std::size_t>(1 + 6 * layer)];
-        blocks_.push_back(
-            {m[0].tensor, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor});
+        auto const& q = m[0].tensor;
+        auto const rows = q.size(0) + m[1].tensor.size(0) + m[2].tensor.size(0);
+        auto const qkv =
+            flat_.narrow(0, q.storage_offset() - flat_.storage_offset(), rows * shape.width);
+        blocks_.push_back({q, m[1].tensor, m[2].tensor, m[3].tensor, m[4].tensor, m[5].tensor,
+                           qkv.view({rows, shape.width})});
     }
     embedding_ = named_.front().tensor;
     head_ = get("lm_head.weight");
@@ -80,17 +79,6 @@ Parameters::Parameters(config::Model const& shape, at::Tensor flat, std::vector<
 }
 
 Parameters Parameters::clone() const { return {shape_, flat_.clone()}; }
-
-Parameters Parameters::leaves(Parameters const& gradients) const
-{
-    auto named = named_;
-    for (std::size_t i = 0; i < named.size(); ++i) {
-        auto& leaf = named[i].tensor;
-        leaf = leaf.detach().set_requires_grad(true);
-        leaf.mutable_grad() = gradients.named_[i].tensor;
-    }
-    return {shape_, flat_, std::move(named)};
-}
 
 std::span<float> Parameters::values()
 {

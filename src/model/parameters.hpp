@@ -40,6 +40,7 @@ struct BlockMatrices {
     at::Tensor attn_out;  ///< (C, H D)
     at::Tensor fc;        ///< (4C, C)
     at::Tensor mlp_out;   ///< (C, 4C)
+    at::Tensor qkv;       ///< q, k and v as one matrix: ((H + 2 K) D, C)
 };
 
 /// The weights or gradients of a GPT in one contiguous buffer, with named tensors that share its
@@ -52,10 +53,6 @@ class Parameters {
     Parameters& operator=(Parameters&&) noexcept = default;
     /// Returns a copy with its own buffer.
     [[nodiscard]] Parameters clone() const;
-    /// Returns tensors that share the memory of these weights and are leaves of LibTorch's autograd
-    /// graph. A backward pass adds the derivatives to `gradients` in place. `gradients` must have
-    /// the same shape and type as the weights.
-    [[nodiscard]] Parameters leaves(Parameters const& gradients) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
     /// Returns the buffer as a tensor of one dimension.
@@ -83,8 +80,7 @@ class Parameters {
     }
 
   private:
-    Parameters(config::Model const& shape, at::Tensor const& flat);
-    Parameters(config::Model const& shape, at::Tensor flat, std::vector<NamedTensor> named);
+    Parameters(config::Model const& shape, at::Tensor flat);
 
     config::Model shape_;
     at::Tensor flat_;

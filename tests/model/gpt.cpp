@@ -11,7 +11,6 @@
 #include <cmath>
 #include <random>
 
-#include "model/head.hpp"
 #include "model/initialize.hpp"
 
 namespace curtail::model {
@@ -193,39 +192,6 @@ TEST(Parameters, FlatBufferAndNamedViewsAreTheSameMemory)
     weights.values()[0] = 1;
     EXPECT_EQ(copy.embedding()[0][0].item<float>(), 42);
     EXPECT_THROW((void)weights.get("transformer.h.2.attn.c_q.weight"), std::out_of_range);
-}
-
-TEST(Parameters, LeavesShareTheWeightsAndAddToTheGradients)
-{
-    auto const weights = busy_weights(at::kFloat);
-    Parameters const gradients(small_shape());
-    gradients.flat().fill_(1);
-    auto const leaves = weights.leaves(gradients);
-    EXPECT_EQ(leaves.block(1).k.data_ptr(),
-              weights.get("transformer.h.1.attn.c_k.weight").data_ptr());
-    leaves.block(1).k.mul(3).sum().backward();
-    EXPECT_TRUE(at::equal(gradients.get("transformer.h.1.attn.c_k.weight"),
-                          weights.block(1).k.clone().fill_(4)));
-    EXPECT_EQ(gradients.flat().sum().item<double>(),
-              static_cast<double>(weights.numel() + 3 * weights.block(1).k.numel()));
-}
-
-TEST(Head, DerivativesAreScaledByTheOuterDerivative)
-{
-    auto const weights = busy_weights(at::kDouble);
-    auto const x = weights.embedding().narrow(0, 0, 10);
-    auto const target = random_ids(1, 10, 50, 4).view({-1});
-    std::vector<Parameters> gradients;
-    for (double const factor : {1.0, 3.0}) {
-        auto const leaves = weights.leaves(gradients.emplace_back(small_shape(), at::kDouble));
-        auto const loss =
-            head_loss(leaves.embedding().narrow(0, 0, 10), leaves.head(), target, 50, 0.5);
-        EXPECT_NEAR(loss.total.item<double>(),
-                    0.5 * head_losses(x, weights.head(), target, 50).sum().item<double>(), 1e-12);
-        loss.total.mul(factor).backward();
-    }
-    EXPECT_GT(gradients[0].embedding().abs().max().item<double>(), 0);
-    EXPECT_TRUE(gradients[1].flat().allclose(gradients[0].flat().mul(3), 1e-12, 1e-12));
 }
 
 TEST(InitialWeights, HaveTheReferencesDistributions)

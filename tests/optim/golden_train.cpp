@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Twenty steps of the reference's training: losses, schedules, weights and optimizer state.
-#include <ATen/Version.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,9 +18,9 @@ using test::relative_to_update;
 // Replays the reference's training from step_0, step by step.
 class Replay {
   public:
-    Replay(std::string const& file, bool bfloat16)
+    Replay(std::string const& file, bool bfloat16, std::unique_ptr<model::Kernels const> kernels)
         : golden(file),
-          gpt(golden.parameters("step_0/weights")),
+          gpt(golden.parameters("step_0/weights"), std::move(kernels)),
           start(gpt.weights().clone()),
           steps(golden.integer("steps")),
           optimizer_(golden.shape(), settings(bfloat16), Tokens{1})
@@ -74,10 +73,11 @@ class Replay {
     std::int64_t done_{0};
 };
 
-// With AVX-512, which produced the files, every difference is 0. With other instructions a sign in
-// the mask of the cautious decay flips within twenty steps (measured: median 5.9e-3, losses
-// 1.3e-4).
-double allowance() { return at::get_cpu_capability() == "AVX512" ? 1 : 3; }
+// One sign in the mask of the cautious decay decides at step 2 of train_f32.h5 between two results.
+// The file has one of them. Exact arithmetic has the other: the reference's formulas in double
+// precision differ from the file by 5.9e-3 (median tensor) and 1.26e-4 (losses) at the last step.
+// Rounding decides which one an implementation meets.
+constexpr double allowance = 1.3;
 
 // Differences of all weights from those of `group` in the file, relative to the update; sorted.
 std::vector<std::pair<double, std::string>> differences(Replay const& replay,
@@ -102,9 +102,24 @@ void expect_schedules(Replay const& replay, std::int64_t step)
                 replay.golden.tensor("muon_weight_decay")[step].item<double>(), 1e-12);
 }
 
-TEST(GoldenTrain, Float32TrainingMatchesTheReference)
+struct KernelSet {
+    char const* name;
+    std::unique_ptr<model::Kernels const> (*make)();
+};
+void PrintTo(KernelSet const& set, std::ostream* out) { *out << set.name; }
+
+class GoldenTrain : public testing::TestWithParam<KernelSet> {
+  protected:
+    // Records a difference under the name of the kernels.
+    static void note(std::string const& what, double difference)
+    {
+        record(what + ", " + GetParam().name + " kernels", difference);
+    }
+};
+
+TEST_P(GoldenTrain, Float32TrainingMatchesTheReference)
 {
-    Replay replay("train_f32.h5", false);
+    Replay replay("train_f32.h5", false, GetParam().make());
     auto const losses = replay.golden.tensor("loss");
     double worst_loss = 0;
     for (std::int64_t s = 0; s < replay.steps; ++s) {
@@ -114,12 +129,12 @@ TEST(GoldenTrain, Float32TrainingMatchesTheReference)
         if (!replay.golden.has(group + "/weights/lm_head.weight")) continue;
         auto const found = differences(replay, group);
         EXPECT_LE(found.back().first, 5e-2) << group << " " << found.back().second;
-        EXPECT_LE(found[(found.size() - 1) / 2].first, 5e-3 * allowance()) << group << ", median";
-        record("train_f32.h5 " + group + ", worst tensor", found.back().first);
-        record("train_f32.h5 " + group + ", median tensor", found[(found.size() - 1) / 2].first);
+        EXPECT_LE(found[(found.size() - 1) / 2].first, 5e-3 * allowance) << group << ", median";
+        note("train_f32.h5 " + group + ", worst tensor", found.back().first);
+        note("train_f32.h5 " + group + ", median tensor", found[(found.size() - 1) / 2].first);
     }
-    EXPECT_LE(worst_loss, 1e-4 * allowance());
-    record("train_f32.h5 loss", worst_loss);
+    EXPECT_LE(worst_loss, 1e-4 * allowance);
+    note("train_f32.h5 loss", worst_loss);
     auto const last = "step_" + std::to_string(replay.steps) + "/optimizer/";
     double worst_state = 0;
     auto const state = replay.state();
@@ -130,12 +145,12 @@ TEST(GoldenTrain, Float32TrainingMatchesTheReference)
     }
     EXPECT_EQ(replay.golden.with_prefix(last).size(), state.tensors.size());
     EXPECT_EQ(state.steps, replay.steps);
-    record("train_f32.h5 optimizer state, worst tensor", worst_state);
+    note("train_f32.h5 optimizer state, worst tensor", worst_state);
 }
 
-TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsMatchesTheReference)
+TEST_P(GoldenTrain, Bfloat16TrainingFromInitialWeightsMatchesTheReference)
 {
-    Replay replay("train.h5", true);
+    Replay replay("train.h5", true, GetParam().make());
     auto const losses = replay.golden.tensor("loss");
     double worst_loss = 0;
     for (std::int64_t s = 0; s < replay.steps; ++s) {
@@ -149,11 +164,16 @@ TEST(GoldenTrain, Bfloat16TrainingFromInitialWeightsMatchesTheReference)
             worst = std::max(worst, difference);
             EXPECT_LE(difference, s == 0 ? 5e-2 : 0.15) << group << " " << name;
         }
-        record("train.h5 " + group + ", worst tensor", worst);
+        note("train.h5 " + group + ", worst tensor", worst);
     }
     EXPECT_LE(worst_loss, 1e-3);
-    record("train.h5 loss", worst_loss);
+    note("train.h5 loss", worst_loss);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kernels, GoldenTrain,
+                         testing::Values(KernelSet{"aten", model::aten_kernels},
+                                         KernelSet{"cpu", model::cpu_kernels}),
+                         [](auto const& set) { return std::string(set.param.name); });
 
 }  // namespace
 }  // namespace curtail::optim

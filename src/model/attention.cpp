@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/attention.hpp"
+
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
+
+namespace curtail::model {
+namespace {
+
+// Views of `qkv` as ATen's operators take them: (B, heads, T, D). Key and value heads are repeated
+// for the query heads that share them.
+struct Heads {
+    Heads(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence)
+    {
+        auto const part = [&](std::int64_t first, std::int64_t heads) {
+            return qkv.narrow(1, first, heads * sizes.size)
+                .view({-1, sequence, heads, sizes.size})
+                .transpose(1, 2);
+        };
+        q = part(0, sizes.query_heads);
+        k = part(sizes.query_width(), sizes.kv_heads);
+        v = part(sizes.query_width() + sizes.kv_width(), sizes.kv_heads);
+        auto const shared = sizes.query_heads / sizes.kv_heads;
+        if (shared == 1) return;
+        k = k.repeat_interleave(shared, 1);
+        v = v.repeat_interleave(shared, 1);
+    }
+    at::Tensor q, k, v;
+};
+
+// (B, heads, T, D) as rows (N, heads D).
+at::Tensor as_rows(at::Tensor const& heads)
+{
+    auto const by_token = heads.transpose(1, 2);
+    return by_token.reshape({heads.size(0) * heads.size(2), -1});
+}
+
+// As as_rows(), with the sum over the query heads that share a key/value head.
+at::Tensor shared_rows(at::Tensor const& heads, HeadSizes sizes)
+{
+    auto const shared = sizes.query_heads / sizes.kv_heads;
+    if (shared == 1) return as_rows(heads);
+    return as_rows(
+        heads.view({heads.size(0), sizes.kv_heads, shared, heads.size(2), sizes.size}).sum(2));
+}
+
+}  // namespace
+
+Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence)
+{
+    Heads const heads(qkv, sizes, sequence);
+    auto const [y, log_sum] =
+        at::_scaled_dot_product_flash_attention_for_cpu(heads.q, heads.k, heads.v, 0.0, true);
+    return {as_rows(y), log_sum};
+}
+
+HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv, Attended const& out,
+                              HeadSizes sizes, std::int64_t sequence)
+{
+    Heads const heads(qkv, sizes, sequence);
+    auto const as_heads = [&](at::Tensor const& rows) {
+        return rows.view({-1, sequence, sizes.query_heads, sizes.size}).transpose(1, 2);
+    };
+    auto const [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        as_heads(dy), heads.q, heads.k, heads.v, as_heads(out.y), out.log_sum, 0.0, true);
+    return {as_rows(dq), shared_rows(dk, sizes), shared_rows(dv, sizes)};
+}
+
+}  // namespace curtail::model
