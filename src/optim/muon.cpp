@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/muon.hpp"
 
+#include <ATen/ops/baddbmm.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/mul.h>
@@ -11,6 +13,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace curtail::optim {
 namespace {
@@ -28,6 +31,7 @@ constexpr std::array<Polynomial, 5> polynomials{
 constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in a stack
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
+constexpr std::int64_t split_rows = 128;  // the fewest rows that symmetric_product() splits
 
 // w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
 // A zero step counts as shrinking, so that a matrix without gradient decays.
@@ -38,23 +42,62 @@ void descend(at::Tensor const& w, at::Tensor const& step, double rate, double de
     w.sub_(change);
 }
 
+// gram := x x^T. On a CPU, computes only blocks on and above the diagonal and copies the others.
+void symmetric_product(at::Tensor const& x, at::Tensor const& gram)
+{
+    std::int64_t const rows = x.size(1);
+    if (!x.is_cpu() || rows < split_rows) {
+        auto out = gram;
+        at::bmm_out(out, x, x.transpose(1, 2));
+        return;
+    }
+    std::int64_t const half = rows / 2;
+    auto const upper = x.narrow(1, 0, half);
+    auto const lower = x.narrow(1, half, rows - half);
+    symmetric_product(upper, gram.narrow(1, 0, half).narrow(2, 0, half));
+    symmetric_product(lower, gram.narrow(1, half, rows - half).narrow(2, half, rows - half));
+    auto const across = at::bmm(upper, lower.transpose(1, 2));
+    gram.narrow(1, 0, half).narrow(2, half, rows - half).copy_(across);
+    gram.narrow(1, half, rows - half).narrow(2, 0, half).copy_(across.transpose(1, 2));
+}
+
+// Buffers of the iteration: x x^T, its square, and the next x.
+struct Buffers {
+    at::Tensor gram, square, next;
+};
+
+// x := a x + (b A + c A A) x with A = x x^T, in float32.
+void improve(at::Tensor& x, Polynomial const& p, Buffers& buffers)
+{
+    symmetric_product(x, buffers.gram);
+    symmetric_product(buffers.gram, buffers.square);
+    buffers.square.mul_(p.c).add_(buffers.gram, p.b);
+    at::baddbmm_out(buffers.next, x, buffers.square, x, p.a, 1);
+    std::swap(x, buffers.next);
+}
+
+// As improve(), rounded to bfloat16 wherever the reference rounds. (Not mul_: in bfloat16 mul_ also
+// rounds its factor; mul and the reference do not.)
+void improve_bfloat16(at::Tensor& x, Polynomial const& p, Buffers& buffers)
+{
+    at::bmm_out(buffers.gram, x, x.transpose(1, 2));
+    at::bmm_out(buffers.square, buffers.gram, buffers.gram);
+    at::bmm_out(buffers.next, at::mul(buffers.gram, p.b).add_(at::mul(buffers.square, p.c)), x);
+    x = at::mul(x, p.a).add_(buffers.next);
+}
+
 }  // namespace
 
 at::Tensor polar_express(at::Tensor const& matrices, at::ScalarType products)
 {
     bool const tall = matrices.size(1) > matrices.size(2);
     auto x = (tall ? matrices.transpose(1, 2) : matrices).to(products);  // (K, r, c), r <= c
-    // Not mul_, here and below: in bfloat16 mul_ also rounds its factor; mul and the reference do
-    // not.
-    x = x.div(at::mul(at::linalg_vector_norm(x, 2, sides, true), 1.02).add_(1e-6));
-    auto gram = at::empty({x.size(0), x.size(1), x.size(1)}, x.options());
-    auto square = at::empty(gram.sizes(), x.options());
-    auto product = at::empty(x.sizes(), x.options());
-    for (auto const& p : polynomials) {
-        at::bmm_out(gram, x, x.transpose(1, 2));
-        at::bmm_out(square, gram, gram);
-        at::bmm_out(product, at::mul(gram, p.b).add_(at::mul(square, p.c)), x);
-        x = at::mul(x, p.a).add_(product);
+    x = x.div(at::mul(at::linalg_vector_norm(x, 2, sides, true), 1.02).add_(1e-6)).contiguous();
+    auto const gram = at::empty({x.size(0), x.size(1), x.size(1)}, x.options());
+    Buffers buffers{gram, at::empty_like(gram), at::empty_like(x)};
+    for (auto const& polynomial : polynomials) {
+        if (products == at::kBFloat16) improve_bfloat16(x, polynomial, buffers);
+        else improve(x, polynomial, buffers);
     }
     return tall ? x.transpose(1, 2) : x;
 }
