@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures three pairs of commands and prints the ratio of their durations: training with 2 ranks
-and with 1 rank; data preparation and SHA-256 of the same bytes; a poll and a program that does
-nothing. One call of bench.py measures both commands of a pair, because absolute times mean little
+"""Measures pairs of commands and prints the ratio of their durations: training with 2 ranks and
+with 1 rank; data preparation and SHA-256 of the same bytes; a poll and a program that does
+nothing; training steps of PyTorch and of Curtail. PyTorch is a peer that Curtail does not need:
+CURTAIL_PEER_PYTHON names a Python that has torch 2.11.0 with its dependencies; without it,
+bench.py leaves those pairs out. One call of bench.py measures both commands of a pair, because absolute times mean little
 on a shared machine. Writes the results, the build and the system to
 results/bench/<time>-<commit>.json. Uses the demo's data (results/demo/data) and prepares it if it
 is missing."""
@@ -24,6 +26,7 @@ SOURCE = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("CURTAIL_BUILD", SOURCE / "build/release"))
 DATA = SOURCE / "results/demo/data"
 TEXT = SOURCE / "results/demo/text"
+PEER_PYTHON = os.environ.get("CURTAIL_PEER_PYTHON")
 REPEATS = 3
 # Programs also read options from the environment; the caller's must not change the benchmark.
 ENVIRONMENT = {
@@ -141,6 +144,32 @@ def measure_poll():
                 "a": [seconds(*poll) for _ in range(10)], "b": [seconds("true") for _ in range(10)]}
 
 
+def step_seconds(*command):
+    """Runs a program that times training steps. Returns the duration of a step."""
+    done = subprocess.run([str(part) for part in command], env=ENVIRONMENT, check=True,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    return json.loads(done.stdout)["step_s"]
+
+
+def measure_step(sequence, rows):
+    """A step of the model d4 on one thread, PyTorch's eager mode against Curtail, in turns."""
+    options = ("--depth", 4, "--vocabulary", 4096, "--sequence", sequence, "--rows", rows)
+    peer, own = [], []
+    for _ in range(REPEATS):
+        own.append(step_seconds(BUILD / "tests/bench_training_step", *options))
+        peer.append(step_seconds(PEER_PYTHON, SOURCE / "tests/peers/gpt_step.py", *options))
+    return {"what": f"step of d4, {rows} rows of {sequence} tokens: eager PyTorch / Curtail",
+            "unit": "s", "a": peer, "b": own}
+
+
+def measure_short_rows():
+    return measure_step(256, 8)
+
+
+def measure_long_row():
+    return measure_step(2048, 1)
+
+
 def measure(function):
     row = function()
     a, b = statistics.median(row["a"]), statistics.median(row["b"])
@@ -182,7 +211,12 @@ def main():
         print(f"bench.py: {path} is missing; run `make build` first", file=sys.stderr)
         return 69
     prepare_data()
-    write_results([measure(f) for f in (measure_training, measure_encoding, measure_poll)])
+    pairs = [measure_training, measure_encoding, measure_poll]
+    if PEER_PYTHON:
+        pairs += [measure_short_rows, measure_long_row]
+    else:
+        print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
+    write_results([measure(pair) for pair in pairs])
     return 0
 
 
