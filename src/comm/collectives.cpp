@@ -10,6 +10,7 @@ class SingleProcess final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return 0; }
     [[nodiscard]] int size() const override { return 1; }
+    void set_patience(Patience) override {}
     void all_reduce_sum(std::span<float>) override {}
     void all_reduce_sum(std::span<double>) override {}
     void broadcast(std::span<std::byte>, int root) override
@@ -22,6 +23,12 @@ class SingleProcess final : public Collectives {
 };
 
 }  // namespace
+
+Error CommError::to_error() const
+{
+    return {code_, "the ranks cannot work together", what(),
+            "start again to continue from the last commit"};
+}
 
 std::unique_ptr<Collectives> single_process() { return std::make_unique<SingleProcess>(); }
 

@@ -7,17 +7,37 @@
 #include <string>
 #include <string_view>
 
+#include "comm/patience.hpp"
+#include "core/result.hpp"
+
 namespace curtail::comm {
 
 /// A collective operation failed, and the ranks cannot continue. Do not catch this exception:
 /// MpiSession::run() handles it.
-struct CommError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+class CommError : public std::runtime_error {
+  public:
+    explicit CommError(std::string const& what, ExitCode code = ExitCode::temporary)
+        : std::runtime_error(what), code_(code)
+    {
+    }
+    /// Returns an error for the log, with the exit code of the job.
+    [[nodiscard]] Error to_error() const;
+
+  private:
+    ExitCode code_;
+};
+
+/// A rank waited for another one as long as its Patience allows. The other rank may hang, or its
+/// process or node may be gone.
+class CommTimeout : public CommError {
+  public:
+    explicit CommTimeout(std::string const& what) : CommError(what, ExitCode::unavailable) {}
 };
 
 /// Collective operations of one site's ranks. Every rank must call the same functions in the same
 /// order, with the same sizes, from one thread at a time. A collective call returns only after
-/// every rank has entered it. Waiting for a late rank uses almost no processor time.
+/// every rank has entered it. Waiting for a late rank uses almost no processor time. A wait that
+/// lasts longer than the rank's patience ends with CommTimeout.
 ///
 /// Results are deterministic: the same inputs on the same number of ranks give bit-identical
 /// results, and all ranks get the same result. Every function except rank() and size() may throw
@@ -27,6 +47,9 @@ class Collectives {
     virtual ~Collectives() = default;
     [[nodiscard]] virtual int rank() const = 0;  ///< 0 to size() - 1
     [[nodiscard]] virtual int size() const = 0;
+    /// Sets how long this rank waits for the others from now on. Before the first call, it waits as
+    /// long as a default Patience allows.
+    virtual void set_patience(Patience patience) = 0;
     /// Adds up the values[i] of all ranks, for each i. Every rank gets the sums in `values`.
     virtual void all_reduce_sum(std::span<float> values) = 0;
     virtual void all_reduce_sum(std::span<double> values) = 0;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "comm/collectives.hpp"
+#include "core/clock.hpp"
 
 namespace curtail::comm {
 
@@ -22,21 +23,25 @@ void check(int code, char const* operation)
                                 : "MPI error " + std::to_string(code)));
 }
 
-bool await(MPI_Request& request, std::optional<Millis> timeout, char const* operation)
+bool await(MPI_Request& request, Patience const& patience, char const* operation)
 {
     using namespace std::chrono;
     constexpr microseconds spin{200};
     constexpr microseconds shortest_nap{20};
     constexpr microseconds longest_nap{1000};
     auto const begin = steady_clock::now();
+    WaitTimer timer(patience, monotonic_now());
     for (;;) {
         int done = 0;
         check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
         if (done != 0) return true;
         auto const waited = duration_cast<microseconds>(steady_clock::now() - begin);
-        if (timeout && waited >= *timeout) return false;
-        if (waited < spin) sched_yield();
-        else std::this_thread::sleep_for(std::clamp(waited / 16, shortest_nap, longest_nap));
+        if (waited < spin) {
+            sched_yield();
+            continue;
+        }
+        if (timer.over(monotonic_now())) return false;
+        std::this_thread::sleep_for(std::clamp(waited / 16, shortest_nap, longest_nap));
     }
 }
 

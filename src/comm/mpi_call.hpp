@@ -5,10 +5,9 @@
 
 #include <mpi.h>
 
-#include <optional>
 #include <string>
 
-#include "core/units.hpp"
+#include "comm/patience.hpp"
 
 namespace curtail::comm {
 
@@ -17,14 +16,12 @@ namespace curtail::comm {
 void check(int code, char const* operation);
 
 /// Waits until a nonblocking operation is complete. Returns false if the operation is still
-/// incomplete after `timeout`; an empty `timeout` means forever. Throws CommError if the operation
-/// fails.
+/// incomplete when the wait has lasted too long. Throws CommError if the operation fails.
 ///
 /// Checks continuously for 0.2 ms. Then sleeps between checks, so that a long wait does not occupy
 /// a core. A sleep lasts a sixteenth of the time waited so far, but at least 0.02 ms and at most
 /// 1 ms.
-[[nodiscard]] bool await(MPI_Request& request, std::optional<Millis> timeout,
-                         char const* operation);
+[[nodiscard]] bool await(MPI_Request& request, Patience const& patience, char const* operation);
 
 /// A duplicate of MPI_COMM_WORLD whose operations report failures by return codes. MPI must be
 /// running while the object is in use.

@@ -15,6 +15,7 @@ class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
     [[nodiscard]] int size() const override { return comm_.size(); }
+    void set_patience(Patience patience) override { patience_ = std::move(patience); }
     void all_reduce_sum(std::span<float> values) override { sum(values, MPI_FLOAT); }
     void all_reduce_sum(std::span<double> values) override { sum(values, MPI_DOUBLE); }
 
@@ -47,7 +48,15 @@ class MpiCollectives final : public Collectives {
         if (size() == 1) return;
         MPI_Request request = MPI_REQUEST_NULL;
         check(MPI_Ibarrier(comm_.get(), &request), operation);
-        (void)await(request, std::nullopt, operation);
+        if (!await(request, patience_, operation)) give_up(operation);
+    }
+
+    [[noreturn]] void give_up(char const* operation) const
+    {
+        bool const stopping = patience_.stop_end && patience_.stop_end();
+        throw CommTimeout(
+            std::string("cannot ") + operation + ": a rank did not arrive " +
+            (stopping ? "in the time for a stop" : "within " + format_duration(patience_.limit)));
     }
 
     template <class T>
@@ -70,6 +79,7 @@ class MpiCollectives final : public Collectives {
     }
 
     Communicator comm_;
+    Patience patience_;
 };
 
 }  // namespace

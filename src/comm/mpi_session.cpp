@@ -22,27 +22,26 @@ struct MpiSession::State {
 
     // Stores the greatest exit code and the lowest rank that has it in `worst`. False if the other
     // ranks did not arrive within `grace`.
-    [[nodiscard]] Result<bool> agree(ExitCode mine, std::optional<Millis> grace);
+    [[nodiscard]] Result<bool> agree(ExitCode mine, Patience const& patience);
 };
 
 namespace {
-
-tl::unexpected<Error> cannot_work_together(CommError const& broken)
-{
-    return fail(ExitCode::temporary, "the ranks cannot work together", broken.what(),
-                "start again to continue from the last commit");
-}
 
 Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
 {
     try {
         return body(ranks);
     } catch (CommError const& broken) {
-        return cannot_work_together(broken);
+        return tl::unexpected(broken.to_error());
     } catch (std::exception const& broken) {
         return fail(ExitCode::software, "internal error", broken.what(),
                     "please report this with the command that led to it");
     }
+}
+
+Error missing_rank()
+{
+    return CommTimeout("a rank did not end within " + format_duration(Patience{}.limit)).to_error();
 }
 
 [[noreturn]] void abort_all(Error const& error, MpiSession::LogError const& log_error)
@@ -54,7 +53,7 @@ Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
 
 }  // namespace
 
-Result<bool> MpiSession::State::agree(ExitCode mine, std::optional<Millis> grace)
+Result<bool> MpiSession::State::agree(ExitCode mine, Patience const& patience)
 {
     own = {static_cast<int>(mine), end->rank()};
     MPI_Request request = MPI_REQUEST_NULL;
@@ -64,9 +63,9 @@ Result<bool> MpiSession::State::agree(ExitCode mine, std::optional<Millis> grace
             "end together");
         // await() tests the request until it is done.
         // NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker)
-        return await(request, grace, "end together");
+        return await(request, patience, "end together");
     } catch (CommError const& broken) {
-        return cannot_work_together(broken);
+        return tl::unexpected(broken.to_error());
     }
 }
 
@@ -117,12 +116,13 @@ Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis
     auto const ranks = mpi_collectives();
     auto done = run_caught(body, *ranks);
     auto const own = done ? ExitCode::ok : done.error().code;
-    auto const agreed = state_->agree(own, done ? std::nullopt : std::optional(grace));
-    if (!agreed || !*agreed) abort_all(done ? agreed.error() : done.error(), log_error);
+    auto const agreed = state_->agree(own, done ? Patience{} : Patience{grace});
+    if (!agreed) abort_all(done ? agreed.error() : done.error(), log_error);
+    if (!*agreed) abort_all(done ? missing_rank() : done.error(), log_error);
     auto const [code, failed] = state_->worst;
     if (code == 0 || size() == 1) return done;
     if (rank() == failed) log_error(done.error());
-    bool const logged = state_->agree(own, grace).value_or(false);
+    bool const logged = state_->agree(own, Patience{grace}).value_or(false);
     return fail(static_cast<ExitCode>(code), "rank " + std::to_string(rank()) + " stops",
                 "rank " + std::to_string(failed) + " failed" + (logged ? " (see its error)" : ""));
 }

@@ -37,8 +37,8 @@ class MpiSession {
     using Body = std::function<Result<void>(Collectives&)>;
     using LogError = std::function<void(Error const&)>;
     /// Runs `body` on this rank and returns when all ranks have finished theirs. Every rank must
-    /// call run(). If `body` throws, the exception becomes an error: `temporary` for CommError,
-    /// `software` for any other exception.
+    /// call run(). If `body` throws, the exception becomes an error: `unavailable` for
+    /// CommTimeout, `temporary` for another CommError, and `software` for any other exception.
     ///
     /// If `body` fails on any rank, run() fails on every rank with the greatest exit code. The
     /// lowest rank with that code calls `log_error` with its own error. All ranks then wait until
@@ -49,7 +49,9 @@ class MpiSession {
     ///
     /// Other ranks may still be inside `body` when a rank fails, and could wait for that rank
     /// forever. The failed rank waits at most `grace` for them. If they have not finished by then,
-    /// it calls `log_error` and aborts all ranks with its exit code.
+    /// it calls `log_error` and aborts all ranks with its exit code. A rank whose `body` succeeds
+    /// waits for the others as long as a default Patience allows; then it aborts all ranks with
+    /// `unavailable`.
     ///
     /// MPI itself may fail while the ranks agree on the result. The rank that sees this then passes
     /// an error to `log_error` and aborts all ranks. If `body` failed on this rank, the error is

@@ -19,6 +19,8 @@ constexpr std::int64_t max_block_tokens = std::int64_t{1} << 32;
 constexpr std::int64_t max_count = 1 << 20;
 constexpr std::int64_t max_permille = 1'000'000;
 constexpr double max_pace_s = 3600;
+constexpr double min_rank_timeout_s = 3;
+constexpr double max_rank_timeout_s = 86'400;
 constexpr std::int64_t max_budget = (std::int64_t{1} << 53) - 1;  // the largest integer of a record
 
 void read_budget(json::ObjectReader& r, Training& t)
@@ -39,6 +41,9 @@ Training read_training(json::ObjectReader& r)
     t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
+    t.rank_timeout = std::chrono::round<Millis>(FractionalSeconds{
+        read_number(r, "rank_timeout_s", FractionalSeconds(t.rank_timeout).count(),
+                    min_rank_timeout_s, max_rank_timeout_s)});
     t.step_at_least = FractionalSeconds{
         read_number(r, "step_at_least_s", t.step_at_least.count(), 0, max_pace_s)};
     t.steps_without_store = read_integer(r, "steps", t.steps_without_store, 0);

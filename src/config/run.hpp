@@ -35,6 +35,8 @@ struct Training {
     /// A shorter step is followed by a pause, so that the next one begins this long after it. The
     /// pause counts as a part of the step. 0: no pause.
     FractionalSeconds step_at_least{0};
+    /// How long a rank waits for another one before it ends the job; see comm::Patience.
+    Millis rank_timeout{120'000};
     /// Steps after which `curtail-train --alone`, which uses no store, stops; 0: no limit. Steps of
     /// earlier executions count too. At the end of the stream, the trainer stops in any case.
     std::int64_t steps_without_store{0};

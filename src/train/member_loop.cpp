@@ -27,6 +27,7 @@ MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThre
 Leave MemberLoop::run()
 {
     for (;;) {
+        ranks_.heartbeat();
         forward_stop_request();
         auto order =
             has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);

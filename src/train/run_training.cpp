@@ -21,6 +21,19 @@ namespace {
     std::_Exit(static_cast<int>(error.code));
 }
 
+// Runs the loop, and waits until no follower is busy. Without the ranks, the leader ends at once:
+// the round thread may be waiting for the store.
+Leave run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& context)
+{
+    try {
+        auto leave = loop.run();
+        ranks.barrier();
+        return leave;
+    } catch (comm::CommError const& broken) {
+        end_process(context, ranks.stop(), broken.to_error());
+    }
+}
+
 RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectStore& store)
 {
     auto const initial = [shape = context.run.model](std::int64_t seed) {
@@ -49,10 +62,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
     MemberLoop loop(ranks, context, thread, store);
-    auto const leave = loop.run();
-    // Detects a rank that hangs while the round thread still watches the deadlines. In MPI_Finalize
-    // it would go unnoticed.
-    ranks.barrier();
+    auto const leave = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
     loop.save(end.rate());
     if (leave.error) return tl::unexpected(*leave.error);

@@ -5,11 +5,19 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/clock.hpp"
+
 namespace curtail::train {
 
 void SiteRanks::send(Command command)
 {
     collectives_.broadcast(std::as_writable_bytes(std::span(&command, 1)), 0);
+    last_command_ = monotonic_now();
+}
+
+void SiteRanks::heartbeat()
+{
+    if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0, {}});
 }
 
 Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
@@ -20,7 +28,7 @@ Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progres
     return made;
 }
 
-void SiteRanks::pause(StepOutcome& outcome) const
+void SiteRanks::pause(StepOutcome& outcome)
 {
     using Clock = std::chrono::steady_clock;
     constexpr FractionalSeconds longest_nap{0.02};  // the delay of a stop request
@@ -30,6 +38,7 @@ void SiteRanks::pause(StepOutcome& outcome) const
         auto const left = engine_.step_at_least() - outcome.duration;
         if (left.count() <= 0 || stop_.raised()) return;
         std::this_thread::sleep_for(std::min(left, longest_nap));
+        heartbeat();
         outcome.duration = step + (Clock::now() - began);
     }
 }
@@ -123,6 +132,7 @@ void SiteRanks::carry_out(Command command)
         case CommandType::barrier:
             collectives_.barrier();
             break;
+        case CommandType::heartbeat:
         case CommandType::dismiss:
             break;
     }

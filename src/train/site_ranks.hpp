@@ -21,21 +21,35 @@ class SiteRanks {
     // ---- for the leader; all but barrier() may return while followers are still busy
     /// Makes one step on all ranks (see Engine::step). If the step was shorter than
     /// Engine::step_at_least(), pauses for the rest of this time. The pause ends within 20 ms of a
-    /// stop request to the leader. The followers wait for the next command meanwhile.
+    /// stop request to the leader. The followers wait for the next command meanwhile, and the
+    /// leader calls heartbeat().
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
     /// Replaces the weights on all ranks.
     void broadcast_weights(std::span<float const> values);
     /// Replaces the optimizer's state on all ranks.
     void broadcast_optimizer(optim::OptimizerState const& state);
     void reset_optimizer();  ///< gives all ranks the state of a new optimizer
-    void barrier();  ///< waits until no follower is busy; if a follower hangs, waits forever
+    void barrier();          ///< waits until no follower is busy
+    /// Sends the followers a command to do nothing, at most once per second. A follower gives up
+    /// when the leader sends nothing for a long time (comm::Patience). The leader must therefore
+    /// call this while it waits for something else than the followers. It also notices here if a
+    /// follower hangs.
+    void heartbeat();
     void dismiss();  ///< makes follow() return on every follower
 
     // ---- for the followers
     void follow();  ///< returns after dismiss()
 
   private:
-    enum class CommandType : std::int64_t { step, weights, optimizer, reset, barrier, dismiss };
+    enum class CommandType : std::int64_t {
+        step,
+        weights,
+        optimizer,
+        reset,
+        barrier,
+        heartbeat,
+        dismiss
+    };
     struct Command {
         CommandType type;
         std::int64_t number;  ///< for `step`: number of ranges of blocks; for `optimizer`: number
@@ -44,7 +58,7 @@ class SiteRanks {
     };
     void send(Command command);
     void carry_out(Command command);
-    void pause(StepOutcome& outcome) const;
+    void pause(StepOutcome& outcome);
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     void copy_weights();
     void copy_optimizer(optim::OptimizerState state);
@@ -52,6 +66,7 @@ class SiteRanks {
     Engine& engine_;
     comm::Collectives& collectives_;
     StopSignal const& stop_;
+    MonoTime last_command_{};  ///< when the leader sent the last command
 };
 
 }  // namespace curtail::train

@@ -121,6 +121,9 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
                                   : lead_in_run(ranks, context, inputs);
         recorder.ended(done ? ExitCode::ok : done.error().code, cause());
         return done;
+    } catch (comm::CommError const& broken) {
+        recorder.ended(broken.to_error().code, cause());
+        throw;
     } catch (...) {
         recorder.ended(ExitCode::software, cause());
         throw;
@@ -136,6 +139,9 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto inputs = read_inputs(options.run, options.site);
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
         return all;
+    StopTimes const times{inputs->site.launcher.grace, options.kill_wait};
+    collectives.set_patience({inputs->run.training.rank_timeout,
+                              [&stop, times] { return stop_deadline(stop, times, 9); }});
     auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
     Engine engine(inputs->run, inputs->loader, collectives,
                   model::initial_parameters(inputs->run.model, seed));

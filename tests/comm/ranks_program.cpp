@@ -2,10 +2,15 @@
 // Ranks that end as the first argument says. Prints "rank R: ..." to stdout.
 #include <mpi.h>
 
+#include <csignal>
 #include <cstdio>
 #include <string>
+#include <thread>
+
+#include <unistd.h>
 
 #include "comm/mpi_session.hpp"
+#include "core/clock.hpp"
 
 using namespace curtail;
 
@@ -19,11 +24,37 @@ void say(int rank, std::string const& text)
     std::fflush(stdout);
 }
 
+// Starts a process that stops this one for `time`, soon.
+void suspend_for(std::chrono::milliseconds time)
+{
+    pid_t const self = getpid();
+    if (fork() != 0) return;
+    std::this_thread::sleep_for(Millis{100});
+    kill(self, SIGSTOP);
+    std::this_thread::sleep_for(time);
+    kill(self, SIGCONT);
+    _exit(0);
+}
+
 Result<void> act(std::string const& way, comm::Collectives& ranks)
 {
     bool const last = ranks.rank() == ranks.size() - 1;
     ranks.barrier();
     if (way == "good") return {};
+    if (way == "one-is-late" || way == "all-are-suspended") {
+        ranks.set_patience({Millis{1500}, {}});
+        if (way == "all-are-suspended") suspend_for(std::chrono::seconds{3});
+        if (last) std::this_thread::sleep_for(Millis{way == "one-is-late" ? 4000 : 300});
+        ranks.barrier();
+        return {};
+    }
+    if (way == "one-is-late-in-a-stop") {
+        auto const end = monotonic_now() + Millis{400};
+        ranks.set_patience({Millis{60'000}, [end] { return std::optional(end); }});
+        if (last) std::this_thread::sleep_for(Millis{4000});
+        ranks.barrier();
+        return {};
+    }
     if (way == "all-fail") return fail(ExitCode::config, "bad key", "on every rank");
     if (way == "one-fails-at-the-end" && last)
         return fail(ExitCode::data, "bad shard", "on this rank");

@@ -75,6 +75,27 @@ TEST(MpiSession, AnExceptionInOneRankAbortsThemAll)
     EXPECT_THAT(output, HasSubstr("rank 2: logs: internal error: a broken promise"));
 }
 
+TEST(MpiSession, ALateRankEndsTheJob)
+{
+    auto const [code, output] = run_ranks("one-is-late");
+    EXPECT_EQ(code, 69) << output;
+    EXPECT_THAT(output, HasSubstr("logs: the ranks cannot work together: cannot pass a barrier: "
+                                  "a rank did not arrive within 1.5 s"));
+}
+
+TEST(MpiSession, AStopEndsTheWaitForALateRank)
+{
+    auto const [code, output] = run_ranks("one-is-late-in-a-stop");
+    EXPECT_EQ(code, 69) << output;
+    EXPECT_THAT(output, HasSubstr("a rank did not arrive in the time for a stop"));
+}
+
+TEST(MpiSession, TheTimeInWhichTheJobWasSuspendedDoesNotCount)
+{
+    auto const [code, output] = run_ranks("all-are-suspended");
+    EXPECT_EQ(code, 0) << output;
+}
+
 TEST(MpiSession, AFailureOfMpiAtTheEndIsTemporary)
 {
     auto const [code, output] = run_ranks("mpi-breaks-at-the-end");
