@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
-# Repeats long tests in the background: the kill test with twenty seeds, the fail-safe tests at the
-# times of a real centre, the simulator of the round protocol with many seeds, and the unit tests
-# under sanitizers. With --foreground it runs them in this terminal. With --status it prints the
-# results so far. The build, each test, and each seed of the kill test are separate items. If you
-# start it again on the same commit, it skips the items that passed. Results are in
-# results/soak/<commit>/: a log and a line of summary.jsonl per item.
+# Repeats long tests in the background: the kill test with twenty seeds, the tests of ranks and the
+# fail-safe tests at the times of a real centre, the simulator of the round protocol with many
+# seeds, and the unit tests under sanitizers. With --foreground it runs them in this terminal. With
+# --status it prints the results so far. The build, each test, and each seed of the kill test are
+# separate items. If you start it again on the same commit, it skips the items that passed. Results
+# are in results/soak/<commit>/: a log and a line of summary.jsonl per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -45,7 +45,7 @@ case ${1:-} in
     --status)
         [ -e "$out/summary.jsonl" ] || { echo "soak: no results yet for commit $commit"; exit 0; }
         cat "$out/summary.jsonl"; exit 0 ;;
-    -h | --help) sed -n '3,8s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,9s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
@@ -71,6 +71,7 @@ for seed in $(seq $seeds); do
     item "kill-$seed" env CURTAIL_BUILD="$build" \
         python3 tests/system/kill_test.py --seed "$seed"
 done
+item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long
 item fail-safe-signal env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_signal_test.py --long
 item rounds-simulator env CURTAIL_SOAK_SEEDS=20000 "$build/tests/test_rounds" \

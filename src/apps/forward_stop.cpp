@@ -21,7 +21,13 @@
 namespace {
 
 // The last two as env, nohup and the shells use them.
-enum ExitCode { usage_error = 64, system_error = 71, cannot_execute = 126, not_found = 127 };
+enum ExitCode {
+    usage_error = 64,
+    rank_lost = 69,
+    system_error = 71,
+    cannot_execute = 126,
+    not_found = 127
+};
 
 constexpr char const* help =
     "Runs a command, e.g. mpirun, so that TERM does not end it at once. Sends the command USR2 for "
@@ -31,11 +37,10 @@ constexpr char const* help =
     "Sends INT, HUP and QUIT on unchanged. The command itself runs with TERM blocked.\n"
     "Usage: curtail-forward-stop COMMAND [ARGUMENT...]\n"
     "\n"
-    "Exit codes: 0 if USR1 or USR2 ended the command; 64 usage error; 71 the operating system "
-    "refused; "
-    "126\n"
-    "COMMAND cannot be executed; 127 COMMAND was not found; 128 + N if signal N ended COMMAND;\n"
-    "otherwise the exit code of COMMAND.\n";
+    "Exit codes: 0 if USR1 or USR2 ended the command; 64 usage error; 69 a signal ended a process\n"
+    "of COMMAND, such as a rank of mpirun (COMMAND then exits with 128 + the signal's number);\n"
+    "71 the operating system refused; 126 COMMAND cannot be executed; 127 COMMAND was not found;\n"
+    "128 + N if signal N ended COMMAND itself; otherwise the exit code of COMMAND.\n";
 
 int fail(int code, char const* what, char const* why)
 {
@@ -107,12 +112,21 @@ int report(char const* command, int status, int stop)
         fail(0, command, "stopped before it had started; there was nothing to save");
         return 0;
     }
-    int const code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    bool const is_signal = code > 128 && code < 128 + NSIG;
-    if (is_signal)
-        std::fprintf(stderr, "curtail-forward-stop: %s: exit code %d, as after signal %d (%s)\n",
+    if (WIFSIGNALED(status)) {
+        int const number = WTERMSIG(status);
+        std::fprintf(stderr, "curtail-forward-stop: %s: ended by signal %d (%s)\n", command, number,
+                     strsignal(number));
+        return 128 + number;
+    }
+    int const code = WEXITSTATUS(status);
+    if (code > 128 && code < 128 + NSIG) {
+        std::fprintf(stderr,
+                     "curtail-forward-stop: %s: exit code %d: signal %d (%s) ended one of its "
+                     "processes\n",
                      command, code, code - 128, strsignal(code - 128));
-    else if (code != 0 && (code < usage_error || code >= cannot_execute))
+        return rank_lost;
+    }
+    if (code != 0 && (code < usage_error || code >= cannot_execute))
         std::fprintf(stderr, "curtail-forward-stop: %s: exit code %d\n", command, code);
     return code;
 }

@@ -143,6 +143,12 @@ def is_rank(pid):
     return program_of(pid) == "curtail-train"
 
 
+def rank_of(pid):
+    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    own = next(v for v in variables if v.startswith(b"OMPI_COMM_WORLD_RANK="))
+    return int(own.split(b"=")[1])
+
+
 def is_mpirun(pid):
     return program_of(pid) in ("mpirun", "orterun")
 

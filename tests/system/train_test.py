@@ -10,14 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import (SOURCE, SmallRun, descendants, execute, expect, is_rank, kill, main, program,
-                     stat_fields, wait_for)
-
-
-def rank_of(pid):
-    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    own = next(v for v in variables if v.startswith(b"OMPI_COMM_WORLD_RANK="))
-    return int(own.split(b"=")[1])
+from harness import (SmallRun, descendants, execute, expect, is_rank, main, program, stat_fields,
+                     wait_for)
 
 
 def losses(run, site="A"):
@@ -221,26 +215,6 @@ def unusable_store_is_an_error():
                        code=None)
         expect(done.returncode in (69, 73, 74, 77), f"exit code {done.returncode}")
         expect("store" in done.stderr, done.stderr)
-
-
-def hanging_rank_does_not_outlast_the_grace():
-    grace = 4
-    launcher = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"), "grace_s": grace}
-    with SmallRun(launcher=launcher) as run:
-        job = run.start_training("A")
-        wait_for(lambda: len(run.commits()) >= 2, "two commits")
-        ranks = {rank_of(pid): pid for pid in descendants(job.pid) if is_rank(pid)}
-        kill(ranks[1], signal.SIGSTOP)
-        requested = time.monotonic()
-        job.send_signal(signal.SIGUSR1)
-        expect(job.wait(30) == 69, f"exit code {job.returncode}")
-        # mpirun waits some seconds before it kills a rank that does not respond.
-        took = time.monotonic() - requested
-        expect(took < grace + 10, f"it took {took:.1f} s")
-        expect("cannot leave in time" in run.log(), "the log does not say why")
-        expect([e["code"] for e in run.events("A", "trainer-exit")] == [69],
-               "the exit is not in the events")
-        run.verify()
 
 
 def terminal_shows_progress():

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that hang, die or are suspended: the others end the job, or wait. --long also suspends for
+a minute, with the default time limits."""
+import signal
+import sys
+import time
+
+from harness import SOURCE, SmallRun, descendants, expect, is_rank, kill, main, rank_of, wait_for
+
+GRACE_S = 6
+RANK_TIMEOUT_S = 3
+LONG = "--long" in sys.argv
+# mpirun waits some seconds before it kills a rank that does not respond.
+KILL_S = 10
+
+
+class Job:
+    """A lone site with two ranks that has committed."""
+
+    def __init__(self, **training):
+        launcher = {"kind": "local", "script": str(SOURCE / "slurm/site_train.sh"),
+                    "grace_s": GRACE_S}
+        self.run = SmallRun(launcher=launcher, training=training)
+
+    def __enter__(self):
+        self.job = self.run.start(SOURCE / "slurm/site_train.sh", self.run.run_file, "A")
+        wait_for(lambda: len(self.run.commits()) >= 2, "two commits")
+        found = (pid for pid in descendants(self.job.pid) if is_rank(pid))
+        self.ranks = {rank_of(pid): pid for pid in found}
+        return self
+
+    def __exit__(self, *_):
+        self.run.close()
+
+    def steps(self):
+        return len(self.run.metrics("A"))
+
+    def expect_end(self, code, within_s, reason):
+        began = time.monotonic()
+        expect(self.job.wait(within_s + KILL_S + 20) == code, f"exit code {self.job.returncode}")
+        took = time.monotonic() - began
+        expect(took < within_s + KILL_S, f"it took {took:.1f} s")
+        expect(reason in self.run.log(), f"the log does not say '{reason}'")
+        self.run.verify()
+
+
+def stopped_rank_ends_the_job_within_the_grace():
+    for rank in (0, 1):
+        with Job() as job:
+            kill(job.ranks[rank], signal.SIGSTOP)
+            job.job.send_signal(signal.SIGUSR1)
+            job.expect_end(69, GRACE_S, "a rank did not arrive in the time for a stop")
+            if rank != 0:
+                expect([e["code"] for e in job.run.events("A", "trainer-exit")] == [69],
+                       "the exit is not in the events")
+
+
+def stopped_rank_ends_the_job_without_a_stop_request():
+    for rank in (0, 1):
+        with Job(rank_timeout_s=RANK_TIMEOUT_S) as job:
+            kill(job.ranks[rank], signal.SIGSTOP)
+            job.expect_end(69, RANK_TIMEOUT_S, "a rank did not arrive within 3.0 s")
+
+
+def killed_rank_ends_the_job_and_the_next_one_continues():
+    for rank in (0, 1):
+        with Job() as job:
+            kill(job.ranks[rank])
+            job.expect_end(69, 0, "signal 9 (Killed) ended one of its processes")
+            before = job.run.commits()[-1]["totals"]["tokens"]
+            job.job = job.run.start(SOURCE / "slurm/site_train.sh", job.run.run_file, "A")
+            wait_for(lambda: job.run.commits()[-1]["totals"]["tokens"] > before, "a later commit")
+            job.job.send_signal(signal.SIGUSR1)
+            expect(job.job.wait(20) == 0, f"exit code {job.job.returncode}")
+            job.run.verify()
+
+
+def expect_to_go_on_after(job, pids, seconds):
+    for pid in pids:
+        kill(pid, signal.SIGSTOP)
+    time.sleep(seconds)
+    for pid in pids:
+        kill(pid, signal.SIGCONT)
+    before = job.steps()
+    wait_for(lambda: job.steps() > before + 3, "more steps")
+    job.job.send_signal(signal.SIGUSR1)
+    expect(job.job.wait(20) == 0, f"exit code {job.job.returncode}")
+    job.run.verify()
+
+
+def suspended_job_goes_on():
+    training, seconds = ({}, 60) if LONG else ({"rank_timeout_s": RANK_TIMEOUT_S}, 5)
+    with Job(**training) as job:
+        expect_to_go_on_after(job, job.ranks.values(), seconds)
+
+
+def suspended_rank_delays_the_others():
+    for rank in (0, 1):
+        with Job() as job:
+            expect_to_go_on_after(job, [job.ranks[rank]], 60 if LONG else 3)
+
+
+def idle_leader_keeps_its_followers():
+    with Job(rank_timeout_s=RANK_TIMEOUT_S) as job:
+        away = job.run.store_folder.with_name("away")
+        job.run.store_folder.rename(away)
+        time.sleep(2 * RANK_TIMEOUT_S)
+        away.rename(job.run.store_folder)
+        before = len(job.run.commits())
+        wait_for(lambda: len(job.run.commits()) > before, "a later commit")
+        job.job.send_signal(signal.SIGUSR1)
+        expect(job.job.wait(20) == 0, f"exit code {job.job.returncode}")
+        job.run.verify()
+
+
+if __name__ == "__main__":
+    sys.argv = [argument for argument in sys.argv if argument != "--long"]
+    main([
+        stopped_rank_ends_the_job_within_the_grace,
+        stopped_rank_ends_the_job_without_a_stop_request,
+        killed_rank_ends_the_job_and_the_next_one_continues,
+        suspended_job_goes_on,
+        suspended_rank_delays_the_others,
+        idle_leader_keeps_its_followers,
+    ])
