@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/collectives.hpp"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace curtail::comm {
@@ -13,6 +14,11 @@ class SingleProcess final : public Collectives {
     void set_patience(Patience) override {}
     void all_reduce_sum(std::span<float>) override {}
     void all_reduce_sum(std::span<double>) override {}
+    void reduce_scatter_sum(std::span<float const> all, std::span<float> own) override
+    {
+        copy(all, own);
+    }
+    void all_gather(std::span<float const> own, std::span<float> all) override { copy(own, all); }
     void broadcast(std::span<std::byte>, int root) override
     {
         if (root != 0)
@@ -20,6 +26,13 @@ class SingleProcess final : public Collectives {
     }
     void barrier() override {}
     [[nodiscard]] int all_reduce_max(int value) override { return value; }
+
+  private:
+    static void copy(std::span<float const> from, std::span<float> to)
+    {
+        if (from.size() != to.size()) throw std::logic_error("the sizes of two buffers differ");
+        if (from.data() != to.data()) std::copy(from.begin(), from.end(), to.begin());
+    }
 };
 
 }  // namespace

@@ -53,6 +53,13 @@ class Collectives {
     /// Adds up the values[i] of all ranks, for each i. Every rank gets the sums in `values`.
     virtual void all_reduce_sum(std::span<float> values) = 0;
     virtual void all_reduce_sum(std::span<double> values) = 0;
+    /// `all` holds one chunk for each rank, of the size of `own`. Adds up the chunks of this rank
+    /// over the `all` of every rank into `own`, in the order of the ranks. `own` and `all` must not
+    /// overlap.
+    virtual void reduce_scatter_sum(std::span<float const> all, std::span<float> own) = 0;
+    /// Copies the `own` of every rank into `all`, in the order of the ranks. `own` may be this
+    /// rank's chunk of `all`.
+    virtual void all_gather(std::span<float const> own, std::span<float> all) = 0;
     /// Replaces `bytes`, on every rank, by the bytes of rank `root`.
     virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
     /// Waits until every rank has entered this call.

@@ -25,6 +25,11 @@ void check(int code, char const* operation)
 
 bool await(MPI_Request& request, Patience const& patience, char const* operation)
 {
+    return await_all({&request, 1}, patience, operation);
+}
+
+bool await_all(std::span<MPI_Request> requests, Patience const& patience, char const* operation)
+{
     using namespace std::chrono;
     constexpr microseconds spin{200};
     constexpr microseconds shortest_nap{20};
@@ -33,7 +38,9 @@ bool await(MPI_Request& request, Patience const& patience, char const* operation
     WaitTimer timer(patience, monotonic_now());
     for (;;) {
         int done = 0;
-        check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), operation);
+        check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                          MPI_STATUSES_IGNORE),
+              operation);
         if (done != 0) return true;
         auto const waited = duration_cast<microseconds>(steady_clock::now() - begin);
         if (waited < spin) {

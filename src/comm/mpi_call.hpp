@@ -5,6 +5,7 @@
 
 #include <mpi.h>
 
+#include <span>
 #include <string>
 
 #include "comm/patience.hpp"
@@ -22,6 +23,9 @@ void check(int code, char const* operation);
 /// a core. A sleep lasts a sixteenth of the time waited so far, but at least 0.02 ms and at most
 /// 1 ms.
 [[nodiscard]] bool await(MPI_Request& request, Patience const& patience, char const* operation);
+/// As await(), for several operations.
+[[nodiscard]] bool await_all(std::span<MPI_Request> requests, Patience const& patience,
+                             char const* operation);
 
 /// A duplicate of MPI_COMM_WORLD whose operations report failures by return codes. MPI must be
 /// running while the object is in use.

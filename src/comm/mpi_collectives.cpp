@@ -2,11 +2,19 @@
 #include "comm/mpi_collectives.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "comm/mpi_call.hpp"
 
 namespace curtail::comm {
 namespace {
+
+void add(std::span<float const> term, std::span<float> sum)
+{
+    float const* const from = term.data();
+    float* const to = sum.data();
+    for (std::size_t i = 0; i < term.size(); ++i) to[i] += from[i];
+}
 
 // Before each operation the ranks wait for each other without spinning, since one may be late by a
 // whole step. After that, MPI's blocking call, which spins, is the fastest and short. Its order of
@@ -30,6 +38,33 @@ class MpiCollectives final : public Collectives {
         });
     }
 
+    // Slice by slice, so that the received chunks of all other ranks need little memory.
+    void reduce_scatter_sum(std::span<float const> all, std::span<float> own) override
+    {
+        auto const ranks = static_cast<std::size_t>(size());
+        require(all.size() == own.size() * ranks);
+        meet("sum over the ranks");
+        for (std::size_t first = 0; first < own.size(); first += slice_elements)
+            sum_slice(all, own.size(), first,
+                      own.subspan(first, std::min(slice_elements, own.size() - first)));
+    }
+
+    void all_gather(std::span<float const> own, std::span<float> all) override
+    {
+        auto const ranks = static_cast<std::size_t>(size());
+        require(all.size() == own.size() * ranks);
+        auto const mine = all.subspan(static_cast<std::size_t>(rank()) * own.size(), own.size());
+        if (mine.data() != own.data()) std::copy(own.begin(), own.end(), mine.begin());
+        meet("gather from the ranks");
+        for (std::size_t first = 0; first < own.size(); first += slice_elements) {
+            auto const count = std::min(slice_elements, own.size() - first);
+            exchange(
+                [&](std::size_t) { return own.subspan(first, count); },
+                [&](std::size_t other) { return all.subspan(other * own.size() + first, count); },
+                "gather from the ranks");
+        }
+    }
+
     void barrier() override { meet("pass a barrier"); }
 
     [[nodiscard]] int all_reduce_max(int value) override
@@ -42,6 +77,55 @@ class MpiCollectives final : public Collectives {
     }
 
   private:
+    static constexpr std::size_t slice_elements = std::size_t{1} << 22;  // 16 MiB
+
+    static void require(bool sizes_fit)
+    {
+        if (!sizes_fit) throw std::logic_error("the sizes of two buffers differ");
+    }
+
+    // Sends outgoing(r) to every other rank r and receives incoming(r) from it.
+    template <class Outgoing, class Incoming>
+    void exchange(Outgoing const& outgoing, Incoming const& incoming, char const* operation)
+    {
+        std::vector<MPI_Request> requests;
+        for (int other = 0; other < size(); ++other) {
+            if (other == rank()) continue;
+            std::span<float> const to = incoming(static_cast<std::size_t>(other));
+            check(MPI_Irecv(to.data(), static_cast<int>(to.size()), MPI_FLOAT, other, 0,
+                            comm_.get(), &requests.emplace_back()),
+                  operation);
+        }
+        for (int other = 0; other < size(); ++other) {
+            if (other == rank()) continue;
+            std::span<float const> const from = outgoing(static_cast<std::size_t>(other));
+            check(MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_FLOAT, other, 0,
+                            comm_.get(), &requests.emplace_back()),
+                  operation);
+        }
+        if (!await_all(requests, patience_, operation)) give_up(operation);
+    }
+
+    // own := the sum of this rank's chunks from element `first` on.
+    void sum_slice(std::span<float const> all, std::size_t chunk, std::size_t first,
+                   std::span<float> own)
+    {
+        auto const count = own.size();
+        received_.resize(static_cast<std::size_t>(size()) * std::min(chunk, slice_elements));
+        auto const of_rank = [&](std::size_t other) {
+            return std::span(received_).subspan(other * count, count);
+        };
+        exchange([&](std::size_t other) { return all.subspan(other * chunk + first, count); },
+                 of_rank, "sum over the ranks");
+        auto const mine = static_cast<std::size_t>(rank());
+        for (std::size_t other = 0; other < static_cast<std::size_t>(size()); ++other) {
+            std::span<float const> const term =
+                other == mine ? all.subspan(mine * chunk + first, count) : of_rank(other);
+            if (other == 0) std::copy(term.begin(), term.end(), own.begin());
+            else add(term, own);
+        }
+    }
+
     // Waits for all ranks without spinning.
     void meet(char const* operation)
     {
@@ -80,6 +164,7 @@ class MpiCollectives final : public Collectives {
 
     Communicator comm_;
     Patience patience_;
+    std::vector<float> received_;
 };
 
 }  // namespace

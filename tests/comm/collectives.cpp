@@ -106,6 +106,52 @@ TEST_F(AllRanks, BroadcastCopiesTheRootsBytesToEveryRank)
         }
 }
 
+// More than one slice of the implementation, and sizes that no slice divides.
+TEST_F(AllRanks, ScatterSumsAndGatherChunks)
+{
+    auto const n = static_cast<std::size_t>(ranks->size());
+    auto const mine = static_cast<std::size_t>(ranks->rank());
+    for (std::size_t const count : {0UL, 1UL, 1000UL, 9'000'001UL / n}) {
+        std::vector<float> all(n * count);
+        for (std::size_t i = 0; i < all.size(); ++i)
+            all[i] = static_cast<float>((i % 1000) * (mine + 1));
+        std::vector<float> own(count, -1);
+        ranks->reduce_scatter_sum(all, own);
+        auto const shares = static_cast<float>(n * (n + 1) / 2);
+        for (std::size_t i = 0; i < count; ++i)
+            ASSERT_EQ(own[i], static_cast<float>((mine * count + i) % 1000) * shares);
+        std::vector<float> gathered(n * count, -1);
+        ranks->all_gather(own, gathered);
+        for (std::size_t i = 0; i < gathered.size(); ++i)
+            ASSERT_EQ(gathered[i], static_cast<float>(i % 1000) * shares);
+        EXPECT_TRUE(same_everywhere(*ranks, gathered));
+    }
+}
+
+TEST_F(AllRanks, ScatteredSumsHaveTheSameBitsInEveryRepeat)
+{
+    constexpr std::size_t count = 50'000;
+    auto const all = numbers<float>(count * static_cast<std::size_t>(ranks->size()),
+                                    100U + static_cast<unsigned>(ranks->rank()));
+    std::mt19937 random(static_cast<unsigned>(ranks->rank()));
+    std::vector<float> first;
+    for (int repeat = 0; repeat < 4; ++repeat) {
+        std::vector<float> own(count);
+        be_late_by(std::chrono::microseconds(random() % 3000));
+        ranks->reduce_scatter_sum(all, own);
+        if (repeat == 0) first = own;
+        EXPECT_EQ(std::memcmp(first.data(), own.data(), count * sizeof(float)), 0) << repeat;
+    }
+}
+
+TEST_F(AllRanks, ChunksOfAnotherSizeThrow)
+{
+    std::vector<float> own(3);
+    std::vector<float> all(3 * static_cast<std::size_t>(ranks->size()) + 1);
+    EXPECT_THROW(ranks->reduce_scatter_sum(all, own), std::logic_error);
+    EXPECT_THROW(ranks->all_gather(own, all), std::logic_error);
+}
+
 TEST_F(AllRanks, BroadcastsTextsOfAnyLength)
 {
     for (auto const& text : {std::string(), std::string("stop"), std::string(100'000, 'x')})
