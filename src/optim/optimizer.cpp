@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <map>
+#include <stdexcept>
 
 namespace curtail::optim {
 
@@ -39,18 +40,48 @@ std::string mismatch(TensorsByName const& given, std::vector<model::NamedTensor>
 
 }  // namespace
 
+OptimizerState new_state(config::Model const& shape)
+{
+    OptimizerState state;
+    auto const add = [&](std::string const& name, std::vector<std::int64_t> const& sides) {
+        state.tensors.push_back({name, at::zeros(sides, at::TensorOptions(at::kFloat))});
+    };
+    for (auto const& place : model::parameter_places(shape)) {
+        if (adamw_rate(place.name) != nullptr) {
+            add(place.name + "/exp_avg", place.shape);
+            add(place.name + "/exp_avg_sq", place.shape);
+            continue;
+        }
+        auto const rows = place.shape[0];
+        auto const columns = place.shape[1];
+        add(place.name + "/momentum_buffer", place.shape);
+        add(place.name + "/second_momentum_buffer", rows >= columns
+                                                        ? std::vector{rows, std::int64_t{1}}
+                                                        : std::vector{std::int64_t{1}, columns});
+    }
+    return state;
+}
+
 Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens)
+    : Optimizer(shape, settings, batch_tokens, deal_shards(shape, 1).of(0))
+{
+}
+
+Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
+                     std::vector<Piece> pieces)
     : shape_(shape),
       settings_(settings),
       batch_tokens_(batch_tokens),
+      pieces_(std::move(pieces)),
       places_(model::parameter_places(shape))
 {
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        auto const& [name, sides, offset] = places_[i];
-        if (auto const rate = adamw_rate(name))
-            adamw_.push_back({i, rate, AdamW(at::zeros(sides, at::TensorOptions(at::kFloat)))});
-        else matrices[sides].push_back(i);
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        auto const& place = places_.at(pieces_[i].parameter);
+        if (auto const rate = adamw_rate(place.name))
+            adamw_.push_back(
+                {i, rate, AdamW(at::zeros({pieces_[i].count}, at::TensorOptions(at::kFloat)))});
+        else matrices[place.shape].push_back(i);
     }
     auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
     for (auto& [sides, members] : matrices) {
@@ -61,59 +92,102 @@ Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tok
 
 void Optimizer::step(model::Parameters& weights, model::Parameters const& gradients, Progress at)
 {
+    auto const parts_of = [&](at::Tensor const& flat) {
+        std::vector<at::Tensor> parts;
+        for (auto const& piece : pieces_)
+            parts.push_back(flat.narrow(0, piece.offset, piece.count));
+        return parts;
+    };
+    step(parts_of(weights.flat()), parts_of(gradients.flat()), at);
+}
+
+void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                     Progress at)
+{
+    if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
+        throw std::invalid_argument("a step needs one tensor for each piece");
     auto const now = rates(at);
     ++steps_;
     for (auto& [member, rate, adamw] : adamw_)
-        adamw.step(weights.named()[member].tensor, gradients.named()[member].tensor, now.*rate,
-                   steps_);
+        adamw.step(weights[member], gradients[member], now.*rate, steps_);
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
         w.clear();
         g.clear();
-        for (auto i : group.members) {
-            w.push_back(weights.named()[i].tensor);
-            g.push_back(gradients.named()[i].tensor);
+        for (auto const member : group.members) {
+            auto const& sides = places_[pieces_[member].parameter].shape;
+            w.push_back(weights[member].view(sides));
+            g.push_back(gradients[member].view(sides));
         }
         group.muon.step(w, g, {now.muon, now.momentum, now.weight_decay});
     }
 }
 
-OptimizerState Optimizer::state() const
+std::vector<Optimizer::StatePart> Optimizer::parts() const
 {
-    OptimizerState state{steps_, {}};
+    std::vector<StatePart> parts;
     for (auto const& [member, rate, adamw] : adamw_) {
-        state.tensors.push_back({places_[member].name + "/exp_avg", adamw.exp_avg()});
-        state.tensors.push_back({places_[member].name + "/exp_avg_sq", adamw.exp_avg_sq()});
+        auto const& place = places_[pieces_[member].parameter];
+        auto const first = pieces_[member].offset - place.offset;
+        parts.push_back({place.name + "/exp_avg", first, adamw.exp_avg()});
+        parts.push_back({place.name + "/exp_avg_sq", first, adamw.exp_avg_sq()});
     }
     for (auto const& group : muon_)
         for (std::size_t k = 0; k < group.members.size(); ++k) {
-            auto const& name = places_[group.members[k]].name;
+            auto const& name = places_[pieces_[group.members[k]].parameter].name;
             auto const slice = static_cast<std::int64_t>(k);
-            state.tensors.push_back({name + "/momentum_buffer", group.muon.momentum()[slice]});
-            state.tensors.push_back(
-                {name + "/second_momentum_buffer", group.muon.second_momentum()[slice]});
+            parts.push_back({name + "/momentum_buffer", 0, group.muon.momentum()[slice]});
+            parts.push_back(
+                {name + "/second_momentum_buffer", 0, group.muon.second_momentum()[slice]});
         }
-    return state;
+    return parts;
 }
 
-Result<void> Optimizer::restore(OptimizerState const& from)
+namespace {
+
+// The elements of `whole` that correspond to `part`, whose first one has the index `first`.
+at::Tensor range_of(at::Tensor const& whole, std::int64_t first, at::Tensor const& part)
+{
+    return whole.view({-1}).narrow(0, first, part.numel()).view(part.sizes());
+}
+
+}  // namespace
+
+void Optimizer::copy_state(OptimizerState& all) const
+{
+    all.steps = steps_;
+    TensorsByName whole;
+    for (auto const& [name, tensor] : all.tensors) whole[name] = &tensor;
+    for (auto const& [name, first, tensor] : parts())
+        range_of(*whole.at(name), first, tensor).copy_(tensor);
+}
+
+OptimizerState Optimizer::state() const
+{
+    auto all = new_state(shape_);
+    copy_state(all);
+    return all;
+}
+
+Result<void> Optimizer::restore(OptimizerState const& all)
 {
     TensorsByName given;
-    for (auto const& [name, tensor] : from.tensors) given[name] = &tensor;
-    auto const own = state().tensors;
-    auto const why = from.steps < 0 ? "its step number is negative" : mismatch(given, own);
+    for (auto const& [name, tensor] : all.tensors) given[name] = &tensor;
+    auto const why =
+        all.steps < 0 ? "its step number is negative" : mismatch(given, new_state(shape_).tensors);
     if (!why.empty())
         return fail(ExitCode::data, "cannot restore the optimizer", why,
                     "use a state of the same model, or start without one");
-    for (auto const& [name, tensor] : own) tensor.copy_(*given.at(name));
-    steps_ = from.steps;
+    for (auto const& [name, first, tensor] : parts())
+        tensor.copy_(range_of(given.at(name)->contiguous(), first, tensor));
+    steps_ = all.steps;
     return {};
 }
 
 void Optimizer::reset()
 {
-    for (auto const& [name, tensor] : state().tensors) tensor.zero_();
+    for (auto const& part : parts()) part.tensor.zero_();
     steps_ = 0;
 }
 

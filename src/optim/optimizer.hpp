@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "config/run.hpp"
@@ -9,26 +10,39 @@
 #include "optim/adamw.hpp"
 #include "optim/muon.hpp"
 #include "optim/schedule.hpp"
+#include "optim/shards.hpp"
 
 namespace curtail::optim {
 
-/// The state of the optimizer, as a snapshot stores it.
+/// The state of the optimizer for all parameters, as a snapshot stores it.
 struct OptimizerState {
     std::int64_t steps{};  ///< number of steps made with this state; 0 in a new state
     /// Float32 tensors. AdamW has `<parameter>/exp_avg` and `<parameter>/exp_avg_sq`. Muon has
     /// `<parameter>/momentum_buffer` and `<parameter>/second_momentum_buffer`.
     std::vector<model::NamedTensor> tensors;
 };
+/// Returns the state of a new optimizer: all tensors are zero.
+[[nodiscard]] OptimizerState new_state(config::Model const& shape);
 
 /// The inner optimizer of a site, with scheduled learning rates: Muon for the matrices of the
-/// layers, AdamW for all other parameters. Every rank holds the whole state and makes the same
-/// steps from the same gradients.
+/// layers, AdamW for all other parameters. Each rank has an optimizer for its own pieces of the
+/// parameters.
 class Optimizer {
   public:
-    /// `shape` is that of the model; `batch_tokens` is the number of tokens in one step.
+    /// Updates all parameters. `shape` is that of the model; `batch_tokens` is the number of tokens
+    /// in one step.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
+    /// Updates `pieces`, such as those of one rank (Shards::of).
+    Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
+              std::vector<Piece> pieces);
 
-    /// Makes one step. `gradients` are those of the mean loss over the batches of all ranks.
+    [[nodiscard]] std::vector<Piece> const& pieces() const { return pieces_; }
+    /// Makes one step. Both spans hold a tensor of one dimension for each of pieces(), in this
+    /// order. The step changes `weights` in place. `gradients` are those of the mean loss over the
+    /// batches of all ranks.
+    void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+              Progress at);
+    /// Makes one step on the pieces in these buffers.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
     /// Returns the scheduled values for a step at the position `at`.
     [[nodiscard]] Rates rates(Progress at) const
@@ -36,32 +50,45 @@ class Optimizer {
         return rates_at(at, shape_, settings_, batch_tokens_);
     }
 
-    /// Returns the state. Its tensors share memory with the optimizer: copy or write them before
-    /// the next step.
+    /// Returns the number of steps made with this state.
+    [[nodiscard]] std::int64_t steps() const { return steps_; }
+    /// Copies the state of these pieces into `all`, which must have the tensors of new_state(). If
+    /// the optimizer has all pieces, `all` is then its whole state.
+    void copy_state(OptimizerState& all) const;
+    /// Returns a copy of the state, with zeros where other optimizers have the pieces.
     [[nodiscard]] OptimizerState state() const;
-    /// Replaces the optimizer's state by a copy of the argument. Fails with `data`, and changes
-    /// nothing, if the argument has other tensor names or shapes, or a negative number of steps.
-    [[nodiscard]] Result<void> restore(OptimizerState const& state);
+    /// Replaces the state of these pieces by that in `all`, which is the state of all parameters.
+    /// Fails with `data`, and changes nothing, if `all` has other tensor names or shapes, or a
+    /// negative number of steps.
+    [[nodiscard]] Result<void> restore(OptimizerState const& all);
     /// Sets the state to that of a new optimizer. This is necessary after a step with gradients
     /// that are not finite. Without reset(), the state would never become finite again.
     void reset();
 
   private:
-    /// All matrices of one shape. `members` are their indices in Parameters::named().
+    /// All matrices of one shape. `members` are their indices in pieces().
     struct MuonGroup {
         std::vector<std::size_t> members;
         Muon muon;
     };
-    /// The parameter with index `member` in Parameters::named(), and which of the rates it uses.
+    /// The piece with index `member` in pieces(), and which of the rates it uses.
     struct AdamWMember {
         std::size_t member;
         double Rates::*rate;
         AdamW adamw;
     };
+    /// A part of a tensor of OptimizerState, and the tensor that holds it here.
+    struct StatePart {
+        std::string name;
+        std::int64_t first{};  ///< index of its first element in that tensor
+        at::Tensor tensor;
+    };
+    [[nodiscard]] std::vector<StatePart> parts() const;
 
     config::Model shape_;
     config::Optimizer settings_;
     Tokens batch_tokens_;
+    std::vector<Piece> pieces_;
     std::int64_t steps_{0};
     std::vector<model::ParameterPlace> places_;
     std::vector<MuonGroup> muon_;
