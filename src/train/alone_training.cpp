@@ -52,7 +52,7 @@ class AloneLoop {
                                 position_.tokens, if_finite(outcome.loss), outcome.lr_factor,
                                 outcome.duration, monotonic_now()});
         position_.tokens += outcome.tokens;
-        if (!std::isfinite(outcome.loss)) return not_finite();
+        if (!outcome.finite) return not_finite();
         auto const every = context_.run.training.snapshot_every_steps;
         if (every > 0 && position_.steps % every == 0) save_or_warn();
         return {};
@@ -60,17 +60,17 @@ class AloneLoop {
 
     [[nodiscard]] Result<void> not_finite() const
     {
-        return fail(ExitCode::data, "cannot continue training",
-                    "the loss of step " + std::to_string(position_.steps) + " is not finite",
-                    "lower optimizer.lr_scale or check this site's hardware (if " +
-                        context_.snapshot.string() + " exists, it is from before this step)");
+        return fail(
+            ExitCode::data, "cannot continue training",
+            "the loss or a gradient of step " + std::to_string(position_.steps) + " is not finite",
+            "lower optimizer.lr_scale or check this site's hardware (if " +
+                context_.snapshot.string() + " exists, it is from before this step)");
     }
 
     Result<void> save()
     {
         return save_snapshot(context_.snapshot, context_.run.run, context_.training_id.value(),
-                             position_, ranks_.engine().weights(),
-                             ranks_.engine().optimizer().state());
+                             position_, ranks_.engine().weights(), ranks_.gather_optimizer());
     }
     void save_or_warn()
     {

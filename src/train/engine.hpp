@@ -7,22 +7,25 @@
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"
 #include "rounds/ranges.hpp"
+#include "train/shard_exchange.hpp"
 
 namespace curtail::train {
 
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    double loss{};  ///< nats per token, mean over the whole batch; if it is not finite, the weights
-                    ///< are unchanged
+    double loss{};  ///< nats per token, mean over the whole batch
+    /// Whether the loss and all gradients are finite. If not, the weights are unchanged.
+    bool finite{};
     Tokens tokens{};               ///< number of tokens that the step used
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
     double lr_factor{};            ///< scheduled factor of all learning rates in this step
     bool stop_requested{};         ///< at least one rank was asked to stop
 };
 
-/// One rank's part in the training of a site. Each rank has a full copy of the model and of the
-/// inner optimizer, and computes its share of each batch's rows (data/loader.hpp). All ranks hold
-/// the same weights and must call the same functions in the same order. `run`, `loader` and
+/// One rank's part in the training of a site. Each rank has all weights and computes its share of
+/// each batch's rows (data/loader.hpp). Each rank updates its own pieces of the weights and has the
+/// inner optimizer's state for them (train/shard_exchange.hpp). All ranks hold the same weights and
+/// must call the same functions in the same order. `run`, `loader` and
 /// `collectives` must outlive the engine.
 class Engine {
   public:
@@ -34,13 +37,16 @@ class Engine {
     /// (optim/schedule.hpp). `stop_here` says whether this rank was asked to stop. The gradients
     /// are those of the mean loss over the whole batch, for any number of ranks.
     ///
-    /// If a rank cannot read its data, all ranks return its error and leave the weights unchanged.
-    /// If the loss is not finite, all ranks leave the weights unchanged and reset the optimizer.
+    /// If a rank cannot read its data or has no memory left, all ranks return its error and leave
+    /// the weights unchanged. If the loss or a gradient is not finite, all ranks leave the weights
+    /// unchanged and reset the optimizer.
     /// The weights may be the cause, so the caller must then replace them before the next step.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
                                            bool stop_here);
 
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
+    /// Must be called on every rank after its weights() were replaced.
+    void weights_replaced() { exchange_.load(gpt_.weights()); }
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }
     [[nodiscard]] std::int64_t blocks_per_step() const
     {
@@ -51,11 +57,16 @@ class Engine {
 
   private:
     Result<model::LossSum> accumulate(std::vector<std::int64_t> const& blocks);
+    Result<model::LossSum> read_and_accumulate(std::vector<std::int64_t> const& blocks);
+    /// Returns the error of the rank that failed.
+    tl::unexpected<Error> all_fail(Result<void> const& mine);
+    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at);
 
     config::Run const& run_;
     data::Loader& loader_;
     comm::Collectives& collectives_;
     model::Gpt gpt_;
+    ShardExchange exchange_;
     optim::Optimizer optimizer_;
 };
 

@@ -49,9 +49,8 @@ void MemberLoop::save(rounds::Rate rate)
     find_training_id();
     if (!training_id_)
         return context_.log.warning("snapshot not saved: cannot identify this run in the store");
-    auto const saved =
-        save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
-                      ranks_.engine().weights(), ranks_.engine().optimizer().state());
+    auto const saved = save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
+                                     ranks_.engine().weights(), ranks_.gather_optimizer());
     if (!saved) context_.log.warning(saved.error().message());
 }
 
@@ -94,7 +93,7 @@ void MemberLoop::train_step()
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
-    if (std::isfinite(made->loss)) work_.record_step(blocks);
+    if (made->finite) work_.record_step(blocks);
     else discard_spoiled_work(blocks);
     thread_.post(rounds::Stepped{blocks, made->duration});
     record(*made, progress);
@@ -118,7 +117,8 @@ void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
 void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
 {
     context_.log.warning(
-        "the loss of a step is not finite: discarding the work since the last contribution and "
+        "the loss or a gradient of a step is not finite: discarding the work since the last "
+        "contribution and "
         "resetting the optimizer");
     work_.record_bad_step(blocks);
     ranks_.broadcast_weights(*work_.anchor());

@@ -63,6 +63,7 @@ void SiteRanks::broadcast_weights(std::span<float const> values)
 void SiteRanks::copy_weights()
 {
     collectives_.broadcast(std::as_writable_bytes(engine_.weights().values()), 0);
+    engine_.weights_replaced();
 }
 
 void SiteRanks::broadcast_optimizer(optim::OptimizerState const& state)
@@ -73,7 +74,6 @@ void SiteRanks::broadcast_optimizer(optim::OptimizerState const& state)
 
 void SiteRanks::copy_optimizer(optim::OptimizerState state)
 {
-    // Followers receive into buffers of their own state, which has the same names and shapes.
     // Sorting by name gives all ranks the same order.
     std::sort(state.tensors.begin(), state.tensors.end(),
               [](auto const& a, auto const& b) { return a.name < b.name; });
@@ -84,6 +84,22 @@ void SiteRanks::copy_optimizer(optim::OptimizerState state)
     }
     if (auto restored = engine_.optimizer().restore(state); !restored)
         throw std::runtime_error(restored.error().message());
+}
+
+optim::OptimizerState SiteRanks::gather_optimizer()
+{
+    send({CommandType::gather, 0, {}});
+    return sum_optimizer();
+}
+
+// Where another rank has the state, this one has zeros.
+optim::OptimizerState SiteRanks::sum_optimizer()
+{
+    auto state = engine_.optimizer().state();
+    for (auto& [name, tensor] : state.tensors)
+        collectives_.all_reduce_sum(std::span<float>(tensor.mutable_data_ptr<float>(),
+                                                     static_cast<std::size_t>(tensor.numel())));
+    return state;
 }
 
 void SiteRanks::reset_optimizer()
@@ -121,11 +137,14 @@ void SiteRanks::carry_out(Command command)
             copy_weights();
             break;
         case CommandType::optimizer: {
-            auto state = engine_.optimizer().state();
+            auto state = optim::new_state(engine_.weights().shape());
             state.steps = command.number;
             copy_optimizer(std::move(state));
             break;
         }
+        case CommandType::gather:
+            (void)sum_optimizer();
+            break;
         case CommandType::reset:
             engine_.optimizer().reset();
             break;

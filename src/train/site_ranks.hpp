@@ -28,6 +28,8 @@ class SiteRanks {
     void broadcast_weights(std::span<float const> values);
     /// Replaces the optimizer's state on all ranks.
     void broadcast_optimizer(optim::OptimizerState const& state);
+    /// Returns the optimizer's state for all parameters, of which each rank has a part.
+    [[nodiscard]] optim::OptimizerState gather_optimizer();
     void reset_optimizer();  ///< gives all ranks the state of a new optimizer
     void barrier();          ///< waits until no follower is busy
     /// Sends the followers a command to do nothing, at most once per second. A follower gives up
@@ -45,6 +47,7 @@ class SiteRanks {
         step,
         weights,
         optimizer,
+        gather,
         reset,
         barrier,
         heartbeat,
@@ -62,6 +65,7 @@ class SiteRanks {
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     void copy_weights();
     void copy_optimizer(optim::OptimizerState state);
+    [[nodiscard]] optim::OptimizerState sum_optimizer();
 
     Engine& engine_;
     comm::Collectives& collectives_;
