@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures pairs of commands and prints the ratio of their durations: training with 2 ranks and
-with 1 rank; data preparation and SHA-256 of the same bytes; a poll and a program that does
-nothing; training steps of PyTorch and of Curtail. PyTorch is a peer that Curtail does not need:
-CURTAIL_PEER_PYTHON names a Python that has torch 2.11.0 with its dependencies; without it,
-bench.py leaves those pairs out. One call of bench.py measures both commands of a pair, because absolute times mean little
-on a shared machine. Writes the results, the build and the system to
-results/bench/<time>-<commit>.json. Uses the demo's data (results/demo/data) and prepares it if it
-is missing."""
+"""Measures pairs of commands and prints the ratio of their durations. One call measures both
+commands of a pair, because absolute times mean little on a shared machine. The pairs:
+
+* training with 2 ranks, and with 1 rank
+* training with 2 ranks, and with 1 rank of 2 threads
+* data preparation, and SHA-256 of the same bytes
+* a poll, and a program that does nothing
+* training steps of PyTorch, and of Curtail. PyTorch is a peer that Curtail does not need:
+  CURTAIL_PEER_PYTHON names a Python that has torch 2.11.0 with its dependencies. Without it,
+  bench.py leaves these pairs out.
+
+Writes the results, the build and the system to results/bench/<time>-<commit>.json. Uses the demo's
+data (results/demo/data) and prepares it if it is missing."""
 import argparse
 import hashlib
 import json
@@ -41,10 +46,10 @@ def program(name):
     return str(BUILD / "bin" / name)
 
 
-def execute(*command, **options):
+def execute(*command, environment=None, **options):
     """Runs a command to its end, in its own session. Ends that session if bench.py is ended."""
     command = [str(argument) for argument in command]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen(command, env=environment or ENVIRONMENT, stdin=subprocess.DEVNULL,
                                start_new_session=True, **options)
     try:
         if process.wait() != 0:
@@ -65,9 +70,11 @@ def end(process):
             pass
 
 
-def seconds(*command):
+def seconds(*command, threads=1):
     started = time.perf_counter()
-    execute(*command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    environment = {**ENVIRONMENT, "OMP_NUM_THREADS": str(threads)}
+    execute(*command, environment=environment, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
     return time.perf_counter() - started
 
 
@@ -85,28 +92,41 @@ def demo_configuration():
     return json.loads("\n".join(lines))
 
 
-def training_rate(ranks, steps=30):
-    """Tokens per second of the demo's model on that many ranks, without start-up."""
+def training_rate(model, ranks, threads=1, rows=4, steps=30):
+    """Tokens per second of a model on that many ranks, without start-up."""
     with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
         folder = Path(folder)
         config = demo_configuration()
-        config.update(folder=str(folder / "out"), store=f"file:{folder}/store",
-                      model=str(SOURCE / "inputs/models/demo.json"),
+        (folder / "model.json").write_text(json.dumps(model))
+        config.update(folder=str(folder / "out"), store=f"file:{folder}/store", model="model.json",
                       sites=[str(SOURCE / "inputs/sites/caiso_north.json")])
         config["data"]["folder"] = str(DATA)
-        config["training"].update(steps=steps, step_at_least_s=0)
+        config["training"].update(steps=steps, step_at_least_s=0, device_batch_rows=rows)
         (folder / "run.json").write_text(json.dumps(config))
         seconds("mpirun", "--bind-to", "none", "--oversubscribe", "-n", ranks,
-                program("curtail-train"), folder / "run.json", "--site", "CAISO_NORTH", "--alone")
+                program("curtail-train"), folder / "run.json", "--site", "CAISO_NORTH", "--alone",
+                "--threads", threads, threads=threads)
         metrics = (folder / "out/sites/CAISO_NORTH/metrics.jsonl").read_text()
         lines = [json.loads(line) for line in metrics.splitlines()][5:]
         return lines[0]["tokens"] / statistics.median(line["step_s"] for line in lines)
 
 
 def measure_training():
-    one = [training_rate(1) for _ in range(REPEATS)]
-    two = [training_rate(2) for _ in range(REPEATS)]
+    model = json.loads((SOURCE / "inputs/models/demo.json").read_text())
+    one = [training_rate(model, 1) for _ in range(REPEATS)]
+    two = [training_rate(model, 2) for _ in range(REPEATS)]
     return {"what": "training, tokens/s: 2 ranks / 1 rank", "unit": "tokens/s", "a": two, "b": one}
+
+
+def measure_ranks():
+    """Two ranks with one thread each, against one rank with two threads."""
+    model = {"depth": 4, "sequence": 256, "vocabulary": 4096}
+    ranks, threads = [], []
+    for _ in range(REPEATS):
+        ranks.append(training_rate(model, 2, rows=8, steps=15))
+        threads.append(training_rate(model, 1, threads=2, rows=8, steps=15))
+    return {"what": "training d4, tokens/s: 2 ranks / 1 rank with 2 threads", "unit": "tokens/s",
+            "a": ranks, "b": threads}
 
 
 def hashing_rate(path, size):
@@ -135,7 +155,8 @@ def measure_poll():
     """curtail-poll --once with three sites without jobs, against a process that does nothing."""
     with tempfile.TemporaryDirectory(prefix="curtail-bench-") as folder:
         folder = Path(folder)
-        shutil.copytree(SOURCE / "inputs", folder / "inputs")
+        for name in ("inputs", "slurm"):
+            shutil.copytree(SOURCE / name, folder / name)
         for path in (folder / "inputs/sites").glob("*.json"):
             path.write_text(path.read_text().replace('"kind": "slurm"', '"kind": "local"'))
         poll = (program("curtail-poll"), folder / "inputs/runs/demo.json", "--once", "--dry-run",
@@ -211,7 +232,7 @@ def main():
         print(f"bench.py: {path} is missing; run `make build` first", file=sys.stderr)
         return 69
     prepare_data()
-    pairs = [measure_training, measure_encoding, measure_poll]
+    pairs = [measure_training, measure_ranks, measure_encoding, measure_poll]
     if PEER_PYTHON:
         pairs += [measure_short_rows, measure_long_row]
     else:
