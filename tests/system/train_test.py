@@ -247,5 +247,4 @@ main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exact
       token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
-      unusable_store_is_an_error, hanging_rank_does_not_outlast_the_grace, terminal_shows_progress,
-      unknown_site_names_the_nearest])
+      unusable_store_is_an_error, terminal_shows_progress, unknown_site_names_the_nearest])
