@@ -17,8 +17,7 @@ void add(std::span<float const> term, std::span<float> sum)
 }
 
 // Before each operation the ranks wait for each other without spinning, since one may be late by a
-// whole step. After that, MPI's blocking call, which spins, is the fastest and short. Its order of
-// summation depends only on the count and the number of ranks.
+// whole step. MPI's order of summation depends only on the count and the number of ranks.
 class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
@@ -34,7 +33,9 @@ class MpiCollectives final : public Collectives {
                                    std::to_string(size()));
         meet("broadcast");
         in_pieces(bytes, [&](std::byte* data, int count) {
-            check(MPI_Bcast(data, count, MPI_BYTE, root, comm_.get()), "broadcast");
+            finish("broadcast", [&](MPI_Request* request) {
+                return MPI_Ibcast(data, count, MPI_BYTE, root, comm_.get(), request);
+            });
         });
     }
 
@@ -71,8 +72,9 @@ class MpiCollectives final : public Collectives {
     {
         meet("find the maximum");
         int greatest = value;
-        check(MPI_Allreduce(&value, &greatest, 1, MPI_INT, MPI_MAX, comm_.get()),
-              "find the maximum");
+        finish("find the maximum", [&](MPI_Request* request) {
+            return MPI_Iallreduce(&value, &greatest, 1, MPI_INT, MPI_MAX, comm_.get(), request);
+        });
         return greatest;
     }
 
@@ -126,13 +128,22 @@ class MpiCollectives final : public Collectives {
         }
     }
 
+    // Starts a nonblocking operation and waits for its end. A blocking one would wait forever for a
+    // rank that hangs inside it.
+    template <class Start>
+    void finish(char const* operation, Start const& start)
+    {
+        MPI_Request request = MPI_REQUEST_NULL;
+        check(start(&request), operation);
+        if (!await(request, patience_, operation)) give_up(operation);
+    }
+
     // Waits for all ranks without spinning.
     void meet(char const* operation)
     {
         if (size() == 1) return;
-        MPI_Request request = MPI_REQUEST_NULL;
-        check(MPI_Ibarrier(comm_.get(), &request), operation);
-        if (!await(request, patience_, operation)) give_up(operation);
+        finish(operation,
+               [this](MPI_Request* request) { return MPI_Ibarrier(comm_.get(), request); });
     }
 
     [[noreturn]] void give_up(char const* operation) const
@@ -148,8 +159,10 @@ class MpiCollectives final : public Collectives {
     {
         meet("sum over the ranks");
         in_pieces(values, [&](T* data, int count) {
-            check(MPI_Allreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm_.get()),
-                  "sum over the ranks");
+            finish("sum over the ranks", [&](MPI_Request* request) {
+                return MPI_Iallreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm_.get(),
+                                      request);
+            });
         });
     }
 
