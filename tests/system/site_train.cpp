@@ -202,8 +202,9 @@ TEST_F(SiteTrain, NamesTheSignalThatKilledARank)
 {
     replace_trainer("#!/bin/bash\n[ $OMPI_COMM_WORLD_RANK = 0 ] || exec sleep 5\nkill -KILL $$\n");
     EXPECT_EQ(run({demo, "SPP_TX"}), 69);
-    EXPECT_THAT(log(), testing::EndsWith("mpirun: exit code 137: signal 9 (Killed) ended one of its "
-                                         "processes\n"));
+    EXPECT_THAT(log(),
+                testing::EndsWith("mpirun: exit code 137: signal 9 (Killed) ended one of its "
+                                  "processes\n"));
 }
 
 TEST_F(SiteTrain, RanksDumpNoCoreUnlessAskedTo)

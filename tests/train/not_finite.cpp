@@ -75,7 +75,8 @@ TEST_F(SpoiledTraining, WithoutAStoreTrainingEndsAndKeepsTheSnapshot)
     auto const ended = train_alone(*site_ranks_, context("alone x"), 40);
     ASSERT_FALSE(ended);
     EXPECT_EQ(ended.error().code, ExitCode::data);
-    EXPECT_THAT(ended.error().message(), HasSubstr("the loss or a gradient of step 1 is not finite"));
+    EXPECT_THAT(ended.error().message(),
+                HasSubstr("the loss or a gradient of step 1 is not finite"));
     EXPECT_EQ(read_file(snapshot()), before);
     EXPECT_THAT(finite_losses(), testing::ElementsAre(true, true, false));
 }
