@@ -29,8 +29,8 @@ struct Training {
     /// If a rank's share of the batch has more rows, the rank makes several passes and adds up
     /// their gradients.
     std::int64_t device_batch_rows{8};
-    /// Steps between two snapshots; 0: no snapshots between steps. The trainer also writes a
-    /// snapshot when it exits.
+    /// Steps between two additional snapshots; 0: none. A member of a run writes a snapshot with
+    /// every cut. Every trainer writes one when it exits.
     std::int64_t snapshot_every_steps{0};
     /// A shorter step is followed by a pause, so that the next one begins this long after it. The
     /// pause counts as a part of the step. 0: no pause.

@@ -64,4 +64,10 @@ struct HighLoss {
 };
 [[nodiscard]] Event to_event(HighLoss const& high, Time now, std::string site);
 
+/// An event: the trainer could not write a snapshot. The previous one is unchanged.
+struct SnapshotFailed {
+    std::string why;  ///< the error's message
+};
+[[nodiscard]] Event to_event(SnapshotFailed const& failed, Time now, std::string site);
+
 }  // namespace curtail::runlog

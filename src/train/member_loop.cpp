@@ -14,13 +14,14 @@ constexpr Millis idle_wait{20};
 }  // namespace
 
 MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThread& thread,
-                       store::ObjectStore& store)
+                       store::ObjectStore& store, SnapshotGate& gate)
     : ranks_(ranks),
       context_(context),
       thread_(thread),
       store_(store),
       position_(context.start),
-      training_id_(context.training_id)
+      training_id_(context.training_id),
+      gate_(gate)
 {
 }
 
@@ -44,14 +45,25 @@ Leave MemberLoop::run()
 
 void MemberLoop::save(rounds::Rate rate)
 {
-    if (steps_here_ == 0) return;
+    if (steps_here_ == steps_saved_) return;
     position_.rate = rate;
+    auto const saved = save_now();
+    if (saved) {
+        steps_saved_ = steps_here_;
+        return;
+    }
+    context_.log.warning(saved.error().message());
+    context_.recorder.event(runlog::SnapshotFailed{saved.error().message()});
+}
+
+Result<void> MemberLoop::save_now()
+{
     find_training_id();
     if (!training_id_)
-        return context_.log.warning("snapshot not saved: cannot identify this run in the store");
-    auto const saved = save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
-                                     ranks_.engine().weights(), ranks_.gather_optimizer());
-    if (!saved) context_.log.warning(saved.error().message());
+        return fail(ExitCode::unavailable, "snapshot not saved",
+                    "cannot identify this run in the store");
+    return save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
+                         ranks_.engine().weights(), ranks_.gather_optimizer());
 }
 
 bool MemberLoop::has_work() const
@@ -153,7 +165,10 @@ void MemberLoop::carry_out(MakeCut const& cut)
         ranks_.reset_optimizer();
         ranks_.broadcast_weights(*work_.anchor());
     }
+    // The snapshot is written while the background thread uploads the contribution.
+    SnapshotGate::Closed const writing(gate_);
     thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+    save(thread_.rate());
 }
 
 void MemberLoop::carry_out(AdoptModel const& adopt)

@@ -37,7 +37,11 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::Obje
 {
     auto const snapshot = load(context);
     if (!snapshot) return tl::unexpected(snapshot.error());
-    if (!*snapshot) return {};
+    if (!*snapshot) {
+        context.log.info("no snapshot at " + context.snapshot.string() +
+                         ": the optimizer begins anew");
+        return {};
+    }
     if (is_alone((*snapshot)->training_id))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "chain/run_objects.hpp"
+#include "core/clock.hpp"
 #include "rounds/merge.hpp"
 
 namespace curtail::train {
@@ -122,9 +123,18 @@ RoundExecutor::Answer RoundExecutor::store_one(rounds::Op op,
                                                std::vector<rounds::Target> const& targets,
                                                std::span<float const> values)
 {
+    auto const began = monotonic_now();
     auto stored = put(targets.at(0), values);
     if (!stored) return failed<rounds::Unavailable>(op, stored.error());
+    wait_for_snapshot(began);
     return rounds::Stored{op, {*stored}};
+}
+
+void RoundExecutor::wait_for_snapshot(MonoTime began) const
+{
+    if (!parts_.wait_for_snapshot) return;
+    if (!parts_.wait_for_snapshot(monotonic_now() - began))
+        parts_.log.debug("the snapshot takes longer than the upload; the contribution goes out");
 }
 
 RoundExecutor::Answer RoundExecutor::act(rounds::StoreDelta const& order)

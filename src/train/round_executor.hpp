@@ -26,6 +26,8 @@ class RoundExecutor {
         std::function<void(Order)> order;  ///< sends an order to the training loop
         Recorder& recorder;
         Log log;
+        /// Waits until the snapshot of the last cut is written, for at most the given time.
+        std::function<bool(Millis)> wait_for_snapshot{};
     };
     explicit RoundExecutor(Parts parts) : parts_(std::move(parts)) {}
 
@@ -39,6 +41,9 @@ class RoundExecutor {
     [[nodiscard]] bool finished() const { return finished_; }
 
   private:
+    /// Waits for the snapshot of the cut whose upload began at `began`, at most as long as the
+    /// upload took.
+    void wait_for_snapshot(MonoTime began) const;
     using Answer = std::optional<rounds::Input>;
     /// A payload's values, or the input that tells the protocol why they cannot be read.
     using Fetched = tl::expected<Values, rounds::Input>;

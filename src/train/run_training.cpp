@@ -34,7 +34,8 @@ Leave run_with_ranks(MemberLoop& loop, SiteRanks& ranks, LeaderContext const& co
     }
 }
 
-RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectStore& store)
+RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectStore& store,
+                                    SnapshotGate& gate)
 {
     auto const initial = [shape = context.run.model](std::int64_t seed) {
         auto const weights = model::initial_parameters(shape, static_cast<std::uint64_t>(seed));
@@ -42,7 +43,13 @@ RoundExecutor::Parts executor_parts(LeaderContext const& context, store::ObjectS
                                                           weights.values().end());
     };
     auto layout = model::payload_layout(context.run.run, context.run.model);
-    return {store, std::move(layout), initial, {}, context.recorder, context.log};
+    return {store,
+            std::move(layout),
+            initial,
+            {},
+            context.recorder,
+            context.log,
+            [&gate](Millis limit) { return gate.wait(limit); }};
 }
 
 }  // namespace
@@ -58,10 +65,11 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
         context.permission.check();
         return stop_deadline(ranks.stop(), context.stop_times, 9);
     };
-    RoundThread thread(std::move(site), executor_parts(context, store),
+    SnapshotGate gate;
+    RoundThread thread(std::move(site), executor_parts(context, store, gate),
                        {exit_by, context.site.launcher.grace,
                         [&](Error const& error) { end_process(context, ranks.stop(), error); }});
-    MemberLoop loop(ranks, context, thread, store);
+    MemberLoop loop(ranks, context, thread, store, gate);
     auto const leave = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
     loop.save(end.rate());
