@@ -31,6 +31,8 @@ constexpr std::array<Polynomial, 5> polynomials{
 constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in a stack
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
+// On a CPU, Muon processes so many elements at a time that its buffers stay in the caches.
+constexpr std::size_t slice_elements = std::size_t{1} << 18;
 constexpr std::int64_t split_rows = 128;  // the fewest rows that symmetric_product() splits
 
 // w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
@@ -111,46 +113,66 @@ Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::Scal
 {
 }
 
+namespace {
+
 // Divides rows (or columns) by their running root mean square, then restores each matrix's
-// Frobenius norm. Rounds to the precision of the products wherever the reference does: one
+// Frobenius norm. Updates `running`. Rounds to the precision of x wherever the reference does: one
 // rounding less would flip signs in the mask of the decay.
-at::Tensor Muon::reduce_variance(at::Tensor const& x)
+at::Tensor reduce_variance(at::Tensor const& x, at::Tensor const& running)
 {
-    bool const by_row = second_.size(2) == 1;
+    bool const by_row = running.size(2) == 1;
     auto const longer = static_cast<double>(by_row ? x.size(2) : x.size(1));
     auto const wide = x.to(at::kFloat);
     auto const v = at::mul(wide, wide).mean(at::IntArrayRef{by_row ? 2 : 1}, true);
-    auto const second = second_.to(products_).lerp(v.to(products_), 1 - second_beta);
-    second_.copy_(second);
+    auto const products = x.scalar_type();
+    auto const second = running.to(products).lerp(v.to(products), 1 - second_beta);
+    running.copy_(second);
     auto const scale = second.clamp_min(tiny).rsqrt();
     auto const wide_scale = scale.to(at::kFloat);
     auto const before = v.sum(sides, true).mul_(longer).sqrt_();  // (K, 1, 1)
     auto const after =
         at::mul(v, longer).mul_(at::mul(wide_scale, wide_scale)).sum(sides, true).sqrt_();
-    return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products_));
+    return at::mul(x, at::mul(scale, before.div_(after.clamp_min_(tiny))).to(products));
 }
 
+}  // namespace
+
 // update := Nesterov's combination of gradient and momentum.
-void Muon::update_momentum(std::span<at::Tensor const> gradients, double beta)
+void Muon::update_momentum(std::int64_t first, std::span<at::Tensor const> gradients, double beta)
 {
     for (std::size_t k = 0; k < gradients.size(); ++k) {
-        auto const buffer = momentum_[static_cast<std::int64_t>(k)];
-        auto update = update_[static_cast<std::int64_t>(k)];
+        auto const buffer = momentum_[first + static_cast<std::int64_t>(k)];
+        auto update = update_[first + static_cast<std::int64_t>(k)];
         buffer.lerp_(gradients[k], 1 - beta);
         at::lerp_out(update, gradients[k], buffer, beta);
     }
+}
+
+void Muon::step_slice(std::int64_t first, std::span<at::Tensor const> weights,
+                      std::span<at::Tensor const> gradients, MuonRates rates)
+{
+    auto const count = static_cast<std::int64_t>(weights.size());
+    update_momentum(first, gradients, rates.momentum);
+    auto const x = reduce_variance(polar_express(update_.narrow(0, first, count), products_),
+                                   second_.narrow(0, first, count));
+    double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
+    double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
+    for (std::size_t k = 0; k < weights.size(); ++k)
+        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay);
 }
 
 void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
                 MuonRates rates)
 {
     c10::InferenceMode const no_autograd;
-    update_momentum(gradients, rates.momentum);
-    auto const x = reduce_variance(polar_express(update_, products_));
-    double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
-    double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
-    for (std::size_t k = 0; k < weights.size(); ++k)
-        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay);
+    auto const elements = static_cast<std::size_t>(momentum_.size(1) * momentum_.size(2));
+    auto const slice =
+        momentum_.is_cpu() ? std::max<std::size_t>(1, slice_elements / elements) : weights.size();
+    for (std::size_t first = 0; first < weights.size(); first += slice) {
+        auto const count = std::min(slice, weights.size() - first);
+        step_slice(static_cast<std::int64_t>(first), weights.subspan(first, count),
+                   gradients.subspan(first, count), rates);
+    }
 }
 
 }  // namespace curtail::optim

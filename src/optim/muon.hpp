@@ -39,8 +39,10 @@ class Muon {
     [[nodiscard]] at::Tensor const& second_momentum() const { return second_; }
 
   private:
-    void update_momentum(std::span<at::Tensor const> gradients, double beta);
-    [[nodiscard]] at::Tensor reduce_variance(at::Tensor const& x);
+    /// Makes a step on the matrices first, first + 1, ...
+    void step_slice(std::int64_t first, std::span<at::Tensor const> weights,
+                    std::span<at::Tensor const> gradients, MuonRates rates);
+    void update_momentum(std::int64_t first, std::span<at::Tensor const> gradients, double beta);
 
     at::ScalarType products_;
     at::Tensor momentum_, second_, update_;
