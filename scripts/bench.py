@@ -7,9 +7,10 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 * training with 2 ranks, and with 1 rank of 2 threads
 * data preparation, and SHA-256 of the same bytes
 * a poll, and a program that does nothing
-* training steps of PyTorch, and of Curtail. PyTorch is a peer that Curtail does not need:
-  CURTAIL_PEER_PYTHON names a Python that has torch 2.11.0 with its dependencies. Without it,
-  bench.py leaves these pairs out.
+* Muon on 24 matrices one after the other, and all at once
+* training steps of PyTorch, and of Curtail; also their cross entropies, in time and in memory.
+  PyTorch is a peer that Curtail does not need: CURTAIL_PEER_PYTHON names a Python that has torch
+  2.11.0 with its dependencies. Without it, bench.py leaves these pairs out.
 
 Writes the results, the build and the system to results/bench/<time>-<commit>.json. Uses the demo's
 data (results/demo/data) and prepares it if it is missing."""
@@ -165,11 +166,11 @@ def measure_poll():
                 "a": [seconds(*poll) for _ in range(10)], "b": [seconds("true") for _ in range(10)]}
 
 
-def step_seconds(*command):
-    """Runs a program that times training steps. Returns the duration of a step."""
+def figures(*command):
+    """Runs a program that prints one line of JSON."""
     done = subprocess.run([str(part) for part in command], env=ENVIRONMENT, check=True,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    return json.loads(done.stdout)["step_s"]
+    return json.loads(done.stdout)
 
 
 def measure_step(sequence, rows):
@@ -177,8 +178,8 @@ def measure_step(sequence, rows):
     options = ("--depth", 4, "--vocabulary", 4096, "--sequence", sequence, "--rows", rows)
     peer, own = [], []
     for _ in range(REPEATS):
-        own.append(step_seconds(BUILD / "tests/bench_training_step", *options))
-        peer.append(step_seconds(PEER_PYTHON, SOURCE / "tests/peers/gpt_step.py", *options))
+        own.append(figures(BUILD / "tests/bench_training_step", *options)["step_s"])
+        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/gpt_step.py", *options)["step_s"])
     return {"what": f"step of d4, {rows} rows of {sequence} tokens: eager PyTorch / Curtail",
             "unit": "s", "a": peer, "b": own}
 
@@ -189,6 +190,30 @@ def measure_short_rows():
 
 def measure_long_row():
     return measure_step(2048, 1)
+
+
+def measure_head(what, key, unit):
+    """The head of 4096 tokens with vocabulary 65536 and width 256, from its input to its loss."""
+    peer, own = [], []
+    for _ in range(REPEATS):
+        own.append(figures(BUILD / "tests/bench_head_loss", "head")[key])
+        peer.append(figures(PEER_PYTHON, SOURCE / "tests/peers/head_loss.py", "head")[key])
+    return {"what": f"head and cross entropy, {what}: eager PyTorch / Curtail", "unit": unit,
+            "a": peer, "b": own}
+
+
+def measure_head_time():
+    return measure_head("time", "seconds", "s")
+
+
+def measure_head_memory():
+    return measure_head("peak memory", "memory_mib", "MiB")
+
+
+def measure_muon():
+    rows = [figures(BUILD / "tests/bench_muon") for _ in range(REPEATS)]
+    return {"what": "Muon, 24 matrices of 512 x 512: one by one / at once", "unit": "s",
+            "a": [row["loop_s"] for row in rows], "b": [row["batch_s"] for row in rows]}
 
 
 def measure(function):
@@ -232,9 +257,9 @@ def main():
         print(f"bench.py: {path} is missing; run `make build` first", file=sys.stderr)
         return 69
     prepare_data()
-    pairs = [measure_training, measure_ranks, measure_encoding, measure_poll]
+    pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon]
     if PEER_PYTHON:
-        pairs += [measure_short_rows, measure_long_row]
+        pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory]
     else:
         print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
     write_results([measure(pair) for pair in pairs])
