@@ -40,8 +40,9 @@
 // marks the new value.
 //
 // The trainer reports every optimizer step by Stepped, in order, and before the CutReady that
-// includes the step. The trainer carries out Cut and Adopt after the current step. After Cut,
-// Adopt, LoadModel or Discard, the trainer pauses until the next Train.
+// includes the step. It reports a step that did not change the weights by Skipped. The trainer
+// carries out Cut and Adopt after the current step. After Cut, Adopt, LoadModel or Discard, the
+// trainer pauses until the next Train.
 namespace curtail::rounds {
 
 /// The number of a question.
@@ -135,18 +136,23 @@ struct Stepped {
     Ranges blocks;
     FractionalSeconds seconds{};  ///< duration of the step in real time, without pauses
 };
+/// Says that the loss or a gradient of a step on `blocks` was not finite. The step did not change
+/// the weights. The trainer does not train on these blocks again before the next LoadModel. No
+/// CutReady contains them.
+struct Skipped {
+    Ranges blocks;
+};
 /// Answer to Cut: the trainer has set d_seq := a - x and then a := x. The trainer keeps d_seq until
 /// an Adopt, LoadModel or Discard drops it.
 ///
-/// If a value of a - x or the loss of a step was not finite, the trainer has discarded the work
-/// instead: d_seq := 0 and x := a. Then a number in `nonfinite` is positive.
+/// If a value of a - x was not finite, the trainer has discarded the work instead: d_seq := 0 and
+/// x := a. Then a number in `nonfinite` is positive.
 struct CutReady {
     Op op{};
     Ranges ranges;              ///< all blocks trained on since the previous cut; may be empty
     std::int64_t steps{};       ///< optimizer steps since the previous cut
     std::vector<double> sumsq;  ///< sum of the squares of d_seq, for each of RunSpec::parts
-    /// One number for each of RunSpec::parts: how many values of a - x are not finite. If the loss
-    /// of a step was not finite, one of the numbers is greater by 1.
+    /// One number for each of RunSpec::parts: how many values of a - x are not finite.
     std::vector<std::int64_t> nonfinite;
 };
 /// Asks the Site to leave the run: to finish the step, contribute and exit by `deadline`.
@@ -155,7 +161,7 @@ struct StopRequested {
 };
 
 using Input = std::variant<Tick, Created, Exists, Got, Missing, Unknown, Stored, Loaded, Adopted,
-                           Merged, Corrupt, Unavailable, Stepped, CutReady, StopRequested>;
+                           Merged, Corrupt, Unavailable, Stepped, Skipped, CutReady, StopRequested>;
 
 // ---- questions to the store
 

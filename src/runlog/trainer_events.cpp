@@ -69,6 +69,12 @@ Event to_event(HighLoss const& high, Time now, std::string site)
             {{"loss", high.loss}, {"uniform_loss", high.uniform_loss}, {"steps", high.steps}}};
 }
 
+Event to_event(StepSkipped const& skipped, Time now, std::string site)
+{
+    return {
+        now, "step-skipped", std::move(site), {{"step", skipped.step}, {"blocks", skipped.blocks}}};
+}
+
 Event to_event(SnapshotFailed const& failed, Time now, std::string site)
 {
     return {now, "snapshot-failed", std::move(site), {{"why", failed.why}}};

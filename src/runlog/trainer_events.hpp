@@ -64,6 +64,13 @@ struct HighLoss {
 };
 [[nodiscard]] Event to_event(HighLoss const& high, Time now, std::string site);
 
+/// An event: the loss or a gradient of a step was not finite, so the trainer skipped the step.
+struct StepSkipped {
+    std::int64_t step{0};  ///< as StepMetrics::step
+    json::Value blocks;    ///< the step's blocks, as ranges
+};
+[[nodiscard]] Event to_event(StepSkipped const& skipped, Time now, std::string site);
+
 /// An event: the trainer could not write a snapshot. The previous one is unchanged.
 struct SnapshotFailed {
     std::string why;  ///< the error's message

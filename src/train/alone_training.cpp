@@ -48,10 +48,11 @@ class AloneLoop {
         auto const& outcome = *made;
         stop_ = outcome.stop_requested;
         ++position_.steps;
-        context_.recorder.step({SystemClock{}.now(), position_.steps, 0, outcome.tokens,
-                                position_.tokens, if_finite(outcome.loss), outcome.lr_factor,
-                                outcome.duration, monotonic_now()});
-        position_.tokens += outcome.tokens;
+        auto const trained = outcome.finite ? outcome.tokens : Tokens{};
+        context_.recorder.step({SystemClock{}.now(), position_.steps, 0, trained, position_.tokens,
+                                if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
+                                monotonic_now()});
+        position_.tokens += trained;
         if (!outcome.finite) return not_finite();
         auto const every = context_.run.training.snapshot_every_steps;
         if (every > 0 && position_.steps % every == 0) save_or_warn();

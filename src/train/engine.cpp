@@ -83,7 +83,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, 
         if (auto all = fail_together(collectives_, update(gradients, at)); !all)
             return tl::unexpected(all.error());
         exchange_.distribute(gpt_.weights());
-    } else optimizer_.reset();
+    }
     return StepOutcome{loss,
                        finite,
                        tokens,

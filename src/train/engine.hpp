@@ -14,7 +14,8 @@ namespace curtail::train {
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
     double loss{};  ///< nats per token, mean over the whole batch
-    /// Whether the loss and all gradients are finite. If not, the weights are unchanged.
+    /// Whether the loss and all gradients are finite. If not, the step is skipped: weights and
+    /// optimizer are unchanged.
     bool finite{};
     Tokens tokens{};               ///< number of tokens that the step used
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
@@ -39,8 +40,7 @@ class Engine {
     ///
     /// If a rank cannot read its data or has no memory left, all ranks return its error and leave
     /// the weights unchanged. If the loss or a gradient is not finite, all ranks leave the weights
-    /// unchanged and reset the optimizer.
-    /// The weights may be the cause, so the caller must then replace them before the next step.
+    /// and the optimizer's state unchanged.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
                                            bool stop_here);
 

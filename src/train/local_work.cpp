@@ -36,13 +36,12 @@ void LocalWork::discard()
     undecided_.clear();
     since_ = {};
     steps_since_ = 0;
-    spoiled_ = false;
+    skipped_ = {};
 }
 
 rounds::Ranges LocalWork::next_blocks(rounds::Ranges const& held, std::int64_t most) const
 {
-    if (spoiled_) return {};
-    auto free = held - since_;
+    auto free = held - since_ - skipped_;
     for (auto const& [seq, work] : undecided_) free -= work.ranges;
     return free.lowest(most);
 }
@@ -53,18 +52,13 @@ void LocalWork::record_step(rounds::Ranges const& blocks)
     ++steps_since_;
 }
 
-void LocalWork::record_bad_step(rounds::Ranges const& blocks)
-{
-    record_step(blocks);
-    spoiled_ = true;
-}
+void LocalWork::record_skipped_step(rounds::Ranges const& blocks) { skipped_ += blocks; }
 
 CutWork LocalWork::cut(Seq seq, std::span<float const> x)
 {
     if (!anchor_ || anchor_->size() != x.size())
         throw std::logic_error("no anchor, or anchor and weights differ in size");
-    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0,
-                 std::exchange(spoiled_, false) ? 1 : 0};
+    CutWork work{std::exchange(since_, {}), std::exchange(steps_since_, 0), nullptr, 0, 0};
     auto delta = subtract(*anchor_, x, work);
     if (work.nonfinite > 0) {
         std::fill(delta.begin(), delta.end(), 0.0F);

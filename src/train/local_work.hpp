@@ -21,8 +21,8 @@ struct CutWork {
     /// Sum of the squares of the values in `delta`, added in double from the first value to the
     /// last.
     double sum_of_squares{};
-    /// Number of non-finite values in anchor - weights, plus 1 if the loss of a step was not
-    /// finite. If this number is positive, `delta` is zero and no commit includes this work.
+    /// Number of non-finite values in anchor - weights. If this number is positive, `delta` is zero
+    /// and no commit includes this work.
     std::int64_t nonfinite{};
 };
 
@@ -40,21 +40,19 @@ class LocalWork {
     /// Forgets all work and sets `a := theta`. The caller must set `x := theta`.
     void begin(Values theta);
     /// Returns the blocks for the next step: the lowest blocks of `held` that no step has used yet.
-    /// These are blocks that are neither in an undecided delta nor in a step since the last cut.
-    /// Returns at most `most` blocks. From
-    /// record_bad_step() until the next cut, returns no blocks, because that cut would discard the
-    /// work of further steps.
+    /// These are blocks that are neither in an undecided delta nor in a step since the last cut,
+    /// nor in a skipped step. Returns at most `most` blocks.
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     /// Records an optimizer step on `blocks`.
     void record_step(rounds::Ranges const& blocks);
-    /// Records that a step on `blocks` gave a loss that is not finite. The caller must set `x := a`
-    /// at once. The next cut() discards all work since the last cut and returns a positive
-    /// CutWork::nonfinite.
-    void record_bad_step(rounds::Ranges const& blocks);
+    /// Records that the loss or a gradient of a step on `blocks` was not finite, so that the step
+    /// did not change the weights. next_blocks() does not return these blocks again before the next
+    /// begin().
+    void record_skipped_step(rounds::Ranges const& blocks);
     /// Makes a cut and returns the work since the previous cut. `seq` is the number of the cut and
     /// must be new.
     ///
-    /// If the loss of a step or a value of `a - x` was not finite, returns a zero delta and leaves
+    /// If a value of `a - x` was not finite, returns a zero delta and leaves
     /// `a` unchanged; the caller must then set `x := a`. Otherwise returns the delta `a - x` and
     /// sets `a := x`. If there was no work, the delta is exactly zero and CutWork::ranges is empty.
     CutWork cut(Seq seq, std::span<float const> x);
@@ -84,8 +82,8 @@ class LocalWork {
     Values anchor_;
     std::map<Seq, CutWork> undecided_;
     rounds::Ranges since_;
+    rounds::Ranges skipped_;
     std::int64_t steps_since_{0};
-    bool spoiled_{false};  ///< the loss of a step since the last cut was not finite
 };
 
 }  // namespace curtail::train

@@ -105,35 +105,33 @@ void MemberLoop::train_step()
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
-    if (made->finite) work_.record_step(blocks);
-    else discard_spoiled_work(blocks);
-    thread_.post(rounds::Stepped{blocks, made->duration});
     record(*made, progress);
+    if (!made->finite) return skip(blocks);
+    work_.record_step(blocks);
+    thread_.post(rounds::Stepped{blocks, made->duration});
     auto const every = context_.run.training.snapshot_every_steps;
     if (every > 0 && steps_here_ % every == 0) save(thread_.rate());
 }
 
 void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
 {
-    position_.tokens += outcome.tokens;
+    auto const trained = outcome.finite ? outcome.tokens : Tokens{};
+    position_.tokens += trained;
     ++position_.steps;
     ++steps_here_;
     if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
-    context_.recorder.step({SystemClock{}.now(), steps_here_, round_, outcome.tokens, progress,
+    context_.recorder.step({SystemClock{}.now(), steps_here_, round_, trained, progress,
                             if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
                             monotonic_now()});
 }
 
-// The weights may be the cause, so the last good ones replace them. The protocol learns of it with
-// the next cut.
-void MemberLoop::discard_spoiled_work(rounds::Ranges const& blocks)
+void MemberLoop::skip(rounds::Ranges const& blocks)
 {
-    context_.log.warning(
-        "the loss or a gradient of a step is not finite: discarding the work since the last "
-        "contribution and "
-        "resetting the optimizer");
-    work_.record_bad_step(blocks);
-    ranks_.broadcast_weights(*work_.anchor());
+    context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
+                         blocks.to_string() + ": its loss or a gradient is not finite");
+    context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
+    work_.record_skipped_step(blocks);
+    thread_.post(rounds::Skipped{blocks});
 }
 
 // Unreadable data ends the training. The site still contributes what it learned before.
@@ -160,8 +158,9 @@ void MemberLoop::carry_out(MakeCut const& cut)
     set_state(energy::State::exchange);
     auto made = work_.cut(cut.seq, ranks_.engine().weights().values());
     if (made.nonfinite > 0) {
-        // The last step before the cut may have spoiled the weights: its loss was that of the
-        // weights before.
+        context_.log.warning(
+            "the weights are not finite: discarding the work since the last contribution and "
+            "resetting the optimizer");
         ranks_.reset_optimizer();
         ranks_.broadcast_weights(*work_.anchor());
     }

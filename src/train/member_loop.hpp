@@ -33,7 +33,7 @@ class MemberLoop {
     [[nodiscard]] Result<void> save_now();
     void train_step();
     void record(StepOutcome const& outcome, Tokens progress);
-    void discard_spoiled_work(rounds::Ranges const& blocks);
+    void skip(rounds::Ranges const& blocks);
     void give_up(Error const& error);
 
     void carry_out(LoadWeights const& load);

@@ -63,7 +63,7 @@ struct CutMade {
     CutWork work;
     Values anchor;  ///< the anchor after the cut
 };
-using LoopEvent =
-    std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, CutMade, rounds::StopRequested>;
+using LoopEvent = std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, rounds::Skipped,
+                               CutMade, rounds::StopRequested>;
 
 }  // namespace curtail::train

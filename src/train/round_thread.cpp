@@ -138,6 +138,7 @@ void RoundThread::publish_status()
                       {"base", status.base.value},
                       {"held", status.held.to_json()},
                       {"since_cut_blocks", status.since.count()},
+                      {"skipped_blocks", status.skipped.count()},
                       {"undecided", static_cast<std::int64_t>(status.undecided.size())},
                       {"leaving", status.leaving}});
 }

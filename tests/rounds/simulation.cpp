@@ -50,7 +50,7 @@ Plan plan_of(std::uint64_t seed)
     };
     plan.chaos = {share(100), share(60), share(60), share(60),
                   share(60),  share(60), share(60), static_cast<double>(pick(0, 20)) / 20,
-                  share(60)};
+                  share(60),  share(200)};
     plan.end = static_cast<int>(pick(0, 2));
     if (pick(0, 3) == 0) {
         auto const data = plan.run.stream_blocks() * p.block_tokens;

@@ -176,6 +176,81 @@ TEST(Site, ANewInstanceReplacesTheOldOneAtOnce)
     EXPECT_TRUE(s.run_until(s.now() + Seconds{30}, succeeded));
 }
 
+// Every step of the one site fails for a while: the blocks that it has skipped are trained later.
+TEST(Site, AMemberThatHasSkippedAllItsBlocksJoinsAgainAndTrainsThem)
+{
+    auto run = small_run(12, {{"A"}});
+    run.params.grant_quantum = 2;
+    Simulator s(run, 1, {});
+    s.start(0);
+    auto const member = [&] { return s.notes().contains("joined"); };
+    ASSERT_TRUE(s.run_until(Seconds{60}, member));
+    test::Chaos broken;
+    broken.skipped = 1;
+    s.set_chaos(broken);
+    auto const joined_again = [&] { return s.notes().at("joined") == 2; };
+    ASSERT_TRUE(s.run_until(Seconds{120}, joined_again));
+    s.set_chaos({});
+    ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.complete(); }));
+    auto const v = summary_of(s);
+    ASSERT_TRUE(v) << v.error().message();
+    EXPECT_EQ(v->tip.done, Ranges::between(0, 12));
+    EXPECT_EQ(s.notes().at("joined"), 2);
+}
+
+TEST(Site, AProcessWhoseStepsAllFailExitsAndAnotherSiteTrainsItsBlocks)
+{
+    Simulator s(small_run(200, {{"A"}, {"B"}}), 3, {});
+    s.start(0);
+    s.start(1);
+    auto const both = [&] { return s.notes().contains("joined") && s.notes().at("joined") == 2; };
+    ASSERT_TRUE(s.run_until(Seconds{60}, both));
+    s.break_site(0);
+    ASSERT_TRUE(s.run_until(Seconds{300}, [&] { return s.living_count() == 1; }));
+    EXPECT_EQ(s.exits().at(0).code, ExitCode::data);
+    EXPECT_THAT(s.exits().at(0).error->message(), HasSubstr("gradient of every step"));
+    EXPECT_LE(s.notes().at("joined"), 5);
+    ASSERT_TRUE(s.run_until(Seconds{600}, [&] { return s.complete(); }));
+    EXPECT_EQ(summary_of(s)->tip.done, Ranges::between(0, 200));
+}
+
+class SiteWithLargeGrants : public ScriptedSite {
+  protected:
+    SiteWithLargeGrants()
+        : ScriptedSite([] {
+              auto spec = small_run();
+              spec.params.grant_quantum = 8;
+              return spec;
+          }())
+    {
+    }
+};
+
+TEST_F(SiteWithLargeGrants, ThreeSkippedStepsInARowMakeACutDue)
+{
+    auto outputs = serve(Tick{});
+    outputs = site.on(now, Loaded{std::get<LoadModel>(outputs.back()).op});
+    auto held = std::get<Train>(outputs.back()).held;
+    ASSERT_GE(held.count(), 6);
+    auto const next = [&] {
+        auto const block = held.lowest(1);
+        held -= block;
+        return block;
+    };
+    auto const good = next();
+    auto const is_cut = [](auto const& list) {
+        return !list.empty() && std::holds_alternative<Cut>(list.back());
+    };
+    EXPECT_FALSE(is_cut(site.on(now, Stepped{good, FractionalSeconds{100}})));
+    EXPECT_FALSE(is_cut(site.on(now, Skipped{next()})));
+    EXPECT_FALSE(is_cut(site.on(now, Skipped{next()})));
+    outputs = site.on(now, Skipped{next()});
+    ASSERT_TRUE(is_cut(outputs));
+    outputs = site.on(now, CutReady{std::get<Cut>(outputs.back()).op, good, 1, {1.0}, {0}});
+    EXPECT_FALSE(site.exited());
+    EXPECT_EQ(site.status().undecided, std::vector<Ranges>{good});
+}
+
 TEST_F(ScriptedSite, AStoreThatCreatesANameTwiceIsRejected)
 {
     creates_twice = true;

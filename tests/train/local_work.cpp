@@ -55,20 +55,22 @@ TEST(LocalWork, NonFiniteValuesAreCounted)
     EXPECT_EQ(*work.anchor(), (std::vector<float>{1, 2, 3})) << "the last good weights";
 }
 
-TEST(LocalWork, SpoiledWorkEndsWithTheNextCut)
+TEST(LocalWork, SkippedBlocksAreInNoCutAndAreNotTrainedAgain)
 {
     LocalWork work;
     work.begin(values({1}));
     Ranges const held{{0, 9}};
     work.record_step({{0, 2}});
-    work.record_bad_step({{2, 3}});
-    EXPECT_TRUE(work.next_blocks(held, 9).empty()) << "work done now would be refused too";
-    auto const made = work.cut({1}, *work.anchor());
-    EXPECT_EQ(made.nonfinite, 1);
-    EXPECT_EQ(made.ranges, (Ranges{{0, 3}}));
+    work.record_skipped_step({{2, 3}});
     EXPECT_EQ(work.next_blocks(held, 9), (Ranges{{3, 9}}));
-    work.record_step({{3, 4}});
-    EXPECT_EQ(work.cut({2}, std::vector<float>{2}).nonfinite, 0);
+    auto const made = work.cut({1}, std::vector<float>{2});
+    EXPECT_EQ(made.ranges, (Ranges{{0, 2}}));
+    EXPECT_EQ(made.steps, 1);
+    EXPECT_EQ(work.next_blocks(held, 9), (Ranges{{3, 9}}));
+    (void)work.adopt(values({2}), {{1}}, std::vector<float>{2});
+    EXPECT_EQ(work.next_blocks({{2, 4}}, 9), (Ranges{{3, 4}}));
+    work.begin(values({2}));
+    EXPECT_EQ(work.next_blocks({{2, 4}}, 9), (Ranges{{2, 4}})) << "a new member tries them again";
 }
 
 TEST(LocalWork, WithNothingUndecidedAndNoWorkItAdoptsTheNewModelBitForBit)

@@ -52,10 +52,7 @@ void choose_entry(Parts& p)
 {
     p.proposal.discard_draft();
     auto const& members = p.chain.tip()->members;
-    auto const ours = [&](Member const& m) {
-        return member_parts(m.id).process == p.config.process;
-    };
-    bool const in_already = std::any_of(members.begin(), members.end(), ours);
+    bool const in_already = own_member(p) != nullptr;
     bool const anyone =
         std::any_of(members.begin(), members.end(), [&](Member const& m) { return alive(p, m); });
     if (!members.empty() && !anyone && !in_already) return p.machine.go(Phase::fold);

@@ -77,15 +77,20 @@ bool act_join_headers(Parts& p)
     return true;
 }
 
+MemberId const* own_member(Parts const& p)
+{
+    auto const& members = p.chain.tip()->members;
+    auto const it = std::find_if(members.begin(), members.end(), [&](Member const& m) {
+        bool const has_left = p.left && p.left->header.member == m.id;
+        return member_parts(m.id).process == p.config.process && !has_left;
+    });
+    return it == members.end() ? nullptr : &it->id;
+}
+
 bool act_join(Parts& p)
 {
-    auto const ours = [&](Member const& m) {
-        return member_parts(m.id).process == p.config.process;
-    };
-    auto const in =
-        std::find_if(p.chain.tip()->members.begin(), p.chain.tip()->members.end(), ours);
-    if (in != p.chain.tip()->members.end()) {
-        p.member = in->id;
+    if (auto const* own = own_member(p)) {
+        p.member = *own;
         begin_base(p);
         return true;
     }
@@ -95,8 +100,9 @@ bool act_join(Parts& p)
         p.proposal.admit({p.config.process, rate(p)});
         for (auto const& id : earlier_instances(p)) propose_removal(p, id, Removal::succeeded);
         auto const id = member_id(p.config.process, p.chain.tip()->number.next());
+        auto const last = p.left ? std::vector{*p.left} : std::vector<Found>{};
         auto commit = next(p.chain.run(), *p.chain.tip(), p.chain.tip_sha256(), {id, ++p.attempt},
-                           store_now(p), {}, p.proposal.intents_at(*p.chain.tip()));
+                           store_now(p), last, p.proposal.intents_at(*p.chain.tip()));
         if (!commit) throw std::logic_error("a join that changes nothing");
         if (!set_draft(p, std::move(*commit))) return true;
     }

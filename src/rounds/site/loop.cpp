@@ -41,6 +41,14 @@ void stepped(Parts& p, Stepped const& step)
     p.history.step(step.blocks, step.seconds, p.chain.run().params);
 }
 
+void skipped(Parts& p, Skipped const& skip)
+{
+    if (!p.training.loaded() || !p.chain.tip()->find(*p.member)) return;
+    if (!trainable(p).contains(skip.blocks))
+        throw std::logic_error("skipped blocks without an order: " + skip.blocks.to_string());
+    p.training.skip(skip.blocks);
+}
+
 // At the deadline. A contribution whose header is in the store is safe: the next merge decides it.
 void out_of_time(Parts& p)
 {
@@ -110,6 +118,7 @@ std::vector<Output> on(Parts& p, MonoTime now, Input const& input)
         [&](auto const& in) {
             using T = std::decay_t<decltype(in)>;
             if constexpr (std::is_same_v<T, Stepped>) stepped(p, in);
+            else if constexpr (std::is_same_v<T, Skipped>) skipped(p, in);
             else if constexpr (std::is_same_v<T, StopRequested>) p.machine.stop(in);
             else if constexpr (!std::is_same_v<T, Tick>) answered(p, in.op, input);
         },

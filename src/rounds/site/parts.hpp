@@ -38,6 +38,7 @@ struct Base {
 struct Membership {
     std::optional<MemberId> member;  ///< empty: not a member
     std::optional<Removal> removal;  ///< why a commit removed the member; empty: not removed
+    bool returns{};  ///< the member leaves, or is about to, so that the process can join again
     Base base;
     Training training;
     Contributions contributions;
@@ -65,6 +66,9 @@ struct Parts : Membership {
     Millis store_offset{0};  ///< time by the store's clock minus monotonic time
 
     History history;
+    /// The last contribution of this process's previous member, if the process left only to join
+    /// again. It has no blocks.
+    std::optional<Found> left;
 
     Search search;
     Folded folded;

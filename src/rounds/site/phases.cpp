@@ -128,6 +128,7 @@ Status status(Parts const& p)
     s.member = p.member;
     s.base = p.training.base();
     s.since = p.training.since();
+    s.skipped = p.training.skipped();
     s.leaving = p.contributions.leaving();
     for (auto const& own : p.contributions.undecided()) s.undecided.push_back(own.header.ranges);
     if (auto const& tip = p.chain.tip()) {

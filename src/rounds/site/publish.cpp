@@ -8,8 +8,29 @@
 namespace curtail::rounds::site {
 namespace {
 
+// Leaves the run, so that the blocks that this member has skipped become free, and joins again.
+void join_again(Parts& p)
+{
+    auto const& last = p.contributions.undecided().back();
+    p.left = Found{last.header, last.encoded->sha256, {}};
+    p.history.left_skipping();
+    if (p.history.only_skips())
+        return finish(p, ExitCode::data,
+                      Error{ExitCode::data, "cannot continue training",
+                            "the loss or a gradient of every step was not finite, also after two "
+                            "new starts from the committed model",
+                            "check this site's hardware, or start a new run with a lower learning "
+                            "rate"});
+    p.machine.send(left_note(*p.member, p.chain.tip()->number));
+    p.machine.send(Discard{});
+    p.end_membership();
+    p.payloads.abandon(p.machine);
+    p.machine.go(Phase::find_commit);
+}
+
 void published_all(Parts& p)
 {
+    if (p.returns && !p.machine.stopping()) return join_again(p);
     if (p.contributions.leaving()) return finish(p, ExitCode::ok);
     if (p.machine.stopping()) return leave(p);
     if (lone(p) || round_over(p)) return begin_lease(p);
@@ -105,6 +126,12 @@ void begin_cut(Parts& p, bool leaving)
     if (leaving) p.contributions.leave();
 }
 
+void begin_last_cut_before_return(Parts& p)
+{
+    begin_cut(p, false);
+    p.returns = true;
+}
+
 void answered_cut(Parts& p, Input const& input)
 {
     auto const& ready = std::get<CutReady>(input);
@@ -115,6 +142,9 @@ void answered_cut(Parts& p, Input const& input)
     auto const parts = p.chain.run().parts.size();
     if (!ready.ranges.empty() && (ready.sumsq.size() != parts || ready.nonfinite.size() != parts))
         throw std::logic_error("a cut must report each part");
+    // The step that the trainer finished before the cut may have been a good one.
+    p.returns = p.returns && ready.ranges.empty();
+    if (p.returns) p.contributions.leave();
     auto own = contribution_of(p, ready);
     p.machine.send(cut_note(own.header));
     p.contributions.add(std::move(own));

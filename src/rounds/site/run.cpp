@@ -62,10 +62,20 @@ bool wants_rate(Parts const& p)
     return me.rate != rate(p) && target_at_measured_rate(p) > me.held.count();
 }
 
-// Cuts, merges, asks for more blocks or scans, whichever is due first. False: nothing is due.
+// True if this member has no work to contribute and either has skipped all blocks that it may train
+// on, or keeps skipping.
+bool must_join_again(Parts const& p)
+{
+    if (p.training.skipped().empty()) return false;
+    return (trainable(p).empty() || p.training.keeps_skipping()) && p.training.since().empty() &&
+           p.contributions.count() == 0;
+}
+
+// Cuts, merges, asks for more blocks, leaves or scans, whichever is due first. False: nothing is
+// due.
 bool act_on_round(Parts& p)
 {
-    bool const is_due = due(p);
+    bool const is_due = due(p) || p.training.keeps_skipping();
     bool const starved = trainable(p).empty();
     bool const more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
     bool const cut_due = is_due || (starved && !more_blocks);
@@ -73,6 +83,7 @@ bool act_on_round(Parts& p)
     if (cut_possible(p) && cut_due) begin_cut(p, false);
     else if (can_merge(p)) begin_lease(p);
     else if (more_blocks) commit_rate(p);
+    else if (must_join_again(p)) begin_last_cut_before_return(p);
     else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
     else return false;
     return true;
@@ -149,7 +160,8 @@ bool lone(Parts const& p)
 
 Ranges trainable(Parts const& p)
 {
-    return p.chain.tip()->find(*p.member)->held - p.training.since() - p.contributions.ranges();
+    return p.chain.tip()->find(*p.member)->held - p.training.since() - p.training.skipped() -
+           p.contributions.ranges();
 }
 
 bool round_over(Parts& p)

@@ -11,6 +11,7 @@ namespace curtail::rounds::site {
 void begin_scan(Parts& p, std::vector<MemberId> members)
 {
     p.scan.begin(std::move(members));
+    if (p.left) p.pending.add({p.left->header.member, p.left->header.seq}, *p.left);
     for (auto const& own : p.contributions.undecided())
         if (own.published)
             p.pending.add({own.header.member, own.header.seq},

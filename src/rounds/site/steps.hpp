@@ -76,6 +76,9 @@ void answered_genesis_create(Parts& p, Input const& input);
 bool act_fold(Parts& p);
 bool act_join_headers(Parts& p);
 bool act_join(Parts& p);
+/// Returns the id of this process's member in the tip. Returns null if there is none, or if this
+/// member has sent its last contribution (Parts::left).
+[[nodiscard]] MemberId const* own_member(Parts const& p);
 void answered_join(Parts& p, Input const& input);
 
 // ---- base.cpp: BASE
@@ -116,6 +119,9 @@ bool act_run_scan(Parts& p);
 
 /// Asks the trainer for a cut. `leaving`: this is the member's last cut.
 void begin_cut(Parts& p, bool leaving);
+/// Asks the trainer for a cut. If the cut has no work, this member then leaves, and the process
+/// joins again as a new member.
+void begin_last_cut_before_return(Parts& p);
 void answered_cut(Parts& p, Input const& input);
 bool act_publish_store(Parts& p);
 bool act_publish_header(Parts& p);

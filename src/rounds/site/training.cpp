@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rounds/site/training.hpp"
 
+#include <utility>
+
 namespace curtail::rounds::site {
 
 void Training::set_loaded(MonoTime round_began, MonoTime now)
@@ -25,12 +27,20 @@ void Training::step(Ranges const& blocks)
 {
     since_ += blocks;
     ++steps_in_round_;
+    skips_in_a_row_ = 0;
+}
+
+void Training::skip(Ranges const& blocks)
+{
+    skipped_ += blocks;
+    ++skips_in_a_row_;
 }
 
 void Training::cut(MonoTime now)
 {
     since_ = {};
     last_cut_ = now;
+    skips_in_a_row_ = 0;
 }
 
 bool Training::steps_done(Params const& params) const
@@ -51,6 +61,7 @@ MonoTime Training::checkpoint_due(Params const& params) const
 // Halves the weight of older steps after every two rounds.
 void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const& params)
 {
+    stepped_ = true;
     blocks_ += static_cast<double>(blocks.count());
     seconds_ += seconds.count();
     double const memory = 2 * FractionalSeconds(params.round_time).count();
@@ -62,6 +73,11 @@ void History::step(Ranges const& blocks, FractionalSeconds seconds, Params const
 Rate History::rate(Rate fallback) const
 {
     return measured() ? static_cast<Rate>(1e6 * blocks_ / seconds_) : fallback;
+}
+
+void History::left_skipping()
+{
+    left_without_step_ = std::exchange(stepped_, false) ? 0 : left_without_step_ + 1;
 }
 
 void History::decided(Decided const& own)

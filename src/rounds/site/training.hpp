@@ -21,6 +21,12 @@ class Training {
     /// to another round than the trainer's previous model.
     bool adopted(MonoTime now);
     void step(Ranges const& blocks);
+    /// Records that a step on these blocks was skipped (rounds::Skipped).
+    void skip(Ranges const& blocks);
+    /// Returns the blocks that this member holds but will not train on again.
+    [[nodiscard]] Ranges const& skipped() const { return skipped_; }
+    /// Returns true if the last three steps since the last cut were all skipped.
+    [[nodiscard]] bool keeps_skipping() const { return skips_in_a_row_ >= 3; }
     void cut(MonoTime now);
 
     /// Returns true if the trainer has made Params::local_steps steps in this round. Then the round
@@ -41,10 +47,12 @@ class Training {
     MonoTime last_cut_{};  ///< when the trainer last made a cut or loaded a model
     std::int64_t steps_in_round_{0};
     Ranges since_;
+    Ranges skipped_;
+    int skips_in_a_row_{0};
 };
 
-/// What a process keeps when it joins again as a new member: its rate, and the number of its
-/// contributions in a row that were refused with the reason `nan`.
+/// What a process keeps when it joins again as a new member: its rate, and signs that its training
+/// has diverged.
 class History {
   public:
     void step(Ranges const& blocks, FractionalSeconds seconds, Params const& params);
@@ -57,10 +65,18 @@ class History {
     /// Returns true if the last three decisions were refusals with the reason `nan`.
     [[nodiscard]] bool diverged() const { return not_finite_ >= 3; }
 
+    /// Records that this process leaves because it has skipped all blocks that it may train on.
+    void left_skipping();
+    /// Returns true if the process has left for that reason as each of its last three members, and
+    /// none of these members made a step.
+    [[nodiscard]] bool only_skips() const { return left_without_step_ >= 3; }
+
   private:
-    double blocks_{0};   ///< number of blocks trained on; older blocks count less
-    double seconds_{0};  ///< duration of the steps on these blocks, weighted likewise
-    int not_finite_{0};  ///< number of refusals in a row with the reason `nan`
+    double blocks_{0};          ///< number of blocks trained on; older blocks count less
+    double seconds_{0};         ///< duration of the steps on these blocks, weighted likewise
+    int not_finite_{0};         ///< number of refusals in a row with the reason `nan`
+    bool stepped_{false};       ///< step() was called since the last left_skipping()
+    int left_without_step_{0};  ///< calls of left_skipping() in a row without a step before
 };
 
 }  // namespace curtail::rounds::site

@@ -26,6 +26,12 @@ void Simulator::stop(std::size_t index, Millis grace)
         }
 }
 
+void Simulator::break_site(std::size_t index)
+{
+    for (auto& p : living())
+        if (p->site_index == index) p->broken = true;
+}
+
 bool Simulator::maybe_inject_fault()
 {
     auto const elapsed = now() - last_fault_check_;
@@ -37,13 +43,13 @@ bool Simulator::maybe_inject_fault()
 void Simulator::inject_fault()
 {
     auto const list = living();
-    auto const fault = pick(0, 13);
+    auto const fault = pick(0, 14);
     if (fault == 10) return fill_store(Millis{pick(1'000, 20'000)});
     if (fault == 13) {
         headers_unreadable_until_ = now() + Millis{pick(1'000, 20'000)};
         return;
     }
-    if (fault > 10)
+    if (fault == 11 || fault == 12)
         return inject(static_cast<int>(pick(0, foreign_header_types + foreign_lease_types - 1)));
     if (list.empty() || fault <= 2)
         return start(
@@ -57,6 +63,9 @@ void Simulator::inject_fault()
         p->frozen_until = now() + Millis{pick(100, fault == 6 ? 4'000 : 40'000)};
         log_line(p, "freezes");
         later(p->frozen_until - now(), [this, p] { thaw(p); });
+    } else if (fault == 14) {
+        p->broken = true;
+        log_line(p, "breaks");
     } else {
         p->stopping = true;
         log_line(p, "receives a stop request");

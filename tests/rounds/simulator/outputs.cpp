@@ -162,7 +162,7 @@ void Simulator::execute(P const& p, Note const& o)
 void Simulator::execute(P const& p, Exit const& o)
 {
     exits_.push_back(o);
-    bool const not_finite = o.code == ExitCode::data && p->nan_cuts >= 3;
+    bool const not_finite = o.code == ExitCode::data && (p->nan_cuts >= 3 || p->skips >= 3);
     bool const name_taken =
         o.code == ExitCode::protocol &&
         std::any_of(injected_.begin(), injected_.end(), [&](std::string const& name) {

@@ -25,6 +25,8 @@ struct SimProcess {
     bool stopping{false};
     bool stop_delivered{false};
     int nan_cuts{0};
+    bool broken{false};  ///< no step gives a finite gradient any more
+    int skips{0};        ///< steps in a row that were skipped
     std::unique_ptr<Site> machine;
     std::unique_ptr<SimTrainer> trainer;
     std::optional<Cut> cut;

@@ -123,8 +123,13 @@ void Simulator::end_step(P const& p, Millis takes, int instance)
     if (p->dead || instance != p->trainer->instance()) return;
     if (p->frozen_until > now())
         return later(p->frozen_until - now(), [=, this] { end_step(p, takes, instance); });
-    Stepped const stepped{p->trainer->end_step(), takes};
-    deliver(p, stepped);
+    if (p->broken || chance(chaos_.skipped)) {
+        ++p->skips;
+        deliver(p, Skipped{p->trainer->skip_step()});
+    } else {
+        p->skips = 0;
+        deliver(p, Stepped{p->trainer->end_step(), takes});
+    }
     boundary(p);
     step(p);
 }

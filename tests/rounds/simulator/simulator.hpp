@@ -23,10 +23,12 @@ struct Chaos {
     double no_answer{0};     ///< of a get, a model load, a stored payload, a merge
     double spoiled{0};       ///< of a stored delta: its content is wrong
     double refused{0};       ///< of a contribution in a merge: refused although valid
-    double faults_per_s{0};  ///< rate per simulated second of all other faults: crashes, starts,
-                             ///< second instances, freezes, stop requests, failing writes,
-                             ///< unreadable headers, and objects that Curtail did not write
-    double nan{0};           ///< of a cut: its delta has values that are not finite
+    double faults_per_s{
+        0};         ///< rate per simulated second of all other faults: crashes, starts,
+                    ///< second instances, freezes, stop requests, failing writes,
+                    ///< broken hardware, unreadable headers, and objects that Curtail did not write
+    double nan{0};  ///< of a cut: its delta has values that are not finite
+    double skipped{0};  ///< of a step: its gradient is not finite, so it is skipped
 };
 
 /// Several sites, a store and injected faults, in one thread and simulated time. One seed
@@ -56,6 +58,8 @@ class Simulator : public SimTime {
     /// The newest living process of site `index`, or null.
     [[nodiscard]] Site const* site_of(std::size_t index) const;
     void stop(std::size_t index, Millis grace);
+    /// From now on, the living processes of site `index` skip every step.
+    void break_site(std::size_t index);
     /// Exits of processes, in order. Killed processes are not listed.
     [[nodiscard]] std::vector<Exit> const& exits() const { return exits_; }
     [[nodiscard]] bool complete() const;

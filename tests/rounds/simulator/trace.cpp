@@ -70,6 +70,7 @@ void put(std::ostream& out, Stepped const& i)
 {
     out << "Stepped " << i.blocks.to_string() << " " << exact(i.seconds.count());
 }
+void put(std::ostream& out, Skipped const& i) { out << "Skipped " << i.blocks.to_string(); }
 void put(std::ostream& out, CutReady const& i)
 {
     out << "CutReady " << i.op << " " << i.ranges.to_string() << " " << i.steps;

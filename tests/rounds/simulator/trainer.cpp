@@ -10,6 +10,7 @@ void SimTrainer::load(Tickets theta)
     x_ = a_ = theta_ = std::move(theta);
     since_ = {};
     steps_ = 0;
+    skipped_ = {};
     undecided_.clear();
     loaded_ = true;
     pause();
@@ -32,7 +33,7 @@ void SimTrainer::train(Ranges held)
 bool SimTrainer::begin_step(std::int64_t blocks)
 {
     if (!loaded_ || !running_ || !stepping_.empty()) return false;
-    auto free = held_ - since_;
+    auto free = held_ - since_ - skipped_;
     for (auto const& [seq, own] : undecided_) free -= own.ranges;
     stepping_ = free.lowest(blocks);
     return !stepping_.empty();
@@ -45,6 +46,13 @@ Ranges SimTrainer::end_step()
     since_ += done;
     ++steps_;
     return done;
+}
+
+Ranges SimTrainer::skip_step()
+{
+    auto skipped = std::exchange(stepping_, {});
+    skipped_ += skipped;
+    return skipped;
 }
 
 CutReady SimTrainer::cut(Op op, Seq seq)

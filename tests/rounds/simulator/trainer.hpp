@@ -28,6 +28,8 @@ class SimTrainer {
     [[nodiscard]] bool stepping() const { return !stepping_.empty(); }
     [[nodiscard]] int instance() const { return instance_; }
     [[nodiscard]] Ranges end_step();
+    /// Ends the step without a change of the weights. Returns the step's blocks.
+    [[nodiscard]] Ranges skip_step();
 
     [[nodiscard]] CutReady cut(Op op, Seq seq);
     [[nodiscard]] Tickets const& delta(Seq seq) const { return undecided_.at(seq).d; }
@@ -55,6 +57,7 @@ class SimTrainer {
     Ranges since_;
     Ranges held_;
     Ranges stepping_;
+    Ranges skipped_;
     std::int64_t steps_{0};
     std::map<Seq, Own> undecided_;
     bool loaded_{false};
