@@ -65,7 +65,9 @@ StopSignal::StopSignal()
     for (int const number : stop_signals) {
         struct sigaction action {};
         action.sa_handler = note_signal;
-        action.sa_flags = SA_RESTART;
+        // A second interrupt ends the process at once: a person no longer wants to wait.
+        action.sa_flags =
+            number == SIGINT ? SA_RESTART | static_cast<int>(SA_RESETHAND) : SA_RESTART;
         if (sigaction(number, &action, nullptr) != 0)
             throw std::runtime_error("cannot install a signal handler");
         sigaddset(&signals, number);

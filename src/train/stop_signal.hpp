@@ -20,7 +20,7 @@ enum class StopCause {
 
 /// Turns stop requests into a flag. While the object exists, the signals SIGUSR1 (drain, sent by
 /// the poller), SIGTERM, SIGUSR2 (SIGTERM, as curtail-forward-stop passes it on) and SIGINT only
-/// set the flag.
+/// set the flag. A second SIGINT ends the process.
 ///
 /// The job script starts the ranks with these signals blocked. A stop request that arrives while
 /// libraries load therefore waits and does not kill the rank. The constructor unblocks the signals

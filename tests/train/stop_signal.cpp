@@ -25,6 +25,17 @@ TEST(StopSignal, ReportsTheTimeOfTheFirstSignal)
     EXPECT_EQ(stop.raised_at(), requested) << "a repeated drain gives no more time";
 }
 
+TEST(StopSignal, ASecondInterruptEndsTheProcess)
+{
+    EXPECT_EXIT(
+        {
+            StopSignal const stop;
+            raise(SIGINT);
+            if (stop.raised()) raise(SIGINT);
+        },
+        testing::KilledBySignal(SIGINT), "");
+}
+
 TEST(StopSignal, NamesTheFirstRequest)
 {
     for (auto const& [number, cause] :
