@@ -102,14 +102,14 @@ void Optimizer::step(model::Parameters& weights, model::Parameters const& gradie
 }
 
 void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                     Progress at)
+                     Progress at, double lr_share)
 {
     if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
         throw std::invalid_argument("a step needs one tensor for each piece");
     auto const now = rates(at);
     ++steps_;
     for (auto& [member, rate, adamw] : adamw_)
-        adamw.step(weights[member], gradients[member], now.*rate, steps_);
+        adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_);
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
@@ -120,7 +120,7 @@ void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor c
             w.push_back(weights[member].view(sides));
             g.push_back(gradients[member].view(sides));
         }
-        group.muon.step(w, g, {now.muon, now.momentum, now.weight_decay});
+        group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay});
     }
 }
 

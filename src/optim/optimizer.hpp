@@ -39,9 +39,9 @@ class Optimizer {
     [[nodiscard]] std::vector<Piece> const& pieces() const { return pieces_; }
     /// Makes one step. Both spans hold a tensor of one dimension for each of pieces(), in this
     /// order. The step changes `weights` in place. `gradients` are those of the mean loss over the
-    /// batches of all ranks.
+    /// batches of all ranks. All learning rates are multiplied by `lr_share`.
     void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-              Progress at);
+              Progress at, double lr_share = 1);
     /// Makes one step on the pieces in these buffers.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
     /// Returns the scheduled values for a step at the position `at`.

@@ -47,6 +47,7 @@ class AloneLoop {
         }
         auto const& outcome = *made;
         stop_ = outcome.stop_requested;
+        if (outcome.blocks.empty()) return {};
         ++position_.steps;
         auto const trained = outcome.finite ? outcome.tokens : Tokens{};
         context_.recorder.step({SystemClock{}.now(), position_.steps, 0, trained, position_.tokens,

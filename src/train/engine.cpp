@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "train/fail_together.hpp"
+#include "train/micro_batches.hpp"
 
 namespace curtail::train {
 namespace {
@@ -64,32 +65,40 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
     weights_replaced();
 }
 
-Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress, bool stop_here)
+Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
+                                 std::function<bool()> const& stop_here)
 {
     auto const started = std::chrono::steady_clock::now();
-    auto const tokens = blocks.count() * run_.rounds.block_tokens;
     gpt_.zero_gradients();
-    auto const mine = accumulate(numbers_of(blocks));
+    auto const mine = accumulate(numbers_of(blocks), stop_here);
     auto const gradients = exchange_.sum(gpt_.gradients());
+    // The gradients are those of the mean over the whole batch.
+    if (mine.blocks > 0 && mine.blocks < blocks.count())
+        for (auto gradient : gradients)
+            gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
     // Sum stop requests and failures along with the loss: no message of their own per step.
-    std::array<double, 4> sums{mine ? mine->sum : 0, stop_here ? 1.0 : 0.0, mine ? 0.0 : 1.0,
-                               sum_of_squares(gradients)};
+    std::array<double, 4> sums{mine.loss ? mine.loss->sum : 0, mine.stop ? 1.0 : 0.0,
+                               mine.loss ? 0.0 : 1.0, sum_of_squares(gradients)};
     collectives_.all_reduce_sum(std::span<double>(sums));
-    if (sums[2] > 0) return all_fail(mine.map([](auto const&) {}));
-    double const loss = sums[0] / static_cast<double>(tokens);
+    if (sums[2] > 0) return all_fail(mine.loss.map([](auto const&) {}));
+    StepOutcome outcome;
+    outcome.blocks = blocks.lowest(mine.blocks);
+    outcome.tokens = mine.blocks * run_.rounds.block_tokens;
+    outcome.stop_requested = sums[1] > 0;
+    if (mine.blocks == 0) return outcome;
+    outcome.loss = sums[0] / static_cast<double>(outcome.tokens.value);
+    outcome.finite = std::isfinite(outcome.loss) && std::isfinite(sums[3]);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
-    bool const finite = std::isfinite(loss) && std::isfinite(sums[3]);
-    if (finite) {
-        if (auto all = fail_together(collectives_, update(gradients, at)); !all)
+    double const share =
+        std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
+    outcome.lr_factor = optimizer_.rates(at).lr_factor * share;
+    if (outcome.finite) {
+        if (auto all = fail_together(collectives_, update(gradients, at, share)); !all)
             return tl::unexpected(all.error());
         exchange_.distribute(gpt_.weights());
     }
-    return StepOutcome{loss,
-                       finite,
-                       tokens,
-                       std::chrono::steady_clock::now() - started,
-                       optimizer_.rates(at).lr_factor,
-                       sums[1] > 0};
+    outcome.duration = std::chrono::steady_clock::now() - started;
+    return outcome;
 }
 
 tl::unexpected<Error> Engine::all_fail(Result<void> const& mine)
@@ -98,34 +107,48 @@ tl::unexpected<Error> Engine::all_fail(Result<void> const& mine)
 }
 
 // Changes the masters only: if this fails on one rank, all ranks keep the weights of the last step.
-Result<void> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at)
+Result<void> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at,
+                            double lr_share)
 {
     return without_exceptions([&]() -> Result<void> {
-        optimizer_.step(exchange_.masters(), gradients, at);
+        optimizer_.step(exchange_.masters(), gradients, at, lr_share);
         return {};
     });
 }
 
-Result<model::LossSum> Engine::accumulate(std::vector<std::int64_t> const& blocks)
+Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
+                                       std::function<bool()> const& stop_here)
 {
-    return without_exceptions([&] { return read_and_accumulate(blocks); });
+    Accumulated mine{model::LossSum{}, 0, false};
+    BatchShape const shape{std::ssize(blocks), loader_.rows_per_block(), collectives_.size(),
+                           run_.training.device_batch_rows};
+    auto const all = micro_batches(shape);
+    for (auto const& micro : all) {
+        auto const rows = micro.share_of(collectives_.rank(), collectives_.size());
+        auto const sum = without_exceptions(
+            [&] { return mine.loss ? accumulate_rows(blocks, rows) : mine.loss; });
+        if (sum) *mine.loss += *sum;
+        else mine.loss = sum;
+        mine.stop = stop_here();
+        if (!micro.ends_block) continue;
+        mine.blocks = micro.rows.end / shape.rows_per_block;
+        bool const last = micro.rows.end == all.back().rows.end;
+        if (last || collectives_.all_reduce_max(mine.stop || !mine.loss ? 1 : 0) > 0) break;
+    }
+    return mine;
 }
 
-Result<model::LossSum> Engine::read_and_accumulate(std::vector<std::int64_t> const& blocks)
+Result<model::LossSum> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks,
+                                               data::RowRange rows)
 {
-    auto const rows = static_cast<std::int64_t>(blocks.size()) * loader_.rows_per_block();
-    double const scale = 1.0 / static_cast<double>(rows * run_.model.sequence);
+    if (rows.size() == 0) return model::LossSum{};
+    auto batch = loader_.rows(blocks, rows);
+    if (!batch) return tl::unexpected(batch.error());
+    auto const batch_rows = std::ssize(blocks) * loader_.rows_per_block();
     // `scale` makes uneven shares of the ranks count correctly.
-    auto const share = data::rows_of_rank(rows, collectives_.rank(), collectives_.size());
-    model::LossSum sum;
-    for (auto row = share.begin; row < share.end; row += run_.training.device_batch_rows) {
-        auto batch =
-            loader_.rows(blocks, {row, std::min(row + run_.training.device_batch_rows, share.end)});
-        if (!batch) return tl::unexpected(batch.error());
-        sum += gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
-                                         as_tensor(batch->targets, *batch), scale);
-    }
-    return sum;
+    double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
+    return gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
+                                     as_tensor(batch->targets, *batch), scale);
 }
 
 }  // namespace curtail::train

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <functional>
+
 #include "comm/collectives.hpp"
 #include "config/run.hpp"
 #include "core/units.hpp"
@@ -13,13 +15,16 @@ namespace curtail::train {
 
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    double loss{};  ///< nats per token, mean over the whole batch
+    /// The blocks that the step used: those it was given, or the first of them if a rank was asked
+    /// to stop meanwhile. If empty, there was no step.
+    rounds::Ranges blocks;
+    double loss{};  ///< nats per token, mean over these blocks
     /// Whether the loss and all gradients are finite. If not, the step is skipped: weights and
     /// optimizer are unchanged.
     bool finite{};
-    Tokens tokens{};               ///< number of tokens that the step used
+    Tokens tokens{};               ///< number of tokens in these blocks
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
-    double lr_factor{};            ///< scheduled factor of all learning rates in this step
+    double lr_factor{};            ///< factor of all learning rates in this step
     bool stop_requested{};         ///< at least one rank was asked to stop
 };
 
@@ -35,14 +40,19 @@ class Engine {
 
     /// Makes one optimizer step on all rows of `blocks`. `progress` is the number of tokens that
     /// the weights were trained on before the step. This number determines the scheduled rates
-    /// (optim/schedule.hpp). `stop_here` says whether this rank was asked to stop. The gradients
-    /// are those of the mean loss over the whole batch, for any number of ranks.
+    /// (optim/schedule.hpp). A step with fewer blocks than blocks_per_step() multiplies the
+    /// learning rates by its share of the blocks. The gradients are those of the mean loss over the
+    /// whole batch, for any number of ranks.
+    ///
+    /// `stop_here` says whether this rank was asked to stop. It is called between micro-batches
+    /// (train/micro_batches.hpp). If it returns true on any rank, the step ends with the blocks
+    /// that are complete.
     ///
     /// If a rank cannot read its data or has no memory left, all ranks return its error and leave
     /// the weights unchanged. If the loss or a gradient is not finite, all ranks leave the weights
     /// and the optimizer's state unchanged.
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
-                                           bool stop_here);
+                                           std::function<bool()> const& stop_here);
 
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
     /// Must be called on every rank after its weights() were replaced.
@@ -56,11 +66,19 @@ class Engine {
     [[nodiscard]] FractionalSeconds step_at_least() const { return run_.training.step_at_least; }
 
   private:
-    Result<model::LossSum> accumulate(std::vector<std::int64_t> const& blocks);
-    Result<model::LossSum> read_and_accumulate(std::vector<std::int64_t> const& blocks);
+    /// What this rank has computed of a batch.
+    struct Accumulated {
+        Result<model::LossSum> loss;
+        std::int64_t blocks{};  ///< complete blocks, over all ranks
+        bool stop{};            ///< this rank was asked to stop
+    };
+    Accumulated accumulate(std::vector<std::int64_t> const& blocks,
+                           std::function<bool()> const& stop_here);
+    Result<model::LossSum> accumulate_rows(std::vector<std::int64_t> const& blocks,
+                                           data::RowRange rows);
     /// Returns the error of the rank that failed.
     tl::unexpected<Error> all_fail(Result<void> const& mine);
-    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at);
+    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at, double lr_share);
 
     config::Run const& run_;
     data::Loader& loader_;

@@ -105,10 +105,11 @@ void MemberLoop::train_step()
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
+    if (made->blocks.empty()) return;
     record(*made, progress);
-    if (!made->finite) return skip(blocks);
-    work_.record_step(blocks);
-    thread_.post(rounds::Stepped{blocks, made->duration});
+    if (!made->finite) return skip(made->blocks);
+    work_.record_step(made->blocks);
+    thread_.post(rounds::Stepped{made->blocks, made->duration});
     auto const every = context_.run.training.snapshot_every_steps;
     if (every > 0 && steps_here_ % every == 0) save(thread_.rate());
 }

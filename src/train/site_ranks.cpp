@@ -48,7 +48,7 @@ Result<StepOutcome> SiteRanks::step_on_all(std::vector<rounds::BlockRange> range
     collectives_.broadcast(std::as_writable_bytes(std::span(ranges)), 0);
     rounds::Ranges blocks;
     for (auto const& range : ranges) blocks += rounds::Ranges{range};
-    return engine_.step(blocks, progress, stop_.raised());
+    return engine_.step(blocks, progress, [this] { return stop_.raised(); });
 }
 
 void SiteRanks::broadcast_weights(std::span<float const> values)
