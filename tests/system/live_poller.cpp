@@ -64,6 +64,17 @@ class LivePoller : public testing::Test {
                                  "--watttime-url", server_.url()});
         return run(std::move(more));
     }
+    /// Waits until a job has printed its environment. From then on, the job handles USR1.
+    [[nodiscard]] bool job_runs() const
+    {
+        return test::eventually([&] {
+            for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_ / "out"))
+                if (entry.path().filename().string().starts_with("job-") &&
+                    read_file(entry.path()).value_or("").find("PATH=") != std::string::npos)
+                    return true;
+            return false;
+        });
+    }
     launch::Finished run(std::vector<std::string> more)
     {
         std::vector<std::string> arguments{test::program_path("curtail-poll"),
@@ -91,6 +102,7 @@ TEST_F(LivePoller, CleanSignalStartsAJobWithoutSecretsAndRequestsAreRare)
     EXPECT_LE(server_.requests("/v3/forecast").size(), 2U)
         << "one request in five minutes, which may just have passed";
     EXPECT_EQ(server_.requests("/login").size(), 1U);
+    ASSERT_TRUE(job_runs());
     // No other file, log or environment contains the account.
     for (auto const& entry : std::filesystem::recursive_directory_iterator(folder_ / "out")) {
         if (!entry.is_regular_file()) continue;
@@ -301,6 +313,7 @@ TEST_F(LivePoller, ARunBeginsOnlyIfTheFilesOfItsJobsCanBeUsed)
 TEST_F(LivePoller, AMissingScriptDoesNotKeepJobsOfAnOpenRunFromBeingDrained)
 {
     EXPECT_EQ(poll({}).exit_code, 0);
+    ASSERT_TRUE(job_runs());
     std::filesystem::remove(folder_ / "job.sh");
     ASSERT_TRUE(write_file(folder_ / "out/complete.json", "{}"));
     auto const late = poll({});
