@@ -96,6 +96,16 @@ TensorInfo const* TensorReader::find(std::string_view name) const
     return at != impl_->content.tensors.end() && at->name == name ? &*at : nullptr;
 }
 
+std::optional<std::int64_t> TensorReader::offset(std::string_view name) const
+{
+    if (find(name) == nullptr) return std::nullopt;
+    Session const session;
+    Handle const dataset(H5Dopen2(impl_->file.get(), std::string(name).c_str(), H5P_DEFAULT),
+                         H5Dclose);
+    auto const at = dataset ? H5Dget_offset(dataset.get()) : HADDR_UNDEF;
+    return at == HADDR_UNDEF ? std::nullopt : std::optional(static_cast<std::int64_t>(at));
+}
+
 Result<TensorInfo> TensorReader::info(std::string_view name) const
 {
     if (auto const* found = find(name)) return *found;

@@ -2,6 +2,7 @@
 #pragma once
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -45,6 +46,9 @@ class TensorReader {
     /// Describes the tensor. If the file does not have it, the error message names the tensor with
     /// the nearest name.
     [[nodiscard]] Result<TensorInfo> info(std::string_view name) const;
+    /// Returns the position of a tensor's first element in the file, in bytes. Returns an empty
+    /// optional if the file has no such tensor, or if its elements are not stored in one piece.
+    [[nodiscard]] std::optional<std::int64_t> offset(std::string_view name) const;
     /// Returns the attributes of the file's root, without the digest.
     [[nodiscard]] json::Object const& attributes() const;
     /// Reads all elements of a tensor into `out`. Converts nothing: fails with `data` unless

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <set>
 #include <stdexcept>
 
 #include "core/digest.hpp"
 #include "core/files.hpp"
-#include "tensors/hdf5.hpp"
+#include "tensors/create.hpp"
 
 namespace curtail::tensors {
 namespace {
@@ -17,59 +16,6 @@ static_assert(std::endian::native == std::endian::little, "tensor files copy ele
 
 // Tensors start at multiples of this, so that vector instructions work on a mapped or copied file.
 constexpr hsize_t alignment = 64;
-// Up to this many links and attributes stay inside the (checksummed) object headers.
-constexpr unsigned max_compact = 1'000;
-
-Handle object_properties(hid_t property_class)
-{
-    Handle list(H5Pcreate(property_class), H5Pclose);
-    H5Pset_obj_track_times(list.get(), false);
-    H5Pset_attr_phase_change(list.get(), max_compact, 0);
-    if (property_class != H5P_DATASET_CREATE) {
-        H5Pset_link_phase_change(list.get(), max_compact, 0);
-        return list;
-    }
-    H5Pset_layout(list.get(), H5D_CONTIGUOUS);
-    H5Pset_alloc_time(list.get(), H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(list.get(), H5D_FILL_TIME_NEVER);
-    return list;
-}
-
-// The format of HDF5 1.8: checksummed headers, no open-file flags in the superblock.
-Handle access_properties()
-{
-    Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_libver_bounds(list.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
-    H5Pset_alignment(list.get(), alignment, alignment);
-    H5Pset_file_locking(list.get(), false, true);
-    return list;
-}
-
-bool write_attribute(hid_t file, std::string const& name, hid_t type, void const* value)
-{
-    Handle const space(H5Screate(H5S_SCALAR), H5Sclose);
-    Handle const attribute(
-        H5Acreate2(file, name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    return attribute && H5Awrite(attribute.get(), type, value) >= 0;
-}
-
-bool write_text_attribute(hid_t file, std::string const& name, std::string const& text)
-{
-    Handle const type(H5Tcopy(H5T_C_S1), H5Tclose);
-    H5Tset_size(type.get(), std::max<std::size_t>(1, text.size()));
-    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
-    H5Tset_cset(type.get(), H5T_CSET_UTF8);
-    return write_attribute(file, name, type.get(), text.c_str());
-}
-
-bool write_attribute(hid_t file, std::string const& name, json::Value const& value)
-{
-    if (auto const* text = value.as_text()) return write_text_attribute(file, name, *text);
-    if (auto const* integer = value.as_integer())
-        return write_attribute(file, name, H5T_STD_I64LE, integer);
-    double const number = *value.as_number();
-    return write_attribute(file, name, H5T_IEEE_F64LE, &number);
-}
 
 }  // namespace
 
@@ -104,35 +50,11 @@ struct FileWriter {
     TensorWriter const& content;
     std::string const& digest;
     hid_t file;
-    std::set<std::string, std::less<>> groups{};
-
-    bool make_groups_above(std::string const& name)
-    {
-        auto const properties = object_properties(H5P_GROUP_CREATE);
-        for (auto slash = name.find('/'); slash != std::string::npos;
-             slash = name.find('/', slash + 1)) {
-            auto const group = name.substr(0, slash);
-            if (!groups.insert(group).second) continue;
-            Handle const made(
-                H5Gcreate2(file, group.c_str(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                H5Gclose);
-            if (!made) return false;
-        }
-        return true;
-    }
+    DatasetMaker datasets{file};
 
     bool write_tensor(TensorInfo const& info, std::span<std::byte const> bytes)
     {
-        if (!make_groups_above(info.name)) return false;
-        std::vector<hsize_t> const extent(info.shape.begin(), info.shape.end());
-        Handle const space(extent.empty() ? H5Screate(H5S_SCALAR)
-                                          : H5Screate_simple(static_cast<int>(extent.size()),
-                                                             extent.data(), nullptr),
-                           H5Sclose);
-        auto const properties = object_properties(H5P_DATASET_CREATE);
-        Handle const dataset(H5Dcreate2(file, info.name.c_str(), file_type(info.dtype), space.get(),
-                                        H5P_DEFAULT, properties.get(), H5P_DEFAULT),
-                             H5Dclose);
+        auto const dataset = datasets.make(info);
         if (!dataset) return false;
         return bytes.empty() || H5Dwrite(dataset.get(), file_type(info.dtype), H5S_ALL, H5S_ALL,
                                          H5P_DEFAULT, bytes.data()) >= 0;
@@ -174,9 +96,9 @@ Result<std::string> TensorWriter::encode() const
     Session const session;
     std::string bytes;
     bytes.reserve(file_size_estimate());
-    auto const access = access_properties();
+    auto const access = access_properties(alignment, alignment);
     auto const name = use_memory(access, bytes);
-    auto const creation = object_properties(H5P_FILE_CREATE);
+    auto const creation = creation_properties(H5P_FILE_CREATE);
     Handle file(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), H5Fclose);
     hsize_t size = 0;
     if (!file || !FileWriter{*this, content_digest, file.get()}.write_all() ||
@@ -192,8 +114,8 @@ Result<void> TensorWriter::write(std::filesystem::path const& path) const
     auto const content_digest = digest();
     return replace_file(path, [&](std::filesystem::path const& temporary) -> Result<void> {
         Session const session;
-        auto const access = access_properties();
-        auto const creation = object_properties(H5P_FILE_CREATE);
+        auto const access = access_properties(alignment, alignment);
+        auto const creation = creation_properties(H5P_FILE_CREATE);
         Handle file(H5Fcreate(temporary.c_str(), H5F_ACC_EXCL, creation.get(), access.get()),
                     H5Fclose);
         if (!file)
