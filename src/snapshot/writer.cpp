@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "snapshot/writer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "tensors/preallocated.hpp"
+#include "tensors/reader.hpp"
+
+namespace curtail::snapshot {
+namespace {
+
+using tensors::in_whole_blocks;
+
+std::int64_t bytes_of(Range const& range)
+{
+    return range.count * static_cast<std::int64_t>(sizeof(float));
+}
+
+// A whole tensor keeps its shape, a part of one becomes a vector.
+tensors::TensorInfo info_of(Range const& range)
+{
+    tensors::TensorInfo const whole{range.name, tensors::Dtype::float32, range.shape};
+    if (whole.elements() == range.count) return whole;
+    return {range.name, tensors::Dtype::float32, {range.count}};
+}
+
+std::vector<tensors::TensorInfo> contents(std::vector<Range> const& ranges)
+{
+    std::vector<tensors::TensorInfo> infos{
+        {header_tensor, tensors::Dtype::uint8, {header_bytes(ranges)}}};
+    for (auto const& range : ranges) infos.push_back(info_of(range));
+    return infos;
+}
+
+bool all_finite(std::span<std::byte const> bytes)
+{
+    std::span<float const> const values(reinterpret_cast<float const*>(bytes.data()),
+                                        bytes.size() / sizeof(float));
+    return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+// The digest of the values; empty if one is not finite. Reads the values from memory once.
+std::optional<Digest> digest_if_finite(std::span<std::byte const> values)
+{
+    constexpr std::size_t in_cache = std::size_t{1} << 18;
+    Sha256 hash;
+    while (!values.empty()) {
+        auto const part = values.first(std::min(in_cache, values.size()));
+        if (!all_finite(part)) return std::nullopt;
+        hash.update(part);
+        values = values.subspan(part.size());
+    }
+    return hash.finish();
+}
+
+}  // namespace
+
+Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges)
+    : folder_(std::move(folder)), ranges_(std::move(ranges))
+{
+}
+
+Writer::~Writer()
+{
+    if (done_.valid()) done_.wait();
+}
+
+Result<void> Writer::begin(Head const& head, Place const& place,
+                           std::span<std::span<float const> const> values)
+{
+    if (is_writing() || values.size() != ranges_.size())
+        throw std::logic_error("a snapshot is being written, or a range has no values");
+    auto file = open(place);
+    if (!file) return tl::unexpected(file.error());
+    copied_ = 0;
+    done_ = std::async(std::launch::async,
+                       [this, file = std::move(*file), header = Header{head, place, {}}] {
+                           return write_all(file, header);
+                       });
+    copy(values);
+    return {};
+}
+
+std::optional<Result<void>> Writer::take_result(std::chrono::milliseconds limit)
+{
+    if (done_.wait_for(limit) != std::future_status::ready) return std::nullopt;
+    return done_.get();
+}
+
+Result<DirectFile> Writer::open(Place const& place)
+{
+    auto const path = folder_ / file_name(place);
+    if (!fits(path)) {
+        if (auto created = create(path, place); !created) return tl::unexpected(created.error());
+        if (!fits(path))
+            return fail(ExitCode::software, "cannot write " + path.string(),
+                        "the new file differs from what was asked for");
+    }
+    if (copy_.bytes().empty()) {
+        std::int64_t bytes = header_bytes(ranges_);
+        for (auto const& range : ranges_) bytes += in_whole_blocks(bytes_of(range));
+        copy_ = AlignedBuffer(static_cast<std::size_t>(bytes));
+    }
+    return DirectFile::open(path);
+}
+
+Result<void> Writer::create(std::filesystem::path const& path, Place const& place) const
+{
+    auto made = tensors::create_preallocated(
+        path, contents(ranges_),
+        {{"format", format}, {"rank", place.rank}, {"ranks", place.ranks}});
+    if (made) return made;
+    return tl::unexpected(made.error().with_context("cannot prepare the snapshot"));
+}
+
+// True if the file exists and has the tensors of this writer. Then sets `offsets_`.
+bool Writer::fits(std::filesystem::path const& path)
+{
+    auto const file = tensors::TensorReader::open(path);
+    auto const infos = contents(ranges_);
+    if (!file || file->list().size() != infos.size()) return false;
+    offsets_.clear();
+    for (auto const& info : infos) {
+        auto const* found = file->find(info.name);
+        auto const at = file->offset(info.name);
+        if (found == nullptr || *found != info || !at || *at % tensors::block_bytes != 0)
+            return false;
+        offsets_.push_back(*at);
+    }
+    return true;
+}
+
+// The copy of a range, in whole blocks. The copy begins with the space for the header.
+std::span<std::byte> Writer::memory(std::size_t range) const
+{
+    std::int64_t first = header_bytes(ranges_);
+    for (std::size_t i = 0; i < range; ++i) first += in_whole_blocks(bytes_of(ranges_[i]));
+    return copy_.bytes().subspan(
+        static_cast<std::size_t>(first),
+        static_cast<std::size_t>(in_whole_blocks(bytes_of(ranges_[range]))));
+}
+
+// Hashing and writing begin with the first range that is copied.
+void Writer::copy(std::span<std::span<float const> const> values)
+{
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::memcpy(memory(i).data(), values[i].data(), values[i].size_bytes());
+        {
+            std::lock_guard const lock(mutex_);
+            copied_ = i + 1;
+        }
+        copied_more_.notify_all();
+    }
+}
+
+void Writer::wait_for_copy(std::size_t range)
+{
+    std::unique_lock lock(mutex_);
+    copied_more_.wait(lock, [&] { return copied_ > range; });
+}
+
+Result<void> Writer::write_ranges(DirectFile const& file)
+{
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+        wait_for_copy(i);
+        if (auto written = file.write(memory(i), offsets_[i + 1]); !written) return written;
+    }
+    return {};
+}
+
+Result<std::vector<Stored>> Writer::hash_ranges()
+{
+    std::vector<Stored> stored;
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+        wait_for_copy(i);
+        auto const digest =
+            digest_if_finite(memory(i).first(static_cast<std::size_t>(bytes_of(ranges_[i]))));
+        if (!digest)
+            return fail(ExitCode::data, "cannot save a snapshot",
+                        ranges_[i].name + " has values that are not finite");
+        stored.push_back({ranges_[i], *digest});
+    }
+    return stored;
+}
+
+// The header comes last. If the system stops before everything is on the disk, a digest differs.
+Result<void> Writer::write_all(DirectFile const& file, Header header)
+{
+    auto hashed = std::async(std::launch::async, [this] { return hash_ranges(); });
+    auto const written = write_ranges(file);
+    auto stored = hashed.get();
+    if (!written) return written;
+    if (!stored) return tl::unexpected(stored.error());
+    header.ranges = std::move(*stored);
+    auto const text = encode(header);
+    auto const space = copy_.bytes().first(static_cast<std::size_t>(header_bytes(ranges_)));
+    if (text.size() > space.size()) throw std::logic_error("the header needs more space");
+    std::fill(
+        std::copy_n(reinterpret_cast<std::byte const*>(text.data()), text.size(), space.begin()),
+        space.end(), std::byte{0});
+    return file.write(space, offsets_.front()).and_then([&] { return file.sync(); });
+}
+
+}  // namespace curtail::snapshot

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "snapshot/direct_file.hpp"
+#include "snapshot/header.hpp"
+
+namespace curtail::snapshot {
+
+/// Writes one rank's files of a site's snapshots. begin() copies the values. Threads of the writer
+/// hash and write the copy, while the caller changes the values.
+///
+/// A snapshot is whole if every rank has written its file. If writing fails or the process dies,
+/// the file of this slot is damaged, and the other slot is unchanged.
+class Writer {
+  public:
+    /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice.
+    Writer(std::filesystem::path folder, std::vector<Range> ranges);
+    ~Writer();  ///< waits for the threads
+    Writer(Writer const&) = delete;
+    Writer& operator=(Writer const&) = delete;
+
+    /// Begins to write the snapshot `place.serial`. `values` are those of the ranges, in order; the
+    /// caller may change them when the function has returned. Fails if the file cannot be created,
+    /// and writes nothing then. Throws std::logic_error if is_writing().
+    [[nodiscard]] Result<void> begin(Head const& head, Place const& place,
+                                     std::span<std::span<float const> const> values);
+    /// Returns true from begin() until take_result() has returned a result.
+    [[nodiscard]] bool is_writing() const { return done_.valid(); }
+    /// Returns the result of the snapshot if it is finished within `limit`. The result is `data` if
+    /// a value is not finite, and `io` if the file cannot be written. Success means that the file
+    /// would survive a loss of power. Returns an empty optional if the snapshot is not finished.
+    [[nodiscard]] std::optional<Result<void>> take_result(std::chrono::milliseconds limit);
+
+  private:
+    [[nodiscard]] std::span<std::byte> memory(std::size_t range) const;
+    [[nodiscard]] Result<DirectFile> open(Place const& place);
+    [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
+    [[nodiscard]] bool fits(std::filesystem::path const& path);
+    void copy(std::span<std::span<float const> const> values);
+    void wait_for_copy(std::size_t range);
+    [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
+    [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
+    [[nodiscard]] Result<void> write_all(DirectFile const& file, Header header);
+
+    std::filesystem::path folder_;
+    std::vector<Range> ranges_;
+    AlignedBuffer copy_;
+    std::vector<std::int64_t> offsets_;  ///< of the header and the ranges in the open file
+    std::mutex mutex_;
+    std::condition_variable copied_more_;
+    std::size_t copied_{0};  ///< number of ranges copied
+    std::future<Result<void>> done_;
+};
+
+}  // namespace curtail::snapshot
