@@ -130,16 +130,18 @@ std::vector<Optimizer::StatePart> Optimizer::parts() const
     for (auto const& [member, rate, adamw] : adamw_) {
         auto const& place = places_[pieces_[member].parameter];
         auto const first = pieces_[member].offset - place.offset;
-        parts.push_back({place.name + "/exp_avg", first, adamw.exp_avg()});
-        parts.push_back({place.name + "/exp_avg_sq", first, adamw.exp_avg_sq()});
+        parts.push_back({place.name + "/exp_avg", place.shape, first, adamw.exp_avg()});
+        parts.push_back({place.name + "/exp_avg_sq", place.shape, first, adamw.exp_avg_sq()});
     }
     for (auto const& group : muon_)
         for (std::size_t k = 0; k < group.members.size(); ++k) {
             auto const& name = places_[pieces_[group.members[k]].parameter].name;
             auto const slice = static_cast<std::int64_t>(k);
-            parts.push_back({name + "/momentum_buffer", 0, group.muon.momentum()[slice]});
-            parts.push_back(
-                {name + "/second_momentum_buffer", 0, group.muon.second_momentum()[slice]});
+            auto const add = [&](char const* part, at::Tensor tensor) {
+                parts.push_back({name + part, tensor.sizes().vec(), 0, std::move(tensor)});
+            };
+            add("/momentum_buffer", group.muon.momentum()[slice]);
+            add("/second_momentum_buffer", group.muon.second_momentum()[slice]);
         }
     return parts;
 }
@@ -159,7 +161,7 @@ void Optimizer::copy_state(OptimizerState& all) const
     all.steps = steps_;
     TensorsByName whole;
     for (auto const& [name, tensor] : all.tensors) whole[name] = &tensor;
-    for (auto const& [name, first, tensor] : parts())
+    for (auto const& [name, shape, first, tensor] : parts())
         range_of(*whole.at(name), first, tensor).copy_(tensor);
 }
 
@@ -179,7 +181,7 @@ Result<void> Optimizer::restore(OptimizerState const& all)
     if (!why.empty())
         return fail(ExitCode::data, "cannot restore the optimizer", why,
                     "use a state of the same model, or start without one");
-    for (auto const& [name, first, tensor] : parts())
+    for (auto const& [name, shape, first, tensor] : parts())
         tensor.copy_(range_of(given.at(name)->contiguous(), first, tensor));
     steps_ = all.steps;
     return {};

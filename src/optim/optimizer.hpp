@@ -29,6 +29,13 @@ struct OptimizerState {
 /// parameters.
 class Optimizer {
   public:
+    /// The state for one of the pieces: a range of a tensor of OptimizerState.
+    struct StatePart {
+        std::string name;                 ///< of the tensor
+        std::vector<std::int64_t> shape;  ///< of the whole tensor
+        std::int64_t first{};             ///< index of the range's first element in that tensor
+        at::Tensor tensor;                ///< the elements; contiguous, in the optimizer's memory
+    };
     /// Updates all parameters. `shape` is that of the model; `batch_tokens` is the number of tokens
     /// in one step.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
@@ -52,6 +59,10 @@ class Optimizer {
 
     /// Returns the number of steps made with this state.
     [[nodiscard]] std::int64_t steps() const { return steps_; }
+    /// Sets the number of steps made with the state, after parts() were replaced.
+    void set_steps(std::int64_t steps) { steps_ = steps; }
+    /// Returns the state of these pieces, in the optimizer's own memory.
+    [[nodiscard]] std::vector<StatePart> parts() const;
     /// Copies the state of these pieces into `all`, which must have the tensors of new_state(). If
     /// the optimizer has all pieces, `all` is then its whole state.
     void copy_state(OptimizerState& all) const;
@@ -77,13 +88,6 @@ class Optimizer {
         double Rates::*rate;
         AdamW adamw;
     };
-    /// A part of a tensor of OptimizerState, and the tensor that holds it here.
-    struct StatePart {
-        std::string name;
-        std::int64_t first{};  ///< index of its first element in that tensor
-        at::Tensor tensor;
-    };
-    [[nodiscard]] std::vector<StatePart> parts() const;
 
     config::Model shape_;
     config::Optimizer settings_;

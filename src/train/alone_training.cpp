@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/clock.hpp"
+#include "train/leader_snapshots.hpp"
 
 namespace curtail::train {
 namespace {
@@ -12,7 +13,11 @@ namespace {
 class AloneLoop {
   public:
     AloneLoop(SiteRanks& ranks, LeaderContext const& context, std::int64_t stream_blocks)
-        : ranks_(ranks), context_(context), stream_blocks_(stream_blocks), position_(context.start)
+        : ranks_(ranks),
+          context_(context),
+          stream_blocks_(stream_blocks),
+          position_(context.start),
+          snapshots_(ranks, context, nullptr)
     {
     }
 
@@ -42,7 +47,7 @@ class AloneLoop {
         context_.recorder.state(energy::State::training);
         auto const made = ranks_.step(blocks, position_.tokens);
         if (!made) {
-            save_or_warn();
+            if (auto saved = save(); !saved) snapshots_.report(saved.error());
             return tl::unexpected(made.error());
         }
         auto const& outcome = *made;
@@ -55,8 +60,10 @@ class AloneLoop {
                                 monotonic_now()});
         position_.tokens += trained;
         if (!outcome.finite) return not_finite();
+        snapshots_.step();
         auto const every = context_.run.training.snapshot_every_steps;
-        if (every > 0 && position_.steps % every == 0) save_or_warn();
+        if (every > 0 && position_.steps % every == 0) begin_snapshot();
+        snapshots_.poll();
         return {};
     }
 
@@ -65,24 +72,23 @@ class AloneLoop {
         return fail(
             ExitCode::data, "cannot continue training",
             "the loss or a gradient of step " + std::to_string(position_.steps) + " is not finite",
-            "lower optimizer.lr_scale or check this site's hardware (if " +
-                context_.snapshot.string() + " exists, it is from before this step)");
+            "lower optimizer.lr_scale or check this site's hardware (a snapshot in " +
+                context_.folder.string() + " is from before this step)");
     }
 
+    void begin_snapshot() { snapshots_.begin(position_, context_.training_id); }
     Result<void> save()
     {
-        return save_snapshot(context_.snapshot, context_.run.run, context_.training_id.value(),
-                             position_, ranks_.engine().weights(), ranks_.gather_optimizer());
-    }
-    void save_or_warn()
-    {
-        if (auto saved = save(); !saved) context_.log.warning(saved.error().message());
+        if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
+        begin_snapshot();
+        return snapshots_.finish();
     }
 
     SiteRanks& ranks_;
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
     Position position_;
+    LeaderSnapshots snapshots_;
     bool stop_{false};  // a rank was asked to stop
 };
 

@@ -101,6 +101,19 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     return outcome;
 }
 
+std::vector<optim::Optimizer::StatePart> Engine::masters() const
+{
+    auto const places = model::parameter_places(run_.model);
+    auto const& pieces = optimizer_.pieces();
+    std::vector<optim::Optimizer::StatePart> parts;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        auto const& place = places[pieces[i].parameter];
+        parts.push_back(
+            {place.name, place.shape, pieces[i].offset - place.offset, exchange_.masters()[i]});
+    }
+    return parts;
+}
+
 tl::unexpected<Error> Engine::all_fail(Result<void> const& mine)
 {
     return tl::unexpected(fail_together(collectives_, mine).error());

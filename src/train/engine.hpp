@@ -57,7 +57,12 @@ class Engine {
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
     /// Must be called on every rank after its weights() were replaced.
     void weights_replaced() { exchange_.load(gpt_.weights()); }
+    /// Must be called on every rank after its masters were replaced: all ranks get the weights.
+    void masters_replaced() { exchange_.distribute(gpt_.weights()); }
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }
+    /// Returns the masters of this rank's pieces (train/shard_exchange.hpp), as ranges of tensors
+    /// with the names of model::parameter_places().
+    [[nodiscard]] std::vector<optim::Optimizer::StatePart> masters() const;
     [[nodiscard]] std::int64_t blocks_per_step() const
     {
         return run_.training.batch_tokens / run_.rounds.block_tokens;

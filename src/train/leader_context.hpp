@@ -7,10 +7,22 @@
 #include "config/run.hpp"
 #include "core/log.hpp"
 #include "train/permission_guard.hpp"
+#include "train/position.hpp"
 #include "train/recorder.hpp"
-#include "train/snapshot.hpp"
 
 namespace curtail::train {
+
+/// Numbers of the site's snapshots.
+struct SnapshotNumbers {
+    std::int64_t last{0};   ///< of the last snapshot that was begun, as far as known; 0: none
+    std::int64_t whole{0};  ///< of the newest whole snapshot; 0: none
+    /// Returns the number of the next snapshot. It does not have the slot of `whole`.
+    [[nodiscard]] std::int64_t next() const
+    {
+        bool const same_slot = whole > 0 && (last + 1) % 2 == whole % 2;
+        return last + (same_slot ? 2 : 1);
+    }
+};
 
 /// What the leader's training loop needs besides the ranks. The referenced objects must outlive the
 /// context.
@@ -21,7 +33,8 @@ struct LeaderContext {
     PermissionGuard& permission;
     StopTimes stop_times;
     Log log;
-    std::filesystem::path snapshot;  ///< the file of this site's snapshot
+    std::filesystem::path folder;  ///< the site's folder, which has the snapshots
+    SnapshotNumbers snapshots;     ///< set when the training resumes
     /// Position in the snapshot from which the training resumes. Zero if the training starts
     /// without a snapshot.
     Position start;

@@ -21,7 +21,7 @@ MemberLoop::MemberLoop(SiteRanks& ranks, LeaderContext const& context, RoundThre
       store_(store),
       position_(context.start),
       training_id_(context.training_id),
-      gate_(gate)
+      snapshots_(ranks, context, &gate)
 {
 }
 
@@ -29,6 +29,7 @@ Leave MemberLoop::run()
 {
     for (;;) {
         ranks_.heartbeat();
+        snapshots_.poll();
         forward_stop_request();
         auto order =
             has_work() ? thread_.try_order() : thread_.order_until(monotonic_now() + idle_wait);
@@ -43,27 +44,18 @@ Leave MemberLoop::run()
     }
 }
 
-void MemberLoop::save(rounds::Rate rate)
+void MemberLoop::begin_snapshot(rounds::Rate rate)
 {
-    if (steps_here_ == steps_saved_) return;
     position_.rate = rate;
-    auto const saved = save_now();
-    if (saved) {
-        steps_saved_ = steps_here_;
-        return;
-    }
-    context_.log.warning(saved.error().message());
-    context_.recorder.event(runlog::SnapshotFailed{saved.error().message()});
+    find_training_id();
+    snapshots_.begin(position_, training_id_);
 }
 
-Result<void> MemberLoop::save_now()
+void MemberLoop::finish_snapshots(rounds::Rate rate)
 {
-    find_training_id();
-    if (!training_id_)
-        return fail(ExitCode::unavailable, "snapshot not saved",
-                    "cannot identify this run in the store");
-    return save_snapshot(context_.snapshot, context_.run.run, *training_id_, position_,
-                         ranks_.engine().weights(), ranks_.gather_optimizer());
+    if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
+    begin_snapshot(rate);
+    if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
 }
 
 bool MemberLoop::has_work() const
@@ -111,7 +103,7 @@ void MemberLoop::train_step()
     work_.record_step(made->blocks);
     thread_.post(rounds::Stepped{made->blocks, made->duration});
     auto const every = context_.run.training.snapshot_every_steps;
-    if (every > 0 && steps_here_ % every == 0) save(thread_.rate());
+    if (every > 0 && steps_here_ % every == 0) begin_snapshot(thread_.rate());
 }
 
 void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
@@ -120,6 +112,7 @@ void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
     position_.tokens += trained;
     ++position_.steps;
     ++steps_here_;
+    snapshots_.step();
     if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
     context_.recorder.step({SystemClock{}.now(), steps_here_, round_, trained, progress,
                             if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
@@ -165,10 +158,9 @@ void MemberLoop::carry_out(MakeCut const& cut)
         ranks_.reset_optimizer();
         ranks_.broadcast_weights(*work_.anchor());
     }
-    // The snapshot is written while the background thread uploads the contribution.
-    SnapshotGate::Closed const writing(gate_);
+    // The ranks write the snapshot while the background thread uploads the contribution.
+    begin_snapshot(thread_.rate());
     thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
-    save(thread_.rate());
 }
 
 void MemberLoop::carry_out(AdoptModel const& adopt)

@@ -4,10 +4,10 @@
 
 #include "store/object_store.hpp"
 #include "train/leader_context.hpp"
+#include "train/leader_snapshots.hpp"
 #include "train/local_work.hpp"
 #include "train/round_thread.hpp"
 #include "train/site_ranks.hpp"
-#include "train/snapshot_gate.hpp"
 
 namespace curtail::train {
 
@@ -22,15 +22,15 @@ class MemberLoop {
     /// Trains until the protocol orders the site to leave. Returns that order. If an error ended
     /// the training, returns an order with that error instead.
     [[nodiscard]] Leave run();
-    /// Saves the snapshot if this process has made a step since the last one. `rate` is the site's
-    /// measured speed. If the snapshot cannot be saved, logs a warning and writes an event.
-    void save(rounds::Rate rate);
+    /// Waits for the snapshot that is being written. Then saves one more if this process has made a
+    /// step since. `rate` is the site's measured speed. A failure is logged and becomes an event.
+    void finish_snapshots(rounds::Rate rate);
 
   private:
     [[nodiscard]] bool has_work() const;
     void forward_stop_request();
     void note_stop();
-    [[nodiscard]] Result<void> save_now();
+    void begin_snapshot(rounds::Rate rate);
     void train_step();
     void record(StepOutcome const& outcome, Tokens progress);
     void skip(rounds::Ranges const& blocks);
@@ -54,9 +54,8 @@ class MemberLoop {
     std::optional<TrainBlocks> blocks_;
     Position position_;
     std::optional<std::string> training_id_;
-    SnapshotGate& gate_;
+    LeaderSnapshots snapshots_;
     std::int64_t steps_here_{0};
-    std::int64_t steps_saved_{0};  ///< steps_here_ at the last snapshot
     std::int64_t round_{0};
     std::optional<Error> failure_;
     std::optional<MonoTime> stop_deadline_;  ///< deadline of the last stop request that the loop

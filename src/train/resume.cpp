@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/resume.hpp"
 
+#include "snapshot/reader.hpp"
 #include "train/training_id.hpp"
 
 namespace curtail::train {
@@ -8,41 +9,68 @@ namespace {
 
 tl::unexpected<Error> refuse(LeaderContext const& context, std::string why, std::string remedy)
 {
-    return fail(ExitCode::data, "cannot use snapshot " + context.snapshot.string(), std::move(why),
-                std::move(remedy));
+    return fail(ExitCode::data, "cannot use the snapshot in " + context.folder.string(),
+                std::move(why), std::move(remedy));
 }
 
-Result<void> take_over(SiteRanks& ranks, LeaderContext& context, Snapshot const& snapshot)
+tl::unexpected<Error> refuse_damaged(LeaderContext const& context, std::string why)
 {
-    // Test on this rank first: a state that does not fit must not be broadcast.
-    if (auto fits = ranks.engine().optimizer().restore(snapshot.optimizer); !fits)
-        return refuse(
-            context, fits.error().message(),
-            "remove it to continue without it (in a run, only the optimizer state is lost)");
-    context.start = snapshot.position;
-    ranks.broadcast_optimizer(snapshot.optimizer);
-    context.log.info("resuming from " + context.snapshot.string() + ", " +
-                     std::to_string(context.start.steps) + " steps");
-    return {};
+    return refuse(context, std::move(why),
+                  "remove the files snapshot-* to continue without it (the weights and data of a "
+                  "run are in its store; only the optimizer state is lost)");
 }
 
-Result<std::optional<Snapshot>> load(LeaderContext const& context)
+// The whole snapshots, the newest first. Fails if there are only damaged ones.
+Result<std::vector<snapshot::Snapshot>> find(LeaderContext& context)
 {
-    return load_snapshot(context.snapshot, context.run.run, context.run.model);
+    auto found = snapshot::find_snapshots(context.folder);
+    if (!found) return tl::unexpected(found.error());
+    if (found->whole.empty() && !found->damaged.empty())
+        return refuse_damaged(context, found->damaged.front());
+    for (auto const& why : found->damaged) context.log.warning("a snapshot is damaged: " + why);
+    if (found->whole.empty()) return std::move(found->whole);
+    auto const newest = found->whole.front().serial;
+    context.snapshots = {newest, newest};
+    if (auto const& run = found->whole.front().head.run; run != context.run.run)
+        return refuse(context, "it belongs to run " + run.value,
+                      "move it away, or name another folder in the run file");
+    return std::move(found->whole);
+}
+
+// Restores the newest snapshot of this training that is not damaged.
+Result<void> take_over(SiteRanks& ranks, LeaderContext& context,
+                       std::vector<snapshot::Snapshot> const& list, bool with_weights)
+{
+    Error last;
+    for (auto const& one : list) {
+        if (one.head.training_id != *context.training_id) continue;
+        if (auto done = ranks.restore_snapshot(one.serial, with_weights); !done) {
+            last = done.error();
+            context.log.warning(last.message());
+            continue;
+        }
+        context.start = {one.head.tokens, one.head.steps, one.head.rate};
+        context.snapshots.whole = one.serial;
+        context.log.info("resuming from snapshot " + std::to_string(one.serial) + " in " +
+                         context.folder.string() + ", " + std::to_string(one.head.steps) +
+                         " steps");
+        return {};
+    }
+    return refuse_damaged(context, last.message());
 }
 
 }  // namespace
 
 Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::ObjectStore& store)
 {
-    auto const snapshot = load(context);
-    if (!snapshot) return tl::unexpected(snapshot.error());
-    if (!*snapshot) {
-        context.log.info("no snapshot at " + context.snapshot.string() +
-                         ": the optimizer begins anew");
+    auto const found = find(context);
+    if (!found) return tl::unexpected(found.error());
+    if (found->empty()) {
+        context.log.info("no snapshot in " + context.folder.string() + ": optimizer reset");
         return {};
     }
-    if (is_alone((*snapshot)->training_id))
+    auto const& owner = found->front().head.training_id;
+    if (is_alone(owner))
         return refuse(context, "it belongs to a training without a store and would be overwritten",
                       "move it away, or name another folder in the run file");
     auto training_id = training_id_in_store(store, context.run.run);
@@ -50,29 +78,26 @@ Result<void> resume_in_run(SiteRanks& ranks, LeaderContext& context, store::Obje
     if (!training_id && training_id.error().code != ExitCode::protocol)
         return tl::unexpected(training_id.error());
     context.training_id = training_id.value_or(std::nullopt);
-    if ((*snapshot)->training_id == context.training_id)
-        return take_over(ranks, context, **snapshot);
-    context.log.warning("ignoring snapshot " + context.snapshot.string() +
+    if (owner == context.training_id) return take_over(ranks, context, *found, false);
+    context.log.warning("ignoring the snapshot in " + context.folder.string() +
                         " of an earlier instance of this run; optimizer reset");
     return {};
 }
 
 Result<void> resume_alone(SiteRanks& ranks, LeaderContext& context)
 {
-    auto const snapshot = load(context);
-    if (!snapshot) return tl::unexpected(snapshot.error());
-    if (!*snapshot) return {};
-    auto const& found = **snapshot;
-    if (found.training_id != context.training_id)
+    auto const found = find(context);
+    if (!found) return tl::unexpected(found.error());
+    if (found->empty()) return {};
+    auto const& owner = found->front().head.training_id;
+    if (owner != context.training_id)
         return refuse(context,
-                      is_alone(found.training_id)
+                      is_alone(owner)
                           ? "it belongs to a training with different data, seed, model, optimizer "
                             "or batch"
                           : "it does not belong to a training without a store",
                       "move it away to start over, or name another folder in the run file");
-    if (auto taken = take_over(ranks, context, found); !taken) return taken;
-    ranks.broadcast_weights(found.weights.values());
-    return {};
+    return take_over(ranks, context, *found, true);
 }
 
 }  // namespace curtail::train

@@ -72,7 +72,7 @@ Result<bool> train_in_run(SiteRanks& ranks, LeaderContext const& context,
     MemberLoop loop(ranks, context, thread, store, gate);
     auto const leave = run_with_ranks(loop, ranks, context);
     auto const& end = thread.join();
-    loop.save(end.rate());
+    loop.finish_snapshots(end.rate());
     if (leave.error) return tl::unexpected(*leave.error);
     return end.tip() && end.tip()->complete;
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/clock.hpp"
+#include "train/fail_together.hpp"
 
 namespace curtail::train {
 
@@ -17,7 +18,7 @@ void SiteRanks::send(Command command)
 
 void SiteRanks::heartbeat()
 {
-    if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0, {}});
+    if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0});
 }
 
 Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
@@ -56,7 +57,7 @@ void SiteRanks::broadcast_weights(std::span<float const> values)
     auto const weights = engine_.weights().values();
     if (values.size() != weights.size()) throw std::logic_error("weights and model differ in size");
     std::copy(values.begin(), values.end(), weights.begin());
-    send({CommandType::weights, 0, {}});
+    send({CommandType::weights, 0});
     copy_weights();
 }
 
@@ -66,55 +67,62 @@ void SiteRanks::copy_weights()
     engine_.weights_replaced();
 }
 
-void SiteRanks::broadcast_optimizer(optim::OptimizerState const& state)
+void SiteRanks::begin_snapshot(snapshot::Head const& head, std::int64_t serial)
 {
-    send({CommandType::optimizer, state.steps, {}});
-    copy_optimizer(state);
+    send({CommandType::begin_snapshot, serial});
+    begin_on_all(head, serial);
 }
 
-void SiteRanks::copy_optimizer(optim::OptimizerState state)
+// The header's text form carries the head to all ranks.
+void SiteRanks::begin_on_all(snapshot::Head const& head, std::int64_t serial)
 {
-    // Sorting by name gives all ranks the same order.
-    std::sort(state.tensors.begin(), state.tensors.end(),
-              [](auto const& a, auto const& b) { return a.name < b.name; });
-    for (auto& named : state.tensors) {
-        named.tensor = named.tensor.clone();
-        collectives_.broadcast(
-            {static_cast<std::byte*>(named.tensor.mutable_data_ptr()), named.tensor.nbytes()}, 0);
-    }
-    if (auto restored = engine_.optimizer().restore(state); !restored)
-        throw std::runtime_error(restored.error().message());
+    auto const text = comm::broadcast_text(collectives_, encode(snapshot::Header{head, {}, {}}), 0);
+    auto const received = snapshot::decode(text).value().value();
+    snapshots_.begin(received.head, {serial, collectives_.rank(), collectives_.size()});
 }
 
-optim::OptimizerState SiteRanks::gather_optimizer()
+std::optional<Result<void>> SiteRanks::snapshot_result(Millis limit)
 {
-    send({CommandType::gather, 0, {}});
-    return sum_optimizer();
+    send({CommandType::snapshot_result, limit.count()});
+    return result_on_all(limit);
 }
 
-// Where another rank has the state, this one has zeros.
-optim::OptimizerState SiteRanks::sum_optimizer()
+std::optional<Result<void>> SiteRanks::result_on_all(Millis limit)
 {
-    auto state = engine_.optimizer().state();
-    for (auto& [name, tensor] : state.tensors)
-        collectives_.all_reduce_sum(std::span<float>(tensor.mutable_data_ptr<float>(),
-                                                     static_cast<std::size_t>(tensor.numel())));
-    return state;
+    auto const mine = snapshots_.result(limit);
+    if (collectives_.all_reduce_max(mine ? 0 : 1) > 0) return std::nullopt;
+    return fail_together(collectives_, *mine);
+}
+
+Result<void> SiteRanks::restore_snapshot(std::int64_t serial, bool with_weights)
+{
+    send({CommandType::restore, serial, {}, with_weights});
+    return restore_on_all(serial, with_weights);
+}
+
+Result<void> SiteRanks::restore_on_all(std::int64_t serial, bool with_weights)
+{
+    auto all = fail_together(collectives_, snapshots_.restore(serial, with_weights));
+    if (!all) {
+        engine_.optimizer().reset();
+        engine_.weights_replaced();
+    } else if (with_weights) engine_.masters_replaced();
+    return all;
 }
 
 void SiteRanks::reset_optimizer()
 {
-    send({CommandType::reset, 0, {}});
+    send({CommandType::reset, 0});
     engine_.optimizer().reset();
 }
 
 void SiteRanks::barrier()
 {
-    send({CommandType::barrier, 0, {}});
+    send({CommandType::barrier, 0});
     collectives_.barrier();
 }
 
-void SiteRanks::dismiss() { send({CommandType::dismiss, 0, {}}); }
+void SiteRanks::dismiss() { send({CommandType::dismiss, 0}); }
 
 void SiteRanks::follow()
 {
@@ -136,14 +144,14 @@ void SiteRanks::carry_out(Command command)
         case CommandType::weights:
             copy_weights();
             break;
-        case CommandType::optimizer: {
-            auto state = optim::new_state(engine_.weights().shape());
-            state.steps = command.number;
-            copy_optimizer(std::move(state));
+        case CommandType::begin_snapshot:
+            begin_on_all({}, command.number);
             break;
-        }
-        case CommandType::gather:
-            (void)sum_optimizer();
+        case CommandType::snapshot_result:
+            (void)result_on_all(Millis{command.number});
+            break;
+        case CommandType::restore:
+            (void)restore_on_all(command.number, command.with_weights);
             break;
         case CommandType::reset:
             engine_.optimizer().reset();

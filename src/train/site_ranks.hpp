@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "train/engine.hpp"
+#include "train/rank_snapshots.hpp"
 #include "train/stop_signal.hpp"
 
 namespace curtail::train {
@@ -10,8 +11,13 @@ namespace curtail::train {
 /// constructor's arguments must outlive the object.
 class SiteRanks {
   public:
-    SiteRanks(Engine& engine, comm::Collectives& collectives, StopSignal const& stop)
-        : engine_(engine), collectives_(collectives), stop_(stop)
+    /// `folder` is the site's folder, in which the ranks save snapshots.
+    SiteRanks(Engine& engine, comm::Collectives& collectives, StopSignal const& stop,
+              std::filesystem::path folder)
+        : engine_(engine),
+          collectives_(collectives),
+          stop_(stop),
+          snapshots_(engine, std::move(folder))
     {
     }
     [[nodiscard]] bool is_leader() const { return collectives_.rank() == 0; }
@@ -26,12 +32,17 @@ class SiteRanks {
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
     /// Replaces the weights on all ranks.
     void broadcast_weights(std::span<float const> values);
-    /// Replaces the optimizer's state on all ranks.
-    void broadcast_optimizer(optim::OptimizerState const& state);
-    /// Returns the optimizer's state for all parameters, of which each rank has a part.
-    [[nodiscard]] optim::OptimizerState gather_optimizer();
     void reset_optimizer();  ///< gives all ranks the state of a new optimizer
-    void barrier();          ///< waits until no follower is busy
+    /// Begins to save the snapshot with the number `serial` on all ranks. The ranks go on while
+    /// they write it.
+    void begin_snapshot(snapshot::Head const& head, std::int64_t serial);
+    /// Returns the result of the snapshot if all ranks have finished it within `limit`. It is a
+    /// failure if that of a rank is. Returns an empty optional if a rank is still writing.
+    [[nodiscard]] std::optional<Result<void>> snapshot_result(Millis limit);
+    /// Replaces the optimizer's state on all ranks by that of a snapshot, and also the weights if
+    /// `with_weights`. If it fails on a rank, resets the optimizer on all ranks and fails.
+    [[nodiscard]] Result<void> restore_snapshot(std::int64_t serial, bool with_weights);
+    void barrier();  ///< waits until no follower is busy
     /// Sends the followers a command to do nothing, at most once per second. A follower gives up
     /// when the leader sends nothing for a long time (comm::Patience). The leader must therefore
     /// call this while it waits for something else than the followers. It also notices here if a
@@ -46,30 +57,35 @@ class SiteRanks {
     enum class CommandType : std::int64_t {
         step,
         weights,
-        optimizer,
-        gather,
         reset,
+        begin_snapshot,
+        snapshot_result,
+        restore,
         barrier,
         heartbeat,
         dismiss
     };
     struct Command {
         CommandType type;
-        std::int64_t number;  ///< for `step`: number of ranges of blocks; for `optimizer`: number
-                              ///< of steps made
-        Tokens progress;      ///< for `step`: number of tokens trained before this step
+        std::int64_t number;  ///< for `step`: number of ranges of blocks; for `begin_snapshot` and
+                              ///< `restore`: number of the snapshot; for `snapshot_result`: limit
+                              ///< in milliseconds
+        Tokens progress{};    ///< for `step`: number of tokens trained before this step
+        bool with_weights{};  ///< for `restore`
     };
     void send(Command command);
     void carry_out(Command command);
     void pause(StepOutcome& outcome);
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     void copy_weights();
-    void copy_optimizer(optim::OptimizerState state);
-    [[nodiscard]] optim::OptimizerState sum_optimizer();
+    void begin_on_all(snapshot::Head const& head, std::int64_t serial);
+    [[nodiscard]] std::optional<Result<void>> result_on_all(Millis limit);
+    [[nodiscard]] Result<void> restore_on_all(std::int64_t serial, bool with_weights);
 
     Engine& engine_;
     comm::Collectives& collectives_;
     StopSignal const& stop_;
+    RankSnapshots snapshots_;
     MonoTime last_command_{};  ///< when the leader sent the last command
 };
 

@@ -20,8 +20,6 @@
 namespace curtail::train {
 namespace {
 
-constexpr char const* snapshot_file = "snapshot.h5";
-
 rounds::RunSpec spec_of(SiteInputs const& inputs)
 {
     std::vector<std::string> names;
@@ -73,8 +71,7 @@ void remove_leftovers(std::filesystem::path const& folder)
     std::error_code ignored;
     for (auto const& entry : std::filesystem::directory_iterator(folder, ignored)) {
         auto const name = entry.path().filename().string();
-        bool const ours = name.rfind(std::string(".") + snapshot_file + ".", 0) == 0 ||
-                          name.rfind(".status.json.", 0) == 0;
+        bool const ours = name.starts_with(".snapshot-") || name.starts_with(".status.json.");
         if (ours && entry.path().extension() == ".tmp")
             std::filesystem::remove(entry.path(), ignored);
     }
@@ -114,7 +111,8 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
                               permission,
                               {inputs.site.launcher.grace, options.kill_wait},
                               log,
-                              folder / snapshot_file,
+                              folder,
+                              {},
                               {},
                               {}};
         auto done = options.alone ? lead_alone(ranks, context, inputs)
@@ -145,7 +143,7 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
     Engine engine(inputs->run, inputs->loader, collectives,
                   model::initial_parameters(inputs->run.model, seed));
-    SiteRanks ranks(engine, collectives, stop);
+    SiteRanks ranks(engine, collectives, stop, inputs->run.site_folder(options.site));
     if (!ranks.is_leader()) {
         ranks.follow();
         return {};

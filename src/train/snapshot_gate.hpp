@@ -7,22 +7,13 @@
 
 namespace curtail::train {
 
-/// Lets the round thread wait while the training loop writes the snapshot of a cut. A contribution
-/// that is announced before its snapshot is on the disk would make the next process of the site
-/// continue with an older state of the optimizer.
+/// Lets the round thread wait while the ranks write the snapshot of a cut. A contribution that is
+/// announced before its snapshot is on the disk would make the next process of the site continue
+/// with an older state of the optimizer.
 class SnapshotGate {
   public:
-    /// While it exists, the training loop writes a snapshot.
-    class Closed {
-      public:
-        explicit Closed(SnapshotGate& gate) : gate_(gate) { gate_.set(true); }
-        ~Closed() { gate_.set(false); }
-        Closed(Closed const&) = delete;
-        Closed& operator=(Closed const&) = delete;
-
-      private:
-        SnapshotGate& gate_;
-    };
+    void close() { set(true); }  ///< a snapshot is being written
+    void open() { set(false); }  ///< it is on the disk, or has failed
     /// Waits until no snapshot is being written, for at most `limit`. Returns false if one still
     /// is.
     [[nodiscard]] bool wait(Millis limit)

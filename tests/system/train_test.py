@@ -46,6 +46,30 @@ def resumed_run_continues_bit_exactly():
            f"losses differ after the resume: {found[8:11]} instead of {expected[8:11]}")
 
 
+def resumes_with_other_numbers_of_ranks_and_from_the_older_slot():
+    with SmallRun(training={"steps": 20}) as whole:
+        whole.train("A", "--alone", ranks=1)
+        expected = losses(whole)
+    with SmallRun(training={"steps": 5, "snapshot_every_steps": 5}) as run:
+        for steps, ranks in ((5, 2), (10, 1), (15, 4), (20, 3)):
+            run.config["training"]["steps"] = steps
+            run.save()
+            run.train("A", "--alone", ranks=ranks)
+        found = losses(run)
+        worst = max(abs(a - b) for a, b in zip(expected, found))
+        expect(len(found) == 20 and worst <= 1e-4, f"losses differ by {worst}: {found}")
+        # Snapshot 4 was saved by three ranks after 20 steps, snapshot 3 by four after 15.
+        newest = sorted((run.out / "sites/A").glob("snapshot-b.*of3.h5"))
+        expect(len(newest) == 3, f"{newest}")
+        whole = newest[1].read_bytes()
+        begin = len(whole) * 7 // 8  # among the tensors; the first MiB has the names
+        damaged = bytes(255 - byte for byte in whole[begin:begin + 9000])
+        newest[1].write_bytes(whole[:begin] + damaged + whole[begin + 9000:])
+        done = run.train("A", "--alone", ranks=3)
+        expect("digest" in done.stderr and "15 steps" in done.stderr, done.stderr)
+        expect(losses(run)[20:] == found[15:], "the older slot gives other losses")
+
+
 def lone_site_commits_and_leaves_in_time():
     with SmallRun() as run:
         job = run.start_training("A")
@@ -183,13 +207,14 @@ def another_configuration_is_refused():
 def errors_name_damaged_inputs():
     with SmallRun(training={"steps": 4}) as run:
         run.train("A", "--alone")
-        snapshot = run.out / "sites/A/snapshot.h5"
-        whole = snapshot.read_bytes()
-        snapshot.write_bytes(whole[: len(whole) // 2])
+        snapshots = {path: path.read_bytes() for path in (run.out / "sites/A").glob("snapshot-*")}
+        for path, whole in snapshots.items():
+            path.write_bytes(whole[: len(whole) // 2])
         done = run.train("A", "--alone", code=65)
         expect("snapshot" in done.stderr, done.stderr)
-        expect(snapshot.stat().st_size == len(whole) // 2, "the damaged snapshot was changed")
-        snapshot.write_bytes(whole)
+        for path, whole in snapshots.items():
+            expect(path.stat().st_size == len(whole) // 2, "the damaged snapshot was changed")
+            path.write_bytes(whole)
         shard = sorted((run.folder / "data").glob("train-*.h5"))[0]
         bytes_ = shard.read_bytes()
         shard.write_bytes(bytes_[:-100])
@@ -243,6 +268,7 @@ def unknown_site_names_the_nearest():
 
 
 main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exactly,
+          resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
       token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,

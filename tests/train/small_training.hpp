@@ -13,6 +13,7 @@
 #include "core/files.hpp"
 #include "data/prepare.hpp"
 #include "model/initialize.hpp"
+#include "snapshot/reader.hpp"
 #include "support/eventually.hpp"
 #include "support/paths.hpp"
 #include "support/temporary_folder.hpp"
@@ -93,7 +94,19 @@ class SmallTraining : public testing::Test {
     }
     [[nodiscard]] std::filesystem::path run_file() const { return folder_ / "run.json"; }
     [[nodiscard]] std::filesystem::path site_folder() const { return folder_ / "out/sites/A"; }
-    [[nodiscard]] std::filesystem::path snapshot() const { return site_folder() / "snapshot.h5"; }
+    /// Returns the newest snapshot, if there is a whole one.
+    [[nodiscard]] std::optional<snapshot::Snapshot> newest_snapshot() const
+    {
+        auto const found = snapshot::find_snapshots(site_folder()).value();
+        return found.whole.empty() ? std::nullopt : std::optional(found.whole.front());
+    }
+    /// Returns the position in the newest snapshot.
+    [[nodiscard]] snapshot::Head kept() const { return newest_snapshot().value().head; }
+    /// Returns the file of the newest snapshot, which one rank has saved.
+    [[nodiscard]] std::filesystem::path snapshot_file() const
+    {
+        return site_folder() / snapshot::file_name(newest_snapshot().value().files.at(0).place);
+    }
     [[nodiscard]] std::vector<json::Object> metrics() const
     {
         std::vector<json::Object> rows;

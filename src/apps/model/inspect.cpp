@@ -30,7 +30,7 @@ Command inspect_command()
             {{"WHAT", "Tensor file (.h5) or run file (.json)"}},
             inspect,
             true,
-            "curtail-model inspect results/demo/sites/CAISO_NORTH/snapshot.h5"};
+            "curtail-model inspect results/demo/sites/CAISO_NORTH/snapshot-a.0of2.h5"};
 }
 
 }  // namespace curtail::apps::model
