@@ -7,6 +7,7 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 * training with 2 ranks, and with 1 rank of 2 threads
 * data preparation, and SHA-256 of the same bytes
 * a poll, and a program that does nothing
+* a snapshot of 2 GB, and dd with direct I/O of the same size
 * Muon on 24 matrices one after the other, and all at once
 * training steps of PyTorch, and of Curtail; also their cross entropies, in time and in memory.
   PyTorch is a peer that Curtail does not need: CURTAIL_PEER_PYTHON names a Python that has torch
@@ -216,6 +217,17 @@ def measure_muon():
             "a": [row["loop_s"] for row in rows], "b": [row["batch_s"] for row in rows]}
 
 
+def measure_snapshot():
+    """In the build folder, because a temporary folder may be in memory."""
+    own, copy = [], []
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:
+        for _ in range(REPEATS):
+            copy.append(seconds("dd", "if=/dev/zero", f"of={folder}/dd", "bs=16M", "count=128",
+                                "oflag=direct"))
+            own.append(figures(BUILD / "tests/bench_snapshot", folder)["seconds"])
+    return {"what": "snapshot of 2 GB: dd / Curtail", "unit": "s", "a": copy, "b": own}
+
+
 def measure(function):
     row = function()
     a, b = statistics.median(row["a"]), statistics.median(row["b"])
@@ -257,7 +269,8 @@ def main():
         print(f"bench.py: {path} is missing; run `make build` first", file=sys.stderr)
         return 69
     prepare_data()
-    pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon]
+    pairs = [measure_training, measure_ranks, measure_encoding, measure_poll, measure_muon,
+             measure_snapshot]
     if PEER_PYTHON:
         pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory]
     else:
