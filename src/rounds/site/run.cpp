@@ -71,18 +71,32 @@ bool must_join_again(Parts const& p)
            p.contributions.count() == 0;
 }
 
+// What decides about the next action of a member that trains.
+struct Needs {
+    bool cut{};          // the round is over, or it is time for a checkpoint
+    bool blocks{};       // nothing is left to train
+    bool more_blocks{};  // a roster commit would grant more blocks
+};
+
+Needs needs_of(Parts& p)
+{
+    Needs needs;
+    needs.cut = due(p) || p.training.keeps_skipping();
+    needs.blocks = trainable(p).empty();
+    needs.more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
+    return needs;
+}
+
 // Cuts, merges, asks for more blocks, leaves or scans, whichever is due first. False: nothing is
 // due.
 bool act_on_round(Parts& p)
 {
-    bool const is_due = due(p) || p.training.keeps_skipping();
-    bool const starved = trainable(p).empty();
-    bool const more_blocks = wants_rate(p) && p.machine.reached(p.schedule.merge);
-    bool const cut_due = is_due || (starved && !more_blocks);
-    bool const stuck = starved || (is_due && !p.training.since().empty());
+    auto const needs = needs_of(p);
+    bool const cut_due = needs.cut || (needs.blocks && !needs.more_blocks);
+    bool const stuck = needs.blocks || (needs.cut && !p.training.since().empty());
     if (cut_possible(p) && cut_due) begin_cut(p, false);
     else if (can_merge(p)) begin_lease(p);
-    else if (more_blocks) commit_rate(p);
+    else if (needs.more_blocks) commit_rate(p);
     else if (must_join_again(p)) begin_last_cut_before_return(p);
     else if (stuck && p.machine.reached(p.schedule.scan)) begin_run_scan(p);
     else return false;
