@@ -57,6 +57,7 @@ class Engine {
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
     /// Must be called on every rank after its weights() were replaced.
     void weights_replaced() { exchange_.load(gpt_.weights()); }
+    [[nodiscard]] ShardExchange& exchange() { return exchange_; }
     /// Must be called on every rank after its masters were replaced: all ranks get the weights.
     void masters_replaced() { exchange_.distribute(gpt_.weights()); }
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }

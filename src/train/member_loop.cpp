@@ -60,7 +60,7 @@ void MemberLoop::finish_snapshots(rounds::Rate rate)
 
 bool MemberLoop::has_work() const
 {
-    return !stop_deadline_ && blocks_ && !work_.next_blocks(blocks_->held, 1).empty();
+    return !stop_deadline_ && blocks_ && !ledger_.next_blocks(blocks_->held, 1).empty();
 }
 
 void MemberLoop::forward_stop_request()
@@ -86,21 +86,21 @@ void MemberLoop::note_stop()
 void MemberLoop::train_step()
 {
     if (!blocks_) return;
-    auto const blocks = work_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
+    auto const blocks = ledger_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
     if (blocks.empty()) return set_state(energy::State::idle);
     // No step starts after the end of the permission.
     context_.permission.check();
     if (ranks_.stop().raised()) return;
     set_state(energy::State::training);
     Tokens const progress =
-        blocks_->tokens_before + work_.blocks_since() * context_.run.rounds.block_tokens;
+        blocks_->tokens_before + ledger_.blocks_since() * context_.run.rounds.block_tokens;
     auto const made = ranks_.step(blocks, progress);
     if (!made) return give_up(made.error());
     if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
     if (made->blocks.empty()) return;
     record(*made, progress);
     if (!made->finite) return skip(made->blocks);
-    work_.record_step(made->blocks);
+    ledger_.record_step(made->blocks);
     thread_.post(rounds::Stepped{made->blocks, made->duration});
     auto const every = context_.run.training.snapshot_every_steps;
     if (every > 0 && steps_here_ % every == 0) begin_snapshot(thread_.rate());
@@ -124,7 +124,7 @@ void MemberLoop::skip(rounds::Ranges const& blocks)
     context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
                          blocks.to_string() + ": its loss or a gradient is not finite");
     context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
-    work_.record_skipped_step(blocks);
+    ledger_.record_skipped_step(blocks);
     thread_.post(rounds::Skipped{blocks});
 }
 
@@ -141,8 +141,8 @@ void MemberLoop::carry_out(LoadWeights const& load)
     // Now, because there is no time for it when the site leaves.
     find_training_id();
     round_ = load.round;
-    work_.begin(load.theta);
-    ranks_.broadcast_weights(*load.theta);
+    ledger_.begin();
+    ranks_.load_model(*load.theta);
     thread_.post(rounds::Loaded{load.op});
 }
 
@@ -150,27 +150,24 @@ void MemberLoop::carry_out(MakeCut const& cut)
 {
     blocks_.reset();
     set_state(energy::State::exchange);
-    auto made = work_.cut(cut.seq, ranks_.engine().weights().values());
-    if (made.nonfinite > 0) {
+    auto blocks = ledger_.cut(cut.seq);
+    auto values = ranks_.cut(cut.seq);
+    if (values.nonfinite > 0)
         context_.log.warning(
             "the weights are not finite: discarding the work since the last contribution and "
             "resetting the optimizer");
-        ranks_.reset_optimizer();
-        ranks_.broadcast_weights(*work_.anchor());
-    }
     // The ranks write the snapshot while the background thread uploads the contribution.
     begin_snapshot(thread_.rate());
-    thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+    thread_.post(CutMade{cut.op, cut.seq, std::move(blocks), std::move(values)});
 }
 
 void MemberLoop::carry_out(AdoptModel const& adopt)
 {
     round_ = adopt.round;
-    if (adopt.theta)
-        ranks_.broadcast_weights(
-            *work_.adopt(adopt.theta, adopt.dropped, ranks_.engine().weights().values()));
-    else work_.adopt_own(adopt.dropped);
-    // LocalWork no longer excludes the decided blocks, so the old holdings must not be trained
+    ledger_.forget(adopt.dropped);
+    if (adopt.theta) ranks_.adopt_model(*adopt.theta, adopt.dropped, ledger_.blocks_since() > 0);
+    else ranks_.forget_cuts(adopt.dropped);
+    // The ledger no longer excludes the decided blocks, so the old holdings must not be trained
     // again before the new ones are known.
     blocks_.reset();
     thread_.post(rounds::Adopted{adopt.op});
@@ -184,7 +181,8 @@ void MemberLoop::carry_out(TrainBlocks const& blocks)
 void MemberLoop::carry_out(DiscardWork const&)
 {
     blocks_.reset();
-    work_.discard();
+    ledger_.begin();
+    ranks_.discard_work();
     set_state(energy::State::idle);
 }
 

@@ -5,7 +5,6 @@
 #include "store/object_store.hpp"
 #include "train/leader_context.hpp"
 #include "train/leader_snapshots.hpp"
-#include "train/local_work.hpp"
 #include "train/round_thread.hpp"
 #include "train/site_ranks.hpp"
 
@@ -50,7 +49,7 @@ class MemberLoop {
     LeaderContext const& context_;
     RoundThread& thread_;
     store::ObjectStore& store_;
-    LocalWork work_;
+    BlockLedger ledger_;
     std::optional<TrainBlocks> blocks_;
     Position position_;
     std::optional<std::string> training_id_;

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "rounds/messages.hpp"
-#include "train/local_work.hpp"
+#include "train/block_ledger.hpp"
+#include "train/rank_work.hpp"
 
 namespace curtail::train {
 
@@ -60,8 +61,8 @@ using Order = std::variant<LoadWeights, MakeCut, AdoptModel, TrainBlocks, Discar
 struct CutMade {
     rounds::Op op{};
     Seq seq;
-    CutWork work;
-    Values anchor;  ///< the anchor after the cut
+    BlockLedger::Cut blocks;
+    CutValues values;
 };
 using LoopEvent = std::variant<rounds::Loaded, rounds::Adopted, rounds::Stepped, rounds::Skipped,
                                CutMade, rounds::StopRequested>;

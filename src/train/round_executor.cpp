@@ -51,13 +51,13 @@ rounds::Input RoundExecutor::failed(rounds::Op op, Error const& error)
 rounds::Input RoundExecutor::translate(LoopEvent event)
 {
     if (auto* made = std::get_if<CutMade>(&event)) {
-        deltas_[made->seq] = made->work.delta;
-        anchor_ = made->anchor;
+        deltas_[made->seq] = made->values.delta;
+        anchor_ = made->values.anchor;
         return rounds::CutReady{made->op,
-                                made->work.ranges,
-                                made->work.steps,
-                                {made->work.sum_of_squares},
-                                {made->work.nonfinite}};
+                                made->blocks.ranges,
+                                made->blocks.steps,
+                                {made->values.sum_of_squares},
+                                {made->values.nonfinite}};
     }
     return std::visit(
         []<class Message>(Message&& message) -> rounds::Input {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/shard_exchange.hpp"
 
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -27,6 +28,13 @@ at::Tensor part_of(model::Parameters const& all, optim::Piece const& piece)
 std::span<float> values(at::Tensor const& tensor)
 {
     return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// The elements of `piece` in a vector of all parameters.
+at::Tensor part_of(std::span<float const> whole, optim::Piece const& piece)
+{
+    auto* const first = const_cast<float*>(whole.data()) + piece.offset;
+    return at::from_blob(first, {piece.count}, at::TensorOptions(at::kFloat));
 }
 
 at::Tensor zeros(std::int64_t count) { return at::zeros({count}, at::TensorOptions(at::kFloat)); }
@@ -69,6 +77,32 @@ void ShardExchange::load(model::Parameters const& weights)
         for (auto const& piece : own(bucket)) masters_[next++].copy_(part_of(weights, piece));
 }
 
+at::Tensor ShardExchange::chunks_of(optim::Bucket const& bucket) const
+{
+    auto const ranks = static_cast<std::int64_t>(bucket.of_rank.size());
+    return all_ranks_.narrow(0, 0, ranks * bucket.chunk);
+}
+
+template <class Body>
+void ShardExchange::for_buckets(Body const& body) const
+{
+    std::int64_t first = 0;
+    for (auto const& bucket : shards_.buckets) {
+        body(bucket, first);
+        first += bucket.chunk;
+    }
+}
+
+template <class Body>
+void ShardExchange::for_all_ranks(optim::Bucket const& bucket, Body const& body) const
+{
+    for (std::size_t rank = 0; rank < bucket.of_rank.size(); ++rank)
+        for_parts(
+            bucket.of_rank[rank],
+            all_ranks_.narrow(0, static_cast<std::int64_t>(rank) * bucket.chunk, bucket.chunk),
+            body);
+}
+
 std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradients)
 {
     if (collectives_.size() == 1) {
@@ -76,20 +110,13 @@ std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradient
         for (auto const& piece : shards_.of(0)) gradients_.push_back(part_of(gradients, piece));
         return gradients_;
     }
-    std::int64_t first = 0;
-    for (auto const& bucket : shards_.buckets) {
-        for (std::size_t rank = 0; rank < bucket.of_rank.size(); ++rank)
-            for_parts(
-                bucket.of_rank[rank],
-                all_ranks_.narrow(0, static_cast<std::int64_t>(rank) * bucket.chunk, bucket.chunk),
-                [&](optim::Piece const& piece, at::Tensor part) {
-                    part.copy_(part_of(gradients, piece));
-                });
-        auto const ranks = static_cast<std::int64_t>(bucket.of_rank.size());
-        collectives_.reduce_scatter_sum(values(all_ranks_.narrow(0, 0, ranks * bucket.chunk)),
+    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
+        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
+            part.copy_(part_of(gradients, piece));
+        });
+        collectives_.reduce_scatter_sum(values(chunks_of(bucket)),
                                         values(gradient_values_.narrow(0, first, bucket.chunk)));
-        first += bucket.chunk;
-    }
+    });
     return gradients_;
 }
 
@@ -100,20 +127,39 @@ void ShardExchange::distribute(model::Parameters& weights)
         for (auto const& piece : shards_.of(0)) part_of(weights, piece).copy_(masters_[next++]);
         return;
     }
-    std::int64_t first = 0;
-    for (auto const& bucket : shards_.buckets) {
-        auto const ranks = static_cast<std::int64_t>(bucket.of_rank.size());
+    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
         collectives_.all_gather(values(master_values_.narrow(0, first, bucket.chunk)),
-                                values(all_ranks_.narrow(0, 0, ranks * bucket.chunk)));
-        for (std::size_t rank = 0; rank < bucket.of_rank.size(); ++rank)
-            for_parts(
-                bucket.of_rank[rank],
-                all_ranks_.narrow(0, static_cast<std::int64_t>(rank) * bucket.chunk, bucket.chunk),
-                [&](optim::Piece const& piece, at::Tensor const& part) {
-                    part_of(weights, piece).copy_(part);
-                });
-        first += bucket.chunk;
-    }
+                                values(chunks_of(bucket)));
+        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
+            part_of(weights, piece).copy_(part);
+        });
+    });
+}
+
+void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shard)
+{
+    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
+        auto const all = chunks_of(bucket);
+        if (collectives_.rank() == 0)
+            for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
+                part.copy_(part_of(whole, piece));
+            });
+        collectives_.broadcast(std::as_writable_bytes(values(all)), 0);
+        shard.narrow(0, first, bucket.chunk)
+            .copy_(all.narrow(0, collectives_.rank() * bucket.chunk, bucket.chunk));
+    });
+}
+
+void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
+{
+    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
+        collectives_.all_gather(values(shard.narrow(0, first, bucket.chunk)),
+                                values(chunks_of(bucket)));
+        if (collectives_.rank() != 0) return;
+        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
+            part_of(whole, piece).copy_(part);
+        });
+    });
 }
 
 }  // namespace curtail::train

@@ -25,14 +25,30 @@ class ShardExchange {
     void load(model::Parameters const& weights);
     /// Returns the masters, in the order of Shards::of(rank): a tensor of one dimension per piece.
     [[nodiscard]] std::span<at::Tensor const> masters() const { return masters_; }
+    /// Returns this rank's shard: the masters one after the other, with zeros between buckets where
+    /// another rank has a larger share.
+    [[nodiscard]] at::Tensor const& master_values() const { return master_values_; }
     /// Adds up the gradients of all ranks. Returns those of this rank's pieces, in the order of
     /// the masters. They are valid until the next call.
     [[nodiscard]] std::span<at::Tensor const> sum(model::Parameters const& gradients);
     /// Replaces `weights` on every rank by the masters of all ranks.
     void distribute(model::Parameters& weights);
+    /// Replaces the elements of `shard`, which has the layout of master_values(), by those of
+    /// `whole`. Rank 0 gives `whole`, a value for each parameter; other ranks ignore it.
+    void scatter(std::span<float const> whole, at::Tensor const& shard);
+    /// Collects the shards of all ranks in `whole` on rank 0. Other ranks ignore `whole`.
+    void gather(at::Tensor const& shard, std::span<float> whole);
 
   private:
     [[nodiscard]] std::vector<optim::Piece> const& own(optim::Bucket const& bucket) const;
+    /// Returns the part of `all_ranks_` that a bucket uses: a chunk for each rank.
+    [[nodiscard]] at::Tensor chunks_of(optim::Bucket const& bucket) const;
+    /// Calls body(bucket, index of its first element in a shard) for all buckets.
+    template <class Body>
+    void for_buckets(Body const& body) const;
+    /// Calls body(piece, its elements in `all_ranks_`) for the pieces of all ranks in a bucket.
+    template <class Body>
+    void for_all_ranks(optim::Bucket const& bucket, Body const& body) const;
 
     optim::Shards shards_;
     comm::Collectives& collectives_;

@@ -2,7 +2,6 @@
 #include "train/site_ranks.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <thread>
 
 #include "core/clock.hpp"
@@ -52,19 +51,42 @@ Result<StepOutcome> SiteRanks::step_on_all(std::vector<rounds::BlockRange> range
     return engine_.step(blocks, progress, [this] { return stop_.raised(); });
 }
 
-void SiteRanks::broadcast_weights(std::span<float const> values)
+void SiteRanks::load_model(std::span<float const> theta)
 {
-    auto const weights = engine_.weights().values();
-    if (values.size() != weights.size()) throw std::logic_error("weights and model differ in size");
-    std::copy(values.begin(), values.end(), weights.begin());
-    send({CommandType::weights, 0});
-    copy_weights();
+    send({CommandType::load, 0});
+    work_.load(theta);
 }
 
-void SiteRanks::copy_weights()
+CutValues SiteRanks::cut(Seq seq)
 {
-    collectives_.broadcast(std::as_writable_bytes(engine_.weights().values()), 0);
-    engine_.weights_replaced();
+    send({CommandType::cut, seq.value});
+    return work_.cut(seq);
+}
+
+void SiteRanks::adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped,
+                            bool worked)
+{
+    send({CommandType::adopt, std::ssize(dropped), {}, worked});
+    work_.adopt(theta, same_on_all(dropped), worked);
+}
+
+void SiteRanks::forget_cuts(std::vector<Seq> const& seqs)
+{
+    send({CommandType::forget, std::ssize(seqs)});
+    work_.forget(same_on_all(seqs));
+}
+
+void SiteRanks::discard_work()
+{
+    send({CommandType::discard, 0});
+    work_.discard();
+}
+
+// The leader's numbers; the other ranks know how many there are.
+std::vector<Seq> SiteRanks::same_on_all(std::vector<Seq> seqs)
+{
+    collectives_.broadcast(std::as_writable_bytes(std::span(seqs)), 0);
+    return seqs;
 }
 
 void SiteRanks::begin_snapshot(snapshot::Head const& head, std::int64_t serial)
@@ -110,12 +132,6 @@ Result<void> SiteRanks::restore_on_all(std::int64_t serial, bool with_weights)
     return all;
 }
 
-void SiteRanks::reset_optimizer()
-{
-    send({CommandType::reset, 0});
-    engine_.optimizer().reset();
-}
-
 void SiteRanks::barrier()
 {
     send({CommandType::barrier, 0});
@@ -135,14 +151,25 @@ void SiteRanks::follow()
 
 void SiteRanks::carry_out(Command command)
 {
+    auto const count = static_cast<std::size_t>(command.number);
     switch (command.type) {
         case CommandType::step:  // the leader handles a failure
-            (void)step_on_all(
-                std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
-                command.progress);
+            (void)step_on_all(std::vector<rounds::BlockRange>(count), command.progress);
             break;
-        case CommandType::weights:
-            copy_weights();
+        case CommandType::load:
+            work_.load({});
+            break;
+        case CommandType::cut:
+            (void)work_.cut(Seq{command.number});
+            break;
+        case CommandType::adopt:
+            work_.adopt({}, same_on_all(std::vector<Seq>(count)), command.flag);
+            break;
+        case CommandType::forget:
+            work_.forget(same_on_all(std::vector<Seq>(count)));
+            break;
+        case CommandType::discard:
+            work_.discard();
             break;
         case CommandType::begin_snapshot:
             begin_on_all({}, command.number);
@@ -151,10 +178,7 @@ void SiteRanks::carry_out(Command command)
             (void)result_on_all(Millis{command.number});
             break;
         case CommandType::restore:
-            (void)restore_on_all(command.number, command.with_weights);
-            break;
-        case CommandType::reset:
-            engine_.optimizer().reset();
+            (void)restore_on_all(command.number, command.flag);
             break;
         case CommandType::barrier:
             collectives_.barrier();

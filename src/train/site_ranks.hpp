@@ -2,6 +2,7 @@
 #pragma once
 #include "train/engine.hpp"
 #include "train/rank_snapshots.hpp"
+#include "train/rank_work.hpp"
 #include "train/stop_signal.hpp"
 
 namespace curtail::train {
@@ -17,6 +18,7 @@ class SiteRanks {
         : engine_(engine),
           collectives_(collectives),
           stop_(stop),
+          work_(engine, collectives),
           snapshots_(engine, std::move(folder))
     {
     }
@@ -30,9 +32,12 @@ class SiteRanks {
     /// stop request to the leader. The followers wait for the next command meanwhile, and the
     /// leader calls heartbeat().
     [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
-    /// Replaces the weights on all ranks.
-    void broadcast_weights(std::span<float const> values);
-    void reset_optimizer();  ///< gives all ranks the state of a new optimizer
+    // These operations are those of RankWork, on all ranks.
+    void load_model(std::span<float const> theta);
+    [[nodiscard]] CutValues cut(Seq seq);
+    void adopt_model(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
+    void forget_cuts(std::vector<Seq> const& seqs);
+    void discard_work();
     /// Begins to save the snapshot with the number `serial` on all ranks. The ranks go on while
     /// they write it.
     void begin_snapshot(snapshot::Head const& head, std::int64_t serial);
@@ -56,8 +61,11 @@ class SiteRanks {
   private:
     enum class CommandType : std::int64_t {
         step,
-        weights,
-        reset,
+        load,
+        cut,
+        adopt,
+        forget,
+        discard,
         begin_snapshot,
         snapshot_result,
         restore,
@@ -67,17 +75,19 @@ class SiteRanks {
     };
     struct Command {
         CommandType type;
-        std::int64_t number;  ///< for `step`: number of ranges of blocks; for `begin_snapshot` and
-                              ///< `restore`: number of the snapshot; for `snapshot_result`: limit
-                              ///< in milliseconds
+        std::int64_t number;  ///< for `step`: number of ranges of blocks; for `cut`: its number;
+                              ///< for `adopt` and `forget`: number of dropped cuts; for
+                              ///< `begin_snapshot` and `restore`: number of the snapshot; for
+                              ///< `snapshot_result`: limit in milliseconds
         Tokens progress{};    ///< for `step`: number of tokens trained before this step
-        bool with_weights{};  ///< for `restore`
+        bool flag{};          ///< for `restore`: with the weights; for `adopt`: there was work
+                              ///< since the last cut
     };
     void send(Command command);
     void carry_out(Command command);
     void pause(StepOutcome& outcome);
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
-    void copy_weights();
+    [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
     void begin_on_all(snapshot::Head const& head, std::int64_t serial);
     [[nodiscard]] std::optional<Result<void>> result_on_all(Millis limit);
     [[nodiscard]] Result<void> restore_on_all(std::int64_t serial, bool with_weights);
@@ -85,6 +95,7 @@ class SiteRanks {
     Engine& engine_;
     comm::Collectives& collectives_;
     StopSignal const& stop_;
+    RankWork work_;
     RankSnapshots snapshots_;
     MonoTime last_command_{};  ///< when the leader sent the last command
 };

@@ -3,6 +3,8 @@
 // only counts.
 #include "train/round_thread.hpp"
 
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +80,14 @@ class FullStore final : public store::ObjectStore {
     store::ObjectStore& inner_;
 };
 
+at::Tensor tensor_of(std::vector<float> const& values) { return at::tensor(values); }
+
+Values values_of(at::Tensor const& tensor)
+{
+    auto const* const first = tensor.const_data_ptr<float>();
+    return std::make_shared<std::vector<float> const>(first, first + tensor.numel());
+}
+
 // A site: the thread under test and a trainer whose weights count steps.
 class CountingSite {
   public:
@@ -124,28 +134,36 @@ class CountingSite {
     }
     void step()
     {
-        auto const blocks = held_ ? work_.next_blocks(*held_, 1) : rounds::Ranges{};
+        auto const blocks = held_ ? ledger_.next_blocks(*held_, 1) : rounds::Ranges{};
         if (blocks.empty()) return;
-        for (auto& x : x_) x -= 0.25F;
-        work_.record_step(blocks);
+        x_.sub_(0.25);
+        ledger_.record_step(blocks);
         thread_.post(rounds::Stepped{blocks, FractionalSeconds{0.001}});
     }
     void carry_out(LoadWeights const& load)
     {
-        work_.begin(load.theta);
-        x_ = *load.theta;
+        ledger_.begin();
+        x_.copy_(tensor_of(*load.theta));
+        work_.begin(x_);
         thread_.post(rounds::Loaded{load.op});
     }
     void carry_out(MakeCut const& cut)
     {
         held_.reset();
-        auto made = work_.cut(cut.seq, x_);
-        thread_.post(CutMade{cut.op, cut.seq, std::move(made), work_.anchor()});
+        auto const found = work_.begin_cut(cut.seq, x_);
+        work_.end_cut(cut.seq, true, x_);
+        thread_.post(CutMade{cut.op,
+                             cut.seq,
+                             ledger_.cut(cut.seq),
+                             {values_of(work_.delta(cut.seq)), values_of(work_.anchor()),
+                              found.sum_of_squares, found.nonfinite}});
     }
     void carry_out(AdoptModel const& adopt)
     {
-        if (adopt.theta) x_ = *work_.adopt(adopt.theta, adopt.dropped, x_);
-        else work_.adopt_own(adopt.dropped);
+        ledger_.forget(adopt.dropped);
+        if (adopt.theta)
+            work_.adopt(tensor_of(*adopt.theta), adopt.dropped, ledger_.blocks_since() > 0, x_);
+        else work_.forget(adopt.dropped);
         held_.reset();
         thread_.post(rounds::Adopted{adopt.op});
     }
@@ -153,6 +171,7 @@ class CountingSite {
     void carry_out(DiscardWork const&)
     {
         held_.reset();
+        ledger_.begin();
         work_.discard();
     }
     void carry_out(Leave const&) {}
@@ -161,8 +180,9 @@ class CountingSite {
     std::string log_;  // by the background thread; read it after left()
     Recorder recorder_;
     RoundThread thread_;
-    LocalWork work_;
-    std::vector<float> x_{0, 0, 0, 0};
+    BlockLedger ledger_;
+    ShardWork work_;
+    at::Tensor x_{at::zeros({4}, at::TensorOptions(at::kFloat))};
     std::optional<rounds::Ranges> held_;
     std::optional<Leave> leave_;
     std::atomic<bool> done_{false};

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/rank_work.hpp"
+
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/sum.h>
+
+#include <algorithm>
+#include <array>
+
+namespace curtail::train {
+namespace {
+
+// A sum of the bit patterns of the values, in which the order of the slices counts.
+std::uint64_t checksum(at::Tensor const& values)
+{
+    constexpr std::int64_t slice = std::int64_t{1} << 22;
+    constexpr std::uint64_t factor = 0x9E3779B97F4A7C15;
+    std::uint64_t sum = 0;
+    for (std::int64_t first = 0; first < values.numel(); first += slice) {
+        auto const part = values.narrow(0, first, std::min(slice, values.numel() - first));
+        auto const bits = part.view(at::kInt).sum(at::kLong).item<std::int64_t>();
+        sum = sum * factor + static_cast<std::uint64_t>(bits);
+    }
+    return sum;
+}
+
+}  // namespace
+
+void RankWork::load(std::span<float const> theta)
+{
+    auto& exchange = engine_.exchange();
+    exchange.scatter(theta, exchange.master_values());
+    engine_.masters_replaced();
+    work_.begin(exchange.master_values());
+}
+
+CutValues RankWork::cut(Seq seq)
+{
+    compare_weights();
+    auto const& x = engine_.exchange().master_values();
+    auto const mine = work_.begin_cut(seq, x);
+    std::array<double, 2> sums{mine.sum_of_squares, static_cast<double>(mine.nonfinite)};
+    collectives_.all_reduce_sum(std::span<double>(sums));
+    bool const good = sums[1] == 0;
+    work_.end_cut(seq, good, x);
+    if (!good) {
+        engine_.optimizer().reset();
+        engine_.masters_replaced();
+    }
+    return {gathered(work_.delta(seq)), gathered(work_.anchor()), good ? sums[0] : 0,
+            static_cast<std::int64_t>(sums[1])};
+}
+
+// A difference means that memory or a message is damaged: nothing can be contributed any more.
+void RankWork::compare_weights()
+{
+    auto const mine = checksum(engine_.weights().flat());
+    auto leaders = mine;
+    collectives_.broadcast(std::as_writable_bytes(std::span(&leaders, 1)), 0);
+    int const differs = collectives_.all_reduce_max(mine == leaders ? 0 : collectives_.rank());
+    if (differs > 0)
+        throw comm::CommError("the weights of rank " + std::to_string(differs) +
+                                  " differ from those of rank 0; check the memory and the "
+                                  "interconnect of the nodes",
+                              ExitCode::unavailable);
+}
+
+Values RankWork::gathered(at::Tensor const& shard)
+{
+    bool const leads = collectives_.rank() == 0;
+    auto const count = static_cast<std::size_t>(engine_.weights().numel());
+    std::vector<float> whole(leads ? count : 0);
+    engine_.exchange().gather(shard, whole);
+    return leads ? std::make_shared<std::vector<float> const>(std::move(whole)) : nullptr;
+}
+
+void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)
+{
+    auto& exchange = engine_.exchange();
+    auto const shard = at::empty_like(exchange.master_values());
+    exchange.scatter(theta, shard);
+    work_.adopt(shard, dropped, worked, exchange.master_values());
+    engine_.masters_replaced();
+}
+
+}  // namespace curtail::train

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <span>
+#include <vector>
+
+#include "payload/payload.hpp"
+#include "train/engine.hpp"
+#include "train/shard_work.hpp"
+
+namespace curtail::train {
+
+using payload::Values;
+
+/// The values of a cut.
+struct CutValues {
+    Values delta;             ///< anchor - weights
+    Values anchor;            ///< the anchor after the cut
+    double sum_of_squares{};  ///< of the values in `delta`
+    /// Number of non-finite values in anchor - weights. If this number is positive, `delta` is zero
+    /// and no commit includes this work.
+    std::int64_t nonfinite{};
+};
+
+/// One rank's part in the operations of the round protocol on the weights (rounds/messages.hpp).
+/// Every rank has its own pieces of the anchor and of the deltas (train/shard_exchange.hpp). All
+/// ranks must call the same functions in the same order. Whole models are in the leader's memory
+/// only. The constructor's arguments must outlive the object.
+class RankWork {
+  public:
+    RankWork(Engine& engine, comm::Collectives& collectives)
+        : engine_(engine), collectives_(collectives)
+    {
+    }
+
+    /// Replaces the weights and the anchor by `theta`, which the leader gives.
+    void load(std::span<float const> theta);
+    /// Makes the cut `seq`. Returns the values on the leader; elsewhere, only the numbers. If a
+    /// value is not finite, the weights become the anchor.
+    ///
+    /// First compares the weights of all ranks, which must be equal. Throws comm::CommError on
+    /// every rank if they are not.
+    [[nodiscard]] CutValues cut(Seq seq);
+    /// Adopts the model `theta`, which the leader gives (ShardWork::adopt).
+    void adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked);
+    void forget(std::vector<Seq> const& seqs) { work_.forget(seqs); }
+    void discard() { work_.discard(); }
+
+  private:
+    void compare_weights();
+    [[nodiscard]] Values gathered(at::Tensor const& shard);
+
+    Engine& engine_;
+    comm::Collectives& collectives_;
+    ShardWork work_;
+};
+
+}  // namespace curtail::train

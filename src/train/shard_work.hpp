@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/ids.hpp"
+
+namespace curtail::train {
+
+/// One rank's share of a site's work that no commit has included or refused yet (docs/rounds.md).
+/// The comments below use three symbols, for the elements of this rank's shard of the parameters.
+/// `x` stands for the weights, and `a` for the anchor. `theta` stands for the committed model that
+/// the site adopted last.
+///
+/// A delta is undecided from its cut until a commit includes or refuses it. The anchor is
+/// `a = theta - sum of undecided deltas`, up to rounding. The difference `a - x` is the work since
+/// the last cut.
+///
+/// All tensors are float32 vectors of one size, on one device.
+class ShardWork {
+  public:
+    /// Forgets all work and sets `a := x`.
+    void begin(at::Tensor const& x);
+    /// Forgets all work and the anchor. Call begin() before the next use.
+    void discard();
+
+    /// What a cut found in the differences `a - x`.
+    struct Difference {
+        double sum_of_squares{};   ///< of all values
+        std::int64_t nonfinite{};  ///< number of values that are not finite
+    };
+    /// Begins the cut `seq`, which must be new: its delta becomes `a - x`.
+    [[nodiscard]] Difference begin_cut(Seq seq, at::Tensor const& x);
+    /// Ends the cut `seq`. If it is `good` on all ranks, sets `a := x`. Otherwise, sets the delta
+    /// to exactly zero and `x := a`.
+    void end_cut(Seq seq, bool good, at::Tensor const& x);
+    /// Returns the delta of the cut `seq`.
+    [[nodiscard]] at::Tensor const& delta(Seq seq) const { return undecided_.at(seq); }
+    /// Returns `a`; undefined before begin() and after discard().
+    [[nodiscard]] at::Tensor const& anchor() const { return anchor_; }
+
+    /// Adopts the committed model `theta`. First forgets the deltas `dropped`. Then computes
+    /// `u := a - x`, the work since the last cut, and sets `a := theta - sum of undecided deltas`
+    /// and `x := a - u`. `worked` says whether there was any work since the last cut; if not, sets
+    /// `x := a`.
+    ///
+    /// If no delta is undecided any more and there was no work, x then equals theta exactly.
+    void adopt(at::Tensor const& theta, std::vector<Seq> const& dropped, bool worked,
+               at::Tensor const& x);
+    /// Forgets the deltas of the cuts `seqs`. `a` and `x` stay the same.
+    void forget(std::vector<Seq> const& seqs);
+
+  private:
+    at::Tensor anchor_;
+    std::map<Seq, at::Tensor> undecided_;
+};
+
+}  // namespace curtail::train
