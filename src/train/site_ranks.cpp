@@ -151,25 +151,11 @@ void SiteRanks::follow()
 
 void SiteRanks::carry_out(Command command)
 {
-    auto const count = static_cast<std::size_t>(command.number);
     switch (command.type) {
         case CommandType::step:  // the leader handles a failure
-            (void)step_on_all(std::vector<rounds::BlockRange>(count), command.progress);
-            break;
-        case CommandType::load:
-            work_.load({});
-            break;
-        case CommandType::cut:
-            (void)work_.cut(Seq{command.number});
-            break;
-        case CommandType::adopt:
-            work_.adopt({}, same_on_all(std::vector<Seq>(count)), command.flag);
-            break;
-        case CommandType::forget:
-            work_.forget(same_on_all(std::vector<Seq>(count)));
-            break;
-        case CommandType::discard:
-            work_.discard();
+            (void)step_on_all(
+                std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
+                command.progress);
             break;
         case CommandType::begin_snapshot:
             begin_on_all({}, command.number);
@@ -186,7 +172,21 @@ void SiteRanks::carry_out(Command command)
         case CommandType::heartbeat:
         case CommandType::dismiss:
             break;
+        default:
+            carry_out_work(command);
     }
+}
+
+void SiteRanks::carry_out_work(Command command)
+{
+    auto const count = static_cast<std::size_t>(command.number);
+    if (command.type == CommandType::load) work_.load({});
+    else if (command.type == CommandType::cut) (void)work_.cut(Seq{command.number});
+    else if (command.type == CommandType::adopt)
+        work_.adopt({}, same_on_all(std::vector<Seq>(count)), command.flag);
+    else if (command.type == CommandType::forget)
+        work_.forget(same_on_all(std::vector<Seq>(count)));
+    else work_.discard();
 }
 
 }  // namespace curtail::train

@@ -85,6 +85,7 @@ class SiteRanks {
     };
     void send(Command command);
     void carry_out(Command command);
+    void carry_out_work(Command command);
     void pause(StepOutcome& outcome);
     Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
