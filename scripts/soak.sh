@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # soak.sh [--foreground] [--status]
-# Repeats long tests in the background: the kill test with twenty seeds, the tests of ranks and the
-# fail-safe tests at the times of a real centre, the simulator of the round protocol with many
-# seeds, and the unit tests under sanitizers. With --foreground it runs them in this terminal. With
-# --status it prints the results so far. The build, each test, and each seed of the kill test are
-# separate items. If you start it again on the same commit, it skips the items that passed. Results
-# are in results/soak/<commit>/: a log and a line of summary.jsonl per item.
+# Repeats long tests in the background: the kill test with twenty seeds, the disturbed runs with a
+# hundred, the tests of ranks and the fail-safe tests at the times of a real centre, the simulator
+# of the round protocol with many seeds, and the unit tests under sanitizers. With --foreground it
+# runs them in this terminal. With --status it prints the results so far. The build, each test, and
+# each seed of the kill test and of the disturbed runs are separate items. If you start it again on
+# the same commit, it skips the items that passed. Results are in results/soak/<commit>/: a log and
+# a line of summary.jsonl per item.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -19,6 +20,7 @@ fi
 out=results/soak/$commit
 build=${CURTAIL_BUILD:-$here/build/release}
 seeds=20
+disturbed_seeds=100
 
 die() { local code=$1; shift; echo "soak.sh: $*" >&2; exit "$code"; }
 
@@ -45,7 +47,7 @@ case ${1:-} in
     --status)
         [ -e "$out/summary.jsonl" ] || { echo "soak: no results yet for commit $commit"; exit 0; }
         cat "$out/summary.jsonl"; exit 0 ;;
-    -h | --help) sed -n '3,9s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h | --help) sed -n '3,10s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die 64 "unknown option $1; see soak.sh --help" ;;
 esac
 
@@ -70,6 +72,10 @@ item build cmake --build "$build"
 for seed in $(seq $seeds); do
     item "kill-$seed" env CURTAIL_BUILD="$build" \
         python3 tests/system/kill_test.py --seed "$seed"
+done
+for seed in $(seq $disturbed_seeds); do
+    item "disturbed-$seed" env CURTAIL_BUILD="$build" \
+        python3 tests/system/disturbed_test.py --seed "$seed"
 done
 item ranks env CURTAIL_BUILD="$build" python3 tests/system/ranks_test.py --long
 item fail-safe env CURTAIL_BUILD="$build" python3 tests/system/fail_safe_test.py --long

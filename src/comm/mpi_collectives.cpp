@@ -62,7 +62,7 @@ class MpiCollectives final : public Collectives {
             exchange(
                 [&](std::size_t) { return own.subspan(first, count); },
                 [&](std::size_t other) { return all.subspan(other * own.size() + first, count); },
-                "gather from the ranks");
+                gather_tag, "gather from the ranks");
         }
     }
 
@@ -88,20 +88,21 @@ class MpiCollectives final : public Collectives {
 
     // Sends outgoing(r) to every other rank r and receives incoming(r) from it.
     template <class Outgoing, class Incoming>
-    void exchange(Outgoing const& outgoing, Incoming const& incoming, char const* operation)
+    void exchange(Outgoing const& outgoing, Incoming const& incoming, int tag,
+                  char const* operation)
     {
         std::vector<MPI_Request> requests;
         for (int other = 0; other < size(); ++other) {
             if (other == rank()) continue;
             std::span<float> const to = incoming(static_cast<std::size_t>(other));
-            check(MPI_Irecv(to.data(), static_cast<int>(to.size()), MPI_FLOAT, other, 0,
+            check(MPI_Irecv(to.data(), static_cast<int>(to.size()), MPI_FLOAT, other, tag,
                             comm_.get(), &requests.emplace_back()),
                   operation);
         }
         for (int other = 0; other < size(); ++other) {
             if (other == rank()) continue;
             std::span<float const> const from = outgoing(static_cast<std::size_t>(other));
-            check(MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_FLOAT, other, 0,
+            check(MPI_Isend(from.data(), static_cast<int>(from.size()), MPI_FLOAT, other, tag,
                             comm_.get(), &requests.emplace_back()),
                   operation);
         }
@@ -118,7 +119,7 @@ class MpiCollectives final : public Collectives {
             return std::span(received_).subspan(other * count, count);
         };
         exchange([&](std::size_t other) { return all.subspan(other * chunk + first, count); },
-                 of_rank, "sum over the ranks");
+                 of_rank, reduction_tag, "sum over the ranks");
         auto const mine = static_cast<std::size_t>(rank());
         for (std::size_t other = 0; other < static_cast<std::size_t>(size()); ++other) {
             std::span<float const> const term =

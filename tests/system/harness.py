@@ -163,6 +163,7 @@ def kill(pid, number=signal.SIGKILL):
 class SmallRun:
     """A small run with sites A and B in a temporary folder; all share data prepared once."""
 
+    corpus = CORPUS  # the text to train on
     prepared = None
 
     def __init__(self, sites=("A", "B"), ranks=2, model=None, rounds=None, training=None,
@@ -196,7 +197,7 @@ class SmallRun:
         if cls.prepared is None:
             cls.prepared = Path(tempfile.mkdtemp(prefix="curtail-system-data-"))
             atexit.register(cls.forget_data)
-            execute(program("curtail-data"), "prepare", CORPUS, "--out", cls.prepared / "data",
+            execute(program("curtail-data"), "prepare", cls.corpus, "--out", cls.prepared / "data",
                     "--vocabulary", 300, "--held-out", 0.2, "--seed", 1)
         return cls.prepared / "data"
 

@@ -2,7 +2,7 @@
 """Sends kill -9 at seeded random times to ranks, mpirun, the poller and a merging site. Afterwards
 the chain must verify, and no site may have run two jobs at once.
 
-    kill_test.py                 three seeds
+    kill_test.py                 two seeds
     kill_test.py --seed 7        one seed; a failure names its seed
 """
 import argparse
@@ -150,8 +150,8 @@ def one_run(seed):
             raise Failure(f"{error} (replay with: {replay})") from error
 
 
-def three_seeds():
-    for seed in (1, 2, 3):
+def two_seeds():
+    for seed in (1, 2):
         one_run(seed)
 
 
@@ -166,4 +166,4 @@ if arguments.seed is not None:
 
     main([this_seed])
 else:
-    main([three_seeds])
+    main([two_seeds])
