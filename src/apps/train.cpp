@@ -59,7 +59,8 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
                                           progress.show_text(line.after(step, target));
                                       },
                                       *need,
-                                      kill_wait_of(arguments)};
+                                      kill_wait_of(arguments),
+                                      arguments.integer("profile")};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
@@ -107,7 +108,15 @@ int main(int argc, char** argv)
              "CPU threads per rank",
              false,
              false,
-             {1, 1024}}},
+             {1, 1024}},
+            {"profile",
+             OptionType::integer,
+             "N",
+             "0",
+             "Write a trace of N steps of each rank, for Chrome or Perfetto, to the site's folder",
+             false,
+             false,
+             {0, 1'000'000}}},
            {{"RUN", "Run file, such as inputs/runs/demo.json"}},
            train_this_site}},
          "\nExamples:\n"

@@ -37,6 +37,12 @@ std::int64_t Model::parameters() const
     return 2 * padded_vocabulary() * width + layers * (attention + 8 * width * width) + 2 * layers;
 }
 
+double Model::flops_per_token() const
+{
+    auto const products = parameters() - padded_vocabulary() * width - 2 * layers;
+    return 6 * static_cast<double>(products) + 12 * static_cast<double>(layers * width * sequence);
+}
+
 Model model_of_depth(std::int64_t depth, std::int64_t sequence, std::int64_t vocabulary)
 {
     std::int64_t const width = 64 * depth;

@@ -24,6 +24,10 @@ struct Model {
     [[nodiscard]] std::int64_t padded_vocabulary() const { return (vocabulary + 63) / 64 * 64; }
     /// Returns the number of all parameters. This includes the padding rows of E and W_head.
     [[nodiscard]] std::int64_t parameters() const;
+    /// Returns the number of floating-point operations per token in the forward and backward pass:
+    /// 6 per parameter that enters a matrix product, and 12 L C T for attention (arXiv:2204.02311,
+    /// appendix B).
+    [[nodiscard]] double flops_per_token() const;
     friend bool operator==(Model const&, Model const&) = default;
 };
 

@@ -51,6 +51,9 @@ struct Site {
     std::string label;    ///< name of the site, for people
     std::string devices;  ///< description for people, such as "2 CPU ranks"
     int ranks{1};         ///< processes per job
+    /// Peak rate of one rank's device for the model's matrix products, in 10^12 operations per
+    /// second. Empty if unknown.
+    std::optional<double> rank_peak_tflops;
     /// How long a sample is valid after its time, on the signal's clock. From this age on, the
     /// sample counts as missing.
     Millis signal_max_age{600'000};

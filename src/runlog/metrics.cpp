@@ -57,6 +57,27 @@ std::optional<StepMetrics> parse_line(std::string_view text)
     return line.good && !negative ? std::optional(metrics) : std::nullopt;
 }
 
+// Six significant digits: a run has a line per step.
+double rounded(double value)
+{
+    if (value == 0 || !std::isfinite(value)) return value;
+    double const scale = std::pow(10.0, 5 - std::floor(std::log10(std::abs(value))));
+    return std::round(value * scale) / scale;
+}
+
+void add_details(json::Object& line, StepDetails const& details)
+{
+    auto const& phases = details.phases;
+    line.set("phases_s", json::Object{{"data", rounded(phases.data.count())},
+                                      {"compute", rounded(phases.compute.count())},
+                                      {"exchange", rounded(phases.exchange.count())},
+                                      {"update", rounded(phases.update.count())}});
+    line.set("gradient_norm",
+             details.gradient_norm ? json::Value(rounded(*details.gradient_norm)) : json::Value());
+    if (details.mfu) line.set("mfu", rounded(*details.mfu));
+    line.set("memory_bytes", details.memory.value);
+}
+
 }  // namespace
 
 Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const& metrics)
@@ -71,6 +92,7 @@ Result<void> append_metrics(std::filesystem::path const& path, StepMetrics const
                       {"step_s", metrics.duration.count()}};
     if (metrics.monotonic)
         line.set("monotonic_s", FractionalSeconds(metrics.monotonic->time_since_epoch()).count());
+    if (metrics.details) add_details(line, *metrics.details);
     return append_line(path, json::to_string(line), false);
 }
 

@@ -10,6 +10,23 @@
 
 namespace curtail::runlog {
 
+/// How long the leader spent on the parts of a step. docs/formats-run.md describes them.
+struct StepPhases {
+    FractionalSeconds data{};
+    FractionalSeconds compute{};
+    FractionalSeconds exchange{};
+    FractionalSeconds update{};
+};
+
+/// What only a reader of the training itself needs to know of a step.
+struct StepDetails {
+    StepPhases phases;
+    std::optional<double> gradient_norm;  ///< of all gradients; empty if not finite
+    std::optional<double>
+        mfu;         ///< share of the devices' peak rate that the model's operations used
+    Bytes memory{};  ///< greatest memory of the leader's process so far
+};
+
 /// The metrics of one optimizer step: a line of a site's `metrics.jsonl`.
 struct StepMetrics {
     Time time;  ///< real time at the end of the step
@@ -26,6 +43,8 @@ struct StepMetrics {
     FractionalSeconds duration{};  ///< duration of the step, in real time
     /// End of the step on the monotonic clock of the trainer's machine; empty if unknown.
     std::optional<MonoTime> monotonic{};
+    /// Empty if unknown. Readers of a file leave it empty.
+    std::optional<StepDetails> details{};
 };
 
 /// Appends one line to the file `path`.

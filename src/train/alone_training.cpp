@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "train/leader_snapshots.hpp"
+#include "train/step_record.hpp"
 
 namespace curtail::train {
 namespace {
@@ -54,11 +55,9 @@ class AloneLoop {
         stop_ = outcome.stop_requested;
         if (outcome.blocks.empty()) return {};
         ++position_.steps;
-        auto const trained = outcome.finite ? outcome.tokens : Tokens{};
-        context_.recorder.step({SystemClock{}.now(), position_.steps, 0, trained, position_.tokens,
-                                if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
-                                monotonic_now()});
-        position_.tokens += trained;
+        context_.recorder.step(
+            metrics_of(outcome, {position_.steps, 0, position_.tokens}, ranks_.size(), context_));
+        position_.tokens += trained_tokens(outcome);
         if (!outcome.finite) return not_finite();
         snapshots_.step();
         auto const every = context_.run.training.snapshot_every_steps;

@@ -69,6 +69,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
                                  std::function<bool()> const& stop_here)
 {
     auto const started = std::chrono::steady_clock::now();
+    timer_.begin_step();
     gpt_.zero_gradients();
     auto const mine = accumulate(numbers_of(blocks), stop_here);
     auto const gradients = exchange_.sum(gpt_.gradients());
@@ -80,6 +81,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     std::array<double, 4> sums{mine.loss ? mine.loss->sum : 0, mine.stop ? 1.0 : 0.0,
                                mine.loss ? 0.0 : 1.0, sum_of_squares(gradients)};
     collectives_.all_reduce_sum(std::span<double>(sums));
+    timer_.end(Phase::exchange);
     if (sums[2] > 0) return all_fail(mine.loss.map([](auto const&) {}));
     StepOutcome outcome;
     outcome.blocks = blocks.lowest(mine.blocks);
@@ -87,6 +89,7 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     outcome.stop_requested = sums[1] > 0;
     if (mine.blocks == 0) return outcome;
     outcome.loss = sums[0] / static_cast<double>(outcome.tokens.value);
+    outcome.gradient_norm = std::sqrt(sums[3]);
     outcome.finite = std::isfinite(outcome.loss) && std::isfinite(sums[3]);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
@@ -95,8 +98,12 @@ Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     if (outcome.finite) {
         if (auto all = fail_together(collectives_, update(gradients, at, share)); !all)
             return tl::unexpected(all.error());
+        timer_.end(Phase::update);
         exchange_.distribute(gpt_.weights());
+        timer_.end(Phase::exchange);
     }
+    outcome.phases = timer_.phases();
+    timer_.end_step();
     outcome.duration = std::chrono::steady_clock::now() - started;
     return outcome;
 }
@@ -156,12 +163,15 @@ Result<model::LossSum> Engine::accumulate_rows(std::vector<std::int64_t> const& 
 {
     if (rows.size() == 0) return model::LossSum{};
     auto batch = loader_.rows(blocks, rows);
+    timer_.end(Phase::data);
     if (!batch) return tl::unexpected(batch.error());
     auto const batch_rows = std::ssize(blocks) * loader_.rows_per_block();
     // `scale` makes uneven shares of the ranks count correctly.
     double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
-    return gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
-                                     as_tensor(batch->targets, *batch), scale);
+    auto const sum = gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
+                                               as_tensor(batch->targets, *batch), scale);
+    timer_.end(Phase::compute);
+    return sum;
 }
 
 }  // namespace curtail::train

@@ -9,6 +9,7 @@
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"
 #include "rounds/ranges.hpp"
+#include "train/phase_timer.hpp"
 #include "train/shard_exchange.hpp"
 
 namespace curtail::train {
@@ -26,6 +27,8 @@ struct StepOutcome {
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
     double lr_factor{};            ///< factor of all learning rates in this step
     bool stop_requested{};         ///< at least one rank was asked to stop
+    double gradient_norm{};        ///< of the gradients of the mean loss
+    runlog::StepPhases phases;     ///< of this rank
 };
 
 /// One rank's part in the training of a site. Each rank has all weights and computes its share of
@@ -61,6 +64,8 @@ class Engine {
     /// Must be called on every rank after its masters were replaced: all ranks get the weights.
     void masters_replaced() { exchange_.distribute(gpt_.weights()); }
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }
+    /// Measures the steps of this rank.
+    [[nodiscard]] PhaseTimer& timer() { return timer_; }
     /// Returns the masters of this rank's pieces (train/shard_exchange.hpp), as ranges of tensors
     /// with the names of model::parameter_places().
     [[nodiscard]] std::vector<optim::Optimizer::StatePart> masters() const;
@@ -92,6 +97,7 @@ class Engine {
     model::Gpt gpt_;
     ShardExchange exchange_;
     optim::Optimizer optimizer_;
+    PhaseTimer timer_;
 };
 
 }  // namespace curtail::train

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/clock.hpp"
+#include "train/step_record.hpp"
 #include "train/training_id.hpp"
 
 namespace curtail::train {
@@ -108,15 +109,13 @@ void MemberLoop::train_step()
 
 void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
 {
-    auto const trained = outcome.finite ? outcome.tokens : Tokens{};
-    position_.tokens += trained;
+    position_.tokens += trained_tokens(outcome);
     ++position_.steps;
     ++steps_here_;
     snapshots_.step();
     if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
-    context_.recorder.step({SystemClock{}.now(), steps_here_, round_, trained, progress,
-                            if_finite(outcome.loss), outcome.lr_factor, outcome.duration,
-                            monotonic_now()});
+    context_.recorder.step(
+        metrics_of(outcome, {steps_here_, round_, progress}, ranks_.size(), context_));
 }
 
 void MemberLoop::skip(rounds::Ranges const& blocks)

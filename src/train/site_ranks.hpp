@@ -23,6 +23,7 @@ class SiteRanks {
     {
     }
     [[nodiscard]] bool is_leader() const { return collectives_.rank() == 0; }
+    [[nodiscard]] int size() const { return collectives_.size(); }  ///< number of ranks
     [[nodiscard]] Engine& engine() { return engine_; }
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 

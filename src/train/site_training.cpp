@@ -128,6 +128,27 @@ Result<void> lead(TrainOptions const& options, SiteInputs const& inputs, SiteRan
     }
 }
 
+Result<void> lead_or_follow(TrainOptions const& options, SiteInputs const& inputs, SiteRanks& ranks,
+                            Log const& log)
+{
+    if (!ranks.is_leader()) {
+        ranks.follow();
+        return {};
+    }
+    auto done = lead(options, inputs, ranks, ranks.size(), log);
+    ranks.dismiss();
+    return done;
+}
+
+// The first steps are slower than the others.
+PhaseTimer::Trace trace_of(TrainOptions const& options, std::filesystem::path const& folder,
+                           int rank)
+{
+    constexpr std::int64_t ignored_steps = 5;
+    return {folder / ("profile-" + std::to_string(rank) + ".json"), rank, ignored_steps,
+            options.profiled_steps};
+}
+
 }  // namespace
 
 Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
@@ -143,13 +164,11 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
     Engine engine(inputs->run, inputs->loader, collectives,
                   model::initial_parameters(inputs->run.model, seed));
-    SiteRanks ranks(engine, collectives, stop, inputs->run.site_folder(options.site));
-    if (!ranks.is_leader()) {
-        ranks.follow();
-        return {};
-    }
-    auto done = lead(options, *inputs, ranks, collectives.size(), log);
-    ranks.dismiss();
+    auto const folder = inputs->run.site_folder(options.site);
+    engine.timer().trace(trace_of(options, folder, collectives.rank()));
+    SiteRanks ranks(engine, collectives, stop, folder);
+    auto done = lead_or_follow(options, *inputs, ranks, log);
+    if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;
 }
 

@@ -27,6 +27,8 @@ struct TrainOptions {
     std::function<void(StepMetrics const& step, Tokens target)> watcher{};
     permission::Need permission{permission::Need::if_served};  ///< see PermissionGuard
     std::optional<Millis> kill_wait{};                         ///< see StopTimes
+    /// Number of steps of which each rank writes a trace; 0: no trace.
+    std::int64_t profiled_steps{0};
 };
 
 /// Does the work of one rank in a site's job, from start to end. Every rank of the job must call

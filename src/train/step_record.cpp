@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/step_record.hpp"
+
+#include <sys/resource.h>
+
+#include "core/clock.hpp"
+
+namespace curtail::train {
+namespace {
+
+Bytes peak_memory()
+{
+    struct rusage usage {};
+    getrusage(RUSAGE_SELF, &usage);
+    return Bytes{usage.ru_maxrss * 1'024};
+}
+
+// Model FLOPs utilization (arXiv:2204.02311, appendix B).
+std::optional<double> mfu_of(StepOutcome const& outcome, int ranks, LeaderContext const& context)
+{
+    auto const peak = context.site.rank_peak_tflops;
+    if (!peak || outcome.duration.count() <= 0) return std::nullopt;
+    double const operations =
+        context.run.model.flops_per_token() * static_cast<double>(outcome.tokens.value);
+    return operations / (outcome.duration.count() * ranks * *peak * 1e12);
+}
+
+}  // namespace
+
+StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int ranks,
+                       LeaderContext const& context)
+{
+    StepMetrics metrics;
+    metrics.time = SystemClock{}.now();
+    metrics.step = place.step;
+    metrics.round = place.round;
+    metrics.tokens = trained_tokens(outcome);
+    metrics.progress = place.progress;
+    metrics.loss = if_finite(outcome.loss);
+    metrics.lr_scale = outcome.lr_factor;
+    metrics.duration = outcome.duration;
+    metrics.monotonic = monotonic_now();
+    metrics.details = runlog::StepDetails{outcome.phases, if_finite(outcome.gradient_norm),
+                                          mfu_of(outcome, ranks, context), peak_memory()};
+    return metrics;
+}
+
+}  // namespace curtail::train
