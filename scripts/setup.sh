@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [--dry-run]
+# setup.sh [--dry-run] [--gpu]
 # Installs what Curtail needs to build and run on Debian 12: the missing packages of
 # scripts/setup-packages.txt, the pinned wheels of scripts/wheels.txt into .deps/site, and promtool,
 # which a test runs, into .deps. Safe to run again at any time. If packages are missing and it
@@ -9,16 +9,20 @@
 # a password.
 # With --dry-run it only prints what is missing.
 # With CURTAIL_TORCH_ROOT (another LibTorch) the only wheel it unpacks is plotly, for the report.
+# With --gpu it also unpacks NCCL into .deps/gpu and, unless the machine has a CUDA toolkit 13, the
+# compiler nvcc (scripts/wheels-gpu.txt).
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 here=$PWD
 dry_run=no
+gpu=no
 for argument in "$@"; do
     case $argument in
         --dry-run) dry_run=yes ;;
-        -h | --help) sed -n '3,11s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
-        *) echo "setup.sh: unknown option $argument; did you mean --dry-run?" >&2; exit 64 ;;
+        --gpu) gpu=yes ;;
+        -h | --help) sed -n '3,13s/^# //p' "${BASH_SOURCE[0]}"; exit 0 ;;
+        *) echo "setup.sh: unknown option $argument; use --dry-run or --gpu" >&2; exit 64 ;;
     esac
 done
 
@@ -51,4 +55,5 @@ install_packages
 [ -z "$why" ] || say "$why"
 install_promtool
 install_wheels
+[ $gpu = no ] || install_gpu_wheels
 exit "$packages_status"

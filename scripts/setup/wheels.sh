@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Unpacks the pinned wheels into .deps/site. They are for Debian 12's Python whichever Python runs
-# pip, because Python never imports them.
-
-readonly WHEELS_MB=2000 # free space needed while the wheels are fetched and unpacked
-readonly site=$here/.deps/site
-readonly stamp=$site/.wheels.sha256
+# Unpacks the pinned wheels into .deps/site, and those for GPUs into .deps/gpu. They are for
+# Debian 12's Python whichever Python runs pip, because Python never imports them.
 
 wanted_wheels() {
     if [ -n "${CURTAIL_TORCH_ROOT:-}" ]; then
@@ -15,14 +11,22 @@ wanted_wheels() {
     fi
 }
 
-check_machine() {
-    [ -z "${CURTAIL_TORCH_ROOT:-}" ] || return 0
+wanted_gpu_wheels() {
+    if scripts/setup/find_nvcc.sh --toolkit > /dev/null; then
+        grep '^nvidia-nccl-cu13==' scripts/wheels-gpu.txt
+    else
+        cat scripts/wheels-gpu.txt
+    fi
+}
+
+check_machine() { # NEEDED_MB: free space needed while wheels are fetched and unpacked; 0: any
+    [ "$1" -gt 0 ] || return 0
     [ "$(uname -m)" = x86_64 ] || fail 69 "the pinned wheels are for x86-64 and this machine is" \
         "$(uname -m); build LibTorch 2.11.0 and set CURTAIL_TORCH_ROOT to it"
     local free
     free=$(df -Pm .deps | awk 'NR == 2 {print $4}')
-    [ "$free" -ge $WHEELS_MB ] || fail 73 "$here/.deps has $free MB of free space and the wheels" \
-        "need $WHEELS_MB; free some, or make .deps a link to a folder on another disk"
+    [ "$free" -ge "$1" ] || fail 73 "$here/.deps has $free MB of free space and the wheels" \
+        "need $1; free some, or make .deps a link to a folder on another disk"
 }
 
 find_pip() { # prints a Python that has pip
@@ -33,7 +37,7 @@ find_pip() { # prints a Python that has pip
     return 1
 }
 
-fetch_wheels() { # FOLDER
+fetch_wheels() { # FOLDER LIST
     local python
     python=$(find_pip) || fail 69 "python3 has no pip; apt-get install python3-pip"
     rm -rf "$1"
@@ -41,28 +45,42 @@ fetch_wheels() { # FOLDER
         --root-user-action ignore --no-deps --no-compile --require-hashes --only-binary :all: \
         --implementation cp --python-version 3.11 --abi cp311 --abi none \
         --platform manylinux_2_28_x86_64 --platform manylinux_2_25_x86_64 \
-        --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
-        --target "$1" -r <(wanted_wheels) ||
+        --platform manylinux_2_18_x86_64 --platform manylinux_2_17_x86_64 \
+        --platform manylinux2014_x86_64 \
+        --target "$1" -r <(echo "$2") ||
         fail 69 "pip could not install the wheels, see above:" \
             "no network, no space in ${TMPDIR:-/tmp}, or a file that differs from the pinned one"
 }
 
-install_wheels() {
-    local wanted installed size=560
-    wanted=$(wanted_wheels | sha256sum)
+# Unpacks the wheels of LIST into .deps/NAME, unless it already holds them or all those of FILE.
+install_list() { # NAME LIST FILE MB_TO_FETCH MB_NEEDED
+    local folder=$here/.deps/$1 wanted installed
+    local stamp=$folder/.wheels.sha256
+    wanted=$(echo "$2" | sha256sum)
     installed=$(cat "$stamp" 2> /dev/null || true)
-    # The full set also contains plotly.js.
-    if [ "$installed" = "$wanted" ] || [ "$installed" = "$(sha256sum < scripts/wheels.txt)" ]; then
-        say "the wheels are in .deps/site"
+    if [ "$installed" = "$wanted" ] || [ "$installed" = "$(sha256sum < "$3")" ]; then
+        say "the wheels are in .deps/$1"
         return
     fi
-    [ -z "${CURTAIL_TORCH_ROOT:-}" ] || size=10
-    say "unpacking into .deps/site, about $size MB to fetch:" \
-        "$(wanted_wheels | sed -n 's/ --hash.*//p' | tr '\n' ' ')"
+    say "unpacking into .deps/$1, about $4 MB to fetch:" \
+        "$(echo "$2" | sed -n 's/ --hash.*//p' | tr '\n' ' ')"
     [ $dry_run = no ] || return 0
-    check_machine
-    fetch_wheels "$site.new"
-    rm -rf "$site"
-    mv "$site.new" "$site"
+    check_machine "$5"
+    fetch_wheels "$folder.new" "$2"
+    rm -rf "$folder"
+    mv "$folder.new" "$folder"
     echo "$wanted" > "$stamp"
+}
+
+install_wheels() {
+    local fetch=560 needed=2000
+    [ -z "${CURTAIL_TORCH_ROOT:-}" ] || { fetch=10; needed=0; }
+    install_list site "$(wanted_wheels)" scripts/wheels.txt $fetch $needed
+}
+
+install_gpu_wheels() {
+    local list fetch=300
+    list=$(wanted_gpu_wheels)
+    [ "$(wc -l <<< "$list")" -gt 1 ] || fetch=200
+    install_list gpu "$list" scripts/wheels-gpu.txt $fetch 1000
 }

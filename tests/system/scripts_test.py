@@ -35,6 +35,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 """
+NVCC = "#!/bin/sh\necho 'Cuda compilation tools, release {release}, V{release}.88'\n"
 SYSTEMCTL = '#!/bin/sh\necho "systemctl $*" >> "{root}/log"\n'
 SUDO = '#!/bin/sh\n[ "$1" != -n ] || shift\nexec "$@"\n'
 PIP_FAILS = "#!/bin/sh\n[ $3 = --version ]\n"
@@ -167,6 +168,19 @@ def another_libtorch_needs_no_torch_wheels():
         expect("plotly==" in wheels(checkout), "the plotly wheel is missing")
         setup(checkout)
         expect("torch==" in wheels(checkout), "the full set was not fetched later")
+
+
+def gpu_wheels_are_fetched_on_request_and_without_nvcc_if_the_machine_has_one():
+    for release, has_toolkit in (("13.0", True), ("12.4", False)):
+        with setup_checkout() as checkout:
+            checkout.command("nvcc", NVCC.format(release=release))
+            setup(checkout, CUDA_HOME="")
+            expect("nvidia-nccl" not in wheels(checkout), "NCCL was fetched without --gpu")
+            setup(checkout, "--gpu", CUDA_HOME="")
+            expect("nvidia-nccl-cu13==" in wheels(checkout), "NCCL is missing")
+            expect(("nvidia-cuda-nvcc==" in wheels(checkout)) != has_toolkit, release)
+            output = setup(checkout, "--gpu", CUDA_HOME="")
+            expect("the wheels are in .deps/gpu" in output, f"fetched twice: {output}")
 
 
 def without_root_setup_unpacks_wheels_and_names_missing_packages():
@@ -354,6 +368,7 @@ if __name__ == "__main__":
         policy_of_another_program_stays,
         second_setup_waits_for_the_first,
         another_libtorch_needs_no_torch_wheels,
+        gpu_wheels_are_fetched_on_request_and_without_nvcc_if_the_machine_has_one,
         without_root_setup_unpacks_wheels_and_names_missing_packages,
         missing_packages_are_named_even_if_the_wheels_fail,
         leftover_policy_is_removed_through_sudo,
