@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
 
-.PHONY: help setup configure programs build install package demo test test-unit test-asan bench \
+.PHONY: help setup configure programs build gpu-build install package demo test test-unit test-asan bench \
     soak compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
@@ -16,7 +16,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16
 
 setup: ## install missing Debian packages and the pinned wheels
-	@scripts/setup.sh
+	@scripts/setup.sh $(SETUP_OPTIONS)
 
 configure: setup
 	@mkdir -p $(BUILD)
@@ -28,6 +28,9 @@ programs: configure ## build the programs into build/release/bin
 
 build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+gpu-build: ## build the programs for GPUs (CUDA 13) into build/gpu/bin; needs no GPU
+	@$(MAKE) --no-print-directory programs PRESET=gpu SETUP_OPTIONS=--gpu
 
 install: programs ## install the programs into PREFIX [/usr/local]
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"

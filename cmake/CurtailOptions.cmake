@@ -12,9 +12,14 @@ if(CURTAIL_COMPONENTS STREQUAL "all")
 else()
     set(CURTAIL_TESTS OFF) # they need everything
 endif()
+option(CURTAIL_GPU "Compile the CUDA kernels and link LibTorch's CUDA libraries" OFF)
 option(CURTAIL_INSTALL_TORCH "Install LibTorch's CPU libraries beside the programs" OFF)
 option(CURTAIL_PRECOMPILED_HEADERS "Share precompiled headers" ON)
 option(CURTAIL_WERROR "Treat warnings as errors" ON)
+if(CURTAIL_GPU AND CURTAIL_INSTALL_TORCH)
+    message(FATAL_ERROR "CURTAIL_INSTALL_TORCH copies LibTorch for CPUs only; for GPUs, use "
+        "make gpu-bundle")
+endif()
 set(CURTAIL_SANITIZE "" CACHE STRING "Sanitizers for our code: address;undefined or thread")
 set(CURTAIL_TORCH_ROOT "${PROJECT_SOURCE_DIR}/.deps/site/torch" CACHE PATH
     "LibTorch: a folder with include/ and lib/")
@@ -31,8 +36,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 # Installed programs find LibTorch beside themselves, or else where it was when they were built.
+# Those for GPUs run with the LibTorch of the machine's PyTorch (scripts/gpu/env.sh).
 set(CMAKE_INSTALL_RPATH $ORIGIN/../lib/curtail)
-if(NOT CURTAIL_INSTALL_TORCH)
+if(NOT CURTAIL_INSTALL_TORCH AND NOT CURTAIL_GPU)
     list(APPEND CMAKE_INSTALL_RPATH ${CURTAIL_TORCH_ROOT}/lib)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")

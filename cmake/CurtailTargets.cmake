@@ -50,7 +50,23 @@ function(curtail_library name)
     endforeach()
     target_link_libraries(curtail_${name} PUBLIC ${ARG_PUBLIC_USES})
     _curtail_use_precompiled(curtail_${name} curtail_pch)
+    if(CURTAIL_GPU)
+        _curtail_add_cuda(${name})
+    endif()
     _curtail_record_dependencies(${name} ${ARG_DEPENDS})
+endfunction()
+
+# Adds the CUDA sources (*.cu) of src/NAME to the library. nvcc does not understand curtail_flags, so
+# they are a target of their own.
+function(_curtail_add_cuda name)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cu)
+    if(NOT sources)
+        return()
+    endif()
+    add_library(curtail_${name}_cuda STATIC ${sources})
+    target_include_directories(curtail_${name}_cuda PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(curtail_${name}_cuda PRIVATE curtail_cuda_flags PUBLIC curtail_cudart)
+    target_link_libraries(curtail_${name} PRIVATE curtail_${name}_cuda)
 endfunction()
 
 # curtail_program(curtail-NAME DEPENDS library...)
