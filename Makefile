@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 HALF_CORES = $(shell echo $$(( 2 * $(JOBS) )))
 PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
-SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp')
+SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
 
 .PHONY: help setup configure programs build gpu-build install package demo test test-unit test-asan bench \
     soak compilers docs format format-check tidy metrics clean cluster-up cluster-down

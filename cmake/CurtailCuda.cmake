@@ -13,17 +13,20 @@ if(NOT CMAKE_CUDA_COMPILER)
             "toolkit 13")
     endif()
 endif()
-set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real CACHE STRING "GPUs to compile the kernels for")
+# "90" adds PTX, which newer GPUs compile when the program starts.
+set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPUs to compile the kernels for")
 set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
 set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
 if(CURTAIL_CCACHE)
     set(CMAKE_CUDA_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${CURTAIL_CCACHE})
 endif()
 enable_language(CUDA)
-set(CMAKE_CUDA_RUNTIME_LIBRARY None) # the runtime is linked by name below
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know nvcc's
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
 set(CMAKE_CUDA_STANDARD ${CMAKE_CXX_STANDARD})
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
-set(CMAKE_CUDA_EXTENSIONS OFF)
+set(CMAKE_CUDA_RUNTIME_LIBRARY None) # the runtime is linked by name below
 
 add_library(curtail_cuda_flags INTERFACE)
 target_compile_options(curtail_cuda_flags INTERFACE

@@ -63,7 +63,8 @@ void each_source(Visit visit)
 {
     for (auto const& entry : fs::recursive_directory_iterator(source_folder)) {
         auto const extension = entry.path().extension();
-        if (extension == ".hpp" || extension == ".cpp") visit(entry.path());
+        for (auto const* const ours : {".hpp", ".cpp", ".cuh", ".cu"})
+            if (extension == ours) visit(entry.path());
     }
 }
 
