@@ -54,6 +54,12 @@ add_library(curtail_nccl INTERFACE)
 target_include_directories(curtail_nccl SYSTEM INTERFACE ${CURTAIL_NCCL_ROOT}/include)
 target_link_libraries(curtail_nccl INTERFACE curtail_cudart ${CURTAIL_NCCL})
 
+# Programs start with scripts/gpu/run.sh, which finds the LibTorch of the machine's PyTorch. In a
+# bundle they find all other libraries by DT_RPATH. It also holds for the libraries of libraries,
+# which DT_RUNPATH does not.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+target_link_options(curtail_flags INTERFACE -Wl,--disable-new-dtags)
+
 # Nothing calls LibTorch's CUDA library by name; it registers itself when it is loaded. Its own
 # libraries (cuBLAS, cuDNN, ...) need not be here: the machine with the GPU has them.
 target_link_options(curtail_torch INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
