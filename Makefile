@@ -8,7 +8,8 @@ PREFIX ?= /usr/local
 BUILD := build/$(PRESET)
 SOURCES = $(shell git ls-files -co --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh')
 
-.PHONY: help setup configure programs build gpu-build install package demo test test-unit test-asan bench \
+.PHONY: help setup configure programs build gpu-build gpu-check gpu-bundle \
+    install package demo test test-unit test-asan bench \
     soak compilers docs format format-check tidy metrics clean cluster-up cluster-down
 .DEFAULT_GOAL := help
 
@@ -31,6 +32,12 @@ build: configure ## build programs and tests (PRESET=debug, asan+ubsan or tsan)
 
 gpu-build: ## build the programs for GPUs (CUDA 13) into build/gpu/bin; needs no GPU
 	@$(MAKE) --no-print-directory programs PRESET=gpu SETUP_OPTIONS=--gpu
+
+gpu-check: gpu-build ## check that build on this machine's GPU, with the PyTorch of python3
+	@exec scripts/gpu/gpu-check.sh
+
+gpu-bundle: gpu-build ## pack it for machines with PyTorch 2.11 for CUDA 13
+	@exec scripts/gpu/bundle.py
 
 install: programs ## install the programs into PREFIX [/usr/local]
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
