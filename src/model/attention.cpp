@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/attention.hpp"
 
+#include <ATen/ops/_scaled_dot_product_efficient_attention.h>
+#include <ATen/ops/_scaled_dot_product_efficient_attention_backward.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_backward.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 
@@ -44,14 +48,63 @@ at::Tensor shared_rows(at::Tensor const& heads, HeadSizes sizes)
         heads.view({heads.size(0), sizes.kv_heads, shared, heads.size(2), sizes.size}).sum(2));
 }
 
+// The three operators of ATen. None stores the softmax; all are causal and without dropout.
+enum class Operator { cpu, gpu_flash, gpu_efficient };
+
+Operator operator_for(at::Tensor const& qkv)
+{
+    if (qkv.is_cpu()) return Operator::cpu;
+    // The flash operator has no float32.
+    return qkv.scalar_type() == at::kBFloat16 ? Operator::gpu_flash : Operator::gpu_efficient;
+}
+
+using Derivatives = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+// Derivatives of the heads' q, k and v, where `dy` is that of `y`; all are (B, H, T, D).
+Derivatives derivatives(at::Tensor const& dy, Heads const& heads, at::Tensor const& y,
+                        Attended const& out, std::int64_t sequence)
+{
+    switch (operator_for(dy)) {
+        case Operator::gpu_flash:
+            return at::_scaled_dot_product_flash_attention_backward(
+                dy, heads.q, heads.k, heads.v, y, out.log_sum, {}, {}, sequence, sequence, 0.0,
+                true, out.random_seed, out.random_offset);
+        case Operator::gpu_efficient: {
+            auto const [dq, dk, dv, no_bias] = at::_scaled_dot_product_efficient_attention_backward(
+                dy, heads.q, heads.k, heads.v, {}, y, out.log_sum, out.random_seed,
+                out.random_offset, 0.0, {true, true, true, false}, true);
+            return {dq, dk, dv};
+        }
+        case Operator::cpu:
+            break;
+    }
+    return at::_scaled_dot_product_flash_attention_for_cpu_backward(dy, heads.q, heads.k, heads.v,
+                                                                    y, out.log_sum, 0.0, true);
+}
+
 }  // namespace
 
 Attended attend(at::Tensor const& qkv, HeadSizes sizes, std::int64_t sequence)
 {
     Heads const heads(qkv, sizes, sequence);
+    switch (operator_for(qkv)) {
+        case Operator::gpu_flash: {
+            auto const result =
+                at::_scaled_dot_product_flash_attention(heads.q, heads.k, heads.v, 0.0, true);
+            return {as_rows(std::get<0>(result)), std::get<1>(result), std::get<6>(result),
+                    std::get<7>(result)};
+        }
+        case Operator::gpu_efficient: {
+            auto const [y, log_sum, seed, offset] = at::_scaled_dot_product_efficient_attention(
+                heads.q, heads.k, heads.v, {}, true, 0.0, true);
+            return {as_rows(y), log_sum, seed, offset};
+        }
+        case Operator::cpu:
+            break;
+    }
     auto const [y, log_sum] =
         at::_scaled_dot_product_flash_attention_for_cpu(heads.q, heads.k, heads.v, 0.0, true);
-    return {as_rows(y), log_sum};
+    return {as_rows(y), log_sum, {}, {}};
 }
 
 HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv, Attended const& out,
@@ -61,8 +114,7 @@ HeadGradients attend_backward(at::Tensor const& dy, at::Tensor const& qkv, Atten
     auto const as_heads = [&](at::Tensor const& rows) {
         return rows.view({-1, sequence, sizes.query_heads, sizes.size}).transpose(1, 2);
     };
-    auto const [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
-        as_heads(dy), heads.q, heads.k, heads.v, as_heads(out.y), out.log_sum, 0.0, true);
+    auto const [dq, dk, dv] = derivatives(as_heads(dy), heads, as_heads(out.y), out, sequence);
     return {as_rows(dq), shared_rows(dk, sizes), shared_rows(dv, sizes)};
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/rotary.hpp"
+#include "model/sums.hpp"
 
 namespace curtail::model {
 namespace {
@@ -31,9 +32,14 @@ void check_target(at::Tensor const& input, at::Tensor const& target)
           "target must have the shape and type of input");
 }
 
-LossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
+DeviceLossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
 {
-    return {losses.sum(at::kDouble).item<double>(), target.ge(0).sum().item<std::int64_t>()};
+    return {losses.sum(at::kDouble), target.ge(0).sum()};
+}
+
+at::TensorOptions gradient_options(Parameters const& weights)
+{
+    return weights.flat().options().dtype(type_of_sums(weights.flat().scalar_type()));
 }
 
 }  // namespace
@@ -45,6 +51,16 @@ LossSum& LossSum::operator+=(LossSum other)
     return *this;
 }
 
+LossSum DeviceLossSum::read() const { return {sum.item<double>(), count.item<std::int64_t>()}; }
+
+DeviceLossSum& DeviceLossSum::operator+=(DeviceLossSum const& other)
+{
+    c10::InferenceMode const no_autograd;
+    sum = sum.add(other.sum);
+    count = count.add(other.count);
+    return *this;
+}
+
 Gpt::Gpt(Parameters weights)
     : Gpt(std::move(weights),
           kernels_for(weights.flat().scalar_type(), weights.flat().device().type()))
@@ -53,7 +69,7 @@ Gpt::Gpt(Parameters weights)
 
 Gpt::Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels)
     : weights_(std::move(weights)),
-      gradients_(weights_.shape(), weights_.flat().scalar_type()),
+      gradients_(weights_.shape(), gradient_options(weights_)),
       kernels_(std::move(kernels)),
       tables_(rotary_tables(weights_.shape().sequence, weights_.shape().head_size(),
                             weights_.flat().options()))
@@ -126,6 +142,12 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy)
 
 LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)
 {
+    return enqueue_gradients(input, target, scale).read();
+}
+
+DeviceLossSum Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
+                                     double scale)
+{
     check_input(shape(), input);
     check_target(input, target);
     c10::InferenceMode const no_autograd;
@@ -167,7 +189,7 @@ at::Tensor Gpt::token_losses(at::Tensor const& input, at::Tensor const& target) 
 
 LossSum Gpt::loss(at::Tensor const& input, at::Tensor const& target) const
 {
-    return sum_of(token_losses(input, target), target);
+    return sum_of(token_losses(input, target), target).read();
 }
 
 }  // namespace curtail::model

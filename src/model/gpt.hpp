@@ -22,14 +22,24 @@ struct LossSum {
     LossSum& operator+=(LossSum other);
 };
 
+/// A LossSum on the device that computes it. Reading it waits for the device; adding does not.
+struct DeviceLossSum {
+    at::Tensor sum;    ///< scalar, double: nats
+    at::Tensor count;  ///< scalar, int64
+    [[nodiscard]] LossSum read() const;
+    DeviceLossSum& operator+=(DeviceLossSum const& other);
+};
+
 /// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
-/// backward pass.
+/// backward pass. It computes in the type and on the device of the weights: double, float32 or
+/// bfloat16, on a CPU or a GPU. The gradients of bfloat16 weights are float32.
 ///
-/// `input` and `target` are contiguous tensors (B, T) of int64 token ids. B, the number of rows, is
-/// not limited. T, the number of tokens in a row, is at most the model's sequence length. V below
-/// is the size of the vocabulary. Targets of -1 are ignored. The functions throw if an id is out of
-/// range, or if a tensor has another type or shape. Logits and losses depend only on the weights
-/// and the rows, not on earlier calls.
+/// `input` and `target` are contiguous tensors (B, T) of int64 token ids on that device. B, the
+/// number of rows, is not limited. T, the number of tokens in a row, is at most the model's
+/// sequence length. V below is the size of the vocabulary. Targets of -1 are ignored. The functions
+/// throw if an id is out of range (not on a GPU, where checking would wait for the device), or if a
+/// tensor has another type or shape. Logits and losses depend only on the weights and the rows, not
+/// on earlier calls.
 class Gpt {
   public:
     /// Uses the fastest kernels for the weights' type and device.
@@ -56,6 +66,10 @@ class Gpt {
     /// where n is the number of targets in the whole step on all ranks. Then the gradients, summed
     /// over micro-batches and ranks, are those of the step's mean loss.
     LossSum accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale);
+    /// As accumulate_gradients(), but does not wait for the device. On a CPU, the result is ready
+    /// on return.
+    [[nodiscard]] DeviceLossSum enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
+                                                  double scale);
     void zero_gradients();
 
   private:

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "model/products.hpp"
+#include "model/sums.hpp"
 
 namespace curtail::model {
 namespace {
@@ -39,17 +40,23 @@ at::Tensor space_for_logits(at::Tensor& space, at::Tensor const& head, std::int6
     return space.narrow(0, 0, tokens);
 }
 
+at::Tensor space_for_losses(at::Tensor const& x)
+{
+    return at::empty({x.size(0)}, x.options().dtype(type_of_sums(x.scalar_type())));
+}
+
 }  // namespace
 
 at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head, std::int64_t vocabulary)
 {
-    return at::div(at::mm(x, head.t()).narrow(1, 0, vocabulary), softcap).tanh_().mul_(softcap);
+    auto const z = at::mm(x, head.t()).narrow(1, 0, vocabulary);
+    return at::div(z.to(type_of_sums(z.scalar_type())), softcap).tanh_().mul_(softcap);
 }
 
 at::Tensor head_losses(Kernels const& kernels, at::Tensor const& x, at::Tensor const& head,
                        HeadTargets const& targets)
 {
-    auto losses = at::empty({x.size(0)}, x.options());
+    auto losses = space_for_losses(x);
     at::Tensor space;
     for_slices(x.size(0), slice_tokens, [&](std::int64_t first, std::int64_t count) {
         auto z = space_for_logits(space, head, count);
@@ -64,7 +71,7 @@ HeadLoss head_loss(Kernels const& kernels, at::Tensor const& x, at::Tensor const
                    HeadTargets const& targets, double scale, at::Tensor const& dhead,
                    HeadScratch& scratch)
 {
-    auto const losses = at::empty({x.size(0)}, x.options());
+    auto const losses = space_for_losses(x);
     if (!scratch.dx.defined() || scratch.dx.sizes() != x.sizes())
         scratch.dx = at::empty(x.sizes(), x.options());
     for_slices(x.size(0), block_tokens(head), [&](std::int64_t block, std::int64_t rows) {

@@ -4,7 +4,8 @@
 // The part of the GPT after the last normalization, up to the loss (docs/model.md). In the
 // comments, N is the number of tokens, C the width and V the size of the vocabulary. x (N, C) is
 // the normalized output of the last layer. W is the parameter `head`, whose rows after the first V
-// are padding. All functions process the tokens in slices to limit the memory for logits.
+// are padding. All functions process the tokens in slices to limit the memory for logits. If x and
+// W are bfloat16, their products are too; whatever follows is computed in float32.
 
 #include <ATen/core/Tensor.h>
 
@@ -14,7 +15,8 @@
 
 namespace curtail::model {
 
-/// Returns the logits 15 tanh(x W^T / 15), without the logits of the padding: (N, V).
+/// Returns the logits 15 tanh(x W^T / 15), without the logits of the padding: (N, V), of
+/// type_of_sums().
 [[nodiscard]] at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head,
                                            std::int64_t vocabulary);
 
@@ -24,7 +26,8 @@ struct HeadTargets {
     std::int64_t vocabulary{};  ///< V
 };
 
-/// Returns the cross entropy of each token in nats: (N). The loss of an ignored token is 0.
+/// Returns the cross entropy of each token in nats: (N), of type_of_sums(). The loss of an ignored
+/// token is 0.
 [[nodiscard]] at::Tensor head_losses(Kernels const& kernels, at::Tensor const& x,
                                      at::Tensor const& head, HeadTargets const& targets);
 

@@ -55,8 +55,8 @@ std::vector<ParameterPlace> parameter_places(config::Model const& m)
     return places;
 }
 
-Parameters::Parameters(config::Model const& shape, at::ScalarType type)
-    : Parameters(shape, at::zeros({shape.parameters()}, at::TensorOptions(type)))
+Parameters::Parameters(config::Model const& shape, at::TensorOptions options)
+    : Parameters(shape, at::zeros({shape.parameters()}, options))
 {
 }
 
@@ -80,13 +80,28 @@ Parameters::Parameters(config::Model const& shape, at::Tensor flat)
 
 Parameters Parameters::clone() const { return {shape_, flat_.clone()}; }
 
+Parameters Parameters::to(c10::Device device, at::ScalarType type) const
+{
+    return {shape_, flat_.to(device, type, false, true)};
+}
+
+void Parameters::require_floats_on_cpu() const
+{
+    if (flat_.is_cpu() && flat_.scalar_type() == at::kFloat) return;
+    throw std::logic_error(std::string("cannot read the parameters as numbers: they are ") +
+                           c10::toString(flat_.scalar_type()) + " on " + flat_.device().str() +
+                           "; convert them to float32 on the CPU first");
+}
+
 std::span<float> Parameters::values()
 {
+    require_floats_on_cpu();
     return {flat_.mutable_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())};
 }
 
 std::span<float const> Parameters::values() const
 {
+    require_floats_on_cpu();
     return {flat_.const_data_ptr<float>(), static_cast<std::size_t>(flat_.numel())};
 }
 

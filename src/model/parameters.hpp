@@ -44,22 +44,26 @@ struct BlockMatrices {
 };
 
 /// The weights or gradients of a GPT in one contiguous buffer, with named tensors that share its
-/// memory. One call can therefore sum or store all values. Movable; clone() makes a copy.
+/// memory. One call can therefore sum or store all values. The buffer may have any floating-point
+/// type and be on any device. Movable; clone() and to() make copies.
 class Parameters {
   public:
-    /// Sets all values to zero.
-    explicit Parameters(config::Model const& shape, at::ScalarType type = at::kFloat);
+    /// Sets all values to zero. `options` gives the type and the device of the buffer.
+    explicit Parameters(config::Model const& shape, at::TensorOptions options = at::kFloat);
     Parameters(Parameters&&) noexcept = default;
     Parameters& operator=(Parameters&&) noexcept = default;
     /// Returns a copy with its own buffer.
     [[nodiscard]] Parameters clone() const;
+    /// Returns a copy with its own buffer of this type on this device. Rounds the values to the
+    /// nearest, half to even.
+    [[nodiscard]] Parameters to(c10::Device device, at::ScalarType type) const;
 
     [[nodiscard]] config::Model const& shape() const { return shape_; }
     /// Returns the buffer as a tensor of one dimension.
     [[nodiscard]] at::Tensor const& flat() const { return flat_; }
     /// Returns the number of elements.
     [[nodiscard]] std::int64_t numel() const { return flat_.numel(); }
-    /// Returns the buffer, which must be on the CPU. Throws if its type is not float32.
+    /// Returns the buffer as numbers. Throws std::logic_error unless it is float32 on the CPU.
     [[nodiscard]] std::span<float> values();
     [[nodiscard]] std::span<float const> values() const;
 
@@ -81,6 +85,7 @@ class Parameters {
 
   private:
     Parameters(config::Model const& shape, at::Tensor flat);
+    void require_floats_on_cpu() const;
 
     config::Model shape_;
     at::Tensor flat_;

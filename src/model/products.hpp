@@ -14,7 +14,8 @@ void multiply(at::Tensor const& x, at::Tensor const& w, at::Tensor& out);
 void add_product(at::Tensor const& x, at::Tensor const& w, at::Tensor const& sum);
 /// Sets `dx` (N, inputs) to the derivative of x, dy w. Creates `dx` if it is undefined.
 void multiply_backward(at::Tensor const& dy, at::Tensor const& w, at::Tensor& dx);
-/// Adds the derivative of w, dy^T x, to `dw`, which may have a wider type.
+/// Adds the derivative of w, dy^T x, to `dw`, which may have a wider type. The product has the type
+/// of x; the sum has that of `dw`.
 void add_weight_gradient(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& dw);
 
 }  // namespace curtail::model

@@ -2,6 +2,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
 #include <ATen/ops/embedding_dense_backward.h>
+#include <ATen/ops/index_put.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/logsumexp.h>
 #include <ATen/ops/mul.h>
@@ -12,6 +13,7 @@
 
 #include "model/kernels/check_ids.hpp"
 #include "model/kernels/kernels.hpp"
+#include "model/sums.hpp"
 
 namespace curtail::model {
 namespace {
@@ -22,9 +24,8 @@ double epsilon_of(at::Tensor const& x)
         case at::kDouble:
             return std::numeric_limits<double>::epsilon();
         case at::kFloat:
+        case at::kBFloat16:  // PyTorch's rms_norm, too, adds the epsilon of float32
             return std::numeric_limits<float>::epsilon();
-        case at::kBFloat16:
-            return 0x1p-7;
         default:
             throw std::invalid_argument("kernels need double, float32 or bfloat16");
     }
@@ -41,10 +42,10 @@ at::Tensor mean_of_product(at::Tensor const& a, at::Tensor const& b)
     return at::mul(a, b).mean(-1, true);
 }
 
-// 1 / sqrt(mean(x^2) + eps) over the last dimension, which stays with size 1.
-at::Tensor factor_of(at::Tensor const& x)
+// 1 / sqrt(mean(x^2) + eps) over the last dimension, which stays with size 1. `x` is wide.
+at::Tensor factor_of(at::Tensor const& x, double epsilon)
 {
-    return mean_of_product(wide(x), wide(x)).add_(epsilon_of(x)).rsqrt_();
+    return mean_of_product(x, x).add_(epsilon).rsqrt_();
 }
 
 // The derivative of x from that of y = x r, in the wide type: r (dy - y mean(dy y)). The divisor of
@@ -64,9 +65,9 @@ class AtenKernels final : public Kernels {
   public:
     void normalize(at::Tensor const& x, Normalized& out) const override
     {
-        auto const r = factor_of(x);
+        auto const r = factor_of(wide(x), epsilon_of(x));
         out.y = at::mul(wide(x), r).to(x.scalar_type());
-        out.r = r.squeeze(-1).to(x.scalar_type());
+        out.r = r.squeeze(-1).to(type_of_sums(x.scalar_type()));
     }
     void normalize_backward(at::Tensor const& dy, Normalized const& out,
                             at::Tensor const& dx) const override
@@ -83,12 +84,18 @@ class AtenKernels final : public Kernels {
                         at::Tensor const& dtable) const override
     {
         auto const dx = through_norm(dy, out.y, out.r.unsqueeze(-1));
-        add_to(dtable, at::embedding_dense_backward(dx, ids, dtable.size(0), -1, false));
+        // Each adds in the same order in every run: the first on the CPU, the second on a GPU,
+        // where the first would also need a second table.
+        if (dtable.is_cpu())
+            add_to(dtable, at::embedding_dense_backward(dx, ids, dtable.size(0), -1, false));
+        else dtable.index_put_({ids}, dx.to(dtable.scalar_type()), true);
     }
 
     void mix(MixInput const& in, at::Tensor& mixed, Normalized& out) const override
     {
-        mixed = at::mul(in.x, in.a).add_(at::mul(in.x0, in.b));
+        mixed = at::mul(wide(in.x), wide(in.a))
+                    .add_(at::mul(wide(in.x0), wide(in.b)))
+                    .to(in.x.scalar_type());
         normalize(mixed, out);
     }
     void mix_backward(at::Tensor const& dy, Normalized const& out, MixInput const& in,
@@ -106,14 +113,14 @@ class AtenKernels final : public Kernels {
                 std::int64_t sequence, at::Tensor& r) const override
     {
         auto const heads = rotated_heads(qkv, sizes, sequence);
-        auto const halves = heads.chunk(2, 3);
+        auto const halves = wide(heads).chunk(2, 3);
         auto const [cos, sin] = at_positions(tables, sequence);
         auto const turned = at::cat({at::mul(halves[0], cos).add_(at::mul(halves[1], sin)),
                                      at::mul(halves[1], cos).sub_(at::mul(halves[0], sin))},
                                     3);
-        auto const factor = factor_of(turned);
-        heads.copy_(at::mul(wide(turned), factor));
-        r = factor.view({qkv.size(0), -1}).to(qkv.scalar_type());
+        auto const factor = factor_of(turned, epsilon_of(qkv));
+        heads.copy_(at::mul(turned, factor));
+        r = factor.view({qkv.size(0), -1}).to(type_of_sums(qkv.scalar_type()));
     }
     void rotate_backward(HeadGradients const& gradients, at::Tensor const& rotated,
                          at::Tensor const& r, HeadSizes sizes, RotaryTables const& tables,
@@ -176,10 +183,11 @@ class AtenKernels final : public Kernels {
 
     struct Capped {
         Capped(at::Tensor const& z, at::Tensor const& target, std::int64_t vocabulary)
-            : tanh(at::div(z.narrow(1, 0, vocabulary), softcap).tanh_()),
+            : tanh(at::div(z.narrow(1, 0, vocabulary).to(type_of_sums(z.scalar_type())), softcap)
+                       .tanh_()),
               log_sum(at::logsumexp(at::mul(tanh, softcap), 1, true)),
               index(target.clamp_min(0).unsqueeze(1)),
-              counts(target.ge(0).to(z.scalar_type()).unsqueeze(1))
+              counts(target.ge(0).to(type_of_sums(z.scalar_type())).unsqueeze(1))
         {
             check_ids(target, -1, vocabulary);
         }

@@ -8,7 +8,11 @@
 // In the comments, N is the number of tokens of a batch, T the tokens of a row, C the width, D the
 // size of a head, H the number of query heads and K the number of key/value heads. V is the size
 // of the vocabulary. All tensors are contiguous. r denotes the factor 1 / sqrt(mean(x^2) + eps) of
-// a normalization; eps is the machine epsilon of the type of x.
+// a normalization; eps is the machine epsilon of the type in which PyTorch computes it: float32 for
+// float32 and bfloat16, double for double.
+//
+// Weights and activations have one type. Gradients of weights, factors r and losses have the type
+// type_of_sums() of it, which is float32 for bfloat16. Intermediate results are at least float32.
 
 #include <ATen/core/Tensor.h>
 
@@ -20,7 +24,7 @@ namespace curtail::model {
 /// A normalized tensor and what its derivative needs.
 struct Normalized {
     at::Tensor y;  ///< x r
-    at::Tensor r;  ///< one factor for each vector that was normalized
+    at::Tensor r;  ///< one factor for each vector that was normalized; type_of_sums()
 };
 
 /// The tables of the rotary position embedding: (sequence, D / 2) each.
@@ -49,8 +53,8 @@ struct MixInput {
 struct MixGradients {
     at::Tensor x;   ///< (N, C): on entry the derivative of the mix, on return that of x
     at::Tensor x0;  ///< (N, C): the function adds to it
-    at::Tensor a;   ///< scalar: the function adds to it
-    at::Tensor b;   ///< scalar: the function adds to it
+    at::Tensor a;   ///< scalar, type_of_sums(): the function adds to it
+    at::Tensor b;   ///< scalar, type_of_sums(): the function adds to it
 };
 
 /// The derivatives of q, k and v after the rotation: (N, H D), (N, K D) and (N, K D).
@@ -74,8 +78,8 @@ class Kernels {
     /// Looks up the rows `ids` (N) of `table` (padded V, C) and normalizes them. Throws
     /// std::out_of_range if an id is negative or too large.
     virtual void embed(at::Tensor const& table, at::Tensor const& ids, Normalized& out) const = 0;
-    /// Adds the derivative of the table to `dtable`. May overwrite `dy`, the derivative of
-    /// `out.y`.
+    /// Adds the derivative of the table to `dtable`, of type_of_sums(). May overwrite `dy`, the
+    /// derivative of `out.y`.
     virtual void embed_backward(at::Tensor const& dy, Normalized const& out, at::Tensor const& ids,
                                 at::Tensor const& dtable) const = 0;
 
@@ -101,10 +105,10 @@ class Kernels {
     /// squares, and `gradient` by the derivative of f.
     virtual void square_relu_backward(at::Tensor const& relu, at::Tensor const& gradient) const = 0;
 
-    /// Cross entropies of n tokens from their products z = x W_head^T (n, padded V), float32, with
-    /// the logits 15 tanh(z / 15). Sets `losses` (n) in nats; the loss is 0 where the target is
-    /// -1. Replaces z by the derivative of scale x (sum of the losses); it is 0 in the columns
-    /// after the first V. Throws std::out_of_range if a target is too large.
+    /// Cross entropies of n tokens from their products z = x W_head^T (n, padded V), with the
+    /// logits 15 tanh(z / 15). Sets `losses` (n), of type_of_sums(), in nats; the loss is 0 where
+    /// the target is -1. Replaces z by the derivative of scale x (sum of the losses); it is 0 in
+    /// the columns after the first V. Throws std::out_of_range if a target is too large.
     virtual void cross_entropy(at::Tensor const& z, at::Tensor const& target,
                                std::int64_t vocabulary, double scale,
                                at::Tensor const& losses) const = 0;
@@ -113,7 +117,8 @@ class Kernels {
                                       std::int64_t vocabulary, at::Tensor const& losses) const = 0;
 };
 
-/// Returns an implementation with ATen's operators, for every type and device.
+/// Returns an implementation with ATen's operators, for double, float32 and bfloat16 on every
+/// device. On a GPU, it never waits for the device, and does not check ids and targets.
 [[nodiscard]] std::unique_ptr<Kernels const> aten_kernels();
 
 /// Returns an implementation for float32 tensors on the CPU. It uses the widest vector instructions
