@@ -40,6 +40,9 @@ Training read_training(json::ObjectReader& r)
     Training t;
     t.batch_tokens = {read_integer(r, "batch_tokens", t.batch_tokens.value, 1, max_batch_tokens)};
     t.device_batch_rows = read_integer(r, "device_batch_rows", t.device_batch_rows, 1, max_count);
+    if (r.any("precision") != nullptr)
+        t.precision = static_cast<Precision>(r.one_of("precision", {"fp32", "bf16"}));
+    t.checkpoint_activations = r.boolean("checkpoint_activations", t.checkpoint_activations);
     t.snapshot_every_steps = read_integer(r, "snapshot_every_steps", t.snapshot_every_steps, 0);
     t.rank_timeout = std::chrono::round<Millis>(FractionalSeconds{
         read_number(r, "rank_timeout_s", FractionalSeconds(t.rank_timeout).count(),

@@ -20,6 +20,10 @@ struct Data {
     std::int64_t epochs{1};
 };
 
+/// The type in which a model computes. Master weights and the optimizer's state are float32 in
+/// either case.
+enum class Precision { fp32, bf16 };
+
 /// The size of an optimizer step, and when the trainer saves snapshots and stops. A step consumes
 /// whole blocks.
 struct Training {
@@ -29,6 +33,11 @@ struct Training {
     /// If a rank's share of the batch has more rows, the rank makes several passes and adds up
     /// their gradients.
     std::int64_t device_batch_rows{8};
+    /// Empty: fp32 on a CPU, bf16 on a GPU.
+    std::optional<Precision> precision{};
+    /// Whether the backward pass computes each layer's activations again instead of keeping them.
+    /// Saves memory and costs time; the gradients are the same.
+    bool checkpoint_activations{false};
     /// Steps between two additional snapshots; 0: none. A member of a run writes a snapshot with
     /// every cut. Every trainer writes one when it exits.
     std::int64_t snapshot_every_steps{0};

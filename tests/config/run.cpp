@@ -160,6 +160,34 @@ TEST_F(RunFile, TokensPerParameterCountAllParametersAndRoundUp)
     EXPECT_EQ(run->training.budget, Tokens{20'093'426}) << "21.9 x 917508 is 20093425.2";
 }
 
+TEST_F(RunFile, StatesThePrecisionOrLeavesItToTheDevice)
+{
+    auto const precision = [&](std::string const& keys) {
+        auto const run = read_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2048" + keys);
+        return run ? run->training.precision : std::nullopt;
+    };
+    EXPECT_EQ(precision(""), std::nullopt);
+    EXPECT_EQ(precision(R"(, "precision": "fp32")"), Precision::fp32);
+    EXPECT_EQ(precision(R"(, "precision": "bf16")"), Precision::bf16);
+    EXPECT_THAT(
+        message_with("\"batch_tokens\": 2048", R"("batch_tokens": 2048, "precision": "fp16")"),
+        HasSubstr("training.precision: unknown value \"fp16\"; did you mean \"fp32\"?"));
+}
+
+TEST_F(RunFile, SwitchesActivationCheckpointingOn)
+{
+    auto const checkpoints = [&](std::string const& keys) {
+        auto const run = read_with("\"batch_tokens\": 2048", "\"batch_tokens\": 2048" + keys);
+        EXPECT_TRUE(run) << run.error().message();
+        return run->training.checkpoint_activations;
+    };
+    EXPECT_FALSE(checkpoints(""));
+    EXPECT_TRUE(checkpoints(R"(, "checkpoint_activations": true)"));
+    EXPECT_THAT(message_with("\"batch_tokens\": 2048",
+                             R"("batch_tokens": 2048, "checkpoint_activations": "yes")"),
+                HasSubstr("training.checkpoint_activations: must be true or false"));
+}
+
 TEST_F(RunFile, RejectsAmbiguousOrImpossibleTokenBudgets)
 {
     auto const message = [&](std::string const& keys) {
