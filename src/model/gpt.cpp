@@ -61,20 +61,39 @@ DeviceLossSum& DeviceLossSum::operator+=(DeviceLossSum const& other)
     return *this;
 }
 
-Gpt::Gpt(Parameters weights)
+Gpt::Gpt(Parameters weights, Activations activations)
     : Gpt(std::move(weights),
-          kernels_for(weights.flat().scalar_type(), weights.flat().device().type()))
+          kernels_for(weights.flat().scalar_type(), weights.flat().device().type()), activations)
 {
 }
 
-Gpt::Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels)
+Gpt::Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels, Activations activations)
     : weights_(std::move(weights)),
       gradients_(weights_.shape(), gradient_options(weights_)),
       kernels_(std::move(kernels)),
       tables_(rotary_tables(weights_.shape().sequence, weights_.shape().head_size(),
-                            weights_.flat().options()))
+                            weights_.flat().options())),
+      activations_(activations),
+      training_(empty_training())
 {
-    training_.layers.resize(static_cast<std::size_t>(shape().layers));
+}
+
+Gpt::Training Gpt::empty_training() const
+{
+    auto const layers = static_cast<std::size_t>(shape().layers);
+    Training empty;
+    empty.inputs.resize(layers);
+    empty.layers.resize(activations_ == Activations::keep ? layers : 1);
+    return empty;
+}
+
+LayerActivations& Gpt::activations_of(std::int64_t layer)
+{
+    auto const index = static_cast<std::size_t>(layer);
+    auto& kept =
+        activations_ == Activations::keep ? training_.layers[index] : training_.layers.front();
+    kept.input = training_.inputs[index];
+    return kept;
 }
 
 void Gpt::zero_gradients() { gradients_.flat().zero_(); }
@@ -107,17 +126,14 @@ at::Tensor Gpt::forward(at::Tensor const& input) const
 void Gpt::training_forward(at::Tensor const& input)
 {
     auto& kept = training_;
-    if (kept.output.defined() && kept.output.size(0) != input.numel()) {
-        kept = {};
-        kept.layers.resize(static_cast<std::size_t>(shape().layers));
-    }
+    if (kept.output.defined() && kept.output.size(0) != input.numel()) kept = empty_training();
     kernels_->embed(weights_.embedding(), input.view({-1}), kept.embedding);
     auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
-    kept.layers.front().input = kept.embedding.y;
-    for (std::size_t layer = 0; layer < kept.layers.size(); ++layer) {
-        auto& output = layer + 1 < kept.layers.size() ? kept.layers[layer + 1].input : kept.output;
-        layer_forward(with, layer_parameters(weights_, static_cast<std::int64_t>(layer)),
-                      kept.layers[layer], output);
+    kept.inputs.front() = kept.embedding.y;
+    for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
+        auto const next = static_cast<std::size_t>(layer) + 1;
+        auto& output = next < kept.inputs.size() ? kept.inputs[next] : kept.output;
+        layer_forward(with, layer_parameters(weights_, layer), activations_of(layer), output);
     }
     kernels_->normalize(kept.output, kept.last);
 }
@@ -133,9 +149,15 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy)
     kept.dx0.zero_();
     kernels_->normalize_backward(dy, kept.last, kept.dx);
     auto const with = context(kept.embedding.y, input.size(1), kept.scratch);
-    for (auto layer = shape().layers - 1; layer >= 0; --layer)
-        layer_backward(with, layer_parameters(weights_, layer), layer_parameters(gradients_, layer),
-                       kept.layers[static_cast<std::size_t>(layer)], {kept.dx, kept.dx0});
+    for (auto layer = shape().layers - 1; layer >= 0; --layer) {
+        auto const weights = layer_parameters(weights_, layer);
+        auto& of_layer = activations_of(layer);
+        // Those of the last layer are still there from the forward pass.
+        if (activations_ == Activations::recompute && layer + 1 < shape().layers)
+            layer_activations(with, weights, of_layer, kept.output);
+        layer_backward(with, weights, layer_parameters(gradients_, layer), of_layer,
+                       {kept.dx, kept.dx0});
+    }
     kept.dx.add_(kept.dx0);  // the first layer's input is x0
     kernels_->embed_backward(kept.dx, kept.embedding, input.view({-1}), gradients_.embedding());
 }

@@ -30,6 +30,12 @@ struct DeviceLossSum {
     DeviceLossSum& operator+=(DeviceLossSum const& other);
 };
 
+/// What a backward pass does for a layer's activations (LayerActivations).
+enum class Activations {
+    keep,      ///< reads those that the forward pass has kept
+    recompute  ///< computes them again from the layer's input: less memory, the same gradients
+};
+
 /// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
 /// backward pass. It computes in the type and on the device of the weights: double, float32 or
 /// bfloat16, on a CPU or a GPU. The gradients of bfloat16 weights are float32.
@@ -43,8 +49,9 @@ struct DeviceLossSum {
 class Gpt {
   public:
     /// Uses the fastest kernels for the weights' type and device.
-    explicit Gpt(Parameters weights);
-    Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels);
+    explicit Gpt(Parameters weights, Activations activations = Activations::keep);
+    Gpt(Parameters weights, std::unique_ptr<Kernels const> kernels,
+        Activations activations = Activations::keep);
 
     [[nodiscard]] config::Model const& shape() const { return weights_.shape(); }
     [[nodiscard]] Parameters& weights() { return weights_; }
@@ -76,9 +83,11 @@ class Gpt {
     /// What the backward pass reads, and memory for both passes. Kept from batch to batch.
     struct Training {
         Normalized embedding;
+        std::vector<at::Tensor> inputs;  ///< of the layers
+        /// Of all layers; with Activations::recompute, of the layer computed last.
         std::vector<LayerActivations> layers;
         Normalized last;
-        at::Tensor output;  ///< of the last layer
+        at::Tensor output;  ///< of the last layer; later scratch of layer_activations()
         LayerScratch scratch;
         HeadScratch head;
         at::Tensor dx, dx0;
@@ -87,6 +96,9 @@ class Gpt {
                                        LayerScratch& scratch) const;
     /// Returns the normalized output of the last layer: (N, C) for N = B T tokens and the width C.
     [[nodiscard]] at::Tensor forward(at::Tensor const& input) const;
+    [[nodiscard]] Training empty_training() const;
+    /// Returns the activations of a layer. Their input is that layer's.
+    LayerActivations& activations_of(std::int64_t layer);
     void training_forward(at::Tensor const& input);
     void training_backward(at::Tensor const& input, at::Tensor const& dy);
 
@@ -94,6 +106,7 @@ class Gpt {
     Parameters gradients_;
     std::unique_ptr<Kernels const> kernels_;
     RotaryTables tables_;
+    Activations activations_;
     Training training_;
 };
 

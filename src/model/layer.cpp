@@ -10,9 +10,9 @@ LayerParameters layer_parameters(Parameters const& all, std::int64_t layer)
     return {all.block(layer), all.resid_lambdas()[layer], all.x0_lambdas()[layer]};
 }
 
-// `output` holds the residual stream: first the mix, then with the attention, then with the MLP.
-void layer_forward(LayerContext const& context, LayerParameters const& weights,
-                   LayerActivations& kept, at::Tensor& output)
+// `output` holds the residual stream: first the mix, then with the attention.
+void layer_activations(LayerContext const& context, LayerParameters const& weights,
+                       LayerActivations& kept, at::Tensor& output)
 {
     auto const& kernels = context.kernels;
     auto const& w = weights.matrices;
@@ -24,7 +24,13 @@ void layer_forward(LayerContext const& context, LayerParameters const& weights,
     kernels.normalize(output, kept.mlp_input);
     multiply(kept.mlp_input.y, w.fc, kept.relu);
     kernels.square_relu(kept.relu, context.scratch.hidden);
-    add_product(context.scratch.hidden, w.mlp_out, output);
+}
+
+void layer_forward(LayerContext const& context, LayerParameters const& weights,
+                   LayerActivations& kept, at::Tensor& output)
+{
+    layer_activations(context, weights, kept, output);
+    add_product(context.scratch.hidden, weights.matrices.mlp_out, output);
 }
 
 namespace {

@@ -49,6 +49,12 @@ struct LayerContext {
     LayerScratch& scratch;
 };
 
+/// Computes what the backward pass of a layer needs from `kept.input`. Leaves the residual stream
+/// (N, C) before the addition of the MLP's result in `output`, and the MLP's hidden values in
+/// `context.scratch.hidden`.
+void layer_activations(LayerContext const& context, LayerParameters const& weights,
+                       LayerActivations& kept, at::Tensor& output);
+
 /// Computes the output (N, C) of a layer for `kept.input`, and keeps what the backward pass needs.
 void layer_forward(LayerContext const& context, LayerParameters const& weights,
                    LayerActivations& kept, at::Tensor& output);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include "model/gpt.hpp"
@@ -23,7 +24,8 @@ using Options = std::map<std::string, std::int64_t>;
 Options parse(int argc, char** argv)
 {
     Options options{{"depth", 4},   {"vocabulary", 65'536}, {"sequence", 2048}, {"rows", 8},
-                    {"threads", 1}, {"warmup", 3},          {"steps", 10},      {"aten", 0}};
+                    {"threads", 1}, {"warmup", 3},          {"steps", 10},      {"aten", 0},
+                    {"bf16", 0},    {"recompute", 0}};
     for (int i = 1; i + 1 < argc; i += 2) {
         auto const found = options.find(std::string(argv[i]).substr(2));
         if (found == options.end()) throw std::invalid_argument(argv[i]);
@@ -57,9 +59,14 @@ void measure(Options const& o)
 {
     at::set_num_threads(static_cast<int>(o.at("threads")));
     auto const shape = config::model_of_depth(o.at("depth"), o.at("sequence"), o.at("vocabulary"));
-    model::Gpt gpt(busy_weights(shape),
-                   o.at("aten") != 0 ? model::aten_kernels() : model::cpu_kernels());
+    auto const type = o.at("bf16") != 0 ? at::kBFloat16 : at::kFloat;
+    model::Gpt gpt(
+        busy_weights(shape).to(c10::kCPU, type),
+        o.at("aten") != 0 ? model::aten_kernels() : model::kernels_for(type, c10::kCPU),
+        o.at("recompute") != 0 ? model::Activations::recompute : model::Activations::keep);
     Tokens const batch{o.at("rows") * o.at("sequence")};
+    std::optional<model::Parameters> masters;
+    if (type != at::kFloat) masters = busy_weights(shape);
     optim::Optimizer optimizer(shape, {}, batch);
     auto const ids = at::randint(o.at("vocabulary"), {o.at("rows"), o.at("sequence") + 1},
                                  at::TensorOptions(at::kLong));
@@ -73,7 +80,8 @@ void measure(Options const& o)
         gpt.zero_gradients();
         (void)gpt.accumulate_gradients(input, target, 1 / static_cast<double>(batch.value));
         auto const passed = seconds_since(begin);
-        optimizer.step(gpt.weights(), gpt.gradients(), {100, 1000});
+        optimizer.step(masters ? *masters : gpt.weights(), gpt.gradients(), {100, 1000});
+        if (masters) gpt.weights().flat().copy_(masters->flat());
         auto const all = seconds_since(begin);
         if (step < o.at("warmup")) continue;
         passes.push_back(passed);
