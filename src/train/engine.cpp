@@ -50,6 +50,15 @@ auto without_exceptions(Body const& body) -> decltype(body())
     }
 }
 
+// Loads the masters, and returns the weights in the type in which the model computes.
+model::Parameters loaded(ShardExchange& exchange, config::Training const& training,
+                         model::Parameters weights)
+{
+    exchange.load(weights);
+    if (training.precision != config::Precision::bf16) return weights;
+    return weights.to(at::kCPU, at::kBFloat16);
+}
+
 }  // namespace
 
 Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
@@ -57,12 +66,13 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
     : run_(run),
       loader_(loader),
       collectives_(collectives),
-      gpt_(std::move(weights)),
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives),
+      gpt_(loaded(exchange_, run.training, std::move(weights)), run.training.checkpoint_activations
+                                                                    ? model::Activations::recompute
+                                                                    : model::Activations::keep),
       optimizer_(run.model, run.optimizer, run.training.batch_tokens,
                  optim::deal_shards(run.model, collectives.size()).of(collectives.rank()))
 {
-    weights_replaced();
 }
 
 Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,

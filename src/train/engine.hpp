@@ -31,13 +31,15 @@ struct StepOutcome {
     runlog::StepPhases phases;     ///< of this rank
 };
 
-/// One rank's part in the training of a site. Each rank has all weights and computes its share of
-/// each batch's rows (data/loader.hpp). Each rank updates its own pieces of the weights and has the
-/// inner optimizer's state for them (train/shard_exchange.hpp). All ranks hold the same weights and
-/// must call the same functions in the same order. `run`, `loader` and
+/// One rank's part in the training of a site. The model computes in the type that the run file
+/// names (`training.precision`); the masters are float32. Each rank has all weights and computes
+/// its share of each batch's rows (data/loader.hpp). Each rank updates its own pieces of the
+/// weights and has the inner optimizer's state for them (train/shard_exchange.hpp). All ranks hold
+/// the same weights and must call the same functions in the same order. `run`, `loader` and
 /// `collectives` must outlive the engine.
 class Engine {
   public:
+    /// `weights` are float32.
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
            model::Parameters weights);
 
@@ -58,7 +60,8 @@ class Engine {
                                            std::function<bool()> const& stop_here);
 
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
-    /// Must be called on every rank after its weights() were replaced.
+    /// Must be called on every rank after its weights() were replaced. If they are not float32, the
+    /// masters then lack the digits that the weights lack.
     void weights_replaced() { exchange_.load(gpt_.weights()); }
     [[nodiscard]] ShardExchange& exchange() { return exchange_; }
     /// Must be called on every rank after its masters were replaced: all ranks get the weights.
@@ -94,8 +97,8 @@ class Engine {
     config::Run const& run_;
     data::Loader& loader_;
     comm::Collectives& collectives_;
-    model::Gpt gpt_;
     ShardExchange exchange_;
+    model::Gpt gpt_;
     optim::Optimizer optimizer_;
     PhaseTimer timer_;
 };

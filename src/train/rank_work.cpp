@@ -15,10 +15,11 @@ std::uint64_t checksum(at::Tensor const& values)
 {
     constexpr std::int64_t slice = std::int64_t{1} << 22;
     constexpr std::uint64_t factor = 0x9E3779B97F4A7C15;
+    auto const bits_type = values.element_size() == 2 ? at::kShort : at::kInt;
     std::uint64_t sum = 0;
     for (std::int64_t first = 0; first < values.numel(); first += slice) {
         auto const part = values.narrow(0, first, std::min(slice, values.numel() - first));
-        auto const bits = part.view(at::kInt).sum(at::kLong).item<std::int64_t>();
+        auto const bits = part.view(bits_type).sum(at::kLong).item<std::int64_t>();
         sum = sum * factor + static_cast<std::uint64_t>(bits);
     }
     return sum;

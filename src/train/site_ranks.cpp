@@ -127,7 +127,7 @@ Result<void> SiteRanks::restore_on_all(std::int64_t serial, bool with_weights)
     auto all = fail_together(collectives_, snapshots_.restore(serial, with_weights));
     if (!all) {
         engine_.optimizer().reset();
-        engine_.weights_replaced();
+        if (with_weights) engine_.weights_replaced();
     } else if (with_weights) engine_.masters_replaced();
     return all;
 }

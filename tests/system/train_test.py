@@ -32,6 +32,18 @@ def any_number_of_ranks_gives_the_same_losses():
     expect(last < first - 0.1, f"the model did not learn: {first} to {last}")
 
 
+def bfloat16_and_recomputed_activations_train_the_same_model():
+    curves = {}
+    for name, options in {"plain": {}, "recomputed": {"checkpoint_activations": True},
+                          "bf16": {"precision": "bf16"}}.items():
+        with SmallRun(training={"steps": 20, **options}) as run:
+            run.train("A", "--alone")
+            curves[name] = losses(run)
+    expect(curves["recomputed"] == curves["plain"], "recomputed activations change the losses")
+    worst = max(abs(a - b) for a, b in zip(curves["plain"], curves["bf16"]))
+    expect(0 < worst < 0.02 * curves["plain"][0], f"losses in bfloat16 differ by {worst}")
+
+
 def resumed_run_continues_bit_exactly():
     with SmallRun(training={"steps": 20}) as whole:
         whole.train("A", "--alone")
@@ -267,8 +279,9 @@ def unknown_site_names_the_nearest():
         expect('did you mean "A"' in done.stderr, done.stderr)
 
 
-main([any_number_of_ranks_gives_the_same_losses, resumed_run_continues_bit_exactly,
-          resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
+main([any_number_of_ranks_gives_the_same_losses,
+      bfloat16_and_recomputed_activations_train_the_same_model, resumed_run_continues_bit_exactly,
+      resumes_with_other_numbers_of_ranks_and_from_the_older_slot,
       lone_site_commits_and_leaves_in_time, two_sites_merge, complete_stream_ends_the_run,
       token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
