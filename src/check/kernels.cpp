@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "model/rotary.hpp"
+#include "model/sums.hpp"
 
 namespace curtail::check {
 namespace {
@@ -77,6 +78,12 @@ class Check {
         return at::randn(shape, at::kDouble).mul_(scale).to(subject_.device, subject_.type);
     }
 
+    // Of the type of sums (model/sums.hpp).
+    [[nodiscard]] at::Tensor random_wide(at::IntArrayRef shape) const
+    {
+        return random(shape).to(model::type_of_sums(subject_.type));
+    }
+
     void normalize()
     {
         auto const x = random({sizes_.tokens, sizes_.width}, large);
@@ -101,7 +108,7 @@ class Check {
         model::MixInput const in{random(shape, large), random(shape, large), random({}),
                                  random({})};
         auto const dy = random(shape, large);
-        model::MixGradients const d{random(shape), random(shape), random({}), random({})};
+        model::MixGradients const d{random(shape), random(shape), random_wide({}), random_wide({})};
         model::MixInput const exact_in{exactly(in.x), exactly(in.x0), exactly(in.a), exactly(in.b)};
         model::MixGradients const exact_d{exactly(d.x), exactly(d.x0), exactly(d.a), exactly(d.b)};
         Normalized out;
@@ -140,7 +147,7 @@ class Check {
                                      random({sizes_.tokens, heads.kv_width()})};
         at::Tensor dqkv;
         at::Tensor exact_dqkv;
-        auto const factors = random(r.sizes()).abs_().add_(1).div_(large);
+        auto const factors = random_wide(r.sizes()).abs_().add_(1).div_(large);
         subject_.kernels.rotate_backward(d, rotated, factors, heads, tables, sizes_.sequence, dqkv);
         exact_->rotate_backward({exactly(d.q), exactly(d.k), exactly(d.v)}, exactly(rotated),
                                 exactly(factors), heads, exact_tables, sizes_.sequence, exact_dqkv);

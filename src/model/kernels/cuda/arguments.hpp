@@ -61,16 +61,17 @@ struct CudaLaunches {
                              std::int64_t const* target, T* z, float* losses);
     Failure (*cross_entropy_losses)(void* stream, std::int64_t rows, EntropyShape shape,
                                     std::int64_t const* target, T const* z, float* losses);
-    Failure (*normalize)(void* stream, RowShape rows, T const* x, T* y, T* r);
-    Failure (*normalize_backward)(void* stream, RowShape rows, T const* dy, T const* y, T const* r,
-                                  T* dx);
-    Failure (*mix)(void* stream, RowShape rows, MixRows<T> in, T* mixed, T* y, T* r);
+    Failure (*normalize)(void* stream, RowShape rows, T const* x, T* y, float* r);
+    Failure (*normalize_backward)(void* stream, RowShape rows, T const* dy, T const* y,
+                                  float const* r, T* dx);
+    Failure (*mix)(void* stream, RowShape rows, MixRows<T> in, T* mixed, T* y, float* r);
     /// Sets da and db of each row to its share of these derivatives.
     Failure (*mix_backward)(void* stream, RowShape rows, MixRows<T> in, T const* dy, T const* y,
-                            T const* r, T* dx, T* dx0, double* da, double* db);
-    Failure (*rotate)(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv, T* r);
+                            float const* r, T* dx, T* dx0, double* da, double* db);
+    Failure (*rotate)(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv, float* r);
     Failure (*rotate_backward)(void* stream, std::int64_t tokens, HeadRows<T> heads,
-                               HeadGradientRows<T> gradients, T const* qkv, T const* r, T* dqkv);
+                               HeadGradientRows<T> gradients, T const* qkv, float const* r,
+                               T* dqkv);
     Failure (*square_relu)(void* stream, std::int64_t elements, T* f, T* squares);
     Failure (*square_relu_backward)(void* stream, std::int64_t elements, T* relu, T* gradient);
 };

@@ -35,6 +35,13 @@ void make(at::Tensor& out, at::IntArrayRef shape, at::Tensor const& like)
     else if (out.sizes() != shape) throw std::invalid_argument("an output has another shape");
 }
 
+// The factors r of a normalization are float32 in either type.
+void make_factors(at::Tensor& out, at::IntArrayRef shape, at::Tensor const& like)
+{
+    if (!out.defined()) out = at::empty(shape, like.options().dtype(at::kFloat));
+    else if (out.sizes() != shape) throw std::invalid_argument("an output has another shape");
+}
+
 using Tensors = std::initializer_list<at::Tensor>;
 
 // Whether there is a kernel for these tensors.
@@ -45,6 +52,11 @@ bool usable(Tensors tensors)
     return std::all_of(tensors.begin(), tensors.end(), [&](at::Tensor const& x) {
         return x.scalar_type() == type && x.is_contiguous() && x.numel() > 0;
     });
+}
+
+bool usable_factors(at::Tensor const& r)
+{
+    return r.scalar_type() == at::kFloat && r.is_contiguous() && r.numel() > 0;
 }
 
 bool has_packs(at::Tensor const& x)
@@ -74,23 +86,23 @@ class CudaKernels final : public Kernels {
     void normalize(at::Tensor const& x, Normalized& out) const override
     {
         make(out.y, x.sizes(), x);
-        make(out.r, {x.size(0)}, x);
-        if (!set_.normalize || !usable_as_packs({x, out.y}) || !usable({x, out.r}))
+        make_factors(out.r, {x.size(0)}, x);
+        if (!set_.normalize || !usable_as_packs({x, out.y}) || !usable_factors(out.r))
             return aten_->normalize(x, out);
         start("normalize", x, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.normalize(stream, rows_of(x), read<T>(x), write<T>(out.y),
-                                     write<T>(out.r));
+                                     write<float>(out.r));
         });
     }
 
     void normalize_backward(at::Tensor const& dy, Normalized const& out,
                             at::Tensor const& dx) const override
     {
-        if (!set_.normalize || !usable_as_packs({dy, out.y, dx}) || !usable({dy, out.r}))
+        if (!set_.normalize || !usable_as_packs({dy, out.y, dx}) || !usable_factors(out.r))
             return aten_->normalize_backward(dy, out, dx);
         start("normalize_backward", dy, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.normalize_backward(stream, rows_of(dy), read<T>(dy), read<T>(out.y),
-                                              read<T>(out.r), write<T>(dx));
+                                              read<float>(out.r), write<T>(dx));
         });
     }
 
@@ -108,13 +120,13 @@ class CudaKernels final : public Kernels {
     {
         make(mixed, in.x.sizes(), in.x);
         make(out.y, in.x.sizes(), in.x);
-        make(out.r, {in.x.size(0)}, in.x);
-        if (!set_.mix || !usable_as_packs({in.x, in.x0, mixed, out.y}) || !usable({in.x, out.r}))
+        make_factors(out.r, {in.x.size(0)}, in.x);
+        if (!set_.mix || !usable_as_packs({in.x, in.x0, mixed, out.y}) || !usable_factors(out.r))
             return aten_->mix(in, mixed, out);
         auto const scalars = scalars_of(in);
         start("mix", in.x, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.mix(stream, rows_of(in.x), mix_rows<T>(in, scalars), write<T>(mixed),
-                               write<T>(out.y), write<T>(out.r));
+                               write<T>(out.y), write<float>(out.r));
         });
     }
 
@@ -122,14 +134,14 @@ class CudaKernels final : public Kernels {
                       MixGradients const& gradients) const override
     {
         if (!set_.mix || !usable_as_packs({dy, out.y, in.x, in.x0, gradients.x, gradients.x0}) ||
-            !usable({dy, out.r}))
+            !usable_factors(out.r))
             return aten_->mix_backward(dy, out, in, gradients);
         auto const scalars = scalars_of(in);
         auto const da = at::empty({dy.size(0)}, dy.options().dtype(at::kDouble));
         auto const db = at::empty_like(da);
         start("mix_backward", dy, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.mix_backward(stream, rows_of(dy), mix_rows<T>(in, scalars), read<T>(dy),
-                                        read<T>(out.y), read<T>(out.r), write<T>(gradients.x),
+                                        read<T>(out.y), read<float>(out.r), write<T>(gradients.x),
                                         write<T>(gradients.x0), write<double>(da),
                                         write<double>(db));
         });
@@ -140,12 +152,12 @@ class CudaKernels final : public Kernels {
     void rotate(at::Tensor const& qkv, HeadSizes sizes, RotaryTables const& tables,
                 std::int64_t sequence, at::Tensor& r) const override
     {
-        make(r, {qkv.size(0), sizes.query_heads + sizes.kv_heads}, qkv);
-        if (!set_.rotate || !usable({qkv, r, tables.cos, tables.sin}))
+        make_factors(r, {qkv.size(0), sizes.query_heads + sizes.kv_heads}, qkv);
+        if (!set_.rotate || !usable({qkv, tables.cos, tables.sin}) || !usable_factors(r))
             return aten_->rotate(qkv, sizes, tables, sequence, r);
         start("rotate", qkv, [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
             return kernels.rotate(stream, qkv.size(0), head_rows<T>(sizes, tables, sequence),
-                                  write<T>(qkv), write<T>(r));
+                                  write<T>(qkv), write<float>(r));
         });
     }
 
@@ -154,15 +166,15 @@ class CudaKernels final : public Kernels {
                          std::int64_t sequence, at::Tensor& dqkv) const override
     {
         make(dqkv, rotated.sizes(), rotated);
-        if (!set_.rotate || !usable({rotated, r, gradients.q, gradients.k, gradients.v, tables.cos,
-                                     tables.sin, dqkv}))
+        if (!set_.rotate || !usable_factors(r) ||
+            !usable({rotated, gradients.q, gradients.k, gradients.v, tables.cos, tables.sin, dqkv}))
             return aten_->rotate_backward(gradients, rotated, r, sizes, tables, sequence, dqkv);
         start("rotate_backward", rotated,
               [&]<class T>(CudaLaunches<T> const& kernels, void* stream) {
                   return kernels.rotate_backward(
                       stream, rotated.size(0), head_rows<T>(sizes, tables, sequence),
                       {read<T>(gradients.q), read<T>(gradients.k), read<T>(gradients.v)},
-                      read<T>(rotated), read<T>(r), write<T>(dqkv));
+                      read<T>(rotated), read<float>(r), write<T>(dqkv));
               });
     }
 

@@ -55,7 +55,7 @@ struct Precision<float> {
 template <>
 struct Precision<Bf16> {
     using Sum = float;
-    static constexpr float epsilon = 0x1p-7F;
+    static constexpr float epsilon = 0x1p-23F;
 };
 template <class T>
 using SumOf = typename Precision<T>::Sum;

@@ -19,39 +19,38 @@ __device__ MixRows<T> at_row(MixRows<T> in, std::int64_t first)
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    normalize_kernel(std::int64_t width, T const* x, T* y, T* r)
+    normalize_kernel(std::int64_t width, T const* x, T* y, float* r)
 {
     std::int64_t const first = blockIdx.x * width;
     float const factor = normalize_row(Lanes{}, width, x + first, y + first);
-    if (threadIdx.x == 0) r[blockIdx.x] = rounded<T>(factor);
+    if (threadIdx.x == 0) r[blockIdx.x] = factor;
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    normalize_backward_kernel(std::int64_t width, T const* dy, T const* y, T const* r, T* dx)
+    normalize_backward_kernel(std::int64_t width, T const* dy, T const* y, float const* r, T* dx)
 {
     std::int64_t const first = blockIdx.x * width;
-    normalize_backward_row(Lanes{}, width, dy + first, y + first, to_float(r[blockIdx.x]),
-                           dx + first);
+    normalize_backward_row(Lanes{}, width, dy + first, y + first, r[blockIdx.x], dx + first);
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    mix_kernel(std::int64_t width, MixRows<T> in, T* mixed, T* y, T* r)
+    mix_kernel(std::int64_t width, MixRows<T> in, T* mixed, T* y, float* r)
 {
     std::int64_t const first = blockIdx.x * width;
     float const factor = mix_row(Lanes{}, width, at_row(in, first), mixed + first, y + first);
-    if (threadIdx.x == 0) r[blockIdx.x] = rounded<T>(factor);
+    if (threadIdx.x == 0) r[blockIdx.x] = factor;
 }
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    mix_backward_kernel(std::int64_t width, MixRows<T> in, T const* dy, T const* y, T const* r,
+    mix_backward_kernel(std::int64_t width, MixRows<T> in, T const* dy, T const* y, float const* r,
                         T* dx, T* dx0, double* da, double* db)
 {
     std::int64_t const first = blockIdx.x * width;
     auto const sums = mix_backward_row(Lanes{}, width, at_row(in, first), dy + first, y + first,
-                                       to_float(r[blockIdx.x]), dx + first, dx0 + first);
+                                       r[blockIdx.x], dx + first, dx0 + first);
     if (threadIdx.x == 0) {
         da[blockIdx.x] = sums.first;
         db[blockIdx.x] = sums.second;
@@ -59,7 +58,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-char const* normalize(void* stream, RowShape rows, T const* x, T* y, T* r)
+char const* normalize(void* stream, RowShape rows, T const* x, T* y, float* r)
 {
     normalize_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(rows.width, x, y,
                                                                                    r);
@@ -67,7 +66,7 @@ char const* normalize(void* stream, RowShape rows, T const* x, T* y, T* r)
 }
 
 template <class T>
-char const* normalize_backward(void* stream, RowShape rows, T const* dy, T const* y, T const* r,
+char const* normalize_backward(void* stream, RowShape rows, T const* dy, T const* y, float const* r,
                                T* dx)
 {
     normalize_backward_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(
@@ -76,7 +75,7 @@ char const* normalize_backward(void* stream, RowShape rows, T const* dy, T const
 }
 
 template <class T>
-char const* mix(void* stream, RowShape rows, MixRows<T> in, T* mixed, T* y, T* r)
+char const* mix(void* stream, RowShape rows, MixRows<T> in, T* mixed, T* y, float* r)
 {
     mix_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(rows.width, in, mixed,
                                                                              y, r);
@@ -85,7 +84,7 @@ char const* mix(void* stream, RowShape rows, MixRows<T> in, T* mixed, T* y, T* r
 
 template <class T>
 char const* mix_backward(void* stream, RowShape rows, MixRows<T> in, T const* dy, T const* y,
-                         T const* r, T* dx, T* dx0, double* da, double* db)
+                         float const* r, T* dx, T* dx0, double* da, double* db)
 {
     mix_backward_kernel<<<blocks_for(rows.count, 1), threads, 0, as_stream(stream)>>>(
         rows.width, in, dy, y, r, dx, dx0, da, db);

@@ -18,7 +18,7 @@ __device__ std::int64_t warp_number()
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    rotate_kernel(std::int64_t tokens, HeadRows<T> heads, T* qkv, T* r)
+    rotate_kernel(std::int64_t tokens, HeadRows<T> heads, T* qkv, float* r)
 {
     std::int64_t const of_token = heads.query_heads + heads.kv_heads;
     std::int64_t const number = warp_number();
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(threads)
 template <class T>
 __global__ void __launch_bounds__(threads)
     rotate_backward_kernel(std::int64_t tokens, HeadRows<T> heads, HeadGradientRows<T> gradients,
-                           T const* qkv, T const* r, T* dqkv)
+                           T const* qkv, float const* r, T* dqkv)
 {
     std::int64_t const of_token = heads.query_heads + 2 * heads.kv_heads;
     std::int64_t const number = warp_number();
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-char const* rotate(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv, T* r)
+char const* rotate(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv, float* r)
 {
     auto const items = tokens * (heads.query_heads + heads.kv_heads);
     rotate_kernel<<<blocks_for(items, warps), threads, 0, as_stream(stream)>>>(tokens, heads, qkv,
@@ -49,7 +49,7 @@ char const* rotate(void* stream, std::int64_t tokens, HeadRows<T> heads, T* qkv,
 
 template <class T>
 char const* rotate_backward(void* stream, std::int64_t tokens, HeadRows<T> heads,
-                            HeadGradientRows<T> gradients, T const* qkv, T const* r, T* dqkv)
+                            HeadGradientRows<T> gradients, T const* qkv, float const* r, T* dqkv)
 {
     auto const items = tokens * (heads.query_heads + 2 * heads.kv_heads);
     rotate_backward_kernel<<<blocks_for(items, warps), threads, 0, as_stream(stream)>>>(

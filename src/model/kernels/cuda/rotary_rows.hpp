@@ -80,7 +80,7 @@ CURTAIL_DEVICE void rotate_head_backward(Group const& group, std::int64_t half, 
 /// factor. `qkv` and `r` are those of the first token.
 template <class Group, class T>
 CURTAIL_DEVICE void rotate_row(Group const& group, HeadRows<T> const& heads, std::int64_t token,
-                               std::int64_t head, T* qkv, T* r)
+                               std::int64_t head, T* qkv, float* r)
 {
     std::int64_t const half = heads.size / 2;
     std::int64_t const rotated = heads.query_heads + heads.kv_heads;
@@ -89,7 +89,7 @@ CURTAIL_DEVICE void rotate_row(Group const& group, HeadRows<T> const& heads, std
     float const factor =
         rotate_head(group, half, heads.cos + position, heads.sin + position, qkv + at * heads.size);
     group.each([&](int lane) {
-        if (lane == 0) r[token * rotated + head] = rounded<T>(factor);
+        if (lane == 0) r[token * rotated + head] = factor;
     });
 }
 
@@ -99,7 +99,7 @@ template <class Group, class T>
 CURTAIL_DEVICE void rotate_backward_row(Group const& group, HeadRows<T> const& heads,
                                         std::int64_t token, std::int64_t head,
                                         HeadGradientRows<T> const& gradients, T const* qkv,
-                                        T const* r, T* dqkv)
+                                        float const* r, T* dqkv)
 {
     std::int64_t const half = heads.size / 2;
     std::int64_t const rotated = heads.query_heads + heads.kv_heads;
@@ -117,7 +117,7 @@ CURTAIL_DEVICE void rotate_backward_row(Group const& group, HeadRows<T> const& h
             ? gradients.q + (token * heads.query_heads + head) * heads.size
             : gradients.k + (token * heads.kv_heads + head - heads.query_heads) * heads.size;
     rotate_head_backward(group, half, heads.cos + position, heads.sin + position, dy, qkv + at,
-                         to_float(r[token * rotated + head]), dqkv + at);
+                         r[token * rotated + head], dqkv + at);
 }
 
 }  // namespace curtail::model
