@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_call.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <chrono>
-#include <thread>
-
 #include "comm/collectives.hpp"
-#include "core/clock.hpp"
+#include "comm/polling.hpp"
 
 namespace curtail::comm {
 
@@ -30,26 +24,15 @@ bool await(MPI_Request& request, Patience const& patience, char const* operation
 
 bool await_all(std::span<MPI_Request> requests, Patience const& patience, char const* operation)
 {
-    using namespace std::chrono;
-    constexpr microseconds spin{200};
-    constexpr microseconds shortest_nap{20};
-    constexpr microseconds longest_nap{1000};
-    auto const begin = steady_clock::now();
-    WaitTimer timer(patience, monotonic_now());
-    for (;;) {
-        int done = 0;
-        check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
-                          MPI_STATUSES_IGNORE),
-              operation);
-        if (done != 0) return true;
-        auto const waited = duration_cast<microseconds>(steady_clock::now() - begin);
-        if (waited < spin) {
-            sched_yield();
-            continue;
-        }
-        if (timer.over(monotonic_now())) return false;
-        std::this_thread::sleep_for(std::clamp(waited / 16, shortest_nap, longest_nap));
-    }
+    return poll(
+        [&] {
+            int done = 0;
+            check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done,
+                              MPI_STATUSES_IGNORE),
+                  operation);
+            return done != 0;
+        },
+        patience);
 }
 
 Communicator::Communicator()

@@ -18,10 +18,6 @@ void check(int code, char const* operation);
 
 /// Waits until a nonblocking operation is complete. Returns false if the operation is still
 /// incomplete when the wait has lasted too long. Throws CommError if the operation fails.
-///
-/// Checks continuously for 0.2 ms. Then sleeps between checks, so that a long wait does not occupy
-/// a core. A sleep lasts a sixteenth of the time waited so far, but at least 0.02 ms and at most
-/// 1 ms.
 [[nodiscard]] bool await(MPI_Request& request, Patience const& patience, char const* operation);
 /// As await(), for several operations.
 [[nodiscard]] bool await_all(std::span<MPI_Request> requests, Patience const& patience,

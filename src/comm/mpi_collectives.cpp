@@ -149,10 +149,7 @@ class MpiCollectives final : public Collectives {
 
     [[noreturn]] void give_up(char const* operation) const
     {
-        bool const stopping = patience_.stop_end && patience_.stop_end();
-        throw CommTimeout(
-            std::string("cannot ") + operation + ": a rank did not arrive " +
-            (stopping ? "in the time for a stop" : "within " + format_duration(patience_.limit)));
+        throw CommTimeout(std::string("cannot ") + operation + ": " + late_rank(patience_));
     }
 
     template <class T>

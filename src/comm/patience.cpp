@@ -5,6 +5,13 @@
 
 namespace curtail::comm {
 
+std::string late_rank(Patience const& patience)
+{
+    bool const stopping = patience.stop_end && patience.stop_end();
+    return "a rank did not arrive " +
+           (stopping ? "in the time for a stop" : "within " + format_duration(patience.limit));
+}
+
 bool WaitTimer::over(MonoTime now)
 {
     constexpr Millis tick{1000};

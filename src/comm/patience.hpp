@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "core/time.hpp"
 
@@ -16,6 +17,9 @@ struct Patience {
     /// per millisecond.
     std::function<std::optional<MonoTime>()> stop_end{};
 };
+
+/// Returns why a wait ended: "a rank did not arrive within 3.0 s".
+[[nodiscard]] std::string late_rank(Patience const& patience);
 
 /// Decides whether one wait has lasted too long.
 ///
