@@ -11,6 +11,7 @@ class SingleProcess final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return 0; }
     [[nodiscard]] int size() const override { return 1; }
+    [[nodiscard]] Memory memory() const override { return Memory::host; }
     void set_patience(Patience) override {}
     void all_reduce_sum(std::span<float>) override {}
     void all_reduce_sum(std::span<double>) override {}
@@ -19,15 +20,19 @@ class SingleProcess final : public Collectives {
         copy(all, own);
     }
     void all_gather(std::span<float const> own, std::span<float> all) override { copy(own, all); }
-    void broadcast(std::span<std::byte>, int root) override
-    {
-        if (root != 0)
-            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
-    }
+    void broadcast(std::span<float>, int root) override { require_rank(root); }
+    void broadcast(std::span<std::byte>, int root) override { require_rank(root); }
+    void finish() override {}
+    void synchronize() override {}
     void barrier() override {}
     [[nodiscard]] int all_reduce_max(int value) override { return value; }
 
   private:
+    static void require_rank(int root)
+    {
+        if (root != 0)
+            throw std::logic_error("broadcast from rank " + std::to_string(root) + " of 1");
+    }
     static void copy(std::span<float const> from, std::span<float> to)
     {
         if (from.size() != to.size()) throw std::logic_error("the sizes of two buffers differ");

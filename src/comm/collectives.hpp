@@ -34,41 +34,70 @@ class CommTimeout : public CommError {
     explicit CommTimeout(std::string const& what) : CommError(what, ExitCode::unavailable) {}
 };
 
+/// Where the spans of float of a collective operation are.
+enum class Memory {
+    host,    ///< the process's own memory
+    device,  ///< the memory of the rank's GPU
+};
+
 /// Collective operations of one site's ranks. Every rank must call the same functions in the same
-/// order, with the same sizes, from one thread at a time. A collective call returns only after
-/// every rank has entered it. Waiting for a late rank uses almost no processor time. A wait that
-/// lasts longer than the rank's patience ends with CommTimeout.
+/// order, with the same sizes, from one thread at a time. A wait that lasts longer than the rank's
+/// patience ends with CommTimeout. Waiting for a late rank uses almost no processor time. Every
+/// function except rank(), size() and memory() may throw CommError.
 ///
-/// Results are deterministic: the same inputs on the same number of ranks give bit-identical
-/// results, and all ranks get the same result. Every function except rank() and size() may throw
-/// CommError.
+/// Spans of float are in the memory that memory() names; all other arguments are in host memory. An
+/// operation on host memory returns only after every rank has entered it, with its result.
+///
+/// An operation on device memory returns as soon as it is enqueued. It begins when the work is done
+/// that was enqueued on the compute stream before it, and when all earlier operations on device
+/// memory are done. Until finish(), the caller must not free, read or change its spans. If an
+/// operation fails, or waits for a late rank too long, the next call of any function throws.
+///
+/// Results on host memory are deterministic: the same inputs on the same number of ranks give
+/// bit-identical results, and all ranks get the same result. See NcclCollectives for those on
+/// device memory.
 class Collectives {
   public:
     virtual ~Collectives() = default;
     [[nodiscard]] virtual int rank() const = 0;  ///< 0 to size() - 1
     [[nodiscard]] virtual int size() const = 0;
+    [[nodiscard]] virtual Memory memory() const = 0;  ///< where spans of float are
     /// Sets how long this rank waits for the others from now on. Before the first call, it waits as
     /// long as a default Patience allows.
     virtual void set_patience(Patience patience) = 0;
+
+    // ---- in memory()
     /// Adds up the values[i] of all ranks, for each i. Every rank gets the sums in `values`.
     virtual void all_reduce_sum(std::span<float> values) = 0;
-    virtual void all_reduce_sum(std::span<double> values) = 0;
     /// `all` holds one chunk for each rank, of the size of `own`. Adds up the chunks of this rank
-    /// over the `all` of every rank into `own`, in the order of the ranks. `own` and `all` must not
-    /// overlap.
+    /// over the `all` of every rank into `own`; on host memory, in the order of the ranks. `own`
+    /// and `all` must not overlap.
     virtual void reduce_scatter_sum(std::span<float const> all, std::span<float> own) = 0;
     /// Copies the `own` of every rank into `all`, in the order of the ranks. `own` may be this
     /// rank's chunk of `all`.
     virtual void all_gather(std::span<float const> own, std::span<float> all) = 0;
+    /// Replaces `values`, on every rank, by the values of rank `root`.
+    virtual void broadcast(std::span<float> values, int root) = 0;
+    /// Makes the work that is enqueued on the compute stream from now on wait for all operations on
+    /// device memory so far. Does not wait itself. On host memory, does nothing.
+    virtual void finish() = 0;
+    /// Waits until all operations on device memory so far are done. Call it before the host waits
+    /// for the GPU in any other way, because only this wait ends if another rank hangs. Call it at
+    /// least once per step: CUDA lets the host wait, without a limit of time, while about a
+    /// thousand pieces of work are enqueued. On host memory, does nothing.
+    virtual void synchronize() = 0;
+
+    // ---- in host memory
+    virtual void all_reduce_sum(std::span<double> values) = 0;  ///< as for floats
     /// Replaces `bytes`, on every rank, by the bytes of rank `root`.
     virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-    /// Waits until every rank has entered this call.
+    /// Waits until every rank has entered this call. Does not wait for operations on device memory.
     virtual void barrier() = 0;
     /// Returns the greatest `value` of all ranks.
     [[nodiscard]] virtual int all_reduce_max(int value) = 0;
 };
 
-/// Returns collectives for a single process, without MPI.
+/// Returns collectives for a single process, without MPI, on host memory.
 [[nodiscard]] std::unique_ptr<Collectives> single_process();
 
 /// Returns the `text` of rank `root` on every rank; other ranks' `text` is ignored. Throws

@@ -22,9 +22,15 @@ class MpiCollectives final : public Collectives {
   public:
     [[nodiscard]] int rank() const override { return comm_.rank(); }
     [[nodiscard]] int size() const override { return comm_.size(); }
+    [[nodiscard]] Memory memory() const override { return Memory::host; }
     void set_patience(Patience patience) override { patience_ = std::move(patience); }
     void all_reduce_sum(std::span<float> values) override { sum(values, MPI_FLOAT); }
     void all_reduce_sum(std::span<double> values) override { sum(values, MPI_DOUBLE); }
+
+    void broadcast(std::span<float> values, int root) override
+    {
+        broadcast(std::as_writable_bytes(values), root);
+    }
 
     void broadcast(std::span<std::byte> bytes, int root) override
     {
@@ -33,7 +39,7 @@ class MpiCollectives final : public Collectives {
                                    std::to_string(size()));
         meet("broadcast");
         in_pieces(bytes, [&](std::byte* data, int count) {
-            finish("broadcast", [&](MPI_Request* request) {
+            complete("broadcast", [&](MPI_Request* request) {
                 return MPI_Ibcast(data, count, MPI_BYTE, root, comm_.get(), request);
             });
         });
@@ -66,13 +72,15 @@ class MpiCollectives final : public Collectives {
         }
     }
 
+    void finish() override {}
+    void synchronize() override {}
     void barrier() override { meet("pass a barrier"); }
 
     [[nodiscard]] int all_reduce_max(int value) override
     {
         meet("find the maximum");
         int greatest = value;
-        finish("find the maximum", [&](MPI_Request* request) {
+        complete("find the maximum", [&](MPI_Request* request) {
             return MPI_Iallreduce(&value, &greatest, 1, MPI_INT, MPI_MAX, comm_.get(), request);
         });
         return greatest;
@@ -132,7 +140,7 @@ class MpiCollectives final : public Collectives {
     // Starts a nonblocking operation and waits for its end. A blocking one would wait forever for a
     // rank that hangs inside it.
     template <class Start>
-    void finish(char const* operation, Start const& start)
+    void complete(char const* operation, Start const& start)
     {
         MPI_Request request = MPI_REQUEST_NULL;
         check(start(&request), operation);
@@ -143,8 +151,8 @@ class MpiCollectives final : public Collectives {
     void meet(char const* operation)
     {
         if (size() == 1) return;
-        finish(operation,
-               [this](MPI_Request* request) { return MPI_Ibarrier(comm_.get(), request); });
+        complete(operation,
+                 [this](MPI_Request* request) { return MPI_Ibarrier(comm_.get(), request); });
     }
 
     [[noreturn]] void give_up(char const* operation) const
@@ -157,7 +165,7 @@ class MpiCollectives final : public Collectives {
     {
         meet("sum over the ranks");
         in_pieces(values, [&](T* data, int count) {
-            finish("sum over the ranks", [&](MPI_Request* request) {
+            complete("sum over the ranks", [&](MPI_Request* request) {
                 return MPI_Iallreduce(MPI_IN_PLACE, data, count, type, MPI_SUM, comm_.get(),
                                       request);
             });

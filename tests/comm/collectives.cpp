@@ -106,6 +106,22 @@ TEST_F(AllRanks, BroadcastCopiesTheRootsBytesToEveryRank)
         }
 }
 
+TEST_F(AllRanks, BroadcastCopiesTheRootsNumbersToEveryRank)
+{
+    for (int root = 0; root < ranks->size(); ++root)
+        for (std::size_t const count : {0UL, 1UL, 900'001UL}) {
+            std::vector<float> values(count, ranks->rank() == root ? 0.1F : -1.F);
+            ranks->broadcast(std::span<float>(values), root);
+            EXPECT_EQ(values, std::vector<float>(count, 0.1F));
+        }
+}
+
+TEST_F(AllRanks, WorkOnHostMemory)
+{
+    EXPECT_EQ(ranks->memory(), Memory::host);
+    EXPECT_EQ(single_process()->memory(), Memory::host);
+}
+
 // More than one slice of the implementation, and sizes that no slice divides.
 TEST_F(AllRanks, ScatterSumsAndGatherChunks)
 {
