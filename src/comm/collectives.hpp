@@ -34,6 +34,13 @@ class CommTimeout : public CommError {
     explicit CommTimeout(std::string const& what) : CommError(what, ExitCode::unavailable) {}
 };
 
+/// As CommTimeout; in addition, a thread of this process is inside a library that does not return.
+/// std::exit() could therefore wait forever. MpiSession::run() ends the process without it.
+class CommStuck : public CommTimeout {
+  public:
+    using CommTimeout::CommTimeout;
+};
+
 /// Where the spans of float of a collective operation are.
 enum class Memory {
     host,    ///< the process's own memory

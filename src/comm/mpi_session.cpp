@@ -27,10 +27,14 @@ struct MpiSession::State {
 
 namespace {
 
-Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks)
+// Sets `stuck` if a thread of this process does not return.
+Result<void> run_caught(MpiSession::Body const& body, Collectives& ranks, bool& stuck)
 {
     try {
         return body(ranks);
+    } catch (CommStuck const& broken) {
+        stuck = true;
+        return tl::unexpected(broken.to_error());
     } catch (CommError const& broken) {
         return tl::unexpected(broken.to_error());
     } catch (std::exception const& broken) {
@@ -114,7 +118,9 @@ int MpiSession::size() const { return state_->end->size(); }
 Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis grace)
 {
     auto const ranks = mpi_collectives();
-    auto done = run_caught(body, *ranks);
+    bool stuck = false;
+    auto done = run_caught(body, *ranks, stuck);
+    if (stuck) abort_all(done.error(), log_error);
     auto const own = done ? ExitCode::ok : done.error().code;
     auto const agreed = state_->agree(own, done ? Patience{} : Patience{grace});
     if (!agreed) abort_all(done ? agreed.error() : done.error(), log_error);

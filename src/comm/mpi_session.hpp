@@ -53,6 +53,9 @@ class MpiSession {
     /// waits for the others as long as a default Patience allows; then it aborts all ranks with
     /// `unavailable`.
     ///
+    /// If `body` throws CommStuck, run() at once calls `log_error` and aborts all ranks with
+    /// `unavailable`. The process ends without exit handlers.
+    ///
     /// MPI itself may fail while the ranks agree on the result. The rank that sees this then passes
     /// an error to `log_error` and aborts all ranks. If `body` failed on this rank, the error is
     /// the one that `body` returned. Otherwise its code is `temporary`.

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -55,6 +56,7 @@ Result<void> act(std::string const& way, comm::Collectives& ranks)
         ranks.barrier();
         return {};
     }
+    if (way == "all-are-stuck") throw comm::CommStuck("the device does not stop");
     if (way == "all-fail") return fail(ExitCode::config, "bad key", "on every rank");
     if (way == "one-fails-at-the-end" && last)
         return fail(ExitCode::data, "bad shard", "on this rank");
@@ -78,6 +80,7 @@ extern "C" int MPI_Iallreduce(void const* send, void* receive, int count, MPI_Da
 
 int main(int, char** argv)
 {
+    std::atexit([] { say(-1, "exits in the ordinary way"); });
     auto session = comm::MpiSession::start();
     if (!session) return static_cast<int>(session.error().code);
     int const rank = session->rank();

@@ -96,6 +96,16 @@ TEST(MpiSession, TheTimeInWhichTheJobWasSuspendedDoesNotCount)
     EXPECT_EQ(code, 0) << output;
 }
 
+// Exit handlers, e.g. those of a library for GPUs, could wait forever.
+TEST(MpiSession, ARankThatIsStuckInALibraryEndsWithoutExitHandlers)
+{
+    auto const [code, output] = run_ranks("all-are-stuck");
+    EXPECT_EQ(code, 69) << output;
+    EXPECT_THAT(output, HasSubstr("logs: the ranks cannot work together: "
+                                  "the device does not stop"));
+    EXPECT_THAT(output, testing::Not(HasSubstr("exits in the ordinary way")));
+}
+
 TEST(MpiSession, AFailureOfMpiAtTheEndIsTemporary)
 {
     auto const [code, output] = run_ranks("mpi-breaks-at-the-end");
