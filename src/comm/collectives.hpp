@@ -61,7 +61,7 @@ enum class Memory {
 /// operation fails, or waits for a late rank too long, the next call of any function throws.
 ///
 /// Results on host memory are deterministic: the same inputs on the same number of ranks give
-/// bit-identical results, and all ranks get the same result. See NcclCollectives for those on
+/// bit-identical results, and all ranks get the same result. See nccl_collectives() for those on
 /// device memory.
 class Collectives {
   public:
