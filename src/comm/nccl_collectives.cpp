@@ -7,6 +7,7 @@
 #include "comm/nccl_communicator.hpp"
 #include "comm/nccl_stream.hpp"
 #include "comm/polling.hpp"
+#include "core/clock.hpp"
 
 namespace curtail::comm {
 namespace {
@@ -134,7 +135,7 @@ class NcclCollectives final : public Collectives {
     bool check(char const* operation)
     {
         communicator_.check(operation);
-        if (!stream_.idle()) return false;
+        if (!stream_.idle(monotonic_now())) return false;
         communicator_.check(operation);  // it may have failed in the meantime
         return true;
     }
@@ -148,7 +149,7 @@ class NcclCollectives final : public Collectives {
             if (count == 0) return;
             stream_.follow_compute();
             communicator_.enqueue(operation, start);
-            stream_.watch(operation);
+            stream_.watch(operation, monotonic_now());
         });
     }
 

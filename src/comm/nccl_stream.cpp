@@ -4,7 +4,6 @@
 #include <string>
 
 #include "comm/collectives.hpp"
-#include "core/clock.hpp"
 
 namespace curtail::comm {
 
@@ -39,16 +38,16 @@ void NcclStream::precede_compute()
     require(api_.stream_wait_event(compute_, order_), "let the compute stream wait");
 }
 
-void NcclStream::watch(char const* operation)
+void NcclStream::watch(char const* operation, MonoTime now)
 {
     if (unused_.empty()) unused_.push_back(new_event());
     require(api_.event_record(unused_.back(), stream_), operation);
     watched_.push_back({operation, unused_.back()});
     unused_.pop_back();
-    if (!timer_) timer_.emplace(patience_, monotonic_now());
+    if (!timer_) timer_.emplace(patience_, now);
 }
 
-bool NcclStream::idle()
+bool NcclStream::idle(MonoTime now)
 {
     while (!watched_.empty() && done(watched_.front())) {
         unused_.push_back(watched_.front().done);
@@ -56,7 +55,6 @@ bool NcclStream::idle()
         timer_.reset();
     }
     if (watched_.empty()) return true;
-    auto const now = monotonic_now();
     if (!timer_) timer_.emplace(patience_, now);
     if (timer_->over(now))
         throw CommTimeout(std::string("cannot ") + watched_.front().operation + ": " +

@@ -24,11 +24,12 @@ class NcclStream {
     void follow_compute();
     /// The work that is enqueued next on the compute stream begins after the operations so far.
     void precede_compute();
-    /// Begins to watch the operation that was enqueued last. `operation` must be a literal.
-    void watch(char const* operation);
-    /// True if all watched operations are done. Throws CommTimeout if none has become done for
-    /// longer than the patience allows.
-    [[nodiscard]] bool idle();
+    /// Begins at `now` to watch the operation that was enqueued last. `operation` must be a
+    /// literal.
+    void watch(char const* operation, MonoTime now);
+    /// True if all watched operations are done at `now`. Throws CommTimeout if none has become done
+    /// for longer than the patience allows.
+    [[nodiscard]] bool idle(MonoTime now);
     /// Calls CUDA no more, because it could wait forever. The stream and the events leak.
     void abandon() noexcept { abandoned_ = true; }
 
