@@ -3,30 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 
-#include "support/child_process.hpp"
+#include "support/mpirun.hpp"
 #include "support/paths.hpp"
 
 namespace {
 
 using curtail::test::Outcome;
-using curtail::test::run_program;
 using testing::HasSubstr;
 
 Outcome run_ranks(std::string const& way, int ranks = 3)
 {
-    for (auto const& [name, value] : {std::pair{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
-                                      std::pair{"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
-                                      std::pair{"OMPI_MCA_mpi_yield_when_idle", "1"},
-                                      std::pair{"OMPI_MCA_btl", "self,vader,tcp"},
-                                      std::pair{"OMPI_MCA_btl_tcp_if_include", "lo"},
-                                      std::pair{"OMPI_MCA_oob_tcp_if_include", "lo"}})
-        setenv(name, value, 0);
-    return run_program({"mpirun", "--bind-to", "none", "--oversubscribe", "-n",
-                        std::to_string(ranks),
-                        curtail::test::path_from_environment("CURTAIL_TEST_RANKS"), way});
+    return curtail::test::run_ranks(
+        {curtail::test::path_from_environment("CURTAIL_TEST_RANKS"), way}, ranks);
 }
 
 TEST(MpiSession, AllRanksSucceedTogether)
