@@ -18,8 +18,7 @@ using namespace curtail;
 
 namespace {
 
-constexpr Millis patience{1000};
-constexpr Millis abort_limit{200};
+constexpr Millis patience{500};  // from the third exchange on
 constexpr Millis grace{200};
 
 void say(std::string const& text)
@@ -50,7 +49,9 @@ void exchange(std::string const& way, comm::Collectives& ranks, bool last)
     ranks.finish();
     ranks.synchronize();
     ranks.barrier();
+    ranks.set_patience({patience, {}});
     if (last && way.starts_with("one-is-killed")) std::raise(SIGKILL);
+    if (way == "one-is-killed-before-a-barrier") ranks.barrier();
     ranks.all_reduce_sum(std::span<float>(values));
     ranks.finish();
     if (way == "one-is-killed-while-others-enqueue")
@@ -63,8 +64,9 @@ Result<void> act(std::string const& way, comm::Collectives& host)
 {
     bool const last = host.rank() == host.size() - 1;
     static test::NcclDouble gpu(faults_of(way, last));
-    comm::NcclOptions const options{
-        .compute = gpu.compute(), .patience = {patience, {}}, .abort_limit = abort_limit};
+    comm::NcclOptions options{.compute = gpu.compute()};
+    if (way == "one-hangs-at-the-start") options.patience = {patience, {}};
+    if (way == "all-aborts-hang") options.abort_limit = Millis{200};
     auto const ranks = comm::nccl_collectives(host, gpu.api(), options);
     exchange(way, *ranks, last);
     return {};
