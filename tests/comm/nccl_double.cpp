@@ -6,31 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <stdexcept>
 
-namespace curtail::comm {
-
-struct CudaStream {
-    std::string name;
-    std::deque<std::function<bool()>> work{};  // each returns true when it is done
-    bool held{false};
-};
-
-struct CudaEvent : std::enable_shared_from_this<CudaEvent> {
-    int recorded{0};  // how often it was recorded
-    int reached{0};   // the last record that its stream has reached
-};
-
-struct NcclComm {
-    NcclResult state{NcclResult::success};
-    int polls_left{0};             // until the function in progress is done
-    std::function<void()> then{};  // what it does then
-    bool stays_in_progress{false};
-    bool released{false};
-};
-
-}  // namespace curtail::comm
+#include "comm/nccl_double_state.hpp"
 
 namespace curtail::test {
 
@@ -47,112 +25,6 @@ namespace {
 NcclDouble::State* active = nullptr;
 
 constexpr char const* id_text = "the id of rank 0";
-
-}  // namespace
-
-struct NcclDouble::State {
-    NcclFaults faults;
-    MPI_Comm ranks{MPI_COMM_NULL};
-    CudaStream compute{"compute"};
-    std::vector<std::unique_ptr<CudaStream>> streams;
-    std::vector<std::shared_ptr<CudaEvent>> events;  // streams may use them longer
-    std::unique_ptr<NcclComm> communicator;
-    CudaResult query{CudaResult::success};
-    std::size_t operations{0};
-    std::vector<std::string> calls;
-    int misuses{0};
-
-    void called(std::string call) { calls.push_back(std::move(call)); }
-
-    static bool step(CudaStream& stream)
-    {
-        bool moved = false;
-        while (!stream.held && !stream.work.empty() && stream.work.front()()) {
-            stream.work.pop_front();
-            moved = true;
-        }
-        return moved;
-    }
-
-    void progress()
-    {
-        for (bool moved = true; moved;) {
-            moved = step(compute);
-            for (auto const& stream : streams) moved |= step(*stream);
-        }
-    }
-
-    // Counts a call of NCCL with the communicator; true if NCCL forbids it.
-    bool forbidden(NcclComm const* comm, bool may_be_in_progress = false)
-    {
-        bool const wrong =
-            comm != communicator.get() || comm->released ||
-            (!may_be_in_progress && (comm->stays_in_progress || comm->polls_left > 0));
-        misuses += wrong ? 1 : 0;
-        return wrong;
-    }
-
-    // Does `action` at once, or after some polls.
-    NcclResult begin(NcclComm& comm, std::function<void()> action)
-    {
-        comm.then = std::move(action);
-        comm.polls_left = faults.polls;
-        if (comm.polls_left > 0) return NcclResult::in_progress;
-        comm.then();
-        return NcclResult::success;
-    }
-
-    void poll(NcclComm& comm, NcclResult& state)
-    {
-        progress();
-        if (comm.polls_left > 0 && --comm.polls_left == 0) comm.then();
-        bool const busy = comm.stays_in_progress || comm.polls_left > 0;
-        state = busy ? NcclResult::in_progress : comm.state;
-    }
-
-    using Start = std::function<int(MPI_Request*)>;
-    std::function<bool()> exchange(Start start)
-    {
-        auto const request = std::make_shared<MPI_Request>(MPI_REQUEST_NULL);
-        return [start = std::move(start), request, begun = false]() mutable {
-            if (!begun && start(request.get()) != MPI_SUCCESS)
-                throw std::runtime_error("MPI failed");
-            begun = true;
-            int done = 0;
-            MPI_Test(request.get(), &done, MPI_STATUS_IGNORE);
-            return done != 0;
-        };
-    }
-
-    std::function<bool()> hang(NcclComm& comm)
-    {
-        return [this, &comm] {
-            comm.state = faults.broken;
-            query = faults.query;
-            return false;
-        };
-    }
-
-    NcclResult operation(char const* name, NcclComm* comm, CudaStream* stream, Start start)
-    {
-        if (forbidden(comm)) return NcclResult::invalid_usage;
-        bool const faulty = operations++ == faults.at;
-        if (faulty && faults.refused != NcclResult::success) return faults.refused;
-        if (faulty && faults.never_enqueued) {
-            comm->stays_in_progress = true;
-            return NcclResult::in_progress;
-        }
-        bool const hangs = faulty && (faults.hangs || faults.broken != NcclResult::success ||
-                                      faults.query != CudaResult::success);
-        auto work = hangs ? hang(*comm) : exchange(std::move(start));
-        return begin(*comm, [this, name, stream, work = std::move(work)] {
-            called(std::string(name) + " on " + stream->name);
-            stream->work.push_back(work);
-        });
-    }
-};
-
-namespace {
 
 CudaStream& stream_of(CudaStream* stream) { return stream == nullptr ? active->compute : *stream; }
 
@@ -185,7 +57,7 @@ NcclResult comm_init(NcclComm** comm, int ranks, NcclId const* id, int rank)
 NcclResult comm_get_async_error(NcclComm* comm, NcclResult* state)
 {
     if (active->forbidden(comm, true)) return NcclResult::invalid_argument;
-    active->poll(*comm, *state);
+    *state = active->poll(*comm);
     return NcclResult::success;
 }
 

@@ -9,7 +9,6 @@
 #include "comm/mpi_collectives.hpp"
 #include "comm/nccl_collectives.hpp"
 #include "comm/nccl_double.hpp"
-#include "comm/nccl_stream.hpp"
 #include "core/clock.hpp"
 
 namespace curtail::comm {
@@ -267,59 +266,6 @@ TEST(NcclPatience, AStopEndsTheWaitForTheDevice)
     auto const found = failure_of([&] { gpu.ranks->synchronize(); });
     EXPECT_EQ(found.kind, Kind::timeout);
     EXPECT_THAT(found.text, HasSubstr("a rank did not arrive in the time for a stop"));
-}
-
-MonoTime at(std::int64_t ms) { return MonoTime{Millis{ms}}; }
-
-// The GPU works for longer than the patience, but not on one operation.
-TEST(NcclPatience, CountsFromTheLastOperationThatBecameDone)
-{
-    NcclDouble gpu;
-    Patience const limit{Millis{900}, {}};
-    NcclStream stream(gpu.api(), gpu.compute(), limit);
-    auto const enqueue = [&](std::int64_t ms) {
-        gpu.hold();
-        stream.follow_compute();
-        stream.watch("sum", at(ms));
-    };
-    enqueue(0);
-    EXPECT_FALSE(stream.idle(at(800)));
-    gpu.release();
-    EXPECT_TRUE(stream.idle(at(850)));
-    enqueue(850);
-    EXPECT_FALSE(stream.idle(at(1700)));
-    EXPECT_THROW((void)stream.idle(at(1750)), CommTimeout);
-}
-
-// The next operation of several, too.
-TEST(NcclPatience, BeginsAgainWithEachOperationThatBecameDone)
-{
-    NcclDouble gpu;
-    Patience const limit{Millis{900}, {}};
-    NcclStream stream(gpu.api(), gpu.compute(), limit);
-    stream.follow_compute();
-    stream.watch("first", at(0));
-    gpu.progress();
-    gpu.hold();
-    stream.follow_compute();
-    stream.watch("second", at(0));
-    EXPECT_FALSE(stream.idle(at(800)));
-    EXPECT_FALSE(stream.idle(at(1600)));
-    EXPECT_THROW((void)stream.idle(at(1700)), CommTimeout);
-}
-
-// It may have been suspended.
-TEST(NcclPatience, CountsAtMostASecondInWhichTheHostDoesNotCall)
-{
-    NcclDouble gpu;
-    Patience const limit{Millis{2500}, {}};
-    NcclStream stream(gpu.api(), gpu.compute(), limit);
-    gpu.hold();
-    stream.follow_compute();
-    stream.watch("sum", at(0));
-    EXPECT_FALSE(stream.idle(at(60'000)));
-    EXPECT_FALSE(stream.idle(at(120'000)));
-    EXPECT_THROW((void)stream.idle(at(120'500)), CommTimeout);
 }
 
 TEST(NcclAbort, ThatHangsEndsTheRankAllTheSame)
