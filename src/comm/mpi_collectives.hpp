@@ -10,8 +10,8 @@ namespace curtail::comm {
 inline constexpr int reduction_tag = 1;
 inline constexpr int gather_tag = 2;
 
-/// Returns collectives over all ranks that MPI started, on host memory. They use their own MPI
-/// communicator. MPI must be running as long as the collectives exist.
+/// Returns collectives over all ranks that MPI started. They use their own MPI communicator. MPI
+/// must be running as long as the collectives exist. Memory is host memory.
 [[nodiscard]] std::unique_ptr<Collectives> mpi_collectives();
 
 }  // namespace curtail::comm
