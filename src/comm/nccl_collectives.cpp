@@ -16,8 +16,9 @@ namespace {
 NcclApi const& select_device(NcclApi const& api, int device)
 {
     if (auto const result = api.set_device(device); result != CudaResult::success)
-        throw CommError("cannot use GPU " + std::to_string(device) +
-                        ": CUDA: " + api.cuda_error_text(result));
+        throw CommError(
+            "cannot use GPU " + std::to_string(device) + ": CUDA: " + api.cuda_error_text(result),
+            ExitCode::unavailable);
     return api;
 }
 

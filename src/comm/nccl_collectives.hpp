@@ -27,8 +27,9 @@ struct NcclOptions {
 /// of the operations before it. After a failure, the call makes NCCL give up all operations, so
 /// that the GPU does not wait for the other ranks, and throws:
 ///  - CommTimeout if a call, or an operation on the device, waits longer than the patience allows;
-///  - CommError with the code `unavailable` if NCCL reports a failure of another rank or of the
-///    network (ncclRemoteError), and with `temporary` for other failures of NCCL and CUDA;
+///  - CommError with the code `unavailable` if this rank has no GPU `options.device`, or if NCCL
+///    reports a failure of another rank or of the network (ncclRemoteError), and with `temporary`
+///    for other failures of NCCL and CUDA;
 ///  - CommStuck if NCCL does not give up within `abort_limit`.
 /// Later calls throw CommError. The results of operations that a call of synchronize() has waited
 /// for remain correct; all others are undefined.

@@ -124,6 +124,7 @@ TEST(NcclStart, FailsWithoutAGpu)
     auto const found =
         failure_of([&] { (void)nccl_collectives(*gpu.host, gpu.nccl.api(), {.device = -1}); });
     EXPECT_EQ(found.kind, Kind::error);
+    EXPECT_EQ(found.code, ExitCode::unavailable);
     EXPECT_THAT(found.text, HasSubstr("cannot use GPU -1: CUDA: "));
 }
 
