@@ -116,6 +116,7 @@ std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradient
         });
         collectives_.reduce_scatter_sum(values(chunks_of(bucket)),
                                         values(gradient_values_.narrow(0, first, bucket.chunk)));
+        collectives_.finish();
     });
     return gradients_;
 }
@@ -130,6 +131,7 @@ void ShardExchange::distribute(model::Parameters& weights)
     for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
         collectives_.all_gather(values(master_values_.narrow(0, first, bucket.chunk)),
                                 values(chunks_of(bucket)));
+        collectives_.finish();
         for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
             part_of(weights, piece).copy_(part);
         });
@@ -144,7 +146,8 @@ void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shar
             for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
                 part.copy_(part_of(whole, piece));
             });
-        collectives_.broadcast(std::as_writable_bytes(values(all)), 0);
+        collectives_.broadcast(values(all), 0);
+        collectives_.finish();
         shard.narrow(0, first, bucket.chunk)
             .copy_(all.narrow(0, collectives_.rank() * bucket.chunk, bucket.chunk));
     });
@@ -155,6 +158,7 @@ void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
     for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
         collectives_.all_gather(values(shard.narrow(0, first, bucket.chunk)),
                                 values(chunks_of(bucket)));
+        collectives_.synchronize();
         if (collectives_.rank() != 0) return;
         for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
             part_of(whole, piece).copy_(part);
