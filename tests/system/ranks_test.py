@@ -72,6 +72,8 @@ def stopped_rank_ends_the_job_without_a_stop_request():
 def killed_rank_ends_the_job_and_the_next_one_continues():
     for rank in (0, 1):
         with Job() as job:
+            # The second snapshot begins after the first one is whole.
+            wait_for(lambda: list((job.run.out / "sites/A").glob("snapshot-b.*")), "two snapshots")
             kill(job.ranks[rank])
             job.expect_end(69, 0, "signal 9 (Killed) ended one of its processes")
             before = job.committed_tokens()
