@@ -30,7 +30,8 @@ struct NcclCollectives : testing::Test {
     [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(host->size()); }
     [[nodiscard]] float sum_of_numbers() const
     {
-        return static_cast<float>(size() * (size() + 1) / 2);
+        auto const sum = size() * (size() + 1) / 2;
+        return static_cast<float>(sum);
     }
     // 1 on rank 0, 2 on rank 1, ...
     [[nodiscard]] float own_number() const { return static_cast<float>(host->rank() + 1); }
@@ -114,8 +115,10 @@ TEST_F(NcclCollectives, GatherFromTheirOwnChunkOfTheResult)
     std::fill(own.begin(), own.end(), own_number());
     ranks->all_gather(own, all);
     ranks->synchronize();
-    for (std::size_t i = 0; i < all.size(); ++i)
-        EXPECT_EQ(all[i], static_cast<float>(i / 5 + 1)) << i;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto const number = i / 5 + 1;
+        EXPECT_EQ(all[i], static_cast<float>(number)) << i;
+    }
 }
 
 TEST_F(NcclCollectives, BroadcastTheRootsNumbers)
