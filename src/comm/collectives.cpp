@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "comm/polling.hpp"
+
 namespace curtail::comm {
 namespace {
 
@@ -23,6 +25,8 @@ class SingleProcess final : public Collectives {
     void broadcast(std::span<float>, int root) override { require_rank(root); }
     void broadcast(std::span<std::byte>, int root) override { require_rank(root); }
     void finish() override {}
+    void finish(std::uint64_t) override {}
+    [[nodiscard]] std::uint64_t enqueued() const override { return 0; }
     void synchronize() override {}
     void barrier() override {}
     [[nodiscard]] int all_reduce_max(int value) override { return value; }
@@ -46,6 +50,13 @@ Error CommError::to_error() const
 {
     return {code_, "the ranks cannot work together", what(),
             "start again to continue from the last commit"};
+}
+
+void Collectives::wait_until(std::function<bool()> const& done)
+{
+    Backoff backoff;
+    while (!done())
+        if (!backoff.spin()) backoff.nap();
 }
 
 std::unique_ptr<Collectives> single_process() { return std::make_unique<SingleProcess>(); }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -88,11 +90,18 @@ class Collectives {
     /// Makes the work that is enqueued on the compute stream from now on wait for all operations on
     /// device memory so far. Does not wait itself. On host memory, does nothing.
     virtual void finish() = 0;
+    /// As finish(), but for the first `operations` only, in the count of enqueued().
+    virtual void finish(std::uint64_t operations) = 0;
+    /// Returns the number of operations on device memory so far; 0 on host memory.
+    [[nodiscard]] virtual std::uint64_t enqueued() const = 0;
     /// Waits until all operations on device memory so far are done. Call it before the host waits
     /// for the GPU in any other way, because only this wait ends if another rank hangs. Call it at
     /// least once per step: CUDA lets the host wait, without a limit of time, while about a
     /// thousand pieces of work are enqueued. On host memory, does nothing.
     virtual void synchronize() = 0;
+    /// Calls `done` until it returns true. Ends with an exception if an operation on device memory
+    /// fails meanwhile, or waits too long for another rank. `done` must not wait for the GPU.
+    virtual void wait_until(std::function<bool()> const& done);
 
     // ---- in host memory
     virtual void all_reduce_sum(std::span<double> values) = 0;  ///< as for floats

@@ -94,12 +94,26 @@ class NcclCollectives final : public Collectives {
         });
     }
 
-    void synchronize() override
+    void finish(std::uint64_t operations) override
     {
         abort_on_failure([&] {
-            Backoff backoff;
-            while (!check("wait for the GPU"))
-                if (!backoff.spin()) backoff.nap();
+            check("let the compute stream wait");
+            stream_.precede_compute(operations);
+        });
+    }
+
+    [[nodiscard]] std::uint64_t enqueued() const override { return stream_.enqueued(); }
+
+    void synchronize() override
+    {
+        wait([&] { return check("wait for the GPU"); });
+    }
+
+    void wait_until(std::function<bool()> const& done) override
+    {
+        wait([&] {
+            check("wait for the GPU");
+            return done();
         });
     }
 
@@ -130,6 +144,16 @@ class NcclCollectives final : public Collectives {
     {
         if (all != own * static_cast<std::size_t>(size()))
             throw std::logic_error("the sizes of two buffers differ");
+    }
+
+    template <class Done>
+    void wait(Done const& done)
+    {
+        abort_on_failure([&] {
+            Backoff backoff;
+            while (!done())
+                if (!backoff.spin()) backoff.nap();
+        });
     }
 
     // Throws if an operation has failed or waits too long. True if none is left to do.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/nccl_stream.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "comm/collectives.hpp"
@@ -38,12 +39,21 @@ void NcclStream::precede_compute()
     require(api_.stream_wait_event(compute_, order_), "let the compute stream wait");
 }
 
+void NcclStream::precede_compute(std::uint64_t operations)
+{
+    auto const done = enqueued_ - watched_.size();
+    if (operations <= done) return;
+    auto const last = std::min<std::uint64_t>(operations - done, watched_.size()) - 1;
+    require(api_.stream_wait_event(compute_, watched_[last].done), "let the compute stream wait");
+}
+
 void NcclStream::watch(char const* operation, MonoTime now)
 {
     if (unused_.empty()) unused_.push_back(new_event());
     require(api_.event_record(unused_.back(), stream_), operation);
     watched_.push_back({operation, unused_.back()});
     unused_.pop_back();
+    ++enqueued_;
     if (!timer_) timer_.emplace(patience_, now);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -24,6 +25,10 @@ class NcclStream {
     void follow_compute();
     /// The work that is enqueued next on the compute stream begins after the operations so far.
     void precede_compute();
+    /// As precede_compute(), but after the first `operations` only.
+    void precede_compute(std::uint64_t operations);
+    /// Number of operations so far.
+    [[nodiscard]] std::uint64_t enqueued() const { return enqueued_; }
     /// Begins at `now` to watch the operation that was enqueued last. `operation` must be a
     /// literal.
     void watch(char const* operation, MonoTime now);
@@ -49,7 +54,8 @@ class NcclStream {
     CudaEvent* order_{nullptr};       ///< orders the two streams; each use replaces the last one
     std::vector<CudaEvent*> events_;  ///< all of them
     std::vector<CudaEvent*> unused_;
-    std::deque<Watched> watched_;
+    std::deque<Watched> watched_;  ///< the last of them has the number `enqueued_`
+    std::uint64_t enqueued_{0};
     std::optional<WaitTimer> timer_;  ///< since the last operation became done
     bool abandoned_{false};
 };

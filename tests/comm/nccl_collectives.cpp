@@ -181,6 +181,28 @@ TEST_F(NcclCollectives, WorkAfterFinishSeesTheSums)
     EXPECT_EQ(seen, Floats(4, sum_of_numbers()));
 }
 
+TEST_F(NcclCollectives, WorkAfterFinishOfTheFirstOperationDoesNotWaitForTheSecond)
+{
+    Floats first(4, own_number());
+    Floats second(4, own_number());
+    Floats seen(4, -1);
+    ranks->all_reduce_sum(std::span<float>(first));
+    auto const operations = ranks->enqueued();
+    bool const late = ranks->rank() == 0;
+    if (!late) ranks->all_reduce_sum(std::span<float>(second));
+    ranks->finish(operations);
+    gpu.enqueue([&] { seen = first; });
+    ranks->wait_until([&] {
+        gpu.progress();
+        return seen != Floats(4, -1);
+    });
+    EXPECT_EQ(seen, Floats(4, sum_of_numbers()));
+    if (late) ranks->all_reduce_sum(std::span<float>(second));
+    ranks->synchronize();
+    EXPECT_EQ(second, Floats(4, sum_of_numbers()));
+    EXPECT_EQ(ranks->enqueued(), 2U);
+}
+
 // The double would show if finish() were not needed.
 TEST_F(NcclCollectives, WorkWithoutFinishDoesNotWait)
 {

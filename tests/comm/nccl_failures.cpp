@@ -244,7 +244,9 @@ std::vector<std::pair<char const*, Call>> every_call()
              }},
             {"broadcast", [](auto& ranks) { ranks.broadcast(values(), 0); }},
             {"finish", [](auto& ranks) { ranks.finish(); }},
+            {"finish_first", [](auto& ranks) { ranks.finish(1); }},
             {"synchronize", [](auto& ranks) { ranks.synchronize(); }},
+            {"wait", [](auto& ranks) { ranks.wait_until([] { return false; }); }},
             {"sum_doubles", [](auto& ranks) { ranks.all_reduce_sum(std::span<double>(number)); }},
             {"broadcast_bytes",
              [](auto& ranks) {
@@ -267,6 +269,16 @@ TEST(NcclPatience, AStopEndsTheWaitForTheDevice)
     auto const found = failure_of([&] { gpu.ranks->synchronize(); });
     EXPECT_EQ(found.kind, Kind::timeout);
     EXPECT_THAT(found.text, HasSubstr("a rank did not arrive in the time for a stop"));
+}
+
+TEST(NcclPatience, AWaitForOtherWorkEndsIfAnOperationHangs)
+{
+    Gpu gpu({.at = 0, .hangs = true});
+    gpu.start();
+    gpu.be_impatient();
+    gpu.ranks->all_reduce_sum(values());
+    auto const found = failure_of([&] { gpu.ranks->wait_until([] { return false; }); });
+    EXPECT_EQ(found.kind, Kind::timeout);
 }
 
 TEST(NcclAbort, ThatHangsEndsTheRankAllTheSame)
