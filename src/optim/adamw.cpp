@@ -2,7 +2,6 @@
 #include "optim/adamw.hpp"
 
 #include <ATen/ops/_fused_adamw.h>
-#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/core/InferenceMode.h>
 
@@ -14,12 +13,13 @@ AdamW::AdamW(at::Tensor const& weight, AdamWSettings settings)
 }
 
 void AdamW::step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
-                 std::int64_t count)
+                 at::Tensor const& count, StepMask const& mask)
 {
     c10::InferenceMode const no_autograd;
-    auto const at_step = at::scalar_tensor(count, at::TensorOptions(at::kFloat));
-    at::_fused_adamw_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {at_step}, rate,
-                      settings_.beta1, settings_.beta2, 0.0, settings_.eps, false, false);
+    auto const found_inf = mask.skip.defined() ? std::optional(mask.skip) : std::nullopt;
+    at::_fused_adamw_({weight}, {gradient}, {exp_avg_}, {exp_avg_sq_}, {}, {count}, rate,
+                      settings_.beta1, settings_.beta2, 0.0, settings_.eps, false, false, {},
+                      found_inf);
 }
 
 }  // namespace curtail::optim

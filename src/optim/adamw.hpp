@@ -2,7 +2,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
+#include "optim/step_mask.hpp"
 
 namespace curtail::optim {
 
@@ -23,9 +23,10 @@ class AdamW {
   public:
     /// Sets m and v to zero, in the shape of `weight`.
     explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});
-    /// Makes one step and changes `weight` in place. `count` is t, which is 1 in the first step.
+    /// Makes one step and changes `weight` in place. `count` is t, which is 1 in the first step: a
+    /// float32 scalar on the device of the weight. See StepMask for `mask`.
     void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
-              std::int64_t count);
+              at::Tensor const& count, StepMask const& mask = {});
 
     [[nodiscard]] at::Tensor const& exp_avg() const { return exp_avg_; }        ///< m
     [[nodiscard]] at::Tensor const& exp_avg_sq() const { return exp_avg_sq_; }  ///< v

@@ -8,9 +8,12 @@
 #include <ATen/ops/lerp.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/rsub.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -31,17 +34,28 @@ constexpr std::array<Polynomial, 5> polynomials{
 constexpr std::array<std::int64_t, 2> sides{1, 2};  // dimensions of a matrix in a stack
 constexpr double second_beta = 0.95;
 constexpr double tiny = 1e-10;
-// On a CPU, Muon processes so many elements at a time that its buffers stay in the caches.
-constexpr std::size_t slice_elements = std::size_t{1} << 18;
+// Muon processes so many elements at a time. On a CPU, its buffers then stay in the caches. On a
+// GPU, they then take about 2 GB.
+constexpr std::int64_t slice_elements_on_cpu = std::int64_t{1} << 18;
+constexpr std::int64_t slice_elements_on_gpu = std::int64_t{1} << 27;
 constexpr std::int64_t split_rows = 128;  // the fewest rows that symmetric_product() splits
 
 // w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
 // A zero step counts as shrinking, so that a matrix without gradient decays.
-void descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay)
+void descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay,
+             StepMask const& mask)
 {
     auto const change = at::mul(step, rate).to(at::kFloat);
     if (decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * decay)));
+    if (mask.skip.defined()) change.mul_(at::rsub(mask.skip, 1));
     w.sub_(change);
+}
+
+// The number of matrices of `elements` elements that a step updates at once.
+std::int64_t slice_of(std::int64_t count, std::int64_t elements, c10::Device device)
+{
+    auto const most = device.is_cpu() ? slice_elements_on_cpu : slice_elements_on_gpu;
+    return std::clamp<std::int64_t>(most / elements, 1, std::max<std::int64_t>(count, 1));
 }
 
 // gram := x x^T. On a CPU, computes only blocks on and above the diagonal and copies the others.
@@ -104,21 +118,29 @@ at::Tensor polar_express(at::Tensor const& matrices, at::ScalarType products)
     return tall ? x.transpose(1, 2) : x;
 }
 
-Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products)
+Muon::Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products,
+           c10::Device device)
     : products_(products),
-      momentum_(at::zeros({count, rows, columns}, at::TensorOptions(at::kFloat))),
+      momentum_(at::zeros({count, rows, columns}, at::TensorOptions(at::kFloat).device(device))),
       second_(rows >= columns ? at::zeros({count, rows, 1}, momentum_.options())
                               : at::zeros({count, 1, columns}, momentum_.options())),
-      update_(at::empty(momentum_.sizes(), momentum_.options()))
+      slice_(slice_of(count, rows * columns, device)),
+      update_(at::empty({slice_, rows, columns}, momentum_.options()))
 {
 }
 
 namespace {
 
+// The values that a step with `mask` leaves: `before` if it is skipped.
+at::Tensor masked(at::Tensor const& after, at::Tensor const& before, at::Tensor const& skip)
+{
+    return skip.defined() ? at::where(skip.to(at::kBool), before, after) : after;
+}
+
 // Divides rows (or columns) by their running root mean square, then restores each matrix's
 // Frobenius norm. Updates `running`. Rounds to the precision of x wherever the reference does: one
 // rounding less would flip signs in the mask of the decay.
-at::Tensor reduce_variance(at::Tensor const& x, at::Tensor const& running)
+at::Tensor reduce_variance(at::Tensor const& x, at::Tensor const& running, at::Tensor const& skip)
 {
     bool const by_row = running.size(2) == 1;
     auto const longer = static_cast<double>(by_row ? x.size(2) : x.size(1));
@@ -126,7 +148,7 @@ at::Tensor reduce_variance(at::Tensor const& x, at::Tensor const& running)
     auto const v = at::mul(wide, wide).mean(at::IntArrayRef{by_row ? 2 : 1}, true);
     auto const products = x.scalar_type();
     auto const second = running.to(products).lerp(v.to(products), 1 - second_beta);
-    running.copy_(second);
+    running.copy_(masked(second.to(at::kFloat), running, skip));
     auto const scale = second.clamp_min(tiny).rsqrt();
     auto const wide_scale = scale.to(at::kFloat);
     auto const before = v.sum(sides, true).mul_(longer).sqrt_();  // (K, 1, 1)
@@ -137,41 +159,42 @@ at::Tensor reduce_variance(at::Tensor const& x, at::Tensor const& running)
 
 }  // namespace
 
-// update := Nesterov's combination of gradient and momentum.
-void Muon::update_momentum(std::int64_t first, std::span<at::Tensor const> gradients, double beta)
+// update := Nesterov's combination of gradient and momentum. In a skipped step the momentum takes
+// the place of the gradient, which may not be finite.
+void Muon::update_momentum(Slice const& slice, double beta, at::Tensor const& skip)
 {
-    for (std::size_t k = 0; k < gradients.size(); ++k) {
-        auto const buffer = momentum_[first + static_cast<std::int64_t>(k)];
-        auto update = update_[first + static_cast<std::int64_t>(k)];
-        buffer.lerp_(gradients[k], 1 - beta);
-        at::lerp_out(update, gradients[k], buffer, beta);
+    for (std::size_t k = 0; k < slice.gradients.size(); ++k) {
+        auto const index = static_cast<std::int64_t>(k);
+        auto const buffer = momentum_[slice.first + index];
+        auto update = update_[index];
+        auto const gradient = masked(slice.gradients[k], buffer, skip);
+        buffer.lerp_(gradient, 1 - beta);
+        at::lerp_out(update, gradient, buffer, beta);
     }
 }
 
-void Muon::step_slice(std::int64_t first, std::span<at::Tensor const> weights,
-                      std::span<at::Tensor const> gradients, MuonRates rates)
+void Muon::step_slice(Slice const& slice, MuonRates rates, StepMask const& mask)
 {
-    auto const count = static_cast<std::int64_t>(weights.size());
-    update_momentum(first, gradients, rates.momentum);
-    auto const x = reduce_variance(polar_express(update_.narrow(0, first, count), products_),
-                                   second_.narrow(0, first, count));
+    auto const count = static_cast<std::int64_t>(slice.weights.size());
+    update_momentum(slice, rates.momentum, mask.skip);
+    auto const x = reduce_variance(polar_express(update_.narrow(0, 0, count), products_),
+                                   second_.narrow(0, slice.first, count), mask.skip);
     double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
     double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
-    for (std::size_t k = 0; k < weights.size(); ++k)
-        descend(weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay);
+    for (std::size_t k = 0; k < slice.weights.size(); ++k)
+        descend(slice.weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay, mask);
 }
 
 void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                MuonRates rates)
+                MuonRates rates, StepMask const& mask)
 {
     c10::InferenceMode const no_autograd;
-    auto const elements = static_cast<std::size_t>(momentum_.size(1) * momentum_.size(2));
-    auto const slice =
-        momentum_.is_cpu() ? std::max<std::size_t>(1, slice_elements / elements) : weights.size();
-    for (std::size_t first = 0; first < weights.size(); first += slice) {
-        auto const count = std::min(slice, weights.size() - first);
-        step_slice(static_cast<std::int64_t>(first), weights.subspan(first, count),
-                   gradients.subspan(first, count), rates);
+    auto const most = static_cast<std::size_t>(slice_);
+    for (std::size_t first = 0; first < weights.size(); first += most) {
+        auto const count = std::min(most, weights.size() - first);
+        step_slice({static_cast<std::int64_t>(first), weights.subspan(first, count),
+                    gradients.subspan(first, count)},
+                   rates, mask);
     }
 }
 

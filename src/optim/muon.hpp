@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "optim/step_mask.hpp"
+
 namespace curtail::optim {
 
 /// Orthogonalizes each of K matrices approximately: U S V^T becomes U V^T, by five Polar Express
@@ -26,11 +28,13 @@ class Muon {
   public:
     /// `count` is K, `rows` is m and `columns` is n. Matrix products are computed in the type
     /// `products`.
-    Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products);
+    /// The state is on `device`.
+    Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products,
+         c10::Device device = at::kCPU);
     /// Makes one step. `weights` are the K matrices, which the step changes in place. `gradients`
     /// are the gradients of these matrices, in the same order.
     void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-              MuonRates rates);
+              MuonRates rates, StepMask const& mask = {});
 
     [[nodiscard]] at::Tensor const& momentum() const { return momentum_; }  ///< (K, m, n)
     /// Returns the running mean of the squares of the orthogonalized updates. If m >= n, there is
@@ -39,13 +43,18 @@ class Muon {
     [[nodiscard]] at::Tensor const& second_momentum() const { return second_; }
 
   private:
-    /// Makes a step on the matrices first, first + 1, ...
-    void step_slice(std::int64_t first, std::span<at::Tensor const> weights,
-                    std::span<at::Tensor const> gradients, MuonRates rates);
-    void update_momentum(std::int64_t first, std::span<at::Tensor const> gradients, double beta);
+    /// The matrices first, first + 1, ... with their gradients.
+    struct Slice {
+        std::int64_t first;
+        std::span<at::Tensor const> weights, gradients;
+    };
+    void step_slice(Slice const& slice, MuonRates rates, StepMask const& mask);
+    void update_momentum(Slice const& slice, double beta, at::Tensor const& skip);
 
     at::ScalarType products_;
-    at::Tensor momentum_, second_, update_;
+    at::Tensor momentum_, second_;
+    std::int64_t slice_;  ///< matrices that a step updates at once
+    at::Tensor update_;   ///< for the matrices of a slice
 };
 
 }  // namespace curtail::optim

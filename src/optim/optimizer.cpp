@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/optimizer.hpp"
 
+#include <ATen/ops/rsub.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/InferenceMode.h>
 
 #include <map>
 #include <stdexcept>
@@ -68,24 +70,24 @@ Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tok
 }
 
 Optimizer::Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
-                     std::vector<Piece> pieces)
+                     std::vector<Piece> pieces, c10::Device device)
     : shape_(shape),
       settings_(settings),
       batch_tokens_(batch_tokens),
       pieces_(std::move(pieces)),
+      steps_(at::zeros({}, at::TensorOptions(at::kFloat).device(device))),
       places_(model::parameter_places(shape))
 {
     std::map<std::vector<std::int64_t>, std::vector<std::size_t>> matrices;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
         auto const& place = places_.at(pieces_[i].parameter);
         if (auto const rate = adamw_rate(place.name))
-            adamw_.push_back(
-                {i, rate, AdamW(at::zeros({pieces_[i].count}, at::TensorOptions(at::kFloat)))});
+            adamw_.push_back({i, rate, AdamW(at::zeros({pieces_[i].count}, steps_.options()))});
         else matrices[place.shape].push_back(i);
     }
     auto const products = settings_.muon_bfloat16 ? at::kBFloat16 : at::kFloat;
     for (auto& [sides, members] : matrices) {
-        Muon muon(static_cast<std::int64_t>(members.size()), sides[0], sides[1], products);
+        Muon muon(static_cast<std::int64_t>(members.size()), sides[0], sides[1], products, device);
         muon_.push_back({std::move(members), std::move(muon)});
     }
 }
@@ -102,14 +104,16 @@ void Optimizer::step(model::Parameters& weights, model::Parameters const& gradie
 }
 
 void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                     Progress at, double lr_share)
+                     Progress at, double lr_share, StepMask const& mask)
 {
     if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
         throw std::invalid_argument("a step needs one tensor for each piece");
     auto const now = rates(at);
-    ++steps_;
+    c10::InferenceMode const no_autograd;
+    if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
+    else steps_.add_(1);
     for (auto& [member, rate, adamw] : adamw_)
-        adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_);
+        adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_, mask);
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
@@ -120,7 +124,7 @@ void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor c
             w.push_back(weights[member].view(sides));
             g.push_back(gradients[member].view(sides));
         }
-        group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay});
+        group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay}, mask);
     }
 }
 
@@ -158,7 +162,7 @@ at::Tensor range_of(at::Tensor const& whole, std::int64_t first, at::Tensor cons
 
 void Optimizer::copy_state(OptimizerState& all) const
 {
-    all.steps = steps_;
+    all.steps = steps();
     TensorsByName whole;
     for (auto const& [name, tensor] : all.tensors) whole[name] = &tensor;
     for (auto const& [name, shape, first, tensor] : parts())
@@ -183,14 +187,18 @@ Result<void> Optimizer::restore(OptimizerState const& all)
                     "use a state of the same model, or start without one");
     for (auto const& [name, shape, first, tensor] : parts())
         tensor.copy_(range_of(given.at(name)->contiguous(), first, tensor));
-    steps_ = all.steps;
+    set_steps(all.steps);
     return {};
 }
 
 void Optimizer::reset()
 {
     for (auto const& part : parts()) part.tensor.zero_();
-    steps_ = 0;
+    set_steps(0);
 }
+
+std::int64_t Optimizer::steps() const { return static_cast<std::int64_t>(steps_.item<float>()); }
+
+void Optimizer::set_steps(std::int64_t steps) { steps_.fill_(steps); }
 
 }  // namespace curtail::optim

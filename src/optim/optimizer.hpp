@@ -39,16 +39,17 @@ class Optimizer {
     /// Updates all parameters. `shape` is that of the model; `batch_tokens` is the number of tokens
     /// in one step.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens);
-    /// Updates `pieces`, such as those of one rank (Shards::of).
+    /// Updates `pieces`, such as those of one rank (Shards::of). The state is on `device`.
     Optimizer(config::Model const& shape, config::Optimizer settings, Tokens batch_tokens,
-              std::vector<Piece> pieces);
+              std::vector<Piece> pieces, c10::Device device = at::kCPU);
 
     [[nodiscard]] std::vector<Piece> const& pieces() const { return pieces_; }
     /// Makes one step. Both spans hold a tensor of one dimension for each of pieces(), in this
     /// order. The step changes `weights` in place. `gradients` are those of the mean loss over the
-    /// batches of all ranks. All learning rates are multiplied by `lr_share`.
+    /// batches of all ranks. All learning rates are multiplied by `lr_share`. Does not wait for the
+    /// device.
     void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-              Progress at, double lr_share = 1);
+              Progress at, double lr_share = 1, StepMask const& mask = {});
     /// Makes one step on the pieces in these buffers.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
     /// Returns the scheduled values for a step at the position `at`.
@@ -57,10 +58,10 @@ class Optimizer {
         return rates_at(at, shape_, settings_, batch_tokens_);
     }
 
-    /// Returns the number of steps made with this state.
-    [[nodiscard]] std::int64_t steps() const { return steps_; }
+    /// Returns the number of steps made with this state. Waits for the device.
+    [[nodiscard]] std::int64_t steps() const;
     /// Sets the number of steps made with the state, after parts() were replaced.
-    void set_steps(std::int64_t steps) { steps_ = steps; }
+    void set_steps(std::int64_t steps);
     /// Returns the state of these pieces, in the optimizer's own memory.
     [[nodiscard]] std::vector<StatePart> parts() const;
     /// Copies the state of these pieces into `all`, which must have the tensors of new_state(). If
@@ -93,7 +94,7 @@ class Optimizer {
     config::Optimizer settings_;
     Tokens batch_tokens_;
     std::vector<Piece> pieces_;
-    std::int64_t steps_{0};
+    at::Tensor steps_;  ///< float32 scalar: exact up to 2^24
     std::vector<model::ParameterPlace> places_;
     std::vector<MuonGroup> muon_;
     std::vector<AdamWMember> adamw_;

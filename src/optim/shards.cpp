@@ -11,7 +11,8 @@ namespace curtail::optim {
 namespace {
 
 constexpr std::size_t matrices_per_layer = 6;
-// Ranges of a split parameter begin at multiples of this number of elements.
+// Ranges of a split parameter begin at multiples of this number of elements. Chunks have a multiple
+// of it.
 constexpr std::int64_t split_elements = 16;
 
 // Multiplications in one step of Muon's iteration: x x^T, its square, and the product with x.
@@ -55,7 +56,8 @@ class Dealer {
                       [](Piece const& a, Piece const& b) { return a.offset < b.offset; });
             std::int64_t elements = 0;
             for (auto const& piece : pieces) elements += piece.count;
-            bucket.chunk = std::max(bucket.chunk, elements);
+            auto const padded = (elements + split_elements - 1) / split_elements * split_elements;
+            bucket.chunk = std::max(bucket.chunk, padded);
         }
     }
 

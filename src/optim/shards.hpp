@@ -20,7 +20,8 @@ struct Piece {
 struct Bucket {
     /// The pieces of each rank, in the order of the buffer.
     std::vector<std::vector<Piece>> of_rank;
-    /// Elements in the largest share of a rank. Exchanges of equal size fill up the others.
+    /// Elements in the largest share of a rank, rounded up to a multiple of 16. Exchanges of equal
+    /// size fill up the others.
     std::int64_t chunk{};
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <ATen/ops/scalar_tensor.h>
 #include <gtest/gtest.h>
 
 #include "model/golden.hpp"
@@ -22,7 +23,8 @@ TEST(GoldenAdamW, StepsMatchTheReference)
         AdamW adamw(w, settings);
         double worst = 0;
         for (int i = 0; golden.has(shape + "/g" + std::to_string(i)); ++i) {
-            adamw.step(w, golden.tensor(shape + "/g" + std::to_string(i)), rate, i + 1);
+            adamw.step(w, golden.tensor(shape + "/g" + std::to_string(i)), rate,
+                       at::scalar_tensor(i + 1, at::TensorOptions(at::kFloat)));
             auto const expected = golden.tensor(shape + "/w" + std::to_string(i + 1));
             worst = std::max(worst, relative_to_update(w, expected, start));
         }

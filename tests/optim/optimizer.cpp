@@ -3,10 +3,12 @@
 #include "optim/optimizer.hpp"
 
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "model/initialize.hpp"
@@ -37,6 +39,17 @@ class Training : public testing::Test {
     config::Optimizer settings;
     Optimizer optimizer{small_shape(), settings, Tokens{2048}};
     model::Parameters weights = model::initial_parameters(small_shape(), 1);
+
+    void step_with_mask(model::Parameters const& gradients, float skip)
+    {
+        std::vector<at::Tensor> w;
+        std::vector<at::Tensor> g;
+        for (auto const& piece : optimizer.pieces()) {
+            w.push_back(weights.flat().narrow(0, piece.offset, piece.count));
+            g.push_back(gradients.flat().narrow(0, piece.offset, piece.count));
+        }
+        optimizer.step(w, g, {2, 20}, 1, {at::full({}, skip, at::TensorOptions(at::kFloat))});
+    }
 };
 
 TEST_F(Training, RestoredStateResumesBitExactly)
@@ -70,6 +83,35 @@ TEST_F(Training, ResetGivesANewOptimizer)
     train(fresh, other_weights, 3, 5);
     EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
     EXPECT_EQ(optimizer.state().steps, 2);
+}
+
+TEST_F(Training, AMaskedStepChangesNothing)
+{
+    train(optimizer, weights, 0, 2);
+    auto const weights_before = weights.flat().clone();
+    auto saved = optimizer.state();
+    std::vector<at::Tensor> before;
+    for (auto const& [name, tensor] : saved.tensors) before.push_back(tensor.clone());
+    model::Parameters gradients(small_shape());
+    gradients.flat().fill_(std::numeric_limits<float>::quiet_NaN());
+    step_with_mask(gradients, 1);
+    EXPECT_TRUE(at::equal(weights.flat(), weights_before));
+    auto const after = optimizer.state();
+    for (std::size_t i = 0; i < before.size(); ++i)
+        EXPECT_TRUE(at::equal(after.tensors[i].tensor, before[i])) << after.tensors[i].name;
+    EXPECT_EQ(optimizer.steps(), 2);
+}
+
+TEST_F(Training, AMaskThatAllowsTheStepHasNoEffect)
+{
+    auto other_weights = weights.clone();
+    Optimizer other(small_shape(), settings, Tokens{2048});
+    train(optimizer, weights, 0, 2);
+    train(other, other_weights, 0, 2);
+    train(other, other_weights, 2, 3);
+    step_with_mask(gradients_of_step(2), 0);
+    EXPECT_TRUE(at::equal(weights.flat(), other_weights.flat()));
+    EXPECT_EQ(optimizer.steps(), 3);
 }
 
 TEST_F(Training, StateOfAnotherModelIsRefusedAndChangesNothing)
