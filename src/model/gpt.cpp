@@ -37,6 +37,11 @@ DeviceLossSum sum_of(at::Tensor const& losses, at::Tensor const& target)
     return {losses.sum(at::kDouble), target.ge(0).sum()};
 }
 
+void notify(std::function<void(std::size_t)> const& observer, std::size_t bucket)
+{
+    if (observer) observer(bucket);
+}
+
 at::TensorOptions gradient_options(Parameters const& weights)
 {
     return weights.flat().options().dtype(type_of_sums(weights.flat().scalar_type()));
@@ -123,8 +128,9 @@ at::Tensor Gpt::forward(at::Tensor const& input) const
     return last.y;
 }
 
-void Gpt::training_forward(at::Tensor const& input)
+void Gpt::training_forward(at::Tensor const& input, PassObserver const& observer)
 {
+    notify(observer.before_use, bucket_of(-1));
     auto& kept = training_;
     if (kept.output.defined() && kept.output.size(0) != input.numel()) kept = empty_training();
     kernels_->embed(weights_.embedding(), input.view({-1}), kept.embedding);
@@ -133,13 +139,17 @@ void Gpt::training_forward(at::Tensor const& input)
     for (std::int64_t layer = 0; layer < shape().layers; ++layer) {
         auto const next = static_cast<std::size_t>(layer) + 1;
         auto& output = next < kept.inputs.size() ? kept.inputs[next] : kept.output;
+        notify(observer.before_use, bucket_of(layer));
         layer_forward(with, layer_parameters(weights_, layer), activations_of(layer), output);
     }
     kernels_->normalize(kept.output, kept.last);
+    notify(observer.before_use, bucket_of(shape().layers));
 }
 
-void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy)
+void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy,
+                            PassObserver const& observer)
 {
+    notify(observer.gradients_complete, bucket_of(shape().layers));
     auto& kept = training_;
     if (!kept.dx.defined()) {
         kept.dx = at::empty(dy.sizes(), dy.options());
@@ -157,9 +167,11 @@ void Gpt::training_backward(at::Tensor const& input, at::Tensor const& dy)
             layer_activations(with, weights, of_layer, kept.output);
         layer_backward(with, weights, layer_parameters(gradients_, layer), of_layer,
                        {kept.dx, kept.dx0});
+        notify(observer.gradients_complete, bucket_of(layer));
     }
     kept.dx.add_(kept.dx0);  // the first layer's input is x0
     kernels_->embed_backward(kept.dx, kept.embedding, input.view({-1}), gradients_.embedding());
+    notify(observer.gradients_complete, bucket_of(-1));
 }
 
 LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& target, double scale)
@@ -168,17 +180,17 @@ LossSum Gpt::accumulate_gradients(at::Tensor const& input, at::Tensor const& tar
 }
 
 DeviceLossSum Gpt::enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
-                                     double scale)
+                                     double scale, PassObserver const& observer)
 {
     check_input(shape(), input);
     check_target(input, target);
     c10::InferenceMode const no_autograd;
-    training_forward(input);
+    training_forward(input, observer);
     auto const ids = target.view({-1});
     auto const loss =
         head_loss(*kernels_, training_.last.y, weights_.head(), {ids, shape().vocabulary}, scale,
                   gradients_.head(), training_.head);
-    training_backward(input, loss.dx);
+    training_backward(input, loss.dx, observer);
     return sum_of(loss.losses, target);
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -34,6 +35,16 @@ struct DeviceLossSum {
 enum class Activations {
     keep,      ///< reads those that the forward pass has kept
     recompute  ///< computes them again from the layer's input: less memory, the same gradients
+};
+
+/// What a caller does during a forward and backward pass, for example to exchange parameters with
+/// other ranks. Both functions get the index of a bucket of parameters: 0 for the head, then the
+/// layers from the last to the first, then all other parameters. Both may be empty.
+struct PassObserver {
+    /// Called before the pass reads the weights of a bucket for the first time.
+    std::function<void(std::size_t bucket)> before_use{};
+    /// Called when the pass has added everything to the gradients of a bucket.
+    std::function<void(std::size_t bucket)> gradients_complete{};
 };
 
 /// nanochat's GPT (docs/model.md): its weights, gradients in the same layout, and the forward and
@@ -76,8 +87,11 @@ class Gpt {
     /// As accumulate_gradients(), but does not wait for the device. On a CPU, the result is ready
     /// on return.
     [[nodiscard]] DeviceLossSum enqueue_gradients(at::Tensor const& input, at::Tensor const& target,
-                                                  double scale);
+                                                  double scale, PassObserver const& observer = {});
     void zero_gradients();
+    /// Frees the memory that training passes keep for the next one. Call it after a pass that an
+    /// exception has ended.
+    void free_activations() { training_ = empty_training(); }
 
   private:
     /// What the backward pass reads, and memory for both passes. Kept from batch to batch.
@@ -99,8 +113,14 @@ class Gpt {
     [[nodiscard]] Training empty_training() const;
     /// Returns the activations of a layer. Their input is that layer's.
     LayerActivations& activations_of(std::int64_t layer);
-    void training_forward(at::Tensor const& input);
-    void training_backward(at::Tensor const& input, at::Tensor const& dy);
+    void training_forward(at::Tensor const& input, PassObserver const& observer);
+    void training_backward(at::Tensor const& input, at::Tensor const& dy,
+                           PassObserver const& observer);
+    /// Returns the bucket of a layer, or of `shape().layers` for the head, or -1 for the rest.
+    [[nodiscard]] std::size_t bucket_of(std::int64_t layer) const
+    {
+        return static_cast<std::size_t>(shape().layers - layer);
+    }
 
     Parameters weights_;
     Parameters gradients_;
