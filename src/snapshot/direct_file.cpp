@@ -20,13 +20,12 @@ AlignedBuffer::AlignedBuffer(std::size_t bytes)
     constexpr std::size_t huge_page = std::size_t{1} << 21;
     size_ = bytes;
     auto const rounded = (bytes + huge_page - 1) / huge_page * huge_page;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page, rounded)));
-    if (memory_ == nullptr) throw std::bad_alloc();
+    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(huge_page, rounded));
+    if (memory == nullptr) throw std::bad_alloc();
+    memory_.reset(memory, [](std::byte* taken) { std::free(taken); });
     madvise(memory_.get(), rounded, MADV_HUGEPAGE);  // without huge pages it is only slower
     std::memset(memory_.get(), 0, bytes);
 }
-
-void AlignedBuffer::Free::operator()(std::byte* memory) const { std::free(memory); }
 
 Result<DirectFile> DirectFile::open(std::filesystem::path const& path)
 {

@@ -16,13 +16,15 @@ class AlignedBuffer {
     AlignedBuffer() = default;
     /// Throws std::bad_alloc if there is not enough memory.
     explicit AlignedBuffer(std::size_t bytes);
+    /// Uses other memory of this size, which must be aligned too.
+    AlignedBuffer(std::shared_ptr<std::byte> memory, std::size_t bytes)
+        : memory_(std::move(memory)), size_(bytes)
+    {
+    }
     [[nodiscard]] std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
 
   private:
-    struct Free {
-        void operator()(std::byte* memory) const;
-    };
-    std::unique_ptr<std::byte, Free> memory_;
+    std::shared_ptr<std::byte> memory_;
     std::size_t size_{0};
 };
 

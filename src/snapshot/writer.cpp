@@ -58,8 +58,8 @@ std::optional<Digest> digest_if_finite(std::span<std::byte const> values)
 
 }  // namespace
 
-Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges)
-    : folder_(std::move(folder)), ranges_(std::move(ranges))
+Writer::Writer(std::filesystem::path folder, std::vector<Range> ranges, MakeBuffer make_buffer)
+    : folder_(std::move(folder)), ranges_(std::move(ranges)), make_buffer_(std::move(make_buffer))
 {
 }
 
@@ -71,8 +71,15 @@ Writer::~Writer()
 Result<void> Writer::begin(Head const& head, Place const& place,
                            std::span<std::span<float const> const> values)
 {
-    if (is_writing() || values.size() != ranges_.size())
-        throw std::logic_error("a snapshot is being written, or a range has no values");
+    if (values.size() != ranges_.size()) throw std::logic_error("a range has no values");
+    return begin(head, place, [&](std::size_t range, std::span<float> to) {
+        std::memcpy(to.data(), values[range].data(), to.size_bytes());
+    });
+}
+
+Result<void> Writer::begin(Head const& head, Place const& place, CopyRange const& copy)
+{
+    if (is_writing()) throw std::logic_error("a snapshot is being written");
     auto file = open(place);
     if (!file) return tl::unexpected(file.error());
     copied_ = 0;
@@ -80,7 +87,7 @@ Result<void> Writer::begin(Head const& head, Place const& place,
                        [this, file = std::move(*file), header = Header{head, place, {}}] {
                            return write_all(file, header);
                        });
-    copy(values);
+    copy_all(copy);
     return {};
 }
 
@@ -102,7 +109,7 @@ Result<DirectFile> Writer::open(Place const& place)
     if (copy_.bytes().empty()) {
         std::int64_t bytes = header_bytes(ranges_);
         for (auto const& range : ranges_) bytes += in_whole_blocks(bytes_of(range));
-        copy_ = AlignedBuffer(static_cast<std::size_t>(bytes));
+        copy_ = make_buffer_(static_cast<std::size_t>(bytes));
     }
     return DirectFile::open(path);
 }
@@ -144,10 +151,11 @@ std::span<std::byte> Writer::memory(std::size_t range) const
 }
 
 // Hashing and writing begin with the first range that is copied.
-void Writer::copy(std::span<std::span<float const> const> values)
+void Writer::copy_all(CopyRange const& copy)
 {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        std::memcpy(memory(i).data(), values[i].data(), values[i].size_bytes());
+    for (std::size_t i = 0; i < ranges_.size(); ++i) {
+        copy(i, {reinterpret_cast<float*>(memory(i).data()),
+                 static_cast<std::size_t>(bytes_of(ranges_[i])) / sizeof(float)});
         {
             std::lock_guard const lock(mutex_);
             copied_ = i + 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -18,15 +19,24 @@ namespace curtail::snapshot {
 /// the file of this slot is damaged, and the other slot is unchanged.
 class Writer {
   public:
-    /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice.
-    Writer(std::filesystem::path folder, std::vector<Range> ranges);
+    /// Returns a buffer of this size for the copy of the values.
+    using MakeBuffer = std::function<AlignedBuffer(std::size_t bytes)>;
+    /// `ranges` are what this rank saves in every snapshot. No tensor may occur twice. The first
+    /// begin() calls `make_buffer`.
+    Writer(
+        std::filesystem::path folder, std::vector<Range> ranges,
+        MakeBuffer make_buffer = [](std::size_t bytes) { return AlignedBuffer(bytes); });
     ~Writer();  ///< waits for the threads
     Writer(Writer const&) = delete;
     Writer& operator=(Writer const&) = delete;
 
-    /// Begins to write the snapshot `place.serial`. `values` are those of the ranges, in order; the
-    /// caller may change them when the function has returned. Fails if the file cannot be created,
-    /// and writes nothing then. Throws std::logic_error if is_writing().
+    /// Copies the values of the range with this index, in the order of the constructor, to `to`.
+    using CopyRange = std::function<void(std::size_t range, std::span<float> to)>;
+    /// Begins to write the snapshot `place.serial`. Calls `copy` for all ranges; the caller may
+    /// change the values when the function has returned. Fails if the file cannot be created, and
+    /// writes nothing then. Throws std::logic_error if is_writing().
+    [[nodiscard]] Result<void> begin(Head const& head, Place const& place, CopyRange const& copy);
+    /// As the other begin(), for values in the memory of the process.
     [[nodiscard]] Result<void> begin(Head const& head, Place const& place,
                                      std::span<std::span<float const> const> values);
     /// Returns true from begin() until take_result() has returned a result.
@@ -41,7 +51,7 @@ class Writer {
     [[nodiscard]] Result<DirectFile> open(Place const& place);
     [[nodiscard]] Result<void> create(std::filesystem::path const& path, Place const& place) const;
     [[nodiscard]] bool fits(std::filesystem::path const& path);
-    void copy(std::span<std::span<float const> const> values);
+    void copy_all(CopyRange const& copy);
     void wait_for_copy(std::size_t range);
     [[nodiscard]] Result<void> write_ranges(DirectFile const& file);
     [[nodiscard]] Result<std::vector<Stored>> hash_ranges();
@@ -49,6 +59,7 @@ class Writer {
 
     std::filesystem::path folder_;
     std::vector<Range> ranges_;
+    MakeBuffer make_buffer_;
     AlignedBuffer copy_;
     std::vector<std::int64_t> offsets_;  ///< of the header and the ranges in the open file
     std::mutex mutex_;
