@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/clock.hpp"
+#include "train/device_rows_note.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/step_record.hpp"
 
@@ -18,6 +19,7 @@ class AloneLoop {
           context_(context),
           stream_blocks_(stream_blocks),
           position_(context.start),
+          begun_{context.start.steps, context.start.tokens},
           snapshots_(ranks, context, nullptr)
     {
     }
@@ -35,8 +37,8 @@ class AloneLoop {
     [[nodiscard]] std::optional<rounds::Ranges> next_blocks() const
     {
         auto const steps = context_.run.training.steps_without_store;
-        auto const next = position_.tokens / context_.run.rounds.block_tokens;
-        bool const complete = (steps > 0 && position_.steps >= steps) || next >= stream_blocks_;
+        auto const next = begun_.tokens / context_.run.rounds.block_tokens;
+        bool const complete = (steps > 0 && begun_.steps >= steps) || next >= stream_blocks_;
         context_.permission.check();
         if (complete || stop_ || ranks_.stop().raised()) return std::nullopt;
         return rounds::Ranges::between(
@@ -46,23 +48,34 @@ class AloneLoop {
     Result<void> train_step(rounds::Ranges const& blocks)
     {
         context_.recorder.state(energy::State::training);
-        auto const made = ranks_.step(blocks, position_.tokens);
-        if (!made) {
+        auto const begun = ranks_.step(blocks, begun_.tokens);
+        if (!begun) {
             if (auto saved = save(); !saved) snapshots_.report(saved.error());
-            return tl::unexpected(made.error());
+            return tl::unexpected(begun.error());
         }
-        auto const& outcome = *made;
-        stop_ = outcome.stop_requested;
-        if (outcome.blocks.empty()) return {};
-        ++position_.steps;
-        context_.recorder.step(
-            metrics_of(outcome, {position_.steps, 0, position_.tokens}, ranks_.size(), context_));
-        position_.tokens += trained_tokens(outcome);
-        if (!outcome.finite) return not_finite();
-        snapshots_.step();
+        stop_ = begun->stop_requested;
+        begun_.tokens += begun->blocks.count() * context_.run.rounds.block_tokens;
+        begun_.steps += begun->blocks.empty() ? 0 : 1;
+        if (auto recorded = record_outcomes(); !recorded) return recorded;
         auto const every = context_.run.training.snapshot_every_steps;
-        if (every > 0 && position_.steps % every == 0) begin_snapshot();
+        if (every > 0 && !begun->blocks.empty() && begun_.steps % every == 0)
+            if (auto snapshot = begin_snapshot(); !snapshot) return snapshot;
         snapshots_.poll();
+        return {};
+    }
+
+    // Records the steps whose outcomes are known. Fails if one was skipped.
+    Result<void> record_outcomes()
+    {
+        while (auto const outcome = ranks_.take_outcome()) {
+            ++position_.steps;
+            context_.recorder.step(
+                metrics_of(*outcome, {position_.steps, 0}, ranks_.size(), context_));
+            position_.tokens += trained_tokens(*outcome);
+            device_rows_.note(*outcome, context_.log);
+            if (!outcome->finite) return not_finite();
+            snapshots_.step();
+        }
         return {};
     }
 
@@ -75,19 +88,31 @@ class AloneLoop {
                 context_.folder.string() + " is from before this step)");
     }
 
-    void begin_snapshot() { snapshots_.begin(position_, context_.training_id); }
+    // A snapshot is of the position after all steps.
+    Result<void> begin_snapshot()
+    {
+        ranks_.engine().finish_steps();
+        if (auto recorded = record_outcomes(); !recorded) return recorded;
+        snapshots_.begin(position_, context_.training_id);
+        return {};
+    }
     Result<void> save()
     {
         if (auto done = snapshots_.finish(); !done) snapshots_.report(done.error());
-        begin_snapshot();
+        if (auto begun = begin_snapshot(); !begun) return begun;
         return snapshots_.finish();
     }
 
     SiteRanks& ranks_;
     LeaderContext const& context_;
     std::int64_t stream_blocks_;
-    Position position_;
+    Position position_;  // after the steps with known outcomes
+    struct Begun {
+        std::int64_t steps;
+        Tokens tokens;
+    } begun_;  // after all steps
     LeaderSnapshots snapshots_;
+    DeviceRowsNote device_rows_{context_.run.training.device_batch_rows};
     bool stop_{false};  // a rank was asked to stop
 };
 

@@ -19,6 +19,13 @@ void BlockLedger::record_step(rounds::Ranges const& blocks)
     ++steps_since_;
 }
 
+void BlockLedger::skip_step(rounds::Ranges const& blocks)
+{
+    since_ -= blocks;
+    --steps_since_;
+    skipped_ += blocks;
+}
+
 BlockLedger::Cut BlockLedger::cut(Seq seq)
 {
     if (undecided_.contains(seq))

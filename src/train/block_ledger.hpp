@@ -20,10 +20,10 @@ class BlockLedger {
     [[nodiscard]] rounds::Ranges next_blocks(rounds::Ranges const& held, std::int64_t most) const;
     /// Records an optimizer step on `blocks`.
     void record_step(rounds::Ranges const& blocks);
-    /// Records that the loss or a gradient of a step on `blocks` was not finite, so that the step
-    /// did not change the weights. next_blocks() does not return these blocks again before the next
-    /// begin().
-    void record_skipped_step(rounds::Ranges const& blocks) { skipped_ += blocks; }
+    /// Takes back record_step(), because the loss or a gradient of this step was not finite, so
+    /// that it did not change the weights. There must have been no cut since. next_blocks() does
+    /// not return these blocks again before the next begin().
+    void skip_step(rounds::Ranges const& blocks);
 
     /// The blocks and steps of a cut.
     struct Cut {

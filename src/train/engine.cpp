@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/engine.hpp"
 
-#include <ATen/ops/from_blob.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <new>
 
 #include "train/fail_together.hpp"
 #include "train/micro_batches.hpp"
@@ -22,100 +26,143 @@ std::vector<std::int64_t> numbers_of(rounds::Ranges const& blocks)
     return all;
 }
 
-// (B, T) int64, sharing the batch's memory.
-at::Tensor as_tensor(std::vector<std::int64_t>& values, data::Batch const& batch)
+// True for the exceptions of PyTorch, cuBLAS and the C++ library.
+bool is_out_of_memory(std::exception const& exception)
 {
-    return at::from_blob(values.data(), {batch.rows, batch.sequence}, at::kLong);
-}
-
-double sum_of_squares(std::span<at::Tensor const> tensors)
-{
-    double sum = 0;
-    for (auto const& tensor : tensors) {
-        auto const norm = at::linalg_vector_norm(tensor).item<double>();
-        sum += norm * norm;
-    }
-    return sum;
+    if (dynamic_cast<std::bad_alloc const*>(&exception) != nullptr) return true;
+    std::string_view const what = exception.what();
+    return what.find("out of memory") != what.npos || what.find("allocate memory") != what.npos ||
+           what.find("ALLOC_FAILED") != what.npos;
 }
 
 // Turns an exception, such as that of an allocation, into an error: all ranks must go on together.
 template <class Body>
-auto without_exceptions(Body const& body) -> decltype(body())
+Result<void> without_exceptions(Body const& body)
 {
     try {
         return body();
+    } catch (comm::CommError const&) {
+        throw;
     } catch (std::exception const& broken) {
-        return fail(ExitCode::software, "cannot compute a step", broken.what(),
-                    "if memory is short, lower training.device_batch_rows; else report this");
+        if (is_out_of_memory(broken))
+            return fail(ExitCode::unavailable, "there is not enough memory for a step",
+                        broken.what(),
+                        "set training.checkpoint_activations, or use more ranks or a smaller "
+                        "model");
+        return fail(ExitCode::software, "cannot compute a step", broken.what(), "report this");
     }
 }
 
-// Loads the masters, and returns the weights in the type in which the model computes.
-model::Parameters loaded(ShardExchange& exchange, config::Training const& training,
-                         model::Parameters weights)
+void free_unused_memory(c10::Device device)
+{
+    if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
+}
+
+at::ScalarType type_of(config::Training const& training)
+{
+    return training.precision == config::Precision::bf16 ? at::kBFloat16 : at::kFloat;
+}
+
+// Loads the masters, and returns the weights where and in the type in which the model computes.
+model::Parameters loaded(ShardExchange& exchange, model::Parameters weights, c10::Device device,
+                         at::ScalarType type)
 {
     exchange.load(weights);
-    if (training.precision != config::Precision::bf16) return weights;
-    return weights.to(at::kCPU, at::kBFloat16);
+    auto const& flat = weights.flat();
+    if (flat.device() == device && flat.scalar_type() == type) return weights;
+    return weights.to(device, type);
+}
+
+model::Activations activations_of(config::Training const& training)
+{
+    return training.checkpoint_activations ? model::Activations::recompute
+                                           : model::Activations::keep;
+}
+
+at::Tensor zero(c10::Device device, at::ScalarType type)
+{
+    return at::zeros({}, at::TensorOptions(type).device(device));
 }
 
 }  // namespace
 
 Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
-               model::Parameters weights)
+               model::Parameters weights, EngineOptions options)
     : run_(run),
       loader_(loader),
       collectives_(collectives),
-      exchange_(optim::deal_shards(run.model, collectives.size()), collectives),
-      gpt_(loaded(exchange_, run.training, std::move(weights)), run.training.checkpoint_activations
-                                                                    ? model::Activations::recompute
-                                                                    : model::Activations::keep),
+      device_(options.device),
+      unknown_outcomes_(options.unknown_outcomes),
+      exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
+                type_of(run.training)),
+      gpt_(loaded(exchange_, std::move(weights), device_, type_of(run.training)),
+           options.kernels ? std::move(options.kernels)
+                           : model::kernels_for(type_of(run.training), device_.type()),
+           activations_of(run.training)),
       optimizer_(run.model, run.optimizer, run.training.batch_tokens,
-                 optim::deal_shards(run.model, collectives.size()).of(collectives.rank()))
+                 optim::deal_shards(run.model, collectives.size()).of(collectives.rank()), device_),
+      timer_(device_),
+      feed_(device_),
+      device_rows_(run.training.device_batch_rows)
 {
 }
 
-Result<StepOutcome> Engine::step(rounds::Ranges const& blocks, Tokens progress,
-                                 std::function<bool()> const& stop_here)
+Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
+                               std::function<bool()> const& stop_here)
 {
-    auto const started = std::chrono::steady_clock::now();
     timer_.begin_step();
-    gpt_.zero_gradients();
-    auto const mine = accumulate(numbers_of(blocks), stop_here);
+    auto const mine = accumulate_with_less_memory(numbers_of(blocks), stop_here);
+    exchange_.receive_all(gpt_.weights());
     auto const gradients = exchange_.sum(gpt_.gradients());
+    if (mine.next >= Next::use_less_memory)
+        return tl::unexpected(
+            fail_together(collectives_,
+                          mine.mine ? Result<void>(tl::unexpected(*mine.mine)) : Result<void>())
+                .error());
+    BegunStep const begun{blocks.lowest(mine.blocks), mine.next == Next::stop};
+    if (mine.blocks == 0) return begun;
     // The gradients are those of the mean over the whole batch.
-    if (mine.blocks > 0 && mine.blocks < blocks.count())
+    if (mine.blocks < blocks.count())
         for (auto gradient : gradients)
             gradient.mul_(static_cast<double>(blocks.count()) / static_cast<double>(mine.blocks));
-    // Sum stop requests and failures along with the loss: no message of their own per step.
-    std::array<double, 4> sums{mine.loss ? mine.loss->sum : 0, mine.stop ? 1.0 : 0.0,
-                               mine.loss ? 0.0 : 1.0, sum_of_squares(gradients)};
-    collectives_.all_reduce_sum(std::span<double>(sums));
+    auto const sums = sums_of(mine.loss.sum, gradients);
     timer_.end(Phase::exchange);
-    if (sums[2] > 0) return all_fail(mine.loss.map([](auto const&) {}));
-    StepOutcome outcome;
-    outcome.blocks = blocks.lowest(mine.blocks);
-    outcome.tokens = mine.blocks * run_.rounds.block_tokens;
-    outcome.stop_requested = sums[1] > 0;
-    if (mine.blocks == 0) return outcome;
-    outcome.loss = sums[0] / static_cast<double>(outcome.tokens.value);
-    outcome.gradient_norm = std::sqrt(sums[3]);
-    outcome.finite = std::isfinite(outcome.loss) && std::isfinite(sums[3]);
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
         std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
+    if (auto all = update_on_all(gradients, at, share, sums); !all)
+        return tl::unexpected(all.error());
+    StepOutcome outcome;
+    outcome.blocks = begun.blocks;
+    outcome.progress = progress;
+    outcome.tokens = mine.blocks * run_.rounds.block_tokens;
     outcome.lr_factor = optimizer_.rates(at).lr_factor * share;
-    if (outcome.finite) {
-        if (auto all = fail_together(collectives_, update(gradients, at, share)); !all)
-            return tl::unexpected(all.error());
-        timer_.end(Phase::update);
-        exchange_.distribute(gpt_.weights());
-        timer_.end(Phase::exchange);
-    }
-    outcome.phases = timer_.phases();
-    timer_.end_step();
-    outcome.duration = std::chrono::steady_clock::now() - started;
+    outcome.device_rows = device_rows_;
+    remember(std::move(outcome), sums);
+    learn_outcomes(unknown_outcomes_);
+    return begun;
+}
+
+std::optional<StepOutcome> Engine::take_outcome()
+{
+    if (outcomes_.empty()) return std::nullopt;
+    auto outcome = std::move(outcomes_.front());
+    outcomes_.pop_front();
     return outcome;
+}
+
+void Engine::finish_steps()
+{
+    learn_outcomes(0);
+    exchange_.receive_all(gpt_.weights());
+    collectives_.synchronize();
+}
+
+void Engine::masters_replaced()
+{
+    exchange_.distribute(gpt_.weights());
+    exchange_.receive_all(gpt_.weights());
+    collectives_.synchronize();
 }
 
 std::vector<optim::Optimizer::StatePart> Engine::masters() const
@@ -131,57 +178,156 @@ std::vector<optim::Optimizer::StatePart> Engine::masters() const
     return parts;
 }
 
-tl::unexpected<Error> Engine::all_fail(Result<void> const& mine)
+// The sum of the losses, and the sum of the squares of the gradients, over all ranks.
+at::Tensor Engine::sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients)
 {
-    return tl::unexpected(fail_together(collectives_, mine).error());
+    c10::InferenceMode const no_autograd;
+    auto squares = zero(device_, at::kDouble);
+    for (auto const& gradient : gradients) {
+        auto const norm = at::linalg_vector_norm(gradient).to(at::kDouble);
+        squares.add_(norm.mul(norm));
+    }
+    auto const sums = at::stack({loss, squares}).to(at::kFloat);
+    collectives_.all_reduce_sum(
+        std::span<float>(sums.mutable_data_ptr<float>(), static_cast<std::size_t>(sums.numel())));
+    collectives_.finish();
+    return sums;
 }
 
-// Changes the masters only: if this fails on one rank, all ranks keep the weights of the last step.
+// Changes the masters only. Does nothing if a sum is not finite. The device decides that on a GPU,
+// so that the host need not wait for it.
 Result<void> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at,
-                            double lr_share)
+                            double lr_share, at::Tensor const& sums)
 {
     return without_exceptions([&]() -> Result<void> {
-        optimizer_.step(exchange_.masters(), gradients, at, lr_share);
+        auto const skip = at::isfinite(sums).all().logical_not().to(at::kFloat);
+        if (!skip.is_cpu()) optimizer_.step(exchange_.masters(), gradients, at, lr_share, {skip});
+        else if (skip.item<float>() == 0)
+            optimizer_.step(exchange_.masters(), gradients, at, lr_share);
         return {};
     });
+}
+
+// Updates the weights of all ranks or, if the update fails on a rank, of none. After a failure, the
+// masters are those of the last step, with the digits that the weights have.
+Result<void> Engine::update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
+                                   double lr_share, at::Tensor const& sums)
+{
+    auto all = fail_together(collectives_, update(gradients, at, lr_share, sums));
+    timer_.end(Phase::update);
+    if (all) {
+        exchange_.distribute(gpt_.weights());
+    } else {
+        weights_replaced();
+        optimizer_.reset();
+    }
+    timer_.end(Phase::exchange);
+    return all;
+}
+
+void Engine::remember(StepOutcome outcome, at::Tensor const& sums)
+{
+    auto const on_host = sums.to(at::kCPU, at::kFloat, true);
+    unknown_.push_back({std::move(outcome), on_host, DeviceMark::here(device_), timer_.times()});
+}
+
+void Engine::learn_outcomes(std::size_t unknown)
+{
+    for (; unknown_.size() > unknown; unknown_.pop_front()) {
+        auto& [outcome, sums, done, times] = unknown_.front();
+        collectives_.wait_until([&done = done] { return done.reached(); });
+        auto const* const values = sums.const_data_ptr<float>();
+        outcome.loss = values[0] / static_cast<double>(outcome.tokens.value);
+        outcome.gradient_norm = std::sqrt(static_cast<double>(values[1]));
+        outcome.finite = std::isfinite(values[0]) && std::isfinite(values[1]);
+        outcome.phases = times.phases();
+        outcome.duration = times.duration();
+        timer_.record(times);
+        outcomes_.push_back(std::move(outcome));
+    }
+}
+
+Engine::Accumulated Engine::accumulate_with_less_memory(std::vector<std::int64_t> const& blocks,
+                                                        std::function<bool()> const& stop_here)
+{
+    for (;;) {
+        gpt_.zero_gradients();
+        auto mine = accumulate(blocks, stop_here);
+        if (mine.next != Next::use_less_memory || device_rows_ == 1) return mine;
+        (void)exchange_.sum(gpt_.gradients());  // ends the exchanges that the pass has begun
+        gpt_.free_activations();
+        free_unused_memory(device_);
+        device_rows_ = (device_rows_ + 1) / 2;
+    }
 }
 
 Engine::Accumulated Engine::accumulate(std::vector<std::int64_t> const& blocks,
                                        std::function<bool()> const& stop_here)
 {
-    Accumulated mine{model::LossSum{}, 0, false};
+    Accumulated mine{{zero(device_, at::kDouble), zero(device_, at::kLong)}, 0, {}, {}};
     BatchShape const shape{std::ssize(blocks), loader_.rows_per_block(), collectives_.size(),
-                           run_.training.device_batch_rows};
+                           device_rows_};
     auto const all = micro_batches(shape);
     for (auto const& micro : all) {
         auto const rows = micro.share_of(collectives_.rank(), collectives_.size());
-        auto const sum = without_exceptions(
-            [&] { return mine.loss ? accumulate_rows(blocks, rows) : mine.loss; });
-        if (sum) *mine.loss += *sum;
-        else mine.loss = sum;
-        mine.stop = stop_here();
-        if (!micro.ends_block) continue;
-        mine.blocks = micro.rows.end / shape.rows_per_block;
         bool const last = micro.rows.end == all.back().rows.end;
-        if (last || collectives_.all_reduce_max(mine.stop || !mine.loss ? 1 : 0) > 0) break;
+        if (mine.next < Next::use_less_memory && rows.size() > 0) compute(blocks, rows, last, mine);
+        if (mine.next == Next::go_on && stop_here()) mine.next = Next::stop;
+        if (!micro.ends_block) continue;
+        auto const next = collectives_.all_reduce_max(static_cast<int>(mine.next));
+        mine.next = static_cast<Next>(next);
+        if (mine.next < Next::use_less_memory) mine.blocks = micro.rows.end / shape.rows_per_block;
+        if (mine.next != Next::go_on) break;
     }
     return mine;
 }
 
-Result<model::LossSum> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks,
-                                               data::RowRange rows)
+// Adds the gradients of `rows`. Sets what this rank does next if that fails.
+void Engine::compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
+                     Accumulated& mine)
 {
-    if (rows.size() == 0) return model::LossSum{};
+    auto done = without_exceptions([&] { return accumulate_rows(blocks, rows, mine.loss, last); });
+    if (done) return;
+    mine.next = done.error().code == ExitCode::unavailable ? Next::use_less_memory : Next::fail;
+    mine.mine = std::move(done.error());
+}
+
+Result<void> Engine::accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
+                                     model::DeviceLossSum& loss, bool last)
+{
     auto batch = loader_.rows(blocks, rows);
-    timer_.end(Phase::data);
     if (!batch) return tl::unexpected(batch.error());
+    pace();
+    auto const tensors = feed_.load(std::move(*batch));
+    timer_.end(Phase::data);
     auto const batch_rows = std::ssize(blocks) * loader_.rows_per_block();
     // `scale` makes uneven shares of the ranks count correctly.
     double const scale = 1.0 / static_cast<double>(batch_rows * run_.model.sequence);
-    auto const sum = gpt_.accumulate_gradients(as_tensor(batch->inputs, *batch),
-                                               as_tensor(batch->targets, *batch), scale);
+    loss +=
+        gpt_.enqueue_gradients(tensors.inputs, tensors.targets, scale, exchange_during_pass(last));
     timer_.end(Phase::compute);
-    return sum;
+    micro_batches_.push_back(DeviceMark::here(device_));
+    return {};
+}
+
+// The pass waits for weights that are still under way. The last one of a step sends gradients.
+model::PassObserver Engine::exchange_during_pass(bool last)
+{
+    model::PassObserver observer;
+    observer.before_use = [this](std::size_t bucket) { exchange_.receive(bucket, gpt_.weights()); };
+    if (last && exchange_.overlaps())
+        observer.gradients_complete = [this](std::size_t bucket) {
+            exchange_.begin_sum(bucket, gpt_.gradients());
+        };
+    return observer;
+}
+
+// Waits until the device has at most one micro-batch left. With more, it would notice a stop
+// request late. With none, it would wait for the host.
+void Engine::pace()
+{
+    for (; micro_batches_.size() > 1; micro_batches_.pop_front())
+        collectives_.wait_until([&] { return micro_batches_.front().reached(); });
 }
 
 }  // namespace curtail::train

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <deque>
 #include <functional>
+#include <memory>
 
 #include "comm/collectives.hpp"
 #include "config/run.hpp"
@@ -9,26 +11,44 @@
 #include "model/gpt.hpp"
 #include "optim/optimizer.hpp"
 #include "rounds/ranges.hpp"
+#include "train/batch_feed.hpp"
 #include "train/phase_timer.hpp"
 #include "train/shard_exchange.hpp"
 
 namespace curtail::train {
 
+/// A step that all ranks have begun.
+struct BegunStep {
+    /// The blocks that the step uses: those it was given, or the first of them if a rank was asked
+    /// to stop meanwhile. If empty, there is no step.
+    rounds::Ranges blocks;
+    bool stop_requested{};  ///< at least one rank was asked to stop
+};
+
 /// The outcome of one optimizer step, over all ranks of the site.
 struct StepOutcome {
-    /// The blocks that the step used: those it was given, or the first of them if a rank was asked
-    /// to stop meanwhile. If empty, there was no step.
-    rounds::Ranges blocks;
-    double loss{};  ///< nats per token, mean over these blocks
+    rounds::Ranges blocks{};  ///< as in BegunStep
+    Tokens progress{};        ///< as given to Engine::step()
+    double loss{};            ///< nats per token, mean over these blocks
     /// Whether the loss and all gradients are finite. If not, the step is skipped: weights and
     /// optimizer are unchanged.
     bool finite{};
     Tokens tokens{};               ///< number of tokens in these blocks
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
     double lr_factor{};            ///< factor of all learning rates in this step
-    bool stop_requested{};         ///< at least one rank was asked to stop
     double gradient_norm{};        ///< of the gradients of the mean loss
-    runlog::StepPhases phases;     ///< of this rank
+    std::int64_t device_rows{};    ///< the most rows that a rank computed at once
+    runlog::StepPhases phases{};   ///< of this rank
+};
+
+/// How a rank uses its device.
+struct EngineOptions {
+    c10::Device device{at::kCPU};
+    /// Number of steps whose outcome the host need not know before it begins the next one. With 1,
+    /// the host enqueues a step while a GPU still computes the one before it.
+    std::size_t unknown_outcomes{0};
+    /// The operations of the model. If null, the fastest for the weights (model::kernels_for).
+    std::unique_ptr<model::Kernels const> kernels{};
 };
 
 /// One rank's part in the training of a site. The model computes in the type that the run file
@@ -37,27 +57,36 @@ struct StepOutcome {
 /// weights and has the inner optimizer's state for them (train/shard_exchange.hpp). All ranks hold
 /// the same weights and must call the same functions in the same order. `run`, `loader` and
 /// `collectives` must outlive the engine.
+///
+/// A step may return before the device has done it. finish_steps() waits for that. Call it before
+/// the host reads or replaces the weights, the masters or the optimizer's state.
 class Engine {
   public:
-    /// `weights` are float32.
+    /// `weights` are float32 and may be on another device.
     Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
-           model::Parameters weights);
+           model::Parameters weights, EngineOptions options = {});
 
     /// Makes one optimizer step on all rows of `blocks`. `progress` is the number of tokens that
     /// the weights were trained on before the step. This number determines the scheduled rates
     /// (optim/schedule.hpp). A step with fewer blocks than blocks_per_step() multiplies the
     /// learning rates by its share of the blocks. The gradients are those of the mean loss over the
-    /// whole batch, for any number of ranks.
+    /// whole batch, for any number of ranks. See take_outcome() for the result.
     ///
     /// `stop_here` says whether this rank was asked to stop. It is called between micro-batches
     /// (train/micro_batches.hpp). If it returns true on any rank, the step ends with the blocks
     /// that are complete.
     ///
-    /// If a rank cannot read its data or has no memory left, all ranks return its error and leave
-    /// the weights unchanged. If the loss or a gradient is not finite, all ranks leave the weights
-    /// and the optimizer's state unchanged.
-    [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress,
-                                           std::function<bool()> const& stop_here);
+    /// If a rank has not enough memory for a micro-batch, all ranks halve their micro-batches, from
+    /// this step on. If that does not help, or if a rank cannot read its data, all ranks return its
+    /// error and leave the weights unchanged. If the loss or a gradient is not finite, all ranks
+    /// leave the weights and the optimizer's state unchanged.
+    [[nodiscard]] Result<BegunStep> step(rounds::Ranges const& blocks, Tokens progress,
+                                         std::function<bool()> const& stop_here);
+    /// Returns the outcome of the earliest step that this function has not yet returned. Returns an
+    /// empty optional if it is not known (EngineOptions::unknown_outcomes).
+    [[nodiscard]] std::optional<StepOutcome> take_outcome();
+    /// Waits until all steps are done. Their outcomes are then known.
+    void finish_steps();
 
     [[nodiscard]] model::Parameters& weights() { return gpt_.weights(); }
     /// Must be called on every rank after its weights() were replaced. If they are not float32, the
@@ -65,7 +94,7 @@ class Engine {
     void weights_replaced() { exchange_.load(gpt_.weights()); }
     [[nodiscard]] ShardExchange& exchange() { return exchange_; }
     /// Must be called on every rank after its masters were replaced: all ranks get the weights.
-    void masters_replaced() { exchange_.distribute(gpt_.weights()); }
+    void masters_replaced();
     [[nodiscard]] optim::Optimizer& optimizer() { return optimizer_; }
     /// Measures the steps of this rank.
     [[nodiscard]] PhaseTimer& timer() { return timer_; }
@@ -80,27 +109,54 @@ class Engine {
     [[nodiscard]] FractionalSeconds step_at_least() const { return run_.training.step_at_least; }
 
   private:
+    /// What this rank does next, in the order in which one rank overrules another.
+    enum class Next : int { go_on, stop, use_less_memory, fail };
     /// What this rank has computed of a batch.
     struct Accumulated {
-        Result<model::LossSum> loss;
-        std::int64_t blocks{};  ///< complete blocks, over all ranks
-        bool stop{};            ///< this rank was asked to stop
+        model::DeviceLossSum loss;
+        std::int64_t blocks{};      ///< complete blocks, over all ranks
+        Next next{Next::go_on};     ///< of all ranks
+        std::optional<Error> mine;  ///< why this rank cannot go on
+    };
+    /// A step whose outcome the host does not know.
+    struct Unknown {
+        StepOutcome outcome;  ///< what is known
+        at::Tensor sums;      ///< in host memory: see sums_of()
+        DeviceMark done;      ///< `sums` and the step are complete
+        StepTimes times;
     };
     Accumulated accumulate(std::vector<std::int64_t> const& blocks,
                            std::function<bool()> const& stop_here);
-    Result<model::LossSum> accumulate_rows(std::vector<std::int64_t> const& blocks,
-                                           data::RowRange rows);
-    /// Returns the error of the rank that failed.
-    tl::unexpected<Error> all_fail(Result<void> const& mine);
-    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at, double lr_share);
+    Accumulated accumulate_with_less_memory(std::vector<std::int64_t> const& blocks,
+                                            std::function<bool()> const& stop_here);
+    void compute(std::vector<std::int64_t> const& blocks, data::RowRange rows, bool last,
+                 Accumulated& mine);
+    Result<void> accumulate_rows(std::vector<std::int64_t> const& blocks, data::RowRange rows,
+                                 model::DeviceLossSum& loss, bool last);
+    [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
+    void pace();
+    at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
+    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at, double lr_share,
+                        at::Tensor const& sums);
+    Result<void> update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
+                               double lr_share, at::Tensor const& sums);
+    void remember(StepOutcome outcome, at::Tensor const& sums);
+    void learn_outcomes(std::size_t unknown);
 
     config::Run const& run_;
     data::Loader& loader_;
     comm::Collectives& collectives_;
+    c10::Device device_;
+    std::size_t unknown_outcomes_;
     ShardExchange exchange_;
     model::Gpt gpt_;
     optim::Optimizer optimizer_;
     PhaseTimer timer_;
+    BatchFeed feed_;
+    std::int64_t device_rows_;
+    std::deque<DeviceMark> micro_batches_;  ///< the ends of the last ones
+    std::deque<Unknown> unknown_;
+    std::deque<StepOutcome> outcomes_;
 };
 
 }  // namespace curtail::train

@@ -37,8 +37,10 @@ Leave MemberLoop::run()
         if (!order) {
             // After a stop request no further step begins: the window is closed.
             if (!stop_deadline_) train_step();
+            else finish_steps();
             continue;
         }
+        finish_steps();
         if (auto* leave = std::get_if<Leave>(&*order))
             return failure_ ? Leave{failure_->code, failure_} : std::move(*leave);
         std::visit([this](auto const& what) { carry_out(what); }, *order);
@@ -47,6 +49,7 @@ Leave MemberLoop::run()
 
 void MemberLoop::begin_snapshot(rounds::Rate rate)
 {
+    finish_steps();
     position_.rate = rate;
     find_training_id();
     snapshots_.begin(position_, training_id_);
@@ -86,36 +89,52 @@ void MemberLoop::note_stop()
 
 void MemberLoop::train_step()
 {
-    if (!blocks_) return;
+    if (!blocks_) return finish_steps();
     auto const blocks = ledger_.next_blocks(blocks_->held, ranks_.engine().blocks_per_step());
-    if (blocks.empty()) return set_state(energy::State::idle);
+    if (blocks.empty()) {
+        finish_steps();
+        return set_state(energy::State::idle);
+    }
     // No step starts after the end of the permission.
     context_.permission.check();
     if (ranks_.stop().raised()) return;
     set_state(energy::State::training);
     Tokens const progress =
         blocks_->tokens_before + ledger_.blocks_since() * context_.run.rounds.block_tokens;
-    auto const made = ranks_.step(blocks, progress);
-    if (!made) return give_up(made.error());
-    if (made->stop_requested) ranks_.stop().request(StopCause::other_rank);
-    if (made->blocks.empty()) return;
-    record(*made, progress);
-    if (!made->finite) return skip(made->blocks);
-    ledger_.record_step(made->blocks);
-    thread_.post(rounds::Stepped{made->blocks, made->duration});
+    auto const begun = ranks_.step(blocks, progress);
+    if (!begun) return give_up(begun.error());
+    if (begun->stop_requested) ranks_.stop().request(StopCause::other_rank);
+    if (!begun->blocks.empty()) ledger_.record_step(begun->blocks);
+    auto const before = steps_here_;
+    record_outcomes();
     auto const every = context_.run.training.snapshot_every_steps;
-    if (every > 0 && steps_here_ % every == 0) begin_snapshot(thread_.rate());
+    if (every > 0 && steps_here_ / every > before / every) begin_snapshot(thread_.rate());
 }
 
-void MemberLoop::record(StepOutcome const& outcome, Tokens progress)
+void MemberLoop::finish_steps()
+{
+    ranks_.engine().finish_steps();
+    record_outcomes();
+}
+
+void MemberLoop::record_outcomes()
+{
+    while (auto const outcome = ranks_.take_outcome()) {
+        record(*outcome);
+        if (outcome->finite) thread_.post(rounds::Stepped{outcome->blocks, outcome->duration});
+        else skip(outcome->blocks);
+    }
+}
+
+void MemberLoop::record(StepOutcome const& outcome)
 {
     position_.tokens += trained_tokens(outcome);
     ++position_.steps;
     ++steps_here_;
     snapshots_.step();
+    device_rows_.note(outcome, context_.log);
     if (steps_here_ == 1) context_.recorder.event(runlog::FirstStep{round_});
-    context_.recorder.step(
-        metrics_of(outcome, {steps_here_, round_, progress}, ranks_.size(), context_));
+    context_.recorder.step(metrics_of(outcome, {steps_here_, round_}, ranks_.size(), context_));
 }
 
 void MemberLoop::skip(rounds::Ranges const& blocks)
@@ -123,7 +142,7 @@ void MemberLoop::skip(rounds::Ranges const& blocks)
     context_.log.warning("skipped step " + std::to_string(steps_here_) + " on blocks " +
                          blocks.to_string() + ": its loss or a gradient is not finite");
     context_.recorder.event(runlog::StepSkipped{steps_here_, blocks.to_json()});
-    ledger_.record_skipped_step(blocks);
+    ledger_.skip_step(blocks);
     thread_.post(rounds::Skipped{blocks});
 }
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "store/object_store.hpp"
+#include "train/device_rows_note.hpp"
 #include "train/leader_context.hpp"
 #include "train/leader_snapshots.hpp"
 #include "train/round_thread.hpp"
@@ -31,7 +32,9 @@ class MemberLoop {
     void note_stop();
     void begin_snapshot(rounds::Rate rate);
     void train_step();
-    void record(StepOutcome const& outcome, Tokens progress);
+    void finish_steps();
+    void record_outcomes();
+    void record(StepOutcome const& outcome);
     void skip(rounds::Ranges const& blocks);
     void give_up(Error const& error);
 
@@ -54,7 +57,8 @@ class MemberLoop {
     Position position_;
     std::optional<std::string> training_id_;
     LeaderSnapshots snapshots_;
-    std::int64_t steps_here_{0};
+    DeviceRowsNote device_rows_{context_.run.training.device_batch_rows};
+    std::int64_t steps_here_{0};  ///< with known outcomes
     std::int64_t round_{0};
     std::optional<Error> failure_;
     std::optional<MonoTime> stop_deadline_;  ///< deadline of the last stop request that the loop

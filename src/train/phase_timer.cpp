@@ -28,51 +28,56 @@ FractionalSeconds& time_of(runlog::StepPhases& phases, Phase phase)
     __builtin_unreachable();
 }
 
-double microseconds(std::chrono::steady_clock::duration time)
-{
-    return std::chrono::duration<double, std::micro>(time).count();
-}
+double microseconds(FractionalSeconds time) { return 1e6 * time.count(); }
 
 }  // namespace
 
-void PhaseTimer::begin_step()
+runlog::StepPhases StepTimes::phases() const
 {
-    phases_ = {};
-    last_ = Clock::now();
+    runlog::StepPhases phases;
+    for (auto const& span : spans(*this)) time_of(phases, span.phase) += span.end - span.begin;
+    return phases;
 }
 
-void PhaseTimer::end(Phase phase)
+FractionalSeconds StepTimes::duration() const
 {
-    auto const now = Clock::now();
-    time_of(phases_, phase) += now - last_;
-    if (tracing()) spans_.push_back({phase, last_, now});
-    last_ = now;
+    return ends_.empty() ? FractionalSeconds{} : ends_.back().mark.since(begin_);
 }
 
-bool PhaseTimer::tracing() const
+std::vector<StepTimes::Span> StepTimes::spans(StepTimes const& origin) const
 {
-    return steps_ >= trace_.first_step && steps_ < trace_.first_step + trace_.steps;
+    std::vector<Span> spans;
+    auto begin = begin_.since(origin.begin_);
+    for (auto const& [phase, mark] : ends_) {
+        auto const end = mark.since(origin.begin_);
+        spans.push_back({phase, begin, end});
+        begin = end;
+    }
+    return spans;
 }
 
-void PhaseTimer::end_step()
+void PhaseTimer::record(StepTimes const& done)
 {
-    bool const last = trace_.steps > 0 && ++steps_ == trace_.first_step + trace_.steps;
-    if (!last) return;
+    auto const number = steps_++;
+    if (number < trace_.first_step || number >= trace_.first_step + trace_.steps) return;
+    traced_.push_back(done);
+    if (static_cast<std::int64_t>(traced_.size()) < trace_.steps) return;
     if (auto written = write(); !written) trace_error_ = written.error();
-    spans_.clear();
+    traced_.clear();
 }
 
 // The form is Chrome's Trace Event Format: complete events, times in microseconds.
 Result<void> PhaseTimer::write() const
 {
     json::Array events;
-    for (auto const& span : spans_)
-        events.push_back(json::Object{{"name", name_of(span.phase)},
-                                      {"ph", "X"},
-                                      {"ts", microseconds(span.begin - spans_.front().begin)},
-                                      {"dur", microseconds(span.end - span.begin)},
-                                      {"pid", trace_.rank},
-                                      {"tid", 0}});
+    for (auto const& step : traced_)
+        for (auto const& span : step.spans(traced_.front()))
+            events.push_back(json::Object{{"name", name_of(span.phase)},
+                                          {"ph", "X"},
+                                          {"ts", microseconds(span.begin)},
+                                          {"dur", microseconds(span.end - span.begin)},
+                                          {"pid", trace_.rank},
+                                          {"tid", 0}});
     return write_file(trace_.file,
                       json::to_string(json::Object{{"traceEvents", std::move(events)}}) + "\n");
 }

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/rank_snapshots.hpp"
 
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+
 #include <algorithm>
 #include <stdexcept>
+
+#include "tensors/preallocated.hpp"
 
 namespace curtail::train {
 namespace {
 
 using Part = optim::Optimizer::StatePart;
 
+// What a snapshot saves of a rank.
 struct Saved {
     std::vector<snapshot::Range> ranges;
-    std::vector<std::span<float>> values;
+    std::vector<at::Tensor> tensors;
 
     void add(char const* prefix, std::vector<Part> const& parts)
     {
         for (auto const& part : parts) {
             ranges.push_back({prefix + part.name, part.shape, part.first, part.tensor.numel()});
-            values.emplace_back(part.tensor.mutable_data_ptr<float>(),
-                                static_cast<std::size_t>(part.tensor.numel()));
+            tensors.push_back(part.tensor.view({-1}));
         }
     }
 };
@@ -31,22 +36,69 @@ Saved saved_state(Engine& engine, bool with_weights)
     return saved;
 }
 
+std::span<float> values_of(at::Tensor const& tensor)
+{
+    return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+// Pinned memory: a GPU copies its values there several times as fast as to other memory.
+snapshot::AlignedBuffer pinned_buffer(std::size_t bytes)
+{
+    constexpr auto block = static_cast<std::size_t>(tensors::block_bytes);
+    auto const memory = at::empty({static_cast<std::int64_t>(bytes + block)},
+                                  at::TensorOptions(at::kByte).pinned_memory(true));
+    auto* const begin = static_cast<std::byte*>(memory.mutable_data_ptr());
+    auto const over = reinterpret_cast<std::uintptr_t>(begin) % block;
+    auto* const aligned = over == 0 ? begin : begin + (block - over);
+    std::fill_n(aligned, bytes, std::byte{0});
+    return {std::shared_ptr<std::byte>(aligned, [memory](std::byte*) {}), bytes};
+}
+
+snapshot::Writer::MakeBuffer buffers_for(Engine& engine)
+{
+    if (engine.weights().flat().is_cpu())
+        return [](std::size_t bytes) { return snapshot::AlignedBuffer(bytes); };
+    return pinned_buffer;
+}
+
+// Reads directly into the tensors, or into host memory if they are on a GPU.
+Result<void> read_into(std::filesystem::path const& folder, snapshot::Snapshot const& one,
+                       Saved const& saved)
+{
+    std::vector<at::Tensor> on_host;
+    std::vector<std::span<float>> values;
+    for (auto const& tensor : saved.tensors) {
+        on_host.push_back(
+            tensor.is_cpu() ? tensor : at::empty(tensor.sizes(), at::TensorOptions(at::kFloat)));
+        values.push_back(values_of(on_host.back()));
+    }
+    auto done = snapshot::read(folder, one, saved.ranges, values);
+    if (!done) return done;
+    for (std::size_t i = 0; i < on_host.size(); ++i)
+        if (!saved.tensors[i].is_cpu()) saved.tensors[i].copy_(on_host[i]);
+    return done;
+}
+
 }  // namespace
 
 RankSnapshots::RankSnapshots(Engine& engine, std::filesystem::path folder)
     : engine_(engine),
       folder_(std::move(folder)),
-      writer_(folder_, saved_state(engine, true).ranges)
+      writer_(folder_, saved_state(engine, true).ranges, buffers_for(engine))
 {
 }
 
 void RankSnapshots::begin(snapshot::Head const& head, snapshot::Place const& place)
 {
+    engine_.finish_steps();
     auto const saved = saved_state(engine_, true);
-    std::vector<std::span<float const>> const values(saved.values.begin(), saved.values.end());
     if (place.rank == 0) snapshot::remove_other_ranks(folder_, place);
     result_.reset();
-    if (auto begun = writer_.begin(head, place, values); !begun) result_ = std::move(begun);
+    auto begun = writer_.begin(head, place, [&](std::size_t range, std::span<float> to) {
+        at::from_blob(to.data(), {static_cast<std::int64_t>(to.size())}, at::kFloat)
+            .copy_(saved.tensors[range]);
+    });
+    if (!begun) result_ = std::move(begun);
 }
 
 std::optional<Result<void>> RankSnapshots::result(Millis limit)
@@ -60,14 +112,14 @@ std::optional<Result<void>> RankSnapshots::result(Millis limit)
 
 Result<void> RankSnapshots::restore(std::int64_t serial, bool with_weights)
 {
+    engine_.finish_steps();
     auto const found = snapshot::find_snapshots(folder_);
     if (!found) return tl::unexpected(found.error());
     auto const it = std::find_if(found->whole.begin(), found->whole.end(),
                                  [&](auto const& one) { return one.serial == serial; });
     if (it == found->whole.end())
         return fail(ExitCode::data, "cannot read the snapshot", "its files have disappeared");
-    auto const saved = saved_state(engine_, with_weights);
-    auto done = snapshot::read(folder_, *it, saved.ranges, saved.values);
+    auto done = read_into(folder_, *it, saved_state(engine_, with_weights));
     if (done) engine_.optimizer().set_steps(it->head.optimizer_steps);
     return done;
 }

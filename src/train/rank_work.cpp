@@ -29,6 +29,7 @@ std::uint64_t checksum(at::Tensor const& values)
 
 void RankWork::load(std::span<float const> theta)
 {
+    engine_.finish_steps();
     auto& exchange = engine_.exchange();
     exchange.scatter(theta, exchange.master_values());
     engine_.masters_replaced();
@@ -37,6 +38,7 @@ void RankWork::load(std::span<float const> theta)
 
 CutValues RankWork::cut(Seq seq)
 {
+    engine_.finish_steps();
     compare_weights();
     auto const& x = engine_.exchange().master_values();
     auto const mine = work_.begin_cut(seq, x);
@@ -77,6 +79,7 @@ Values RankWork::gathered(at::Tensor const& shard)
 
 void RankWork::adopt(std::span<float const> theta, std::vector<Seq> const& dropped, bool worked)
 {
+    engine_.finish_steps();
     auto& exchange = engine_.exchange();
     auto const shard = at::empty_like(exchange.master_values());
     exchange.scatter(theta, shard);

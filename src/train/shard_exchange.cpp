@@ -25,9 +25,11 @@ at::Tensor part_of(model::Parameters const& all, optim::Piece const& piece)
     return all.flat().narrow(0, piece.offset, piece.count);
 }
 
+// The memory of `tensor` as floats, whatever its type: exchanges copy bits.
 std::span<float> values(at::Tensor const& tensor)
 {
-    return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+    return {static_cast<float*>(tensor.mutable_data_ptr()),
+            static_cast<std::size_t>(tensor.nbytes()) / sizeof(float)};
 }
 
 // The elements of `piece` in a vector of all parameters.
@@ -37,37 +39,78 @@ at::Tensor part_of(std::span<float const> whole, optim::Piece const& piece)
     return at::from_blob(first, {piece.count}, at::TensorOptions(at::kFloat));
 }
 
-at::Tensor zeros(std::int64_t count) { return at::zeros({count}, at::TensorOptions(at::kFloat)); }
+at::Tensor chunk_of_rank(at::Tensor const& chunks, int rank, int ranks)
+{
+    auto const chunk = chunks.numel() / ranks;
+    return chunks.narrow(0, rank * chunk, chunk);
+}
 
 }  // namespace
 
-ShardExchange::ShardExchange(optim::Shards shards, comm::Collectives& collectives)
-    : shards_(std::move(shards)), collectives_(collectives)
+ShardExchange::ShardExchange(optim::Shards shards, comm::Collectives& collectives,
+                             c10::Device device, at::ScalarType type)
+    : shards_(std::move(shards)), collectives_(collectives), exchanged_(shards_.buckets.size())
 {
-    std::int64_t total = 0;
-    std::int64_t largest = 0;
-    for (auto const& bucket : shards_.buckets) {
-        total += bucket.chunk;
-        largest = std::max(largest, bucket.chunk);
-    }
-    master_values_ = zeros(total);
-    gradient_values_ = zeros(total);
-    all_ranks_ = zeros(largest * collectives_.size());
-    std::int64_t first = 0;
-    for (auto const& bucket : shards_.buckets) {
-        auto const keep = [&](at::Tensor const& buffer, std::vector<at::Tensor>& parts) {
-            for_parts(own(bucket), buffer.narrow(0, first, bucket.chunk),
+    make_buffers(device, type);
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+        auto const keep = [&](at::Tensor const& shard, std::vector<at::Tensor>& parts) {
+            for_parts(own(shards_.buckets[bucket]), chunk_in(shard, bucket),
                       [&](optim::Piece const&, at::Tensor part) { parts.push_back(part); });
         };
         keep(master_values_, masters_);
-        keep(gradient_values_, gradients_);
-        first += bucket.chunk;
+        if (!alone()) keep(gradient_values_, gradients_);
     }
+}
+
+void ShardExchange::make_buffers(c10::Device device, at::ScalarType type)
+{
+    std::int64_t total = 0;
+    std::int64_t largest = 0;
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+        exchanged_[bucket].first = total;
+        total += shards_.buckets[bucket].chunk;
+        largest = std::max(largest, shards_.buckets[bucket].chunk);
+    }
+    auto const options = at::TensorOptions(at::kFloat).device(device);
+    master_values_ = at::zeros({total}, options);
+    if (alone()) return;
+    gradient_values_ = at::zeros({total}, options);
+    staging_.resize(overlaps() ? 2 : 1);
+    for (auto& staging : staging_)
+        staging.values = at::zeros({largest * collectives_.size()}, options);
+    // Without overlap, the ranks receive a bucket before they send the next.
+    auto const shared =
+        at::zeros({overlaps() ? 0 : largest * collectives_.size()}, options.dtype(type));
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket)
+        exchanged_[bucket].weights.values =
+            overlaps() ? at::zeros({shards_.buckets[bucket].chunk * collectives_.size()},
+                                   options.dtype(type))
+                       : chunks_of(bucket, shared);
 }
 
 std::vector<optim::Piece> const& ShardExchange::own(optim::Bucket const& bucket) const
 {
     return bucket.of_rank[static_cast<std::size_t>(collectives_.rank())];
+}
+
+at::Tensor ShardExchange::chunk_in(at::Tensor const& shard, std::size_t bucket) const
+{
+    return shard.narrow(0, exchanged_[bucket].first, shards_.buckets[bucket].chunk);
+}
+
+at::Tensor ShardExchange::chunks_of(std::size_t bucket, at::Tensor const& chunks) const
+{
+    return chunks.narrow(0, 0, shards_.buckets[bucket].chunk * collectives_.size());
+}
+
+template <class Body>
+void ShardExchange::for_all_ranks(std::size_t bucket, at::Tensor const& chunks,
+                                  Body const& body) const
+{
+    auto const& of_rank = shards_.buckets[bucket].of_rank;
+    for (int rank = 0; rank < collectives_.size(); ++rank)
+        for_parts(of_rank[static_cast<std::size_t>(rank)],
+                  chunk_of_rank(chunks, rank, collectives_.size()), body);
 }
 
 void ShardExchange::load(model::Parameters const& weights)
@@ -77,93 +120,112 @@ void ShardExchange::load(model::Parameters const& weights)
         for (auto const& piece : own(bucket)) masters_[next++].copy_(part_of(weights, piece));
 }
 
-at::Tensor ShardExchange::chunks_of(optim::Bucket const& bucket) const
+void ShardExchange::begin_sum(std::size_t bucket, model::Parameters const& gradients)
 {
-    auto const ranks = static_cast<std::int64_t>(bucket.of_rank.size());
-    return all_ranks_.narrow(0, 0, ranks * bucket.chunk);
-}
-
-template <class Body>
-void ShardExchange::for_buckets(Body const& body) const
-{
-    std::int64_t first = 0;
-    for (auto const& bucket : shards_.buckets) {
-        body(bucket, first);
-        first += bucket.chunk;
-    }
-}
-
-template <class Body>
-void ShardExchange::for_all_ranks(optim::Bucket const& bucket, Body const& body) const
-{
-    for (std::size_t rank = 0; rank < bucket.of_rank.size(); ++rank)
-        for_parts(
-            bucket.of_rank[rank],
-            all_ranks_.narrow(0, static_cast<std::int64_t>(rank) * bucket.chunk, bucket.chunk),
-            body);
+    if (alone() || exchanged_[bucket].sum_begun) return;
+    exchanged_[bucket].sum_begun = true;
+    auto& staging = staging_[sums_++ % staging_.size()];
+    collectives_.finish(staging.operations);
+    auto const chunks = chunks_of(bucket, staging.values);
+    for_all_ranks(bucket, chunks, [&](optim::Piece const& piece, at::Tensor const& part) {
+        part.copy_(part_of(gradients, piece));
+    });
+    collectives_.reduce_scatter_sum(values(chunks), values(chunk_in(gradient_values_, bucket)));
+    staging.operations = collectives_.enqueued();
 }
 
 std::span<at::Tensor const> ShardExchange::sum(model::Parameters const& gradients)
 {
-    if (collectives_.size() == 1) {
+    if (alone()) {
         gradients_.clear();
         for (auto const& piece : shards_.of(0)) gradients_.push_back(part_of(gradients, piece));
         return gradients_;
     }
-    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
-        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
-            part.copy_(part_of(gradients, piece));
-        });
-        collectives_.reduce_scatter_sum(values(chunks_of(bucket)),
-                                        values(gradient_values_.narrow(0, first, bucket.chunk)));
-        collectives_.finish();
-    });
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) begin_sum(bucket, gradients);
+    for (auto& exchanged : exchanged_) exchanged.sum_begun = false;
+    collectives_.finish();
     return gradients_;
+}
+
+// This rank's masters become its chunk of the weights.
+void ShardExchange::send(std::size_t bucket)
+{
+    auto& exchanged = exchanged_[bucket];
+    collectives_.finish(exchanged.weights.operations);
+    auto const own_chunk =
+        chunk_of_rank(exchanged.weights.values, collectives_.rank(), collectives_.size());
+    own_chunk.copy_(chunk_in(master_values_, bucket));
+    collectives_.all_gather(values(own_chunk), values(exchanged.weights.values));
+    exchanged.weights.operations = collectives_.enqueued();
+    exchanged.to_receive = true;
 }
 
 void ShardExchange::distribute(model::Parameters& weights)
 {
-    if (collectives_.size() == 1) {
+    if (alone()) {
         std::size_t next = 0;
         for (auto const& piece : shards_.of(0)) part_of(weights, piece).copy_(masters_[next++]);
         return;
     }
-    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
-        collectives_.all_gather(values(master_values_.narrow(0, first, bucket.chunk)),
-                                values(chunks_of(bucket)));
-        collectives_.finish();
-        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
-            part_of(weights, piece).copy_(part);
-        });
-    });
+    // A forward pass uses the last bucket first.
+    for (auto bucket = buckets(); bucket-- > 0;) {
+        send(bucket);
+        if (!overlaps()) receive(bucket, weights);
+    }
+}
+
+void ShardExchange::receive(std::size_t bucket, model::Parameters& weights)
+{
+    auto& exchanged = exchanged_[bucket];
+    if (!exchanged.to_receive) return;
+    exchanged.to_receive = false;
+    collectives_.finish(exchanged.weights.operations);
+    for_all_ranks(bucket, exchanged.weights.values,
+                  [&](optim::Piece const& piece, at::Tensor const& part) {
+                      part_of(weights, piece).copy_(part);
+                  });
+}
+
+void ShardExchange::receive_all(model::Parameters& weights)
+{
+    for (auto bucket = buckets(); bucket-- > 0;) receive(bucket, weights);
 }
 
 void ShardExchange::scatter(std::span<float const> whole, at::Tensor const& shard)
 {
-    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
-        auto const all = chunks_of(bucket);
-        if (collectives_.rank() == 0)
-            for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
-                part.copy_(part_of(whole, piece));
-            });
-        collectives_.broadcast(values(all), 0);
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+        auto const own_chunk = chunk_in(shard, bucket);
+        auto const copy = [&](optim::Piece const& piece, at::Tensor const& part) {
+            part.copy_(part_of(whole, piece));
+        };
+        if (alone()) {
+            for_all_ranks(bucket, own_chunk, copy);
+            continue;
+        }
+        auto const chunks = chunks_of(bucket, staging_.front().values);
+        if (collectives_.rank() == 0) for_all_ranks(bucket, chunks, copy);
+        collectives_.broadcast(values(chunks), 0);
         collectives_.finish();
-        shard.narrow(0, first, bucket.chunk)
-            .copy_(all.narrow(0, collectives_.rank() * bucket.chunk, bucket.chunk));
-    });
+        collectives_.synchronize();
+        own_chunk.copy_(chunk_of_rank(chunks, collectives_.rank(), collectives_.size()));
+    }
 }
 
 void ShardExchange::gather(at::Tensor const& shard, std::span<float> whole)
 {
-    for_buckets([&](optim::Bucket const& bucket, std::int64_t first) {
-        collectives_.all_gather(values(shard.narrow(0, first, bucket.chunk)),
-                                values(chunks_of(bucket)));
-        collectives_.synchronize();
-        if (collectives_.rank() != 0) return;
-        for_all_ranks(bucket, [&](optim::Piece const& piece, at::Tensor const& part) {
+    for (std::size_t bucket = 0; bucket < buckets(); ++bucket) {
+        auto const own_chunk = chunk_in(shard, bucket);
+        auto const chunks = alone() ? own_chunk : chunks_of(bucket, staging_.front().values);
+        if (!alone()) {
+            collectives_.all_gather(values(own_chunk), values(chunks));
+            collectives_.finish();
+            collectives_.synchronize();
+        }
+        if (collectives_.rank() != 0) continue;
+        for_all_ranks(bucket, chunks, [&](optim::Piece const& piece, at::Tensor const& part) {
             part_of(whole, piece).copy_(part);
         });
-    });
+    }
 }
 
 }  // namespace curtail::train

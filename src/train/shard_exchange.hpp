@@ -2,6 +2,7 @@
 #pragma once
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -12,13 +13,20 @@
 namespace curtail::train {
 
 /// Exchanges gradients and weights between the ranks of a site. Every rank has all weights, but
-/// updates only its own pieces (optim/shards.hpp). It has a second copy of these pieces, its
-/// masters. A step therefore changes the weights on all ranks or on none.
+/// updates only its own pieces (optim/shards.hpp). It has a second copy of these pieces in float32,
+/// its masters. A step therefore changes the weights on all ranks or on none.
 ///
-/// All ranks must call the same functions in the same order. `collectives` must outlive the object.
+/// All tensors are on one device. If `collectives` work on device memory, exchanges overlap with
+/// other work: those of begin_sum() with the backward pass, and those of distribute() with the next
+/// forward pass. Otherwise, both functions return when the exchange is done.
+///
+/// All ranks must call begin_sum(), sum(), distribute(), scatter() and gather() in the same order.
+/// `collectives` must outlive the object. A single rank does not use them.
 class ShardExchange {
   public:
-    ShardExchange(optim::Shards shards, comm::Collectives& collectives);
+    /// The weights have the type `type`.
+    ShardExchange(optim::Shards shards, comm::Collectives& collectives,
+                  c10::Device device = at::kCPU, at::ScalarType type = at::kFloat);
 
     /// Copies this rank's pieces of `weights` to the masters. Call it whenever the weights have
     /// been replaced.
@@ -28,33 +36,65 @@ class ShardExchange {
     /// Returns this rank's shard: the masters one after the other, with zeros between buckets where
     /// another rank has a larger share.
     [[nodiscard]] at::Tensor const& master_values() const { return master_values_; }
-    /// Adds up the gradients of all ranks. Returns those of this rank's pieces, in the order of
-    /// the masters. They are valid until the next call.
+
+    /// Returns whether exchanges overlap with other work.
+    [[nodiscard]] bool overlaps() const { return collectives_.memory() == comm::Memory::device; }
+    /// Returns the number of buckets (Shards::buckets).
+    [[nodiscard]] std::size_t buckets() const { return shards_.buckets.size(); }
+    /// Begins to add up the gradients of a bucket, which must be complete. sum() ends it.
+    void begin_sum(std::size_t bucket, model::Parameters const& gradients);
+    /// Adds up the gradients of all ranks, of all buckets. Returns those of this rank's pieces, in
+    /// the order of the masters. They are valid until the next call of begin_sum() or sum().
     [[nodiscard]] std::span<at::Tensor const> sum(model::Parameters const& gradients);
-    /// Replaces `weights` on every rank by the masters of all ranks.
+
+    /// Replaces `weights` on every rank by the masters of all ranks. If exchanges overlap,
+    /// `weights` change in receive().
     void distribute(model::Parameters& weights);
+    /// Ends distribute() for one bucket. Does nothing if it has ended.
+    void receive(std::size_t bucket, model::Parameters& weights);
+    /// Ends distribute() for all buckets.
+    void receive_all(model::Parameters& weights);
+
     /// Replaces the elements of `shard`, which has the layout of master_values(), by those of
-    /// `whole`. Rank 0 gives `whole`, a value for each parameter; other ranks ignore it.
+    /// `whole`, in host memory. Rank 0 gives `whole`, a value for each parameter; other ranks
+    /// ignore it.
     void scatter(std::span<float const> whole, at::Tensor const& shard);
-    /// Collects the shards of all ranks in `whole` on rank 0. Other ranks ignore `whole`.
+    /// Collects the shards of all ranks in `whole` on rank 0, in host memory. Other ranks ignore
+    /// `whole`.
     void gather(at::Tensor const& shard, std::span<float> whole);
 
   private:
+    /// Room for the chunks of all ranks in one bucket.
+    struct Chunks {
+        at::Tensor values;
+        std::uint64_t operations{};  ///< Collectives::enqueued() after the last one that used it
+    };
+    /// How far the exchange of a bucket is.
+    struct Exchanged {
+        std::int64_t first{};  ///< index of the bucket's first element in a shard
+        bool sum_begun{};      ///< since the last sum()
+        bool to_receive{};     ///< since the last distribute()
+        Chunks weights;        ///< of the weights' type
+    };
+    [[nodiscard]] bool alone() const { return collectives_.size() == 1; }
     [[nodiscard]] std::vector<optim::Piece> const& own(optim::Bucket const& bucket) const;
-    /// Returns the part of `all_ranks_` that a bucket uses: a chunk for each rank.
-    [[nodiscard]] at::Tensor chunks_of(optim::Bucket const& bucket) const;
-    /// Calls body(bucket, index of its first element in a shard) for all buckets.
+    void make_buffers(c10::Device device, at::ScalarType type);
+    /// Returns this rank's chunk of a bucket in `shard`, a tensor with the layout of the masters.
+    [[nodiscard]] at::Tensor chunk_in(at::Tensor const& shard, std::size_t bucket) const;
+    /// Returns the part of `chunks` that a bucket uses.
+    [[nodiscard]] at::Tensor chunks_of(std::size_t bucket, at::Tensor const& chunks) const;
+    /// Calls body(piece, its elements in `chunks`) for the pieces of all ranks in a bucket.
     template <class Body>
-    void for_buckets(Body const& body) const;
-    /// Calls body(piece, its elements in `all_ranks_`) for the pieces of all ranks in a bucket.
-    template <class Body>
-    void for_all_ranks(optim::Bucket const& bucket, Body const& body) const;
+    void for_all_ranks(std::size_t bucket, at::Tensor const& chunks, Body const& body) const;
+    void send(std::size_t bucket);
 
     optim::Shards shards_;
     comm::Collectives& collectives_;
     at::Tensor master_values_;  ///< the chunks of this rank, one per bucket
     at::Tensor gradient_values_;
-    at::Tensor all_ranks_;  ///< room for the chunks of all ranks in one bucket
+    std::vector<Chunks> staging_;  ///< float32; used in turn
+    std::size_t sums_{0};          ///< number of begun sums so far
+    std::vector<Exchanged> exchanged_;
     std::vector<at::Tensor> masters_;
     std::vector<at::Tensor> gradients_;
 };

@@ -20,30 +20,37 @@ void SiteRanks::heartbeat()
     if (monotonic_now() - last_command_ >= Seconds{1}) send({CommandType::heartbeat, 0});
 }
 
-Result<StepOutcome> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
+Result<BegunStep> SiteRanks::step(rounds::Ranges const& blocks, Tokens progress)
 {
+    auto const began = std::chrono::steady_clock::now();
     send({CommandType::step, static_cast<std::int64_t>(blocks.list().size()), progress});
     auto made = step_on_all(blocks.list(), progress);
-    if (made && !made->stop_requested) pause(*made);
+    paced_.reset();
+    if (made && !made->stop_requested && engine_.step_at_least().count() > 0) pause(began);
     return made;
 }
 
-void SiteRanks::pause(StepOutcome& outcome)
+void SiteRanks::pause(std::chrono::steady_clock::time_point began)
 {
-    using Clock = std::chrono::steady_clock;
     constexpr FractionalSeconds longest_nap{0.02};  // the delay of a stop request
-    auto const began = Clock::now();
-    auto const step = outcome.duration;
+    engine_.finish_steps();
     for (;;) {
-        auto const left = engine_.step_at_least() - outcome.duration;
+        paced_ = std::chrono::steady_clock::now() - began;
+        auto const left = engine_.step_at_least() - *paced_;
         if (left.count() <= 0 || stop_.raised()) return;
         std::this_thread::sleep_for(std::min(left, longest_nap));
         heartbeat();
-        outcome.duration = step + (Clock::now() - began);
     }
 }
 
-Result<StepOutcome> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress)
+std::optional<StepOutcome> SiteRanks::take_outcome()
+{
+    auto outcome = engine_.take_outcome();
+    if (outcome && paced_) outcome->duration = *paced_;
+    return outcome;
+}
+
+Result<BegunStep> SiteRanks::step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress)
 {
     collectives_.broadcast(std::as_writable_bytes(std::span(ranges)), 0);
     rounds::Ranges blocks;
@@ -156,6 +163,7 @@ void SiteRanks::carry_out(Command command)
             (void)step_on_all(
                 std::vector<rounds::BlockRange>(static_cast<std::size_t>(command.number)),
                 command.progress);
+            while (engine_.take_outcome()) {}
             break;
         case CommandType::begin_snapshot:
             begin_on_all({}, command.number);

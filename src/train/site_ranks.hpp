@@ -28,11 +28,13 @@ class SiteRanks {
     [[nodiscard]] StopSignal const& stop() const { return stop_; }
 
     // ---- for the leader; all but barrier() may return while followers are still busy
-    /// Makes one step on all ranks (see Engine::step). If the step was shorter than
-    /// Engine::step_at_least(), pauses for the rest of this time. The pause ends within 20 ms of a
-    /// stop request to the leader. The followers wait for the next command meanwhile, and the
+    /// Makes one step on all ranks (see Engine::step). If the run sets Engine::step_at_least(),
+    /// waits for the end of the step and for the rest of this time. The pause ends within 20 ms of
+    /// a stop request to the leader. The followers wait for the next command meanwhile, and the
     /// leader calls heartbeat().
-    [[nodiscard]] Result<StepOutcome> step(rounds::Ranges const& blocks, Tokens progress);
+    [[nodiscard]] Result<BegunStep> step(rounds::Ranges const& blocks, Tokens progress);
+    /// As Engine::take_outcome(). The duration includes the pause.
+    [[nodiscard]] std::optional<StepOutcome> take_outcome();
     // These operations are those of RankWork, on all ranks.
     void load_model(std::span<float const> theta);
     [[nodiscard]] CutValues cut(Seq seq);
@@ -87,8 +89,8 @@ class SiteRanks {
     void send(Command command);
     void carry_out(Command command);
     void carry_out_work(Command command);
-    void pause(StepOutcome& outcome);
-    Result<StepOutcome> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
+    void pause(std::chrono::steady_clock::time_point began);
+    Result<BegunStep> step_on_all(std::vector<rounds::BlockRange> ranges, Tokens progress);
     [[nodiscard]] std::vector<Seq> same_on_all(std::vector<Seq> seqs);
     void begin_on_all(snapshot::Head const& head, std::int64_t serial);
     [[nodiscard]] std::optional<Result<void>> result_on_all(Millis limit);
@@ -99,7 +101,8 @@ class SiteRanks {
     StopSignal const& stop_;
     RankWork work_;
     RankSnapshots snapshots_;
-    MonoTime last_command_{};  ///< when the leader sent the last command
+    std::optional<FractionalSeconds> paced_;  ///< duration of the last step with its pause
+    MonoTime last_command_{};                 ///< when the leader sent the last command
 };
 
 }  // namespace curtail::train

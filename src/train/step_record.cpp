@@ -35,7 +35,7 @@ StepMetrics metrics_of(StepOutcome const& outcome, StepPlace const& place, int r
     metrics.step = place.step;
     metrics.round = place.round;
     metrics.tokens = trained_tokens(outcome);
-    metrics.progress = place.progress;
+    metrics.progress = outcome.progress;
     metrics.loss = if_finite(outcome.loss);
     metrics.lr_scale = outcome.lr_factor;
     metrics.duration = outcome.duration;

@@ -9,7 +9,6 @@ namespace curtail::train {
 struct StepPlace {
     std::int64_t step{};   ///< as StepMetrics::step
     std::int64_t round{};  ///< as StepMetrics::round
-    Tokens progress{};     ///< as StepMetrics::progress
 };
 /// Returns the metrics of a step that has just ended on `ranks` ranks. A skipped step has no
 /// tokens.

@@ -39,7 +39,8 @@ TEST(BlockLedger, SkippedBlocksAreInNoCutAndAreNotTrainedAgain)
     BlockLedger ledger;
     Ranges const held{{0, 9}};
     ledger.record_step({{0, 2}});
-    ledger.record_skipped_step({{2, 3}});
+    ledger.record_step({{2, 3}});
+    ledger.skip_step({{2, 3}});
     EXPECT_EQ(ledger.next_blocks(held, 9), (Ranges{{3, 9}}));
     auto const made = ledger.cut({1});
     EXPECT_EQ(made.ranges, (Ranges{{0, 2}}));

@@ -30,7 +30,7 @@ void step(PhaseTimer& timer)
     wait_a_little();
     timer.end(Phase::update);
     timer.end(Phase::exchange);
-    timer.end_step();
+    timer.record(timer.times());
 }
 
 TEST(PhaseTimer, AddsUpThePhasesOfOneStep)
@@ -38,7 +38,7 @@ TEST(PhaseTimer, AddsUpThePhasesOfOneStep)
     PhaseTimer timer;
     step(timer);
     step(timer);
-    auto const& phases = timer.phases();
+    auto const phases = timer.times().phases();
     EXPECT_GE(phases.compute.count(), 0.004);
     EXPECT_LT(phases.compute.count(), 1.0) << "only of the last step";
     EXPECT_GE(phases.update.count(), 0.002);

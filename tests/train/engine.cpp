@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps whose outcomes the host learns late, exchanges that overlap with the passes, and ranks that
+// run out of memory.
+#include "train/engine.hpp"
+
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/equal.h>
+#include <c10/util/Exception.h>
+
+#include <limits>
+
+#include "comm/mpi_collectives.hpp"
+#include "comm/nccl_collectives.hpp"
+#include "comm/nccl_double.hpp"
+#include "small_training.hpp"
+#include "support/forwarding_kernels.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr auto nan = std::numeric_limits<float>::quiet_NaN();
+
+// Collectives over the double of NCCL. The tensors are on the host, which has to wait where the
+// compute stream of a GPU would.
+class DeviceExchange {
+  public:
+    explicit DeviceExchange(comm::Collectives& host)
+        : nccl_(comm::nccl_collectives(host, gpu_.api(), {.compute = gpu_.compute()})),
+          waiting_(*nccl_)
+    {
+    }
+    [[nodiscard]] comm::Collectives& ranks() { return waiting_; }
+    [[nodiscard]] curtail::test::NcclDouble const& gpu() const { return gpu_; }
+
+  private:
+    class Waiting final : public comm::Collectives {
+      public:
+        explicit Waiting(comm::Collectives& inner) : inner_(inner) {}
+        [[nodiscard]] int rank() const override { return inner_.rank(); }
+        [[nodiscard]] int size() const override { return inner_.size(); }
+        [[nodiscard]] comm::Memory memory() const override { return inner_.memory(); }
+        void set_patience(comm::Patience patience) override { inner_.set_patience(patience); }
+        void all_reduce_sum(std::span<float> values) override { inner_.all_reduce_sum(values); }
+        void all_reduce_sum(std::span<double> values) override { inner_.all_reduce_sum(values); }
+        void reduce_scatter_sum(std::span<float const> all, std::span<float> own) override
+        {
+            inner_.reduce_scatter_sum(all, own);
+        }
+        void all_gather(std::span<float const> own, std::span<float> all) override
+        {
+            inner_.all_gather(own, all);
+        }
+        void broadcast(std::span<float> values, int root) override
+        {
+            inner_.broadcast(values, root);
+        }
+        void broadcast(std::span<std::byte> bytes, int root) override
+        {
+            inner_.broadcast(bytes, root);
+        }
+        void finish() override { inner_.synchronize(); }
+        void finish(std::uint64_t operations) override
+        {
+            if (operations > 0) inner_.synchronize();
+        }
+        [[nodiscard]] std::uint64_t enqueued() const override { return inner_.enqueued(); }
+        void synchronize() override { inner_.synchronize(); }
+        void wait_until(std::function<bool()> const& done) override { inner_.wait_until(done); }
+        void barrier() override { inner_.barrier(); }
+        [[nodiscard]] int all_reduce_max(int value) override
+        {
+            return inner_.all_reduce_max(value);
+        }
+
+      private:
+        comm::Collectives& inner_;
+    };
+
+    curtail::test::NcclDouble gpu_;
+    std::unique_ptr<comm::Collectives> nccl_;
+    Waiting waiting_;
+};
+
+// Fails if a micro-batch has more rows than fit, on one rank.
+class LittleMemory final : public curtail::test::ForwardingKernels {
+  public:
+    LittleMemory(std::unique_ptr<model::Kernels const> inner, std::int64_t tokens)
+        : ForwardingKernels(std::move(inner)), tokens_(tokens)
+    {
+    }
+    void square_relu(at::Tensor const& f, at::Tensor& squares) const override
+    {
+        if (f.size(0) > tokens_)
+            throw c10::OutOfMemoryError({"square_relu", __FILE__, __LINE__}, "CUDA out of memory");
+        ForwardingKernels::square_relu(f, squares);
+    }
+
+  private:
+    std::int64_t tokens_;
+};
+
+class EngineTest : public test::SmallTraining {
+  protected:
+    void SetUp() override
+    {
+        SmallTraining::SetUp();
+        auto stream = data::TokenStream::open(run_.data.folder, data::Split::train);
+        loader_ = data::Loader::create(std::move(*stream), run_.rounds.block_tokens.value,
+                                       run_.model.sequence)
+                      .value();
+    }
+    [[nodiscard]] Engine make(comm::Collectives& ranks, EngineOptions options = {})
+    {
+        return {run_, *loader_, ranks, model::initial_parameters(run_.model, 1),
+                std::move(options)};
+    }
+    // Makes a step on four blocks.
+    static Result<BegunStep> step(Engine& engine, std::int64_t number)
+    {
+        return engine.step({{4 * number, 4 * number + 4}}, Tokens{512 * number},
+                           [] { return false; });
+    }
+    static std::vector<StepOutcome> outcomes(Engine& engine)
+    {
+        std::vector<StepOutcome> all;
+        while (auto outcome = engine.take_outcome()) all.push_back(std::move(*outcome));
+        return all;
+    }
+
+    std::unique_ptr<comm::Collectives> ranks_{comm::mpi_collectives()};
+    std::optional<data::Loader> loader_;
+};
+
+TEST_F(EngineTest, LateOutcomesAreThoseOfTheSameSteps)
+{
+    auto engine = make(*ranks_);
+    auto late = make(*ranks_, {.unknown_outcomes = 1});
+    for (int number = 0; number < 3; ++number) {
+        ASSERT_TRUE(step(engine, number));
+        ASSERT_TRUE(step(late, number));
+        auto const known = late.take_outcome();
+        EXPECT_EQ(known.has_value(), number > 0);
+        if (known) { EXPECT_EQ(known->progress, Tokens{512 * (number - 1)}); }
+        EXPECT_FALSE(late.take_outcome());
+    }
+    late.finish_steps();
+    auto const last = late.take_outcome();
+    ASSERT_TRUE(last);
+    auto const all = outcomes(engine);
+    EXPECT_EQ(last->loss, all.back().loss);
+    EXPECT_EQ(last->blocks, (rounds::Ranges{{8, 12}}));
+    EXPECT_TRUE(at::equal(engine.weights().flat(), late.weights().flat()));
+}
+
+TEST_F(EngineTest, ABadStepThatIsNoticedLateChangesNothing)
+{
+    auto engine = make(*ranks_, {.unknown_outcomes = 1});
+    ASSERT_TRUE(step(engine, 0));
+    auto const before = engine.weights().flat().clone();
+    auto const last = ranks_->size() - 1;
+    auto& weights = engine.weights();
+    if (ranks_->rank() == last) weights.embedding().fill_(nan);
+    ASSERT_TRUE(step(engine, 1));
+    engine.finish_steps();
+    auto const all = outcomes(engine);
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_TRUE(all[0].finite);
+    EXPECT_FALSE(all[1].finite);
+    EXPECT_TRUE(at::equal(weights.flat(), before)) << "the masters replace the spoiled weights";
+    EXPECT_EQ(engine.optimizer().steps(), 1);
+}
+
+TEST_F(EngineTest, OverlappingExchangesGiveTheSameTraining)
+{
+    DeviceExchange device(*ranks_);
+    auto engine = make(*ranks_);
+    auto overlapping = make(device.ranks(), {.unknown_outcomes = 1});
+    for (int number = 0; number < 3; ++number) {
+        ASSERT_TRUE(step(engine, number));
+        ASSERT_TRUE(step(overlapping, number));
+    }
+    overlapping.finish_steps();
+    auto const expected = outcomes(engine);
+    auto const found = outcomes(overlapping);
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_NEAR(found[2].loss, expected[2].loss, 1e-5);
+    EXPECT_TRUE(at::allclose(overlapping.weights().flat(), engine.weights().flat(), 1e-4, 1e-6));
+    auto all = overlapping.weights().flat().clone();
+    ranks_->broadcast(std::as_writable_bytes(std::span(all.mutable_data_ptr<float>(),
+                                                       static_cast<std::size_t>(all.numel()))),
+                      0);
+    EXPECT_TRUE(at::equal(all, overlapping.weights().flat())) << "the ranks' weights differ";
+}
+
+TEST_F(EngineTest, ARankWithoutEnoughMemoryHalvesTheMicroBatchesOfAll)
+{
+    configure(1, 0);
+    auto const rows = 3;  // of 32 tokens; device_batch_rows is 16
+    auto const last = ranks_->size() - 1;
+    auto kernels = model::kernels_for(at::kFloat, at::kCPU);
+    if (ranks_->rank() == last)
+        kernels = std::make_unique<LittleMemory>(std::move(kernels), rows * run_.model.sequence);
+    auto engine = make(*ranks_);
+    auto little = make(*ranks_, {.kernels = std::move(kernels)});
+    ASSERT_TRUE(step(engine, 0));
+    ASSERT_TRUE(step(little, 0));
+    EXPECT_EQ(outcomes(engine).at(0).device_rows, 16);
+    auto const found = outcomes(little).at(0);
+    EXPECT_EQ(found.device_rows, 2);
+    EXPECT_EQ(found.blocks, (rounds::Ranges{{0, 4}}));
+    EXPECT_TRUE(at::allclose(little.weights().flat(), engine.weights().flat(), 1e-4, 1e-6));
+}
+
+TEST_F(EngineTest, WithoutMemoryForOneRowTheStepFailsOnAllRanks)
+{
+    auto kernels = model::kernels_for(at::kFloat, at::kCPU);
+    if (ranks_->rank() == 0) kernels = std::make_unique<LittleMemory>(std::move(kernels), 0);
+    auto engine = make(*ranks_, {.kernels = std::move(kernels)});
+    auto const before = engine.weights().flat().clone();
+    auto const begun = step(engine, 0);
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().code, ExitCode::unavailable);
+    EXPECT_THAT(begun.error().message(), testing::HasSubstr("not enough memory"));
+    EXPECT_TRUE(at::equal(engine.weights().flat(), before));
+    EXPECT_TRUE(outcomes(engine).empty());
+}
+
+}  // namespace
+}  // namespace curtail::train
