@@ -115,6 +115,23 @@ MpiSession::~MpiSession()
 int MpiSession::rank() const { return state_->end->rank(); }
 int MpiSession::size() const { return state_->end->size(); }
 
+Result<PlaceOnNode> MpiSession::place_on_node() const
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    PlaceOnNode place;
+    try {
+        check(
+            MPI_Comm_split_type(state_->end->get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+            "find the ranks of a node");
+        check(MPI_Comm_rank(node, &place.rank), "find the ranks of a node");
+        check(MPI_Comm_size(node, &place.ranks), "find the ranks of a node");
+        check(MPI_Comm_free(&node), "find the ranks of a node");
+    } catch (CommError const& broken) {
+        return tl::unexpected(broken.to_error());
+    }
+    return place;
+}
+
 Result<void> MpiSession::run(Body const& body, LogError const& log_error, Millis grace)
 {
     auto const ranks = mpi_collectives();

@@ -13,6 +13,12 @@ namespace curtail::comm {
 /// no MPI and use single_process().
 [[nodiscard]] bool started_by_launcher();
 
+/// A rank's place among the ranks of its job on the same node.
+struct PlaceOnNode {
+    int rank{0};   ///< 0 to `ranks` - 1
+    int ranks{1};  ///< number of ranks on the node
+};
+
 /// The use of MPI by this process, from MPI_Init to MPI_Finalize. Create only one session per
 /// process. If MPI is already running, the session uses it and leaves it running.
 ///
@@ -33,6 +39,9 @@ class MpiSession {
 
     [[nodiscard]] int rank() const;
     [[nodiscard]] int size() const;
+    /// Returns this rank's place among those on its node. Every rank must call this function. Fails
+    /// with `temporary` if MPI fails.
+    [[nodiscard]] Result<PlaceOnNode> place_on_node() const;
 
     using Body = std::function<Result<void>(Collectives&)>;
     using LogError = std::function<void(Error const&)>;

@@ -79,8 +79,8 @@ struct NcclApi {
     char const* (*cuda_error_text)(CudaResult result);                 ///< cudaGetErrorString
 };
 
-/// Returns the functions of the NCCL and CUDA libraries. Exists only in builds with the CMake
+/// Returns the functions of the NCCL and CUDA libraries. Returns null in builds without the CMake
 /// option CURTAIL_GPU.
-[[nodiscard]] NcclApi const& nccl_api();
+[[nodiscard]] NcclApi const* nccl_api();
 
 }  // namespace curtail::comm

@@ -174,6 +174,6 @@ constexpr NcclApi api{.get_unique_id = get_unique_id,
 
 }  // namespace
 
-NcclApi const& nccl_api() { return api; }
+NcclApi const* nccl_api() { return &api; }
 
 }  // namespace curtail::comm
