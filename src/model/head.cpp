@@ -13,15 +13,14 @@
 namespace curtail::model {
 namespace {
 
-// Tokens per slice: few enough that their logits stay in a core's cache, enough for an efficient
-// matrix product.
-constexpr std::int64_t slice_tokens = 256;
-// Derivatives of logits kept for one product with their inputs. Bounds memory.
-constexpr std::int64_t block_elements = std::int64_t{1} << 26;
+// Tokens per slice. On a CPU: few enough that their logits stay in a core's cache, enough for an
+// efficient matrix product. On a GPU: enough for all its multiprocessors.
+std::int64_t slice_tokens(bool on_gpu) { return on_gpu ? 4096 : 256; }
+std::int64_t slice_tokens(at::Tensor const& head) { return slice_tokens(!head.is_cpu()); }
 
 std::int64_t block_tokens(at::Tensor const& head)
 {
-    return std::max(slice_tokens, block_elements / head.size(0));
+    return logits_tokens(head.size(0), !head.is_cpu());
 }
 
 // Calls body(first token, number of tokens) for slices of at most `most` of `tokens` tokens.
@@ -47,6 +46,12 @@ at::Tensor space_for_losses(at::Tensor const& x)
 
 }  // namespace
 
+std::int64_t logits_tokens(std::int64_t vocabulary, bool on_gpu)
+{
+    constexpr std::int64_t most_logits = std::int64_t{1} << 26;
+    return std::max(slice_tokens(on_gpu), most_logits / vocabulary);
+}
+
 at::Tensor softcapped_logits(at::Tensor const& x, at::Tensor const& head, std::int64_t vocabulary)
 {
     auto const z = at::mm(x, head.t()).narrow(1, 0, vocabulary);
@@ -58,7 +63,7 @@ at::Tensor head_losses(Kernels const& kernels, at::Tensor const& x, at::Tensor c
 {
     auto losses = space_for_losses(x);
     at::Tensor space;
-    for_slices(x.size(0), slice_tokens, [&](std::int64_t first, std::int64_t count) {
+    for_slices(x.size(0), slice_tokens(head), [&](std::int64_t first, std::int64_t count) {
         auto z = space_for_logits(space, head, count);
         multiply(x.narrow(0, first, count), head, z);
         kernels.cross_entropy_losses(z, targets.ids.narrow(0, first, count), targets.vocabulary,
@@ -76,7 +81,7 @@ HeadLoss head_loss(Kernels const& kernels, at::Tensor const& x, at::Tensor const
         scratch.dx = at::empty(x.sizes(), x.options());
     for_slices(x.size(0), block_tokens(head), [&](std::int64_t block, std::int64_t rows) {
         auto const dz = space_for_logits(scratch.logits, head, rows);
-        for_slices(rows, slice_tokens, [&](std::int64_t first, std::int64_t count) {
+        for_slices(rows, slice_tokens(head), [&](std::int64_t first, std::int64_t count) {
             auto const of_slice = [&](at::Tensor const& t) {
                 return t.narrow(0, block + first, count);
             };

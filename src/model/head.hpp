@@ -31,6 +31,10 @@ struct HeadTargets {
 [[nodiscard]] at::Tensor head_losses(Kernels const& kernels, at::Tensor const& x,
                                      at::Tensor const& head, HeadTargets const& targets);
 
+/// Returns the greatest number of tokens whose logits head_loss() keeps at once, to multiply their
+/// derivatives with the inputs in one product. `vocabulary` includes the padding.
+[[nodiscard]] std::int64_t logits_tokens(std::int64_t vocabulary, bool on_gpu);
+
 /// The losses of a batch and the derivative of scale * (sum of the losses) with respect to x.
 struct HeadLoss {
     at::Tensor losses;  ///< (N): as returned by head_losses()

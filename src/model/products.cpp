@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/products.hpp"
 
+#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
@@ -25,8 +26,14 @@ void multiply_backward(at::Tensor const& dy, at::Tensor const& w, at::Tensor& dx
 
 void add_weight_gradient(at::Tensor const& dy, at::Tensor const& x, at::Tensor const& dw)
 {
-    if (dw.scalar_type() == dy.scalar_type()) dw.addmm_(dy.t(), x);
-    else dw.add_(at::mm(dy.t(), x));
+    if (dw.scalar_type() == dy.scalar_type()) {
+        dw.addmm_(dy.t(), x);
+    } else if (dw.is_cpu()) {
+        dw.add_(at::mm(dy.t(), x));
+    } else {  // only on a GPU can the product be added in another type
+        auto sum = dw;
+        at::addmm_out(sum, sum, dy.t(), x, dw.scalar_type());
+    }
 }
 
 }  // namespace curtail::model
