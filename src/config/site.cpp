@@ -168,6 +168,7 @@ Result<Site> read_site(std::filesystem::path const& file)
     site.label = r.text("label", site.site.value);
     site.devices = r.text("devices", "");
     site.ranks = static_cast<int>(read_integer(r, "ranks", 1, 1, 4096));
+    site.device = static_cast<Device>(r.one_of("device", {"cpu", "gpu"}, 0));
     site.rank_peak_tflops = r.optional_number("rank_peak_tflops");
     r.require(site.rank_peak_tflops.value_or(1) > 0, "rank_peak_tflops", "must be positive");
     site.signal_max_age = read_seconds(r, "signal_max_age_s", site.signal_max_age);

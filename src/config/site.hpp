@@ -43,14 +43,18 @@ struct Launcher {
 inline constexpr char const* default_power_source =
     "default of Curtail: the technical report's node of 4 x A100";
 
+/// What a site trains on.
+enum class Device { cpu, gpu };
+
 /// One Slurm cluster or partition in one grid region, as a site file (inputs/sites/*.json)
 /// describes it.
 struct Site {
     SiteId site;
-    RegionId region;      ///< as the signal provider names it
-    std::string label;    ///< name of the site, for people
-    std::string devices;  ///< description for people, such as "2 CPU ranks"
-    int ranks{1};         ///< processes per job
+    RegionId region;             ///< as the signal provider names it
+    std::string label;           ///< name of the site, for people
+    std::string devices;         ///< description for people, such as "2 CPU ranks"
+    int ranks{1};                ///< processes per job
+    Device device{Device::cpu};  ///< of each rank; with `gpu`, each rank has a GPU of its own
     /// Peak rate of one rank's device for the model's matrix products, in 10^12 operations per
     /// second. Empty if unknown.
     std::optional<double> rank_peak_tflops;

@@ -124,6 +124,9 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
                 HasSubstr("window.close_above_gco2_per_kwh: must be -2000 to 5000"));
     EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 4294967298", "inputs/sites/nem_sa.json"),
                 HasSubstr("ranks: must be 1 to 4096"));
+    EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 2, \"device\": \"H200\"",
+                             "inputs/sites/nem_sa.json"),
+                HasSubstr("device: unknown value \"H200\"; known: cpu, gpu"));
 }
 
 // The store's run.json has these limits too.
