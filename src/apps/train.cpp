@@ -50,23 +50,27 @@ Result<void> train_this_site(apps::Arguments const& arguments, apps::Console con
     if (!need) return fail(ExitCode::usage, "--permission", "must be always, if-served or never");
     apps::Progress progress("training", "");
     StepLine line;
-    train::TrainOptions const options{arguments.text("RUN"),
-                                      *site,
-                                      arguments.text("job"),
-                                      arguments.flag("alone"),
-                                      static_cast<int>(arguments.integer("threads")),
-                                      [&](train::StepMetrics const& step, Tokens target) {
-                                          progress.show_text(line.after(step, target));
-                                      },
-                                      *need,
-                                      kill_wait_of(arguments),
-                                      arguments.integer("profile")};
+    train::TrainOptions options{arguments.text("RUN"),
+                                *site,
+                                arguments.text("job"),
+                                arguments.flag("alone"),
+                                static_cast<int>(arguments.integer("threads")),
+                                {},
+                                [&](train::StepMetrics const& step, Tokens target) {
+                                    progress.show_text(line.after(step, target));
+                                },
+                                *need,
+                                kill_wait_of(arguments),
+                                arguments.integer("profile")};
     if (!comm::started_by_launcher())
         return train::train_site(options, *comm::single_process(), stop, console.log);
     auto session = comm::MpiSession::start();
     if (!session) return tl::unexpected(session.error());
     auto done = session->run(
-        [&](comm::Collectives& ranks) {
+        [&](comm::Collectives& ranks) -> Result<void> {
+            auto const on_node = session->place_on_node();
+            if (!on_node) return tl::unexpected(on_node.error());
+            options.on_node = *on_node;
             return train::train_site(options, ranks, stop, console.log);
         },
         [&](Error const& error) { console.log.error(error.message()); });

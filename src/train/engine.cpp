@@ -58,11 +58,6 @@ void free_unused_memory(c10::Device device)
     if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->emptyCache();
 }
 
-at::ScalarType type_of(config::Training const& training)
-{
-    return training.precision == config::Precision::bf16 ? at::kBFloat16 : at::kFloat;
-}
-
 // Loads the masters, and returns the weights where and in the type in which the model computes.
 model::Parameters loaded(ShardExchange& exchange, model::Parameters weights, c10::Device device,
                          at::ScalarType type)
@@ -86,6 +81,13 @@ at::Tensor zero(c10::Device device, at::ScalarType type)
 
 }  // namespace
 
+at::ScalarType type_of(config::Training const& training, c10::Device device)
+{
+    auto const usual = device.is_cpu() ? config::Precision::fp32 : config::Precision::bf16;
+    return training.precision.value_or(usual) == config::Precision::bf16 ? at::kBFloat16
+                                                                         : at::kFloat;
+}
+
 Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& collectives,
                model::Parameters weights, EngineOptions options)
     : run_(run),
@@ -94,10 +96,10 @@ Engine::Engine(config::Run const& run, data::Loader& loader, comm::Collectives& 
       device_(options.device),
       unknown_outcomes_(options.unknown_outcomes),
       exchange_(optim::deal_shards(run.model, collectives.size()), collectives, device_,
-                type_of(run.training)),
-      gpt_(loaded(exchange_, std::move(weights), device_, type_of(run.training)),
+                type_of(run.training, device_)),
+      gpt_(loaded(exchange_, std::move(weights), device_, type_of(run.training, device_)),
            options.kernels ? std::move(options.kernels)
-                           : model::kernels_for(type_of(run.training), device_.type()),
+                           : model::kernels_for(type_of(run.training, device_), device_.type()),
            activations_of(run.training)),
       optimizer_(run.model, run.optimizer, run.training.batch_tokens,
                  optim::deal_shards(run.model, collectives.size()).of(collectives.rank()), device_),

@@ -41,6 +41,9 @@ struct StepOutcome {
     runlog::StepPhases phases{};   ///< of this rank
 };
 
+/// Returns the type in which a rank on `device` computes.
+[[nodiscard]] at::ScalarType type_of(config::Training const& training, c10::Device device);
+
 /// How a rank uses its device.
 struct EngineOptions {
     c10::Device device{at::kCPU};

@@ -12,8 +12,10 @@
 #include "model/initialize.hpp"
 #include "train/alone_training.hpp"
 #include "train/fail_together.hpp"
+#include "train/rank_memory.hpp"
 #include "train/resume.hpp"
 #include "train/run_training.hpp"
+#include "train/site_device.hpp"
 #include "train/site_inputs.hpp"
 #include "train/training_id.hpp"
 
@@ -149,6 +151,27 @@ PhaseTimer::Trace trace_of(TrainOptions const& options, std::filesystem::path co
             options.profiled_steps};
 }
 
+// Returns the device of this rank, if the model fits on it.
+Result<c10::Device> device_for(SiteInputs const& inputs, comm::PlaceOnNode on_node, int ranks)
+{
+    auto device = site_device(inputs.site.device, on_node.rank);
+    if (!device) return device;
+    DeviceMemory const memory{free_memory(*device), device->is_cpu() ? on_node.ranks : 1};
+    auto fits = check_memory(inputs.run, ranks, type_of(inputs.run.training, *device),
+                             !device->is_cpu(), memory);
+    if (!fits) return tl::unexpected(fits.error());
+    return device;
+}
+
+// While a GPU computes, the host prepares the next step.
+EngineOptions options_for(c10::Device device)
+{
+    EngineOptions options;
+    options.device = device;
+    options.unknown_outcomes = device.is_cpu() ? 0 : 1;
+    return options;
+}
+
 }  // namespace
 
 Result<void> train_site(TrainOptions const& options, comm::Collectives& collectives,
@@ -158,15 +181,20 @@ Result<void> train_site(TrainOptions const& options, comm::Collectives& collecti
     auto inputs = read_inputs(options.run, options.site);
     if (auto all = fail_together(collectives, inputs.map([](SiteInputs const&) {})); !all)
         return all;
+    auto const device = device_for(*inputs, options.on_node, collectives.size());
+    if (auto all = fail_together(collectives, device.map([](c10::Device) {})); !all) return all;
     StopTimes const times{inputs->site.launcher.grace, options.kill_wait};
-    collectives.set_patience({inputs->run.training.rank_timeout,
-                              [&stop, times] { return stop_deadline(stop, times, 9); }});
+    comm::Patience const patience{inputs->run.training.rank_timeout,
+                                  [&stop, times] { return stop_deadline(stop, times, 9); }};
+    collectives.set_patience(patience);
+    auto const on_device = device_collectives(collectives, *device, patience);
+    auto& exchanging = on_device ? *on_device : collectives;
     auto const seed = static_cast<std::uint64_t>(inputs->run.seed);
-    Engine engine(inputs->run, inputs->loader, collectives,
-                  model::initial_parameters(inputs->run.model, seed));
+    Engine engine(inputs->run, inputs->loader, exchanging,
+                  model::initial_parameters(inputs->run.model, seed), options_for(*device));
     auto const folder = inputs->run.site_folder(options.site);
     engine.timer().trace(trace_of(options, folder, collectives.rank()));
-    SiteRanks ranks(engine, collectives, stop, folder);
+    SiteRanks ranks(engine, exchanging, stop, folder);
     auto done = lead_or_follow(options, *inputs, ranks, log);
     if (auto const& error = engine.timer().trace_error()) log.warning(error->message());
     return done;

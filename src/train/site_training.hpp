@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/collectives.hpp"
+#include "comm/mpi_session.hpp"
 #include "core/ids.hpp"
 #include "core/log.hpp"
 #include "core/result.hpp"
@@ -16,11 +17,12 @@ namespace curtail::train {
 
 /// What to train, and how.
 struct TrainOptions {
-    std::filesystem::path run;  ///< the run file
-    SiteId site;                ///< the site at which to train; the run file must name it
-    std::string job;            ///< the launcher's id of the job, for events and status.json
-    bool alone{false};          ///< train without a store
-    int threads{1};             ///< CPU threads of this rank
+    std::filesystem::path run;    ///< the run file
+    SiteId site;                  ///< the site at which to train; the run file must name it
+    std::string job;              ///< the launcher's id of the job, for events and status.json
+    bool alone{false};            ///< train without a store
+    int threads{1};               ///< CPU threads of this rank
+    comm::PlaceOnNode on_node{};  ///< this rank's place on its node
     /// Called on the leader after each step, for example to display it. `target` is the number of
     /// tokens after which the training ends. Runs in the training loop, so it must return
     /// quickly.

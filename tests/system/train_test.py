@@ -273,6 +273,24 @@ def terminal_shows_progress():
         os.close(ours)
 
 
+def site_on_gpus_needs_programs_for_gpus():
+    with SmallRun() as run:
+        site = json.loads((run.folder / "site_A.json").read_text())
+        run.write("site_A.json", {**site, "device": "gpu"})
+        for ranks in (1, 2):
+            done = run.train("A", ranks=ranks, code=69)
+            expect("this curtail-train was built for CPUs" in done.stderr, done.stderr)
+
+
+def model_larger_than_the_memory_is_refused():
+    with SmallRun() as run:
+        run.write("large.json", {"name": "large", "depth": 100, "sequence": 32, "vocabulary": 300})
+        run.config["model"] = "large.json"
+        run.save()
+        done = run.train("A", code=69)
+        expect("the model large of" in done.stderr and "GB are free" in done.stderr, done.stderr)
+
+
 def unknown_site_names_the_nearest():
     with SmallRun() as run:
         done = execute(program("curtail-train"), run.run_file, "--site", "AB", code=78)
@@ -286,4 +304,6 @@ main([any_number_of_ranks_gives_the_same_losses,
       token_budget_ends_the_run_at_a_whole_block, token_budget_ends_training_without_a_store,
       token_budget_larger_than_the_data_is_refused, paced_ranks_rest_and_stop_in_time,
       another_configuration_is_refused, errors_name_damaged_inputs, unmounted_store_is_refused,
-      unusable_store_is_an_error, terminal_shows_progress, unknown_site_names_the_nearest])
+      unusable_store_is_an_error, terminal_shows_progress,
+      site_on_gpus_needs_programs_for_gpus, model_larger_than_the_memory_is_refused,
+      unknown_site_names_the_nearest])

@@ -74,7 +74,7 @@ class SmallTraining : public testing::Test {
         StopSignal const stop;
         log_text_.clear();
         auto const ranks = comm::single_process();
-        return train_site({run_file(), {"A"}, "1", alone, 1}, *ranks, stop, log());
+        return train_site({run_file(), {"A"}, "1", alone, 1, {}}, *ranks, stop, log());
     }
     /// Trains in the run and requests a stop once the metrics have `steps` steps.
     Result<void> train_until(std::size_t steps)

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/rank_memory.hpp"
+
+#include <c10/core/CachingDeviceAllocator.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/files.hpp"
+#include "model/pass_memory.hpp"
+#include "optim/shards.hpp"
+
+namespace curtail::train {
+namespace {
+
+constexpr std::int64_t float_bytes = 4;
+// AdamW has two values per weight, Muon one and, in total, little more.
+constexpr std::int64_t adamw_values = 2;
+constexpr std::int64_t muon_values = 1;
+
+struct Share {
+    std::int64_t elements{};
+    std::int64_t state{};  // values of the optimizer
+};
+
+bool is_matrix_of_layer(std::string const& name) { return name.starts_with("transformer.h."); }
+
+Share share_of(config::Model const& shape, optim::Shards const& shards, int rank)
+{
+    auto const places = model::parameter_places(shape);
+    Share share;
+    for (auto const& piece : shards.of(rank)) {
+        share.elements += piece.count;
+        share.state +=
+            piece.count *
+            (is_matrix_of_layer(places[piece.parameter].name) ? muon_values : adamw_values);
+    }
+    return share;
+}
+
+// Two buffers of one bucket and, if exchanges overlap, the weights that are under way.
+std::int64_t exchange_bytes(optim::Shards const& shards, int ranks, std::int64_t element,
+                            bool on_gpu)
+{
+    if (ranks == 1) return 0;
+    std::int64_t largest = 0;
+    std::int64_t total = 0;
+    for (auto const& bucket : shards.buckets) {
+        largest = std::max(largest, bucket.chunk);
+        total += bucket.chunk;
+    }
+    auto const staging = largest * ranks * (on_gpu ? 2 * float_bytes : float_bytes + element);
+    auto const weights = on_gpu ? total * ranks * element : 0;
+    return staging + weights + total * float_bytes;
+}
+
+// The number that begins at `at`. Empty if there is none, as in "max".
+std::optional<std::int64_t> number_at(std::string const& text, std::size_t at)
+{
+    std::int64_t number = 0;
+    auto const* const end = text.data() + text.size();
+    auto const [rest, failed] =
+        std::from_chars(text.data() + std::min(at, text.size()), end, number);
+    return failed == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::int64_t> number_in(std::filesystem::path const& file)
+{
+    auto const text = read_file(file);
+    return text ? number_at(*text, 0) : std::nullopt;
+}
+
+// What the control groups (version 2) of this process leave; empty without a limit.
+std::optional<std::int64_t> left_in_groups()
+{
+    auto const groups = read_file("/proc/self/cgroup");
+    auto const at = groups ? groups->find("0::/") : std::string::npos;
+    if (at == std::string::npos) return std::nullopt;
+    std::filesystem::path const root = "/sys/fs/cgroup";
+    auto const name = groups->substr(at + 4, groups->find('\n', at) - at - 4);
+    std::optional<std::int64_t> least;
+    for (auto folder = root / name; folder != root && folder.has_relative_path();
+         folder = folder.parent_path()) {
+        auto const limit = number_in(folder / "memory.max");
+        auto const used = number_in(folder / "memory.current");
+        if (limit && used)
+            least = std::min(least.value_or(*limit), std::max<std::int64_t>(0, *limit - *used));
+    }
+    return least;
+}
+
+std::optional<std::int64_t> available_in_system()
+{
+    auto const text = read_file("/proc/meminfo");
+    auto const at = text ? text->find("MemAvailable:") : std::string::npos;
+    if (at == std::string::npos) return std::nullopt;
+    auto const kilobytes = number_at(*text, text->find_first_not_of(' ', at + 13));
+    return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
+}
+
+std::string in_gb(Bytes bytes)
+{
+    return fmt::format("{:.1f} GB", static_cast<double>(bytes.value) / 1e9);
+}
+
+std::string remedy_for(config::Run const& run)
+{
+    std::string remedy = "use more ranks, each with memory of its own";
+    if (!run.training.checkpoint_activations) remedy += ", set training.checkpoint_activations";
+    return remedy + ", or train a smaller model";
+}
+
+}  // namespace
+
+RankMemory rank_memory(config::Run const& run, int ranks, at::ScalarType type, bool on_gpu)
+{
+    auto const element = static_cast<std::int64_t>(c10::elementSize(type));
+    auto const shards = optim::deal_shards(run.model, ranks);
+    Share largest;
+    for (int rank = 0; rank < ranks; ++rank) {
+        auto const share = share_of(run.model, shards, rank);
+        if (share.elements + share.state > largest.elements + largest.state) largest = share;
+    }
+    auto const activations = run.training.checkpoint_activations ? model::Activations::recompute
+                                                                 : model::Activations::keep;
+    return {Bytes{run.model.parameters() * (element + float_bytes)},
+            Bytes{(largest.elements + largest.state) * float_bytes},
+            Bytes{2 * largest.elements * float_bytes},
+            Bytes{exchange_bytes(shards, ranks, element, on_gpu)},
+            model::pass_memory(run.model, type, 1, activations, on_gpu)};
+}
+
+std::optional<Bytes> free_memory(c10::Device device)
+{
+    if (!device.is_cpu())
+        return Bytes{static_cast<std::int64_t>(
+            c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first)};
+    auto const system = available_in_system();
+    auto const groups = left_in_groups();
+    auto const free = system && groups ? std::min(*system, *groups) : system ? system : groups;
+    return free ? std::optional(Bytes{*free}) : std::nullopt;
+}
+
+Result<void> check_memory(config::Run const& run, int ranks, at::ScalarType type, bool on_gpu,
+                          DeviceMemory const& memory)
+{
+    auto const need = rank_memory(run, ranks, type, on_gpu);
+    if (!memory.free || memory.ranks * need.total() <= *memory.free) return {};
+    auto const shared =
+        memory.ranks > 1 ? fmt::format(", which {} ranks share", memory.ranks) : std::string();
+    return fail(
+        ExitCode::unavailable,
+        fmt::format("the model {} of {} parameters is larger than the memory", run.model.name,
+                    run.model.parameters()),
+        fmt::format("a rank needs {} (weights and gradients {}, optimizer {}, contributions {}, "
+                    "exchange {}, one row {}), and {} are free{}",
+                    in_gb(need.total()), in_gb(need.weights), in_gb(need.optimizer),
+                    in_gb(need.work), in_gb(need.exchange), in_gb(need.row), in_gb(*memory.free),
+                    shared),
+        remedy_for(run));
+}
+
+}  // namespace curtail::train

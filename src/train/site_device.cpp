@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/site_device.hpp"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include "comm/nccl_collectives.hpp"
+
+namespace curtail::train {
+namespace {
+
+// The number of GPUs that this process may use.
+int visible_gpus()
+{
+    if (!c10::impl::hasDeviceGuardImpl(at::kCUDA)) return 0;
+    return c10::impl::VirtualGuardImpl(at::kCUDA).deviceCount();
+}
+
+tl::unexpected<Error> no_gpu(std::string why, std::string remedy)
+{
+    return fail(ExitCode::unavailable, "cannot train on a GPU", std::move(why), std::move(remedy));
+}
+
+}  // namespace
+
+Result<c10::Device> site_device(config::Device kind, int rank_on_node)
+{
+    if (kind == config::Device::cpu) return c10::Device(at::kCPU);
+    if (comm::nccl_api() == nullptr)
+        return no_gpu("this curtail-train was built for CPUs",
+                      "use the programs of `make gpu-build`, or set the site's device to \"cpu\"");
+    auto const visible = visible_gpus();
+    if (visible == 0)
+        return no_gpu("this process sees no GPU",
+                      "request GPUs in the site's launcher.sbatch_options, such as "
+                      "--gpus-per-task=1, and check the driver with nvidia-smi");
+    if (rank_on_node >= visible && visible > 1)
+        return no_gpu("this is rank " + std::to_string(rank_on_node) + " of its node, which has " +
+                          std::to_string(visible) + " GPUs",
+                      "start at most one rank per GPU");
+    auto const number = visible == 1 ? 0 : rank_on_node;
+    c10::Device const gpu(at::kCUDA, static_cast<c10::DeviceIndex>(number));
+    c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu);
+    return gpu;
+}
+
+std::unique_ptr<comm::Collectives> device_collectives(comm::Collectives& host, c10::Device device,
+                                                      comm::Patience patience)
+{
+    if (device.is_cpu() || host.size() == 1) return nullptr;
+    return comm::nccl_collectives(
+        host, *comm::nccl_api(),
+        {.device = device.index(), .compute = nullptr, .patience = std::move(patience)});
+}
+
+}  // namespace curtail::train

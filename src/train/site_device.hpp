@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <c10/core/Device.h>
+
+#include <memory>
+
+#include "comm/collectives.hpp"
+#include "comm/patience.hpp"
+#include "config/site.hpp"
+#include "core/result.hpp"
+
+namespace curtail::train {
+
+/// Returns the device of the rank with this number on its node. The ranks of a node use its GPUs in
+/// turn: rank r uses GPU r. If the rank sees only one GPU, as with Slurm's --gpus-per-task, it uses
+/// that one. Fails with `unavailable` if this program or the node has no GPU, or too few.
+[[nodiscard]] Result<c10::Device> site_device(config::Device kind, int rank_on_node);
+
+/// Returns collectives for tensors on `device`, which use `host` for everything else. Returns null
+/// if `host` itself is enough: on a CPU, and for a single rank. Every rank of `host` must call this
+/// function. `host` must outlive the result.
+[[nodiscard]] std::unique_ptr<comm::Collectives> device_collectives(comm::Collectives& host,
+                                                                    c10::Device device,
+                                                                    comm::Patience patience);
+
+}  // namespace curtail::train
