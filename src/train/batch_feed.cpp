@@ -33,6 +33,10 @@ BatchFeed::Slot& BatchFeed::next_slot(data::Batch const& batch)
     auto const options = at::TensorOptions(at::kLong);
     slot.host = at::empty({2, batch.rows, batch.sequence}, options.pinned_memory(true));
     slot.device = at::empty({2, batch.rows, batch.sequence}, options.device(device_));
+    // Work that is still enqueued may use this memory.
+    c10::Event allocated(device_.type());
+    allocated.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+    allocated.block(*copies_);
     return slot;
 }
 

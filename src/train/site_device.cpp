@@ -41,6 +41,7 @@ Result<c10::Device> site_device(config::Device kind, int rank_on_node)
     auto const number = visible == 1 ? 0 : rank_on_node;
     c10::Device const gpu(at::kCUDA, static_cast<c10::DeviceIndex>(number));
     c10::impl::VirtualGuardImpl(at::kCUDA).setDevice(gpu);
+    at::globalContext().lazyInitDevice(at::kCUDA);
     return gpu;
 }
 
