@@ -69,8 +69,13 @@ class Bundle:
 
     def add_programs(self):
         output("cmake", "--install", BUILD, "--prefix", self.folder, "--strip")
-        for name in ("env.sh", "run.sh", "gpu-check.sh"):
+        for name in ("env.sh", "run.sh", "gpu-check.sh", "training_check.py"):
             shutil.copy(CHECKOUT / "scripts/gpu" / name, self.folder)
+        for folder, files in (("peers", ["gpt_step.py"]), ("golden", ["gpt_mha.h5", "gpt_gqa.h5"])):
+            target = self.folder / "share/curtail" / folder
+            target.mkdir(parents=True, exist_ok=True)
+            for name in files:
+                shutil.copy(CHECKOUT / "tests" / folder / name, target)
         for program in (BUILD / "bin").iterdir():
             self.add_libraries(program)
 

@@ -7,6 +7,7 @@
 
 #include "apps/program.hpp"
 #include "check/fat_binary.hpp"
+#include "check/golden_model.hpp"
 #include "check/gpu_libraries.hpp"
 #include "check/kernels.hpp"
 #include "core/build_info.hpp"
@@ -66,17 +67,48 @@ json::Object to_json(Installed const& installed)
     return object;
 }
 
-// The parts of the check that need a GPU, in the order of the table. Add further parts here.
-std::vector<check::Section> sections(double seconds_per_time)
+constexpr auto first_gpu = [] { return at::Device(at::kCUDA, 0); };
+
+std::vector<check::Section> kernel_sections(double seconds_per_time)
 {
     auto const kernels = [seconds_per_time](at::ScalarType type) {
-        return [=] {
+        return [=]() -> Result<std::vector<check::Measured>> {
             auto const all = model::cuda_kernels(model::CudaKernelSet::all());
-            return check::check_kernels({*all, at::Device(at::kCUDA, 0), type,
-                                         check::large_kernel_sizes(), seconds_per_time});
+            return check::check_kernels(
+                {*all, first_gpu(), type, check::large_kernel_sizes(), seconds_per_time});
         };
     };
     return {kernels(at::kBFloat16), kernels(at::kFloat)};
+}
+
+// The golden models in both types, with ATen's operators and with our kernels.
+std::vector<check::Section> golden_sections(std::filesystem::path const& folder)
+{
+    auto const ours = [] { return model::cuda_kernels(model::CudaKernelSet::all()); };
+    std::vector<check::Section> all;
+    for (auto const type : {at::kFloat, at::kBFloat16})
+        for (auto const* file : {"gpt_mha.h5", "gpt_gqa.h5"})
+            for (bool const own : {false, true})
+                all.emplace_back([=]() -> Result<std::vector<check::Measured>> {
+                    check::ModelSubject subject{first_gpu(), type, {}};
+                    if (own) subject.kernels = ours;
+                    auto lines = check::check_golden_model(folder / file, subject);
+                    if (!lines) return lines;
+                    for (auto& line : *lines) line.name += own ? ", our kernels" : ", ATen";
+                    return lines;
+                });
+    return all;
+}
+
+// The parts of the check that need a GPU, in the order of the table. Add further parts here.
+std::vector<check::Section> sections(apps::Arguments const& arguments)
+{
+    auto all = kernel_sections(arguments.number("seconds"));
+    auto const golden = arguments.text("golden");
+    if (golden.empty()) return all;
+    auto more = golden_sections(golden);
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+    return all;
 }
 
 Result<void> verdict(std::vector<check::Measured> const& lines)
@@ -98,9 +130,10 @@ Result<void> run(apps::Arguments const& arguments, apps::Console const& console)
     for (auto const& gpu : *gpus)
         if (!console.json) console.print(gpu + "\n");
     std::vector<check::Measured> lines;
-    for (auto const& section : sections(arguments.number("seconds"))) {
+    for (auto const& section : sections(arguments)) {
         auto found = section();
-        std::move(found.begin(), found.end(), std::back_inserter(lines));
+        if (!found) return tl::unexpected(found.error());
+        std::move(found->begin(), found->end(), std::back_inserter(lines));
     }
     if (console.json)
         console.print_json(json::Object{{"installed", to_json(installed)},
@@ -125,7 +158,12 @@ int main(int argc, char** argv)
             .placeholder = "S",
             .fallback = "0.2",
             .help = "How long to measure each time; 0: measure none",
-            .range = {0, 60}}},
+            .range = {0, 60}},
+           {.name = "golden",
+            .type = apps::OptionType::text,
+            .placeholder = "DIR",
+            .help = "Folder with gpt_mha.h5 and gpt_gqa.h5 (tests/golden): also compare losses and "
+                    "gradients of these models with the reference's"}},
           {},
           run,
           true}},

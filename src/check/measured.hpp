@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/json.hpp"
+#include "core/result.hpp"
 
 namespace curtail::check {
 
@@ -25,8 +26,8 @@ struct Measured {
     [[nodiscard]] bool good() const { return error <= tolerance; }  ///< false for NaN
 };
 
-/// A part of the check: measures something and returns the lines of the table.
-using Section = std::function<std::vector<Measured>()>;
+/// A part of the check: measures something and returns the lines of the table. May fail.
+using Section = std::function<Result<std::vector<Measured>>()>;
 
 /// Tells whether every error is within its tolerance.
 [[nodiscard]] bool all_good(std::vector<Measured> const& lines);

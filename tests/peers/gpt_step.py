@@ -89,8 +89,10 @@ class Gpt(torch.nn.Module):
 class Muon:
     """Muon over stacks of equal matrices."""
 
-    def __init__(self, matrices, products):
+    def __init__(self, matrices, products, compiled=False):
         self.products = products
+        # Only a function that gets the gradients as arguments can be compiled.
+        self.update = torch.compile(self.update, dynamic=False) if compiled else self.update
         self.stacks = {}
         for matrix in matrices:
             self.stacks.setdefault(matrix.shape, []).append(matrix)
@@ -101,24 +103,26 @@ class Muon:
             self.state[shape] = (momentum, second.clone())
 
     @torch.no_grad()
-    def step(self, rate=0.02, momentum=0.9, decay=0.1):
+    def step(self):
         for shape, members in self.stacks.items():
-            buffer, second = self.state[shape]
-            gradient = torch.stack([m.grad for m in members])
             weights = torch.stack(members)
-            buffer.lerp_(gradient, 1 - momentum)
-            x = self.polar(gradient.lerp(buffer, momentum))
-            along = -1 if shape[0] >= shape[1] else -2
-            mean = x.float().square().mean(along, keepdim=True)
-            before = (mean.sum((-2, -1), keepdim=True) * x.size(along)).sqrt()
-            second.lerp_(mean, 0.05)
-            scale = second.clamp_min(1e-10).rsqrt()
-            after = (mean * x.size(along) * scale.square()).sum((-2, -1), keepdim=True).sqrt()
-            x = x * (scale * (before / after.clamp_min(1e-10))).to(x.dtype)
-            lr = rate * math.sqrt(max(1, shape[0] / shape[1]))
-            mask = (x * weights) >= 0
-            weights.sub_(lr * x + lr * decay * weights * mask)
+            self.update(weights, torch.stack([m.grad for m in members]), *self.state[shape])
             torch._foreach_copy_(members, list(weights.unbind(0)))
+
+    def update(self, weights, gradient, buffer, second, rate=0.02, momentum=0.9, decay=0.1):
+        rows, columns = weights.shape[1:]
+        buffer.lerp_(gradient, 1 - momentum)
+        x = self.polar(gradient.lerp(buffer, momentum))
+        along = -1 if rows >= columns else -2
+        mean = x.float().square().mean(along, keepdim=True)
+        before = (mean.sum((-2, -1), keepdim=True) * x.size(along)).sqrt()
+        second.lerp_(mean, 0.05)
+        scale = second.clamp_min(1e-10).rsqrt()
+        after = (mean * x.size(along) * scale.square()).sum((-2, -1), keepdim=True).sqrt()
+        x = x * (scale * (before / after.clamp_min(1e-10))).to(x.dtype)
+        lr = rate * math.sqrt(max(1, rows / columns))
+        mask = (x * weights) >= 0
+        weights.sub_(lr * x + lr * decay * weights * mask)
 
     def polar(self, x):
         x = x.to(self.products)
@@ -140,12 +144,11 @@ def make_step(options):
     if on_gpu:
         model.embedding.bfloat16()
     matrices = [m.weight for layer in model.layers for m in layer.values()]
-    muon = Muon(matrices, torch.bfloat16 if on_gpu else torch.float32)
+    muon = Muon(matrices, torch.bfloat16 if on_gpu else torch.float32, options.compile)
     adamw = torch.optim.AdamW(
         [model.embedding.weight, model.head.weight, model.resid, model.x0], lr=0.001,
         betas=(0.8, 0.95), eps=1e-10, weight_decay=0, fused=True)
     loss_of = torch.compile(model, dynamic=False) if options.compile else model
-    muon_step = torch.compile(muon.step, dynamic=False) if options.compile else muon.step
     shape = (options.accumulation, options.rows, options.sequence + 1)
     tokens = torch.randint(options.vocabulary, shape, device=device)
 
@@ -161,7 +164,7 @@ def make_step(options):
                 loss = loss_of(batch[:, :-1].contiguous(), batch[:, 1:].contiguous())
             (loss / options.accumulation).backward()
         passed = wait()
-        muon_step()
+        muon.step()
         adamw.step()
         model.zero_grad(set_to_none=True)
         return passed - started, wait() - passed

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs scripts/gpu/run.sh in a folder that looks like a bundle, with folders that look like
-PyTorch. The programs of a real bundle need a build for GPUs."""
+PyTorch. The programs of a real bundle need a build for GPUs. Also runs the check of training on
+the CPU, where it needs no such build."""
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SOURCE, expect, main
+from harness import BUILD, SOURCE, expect, main
 
 VERSION = "__version__ = '{version}'\ncuda: Optional[str] = {cuda}\n"
 # Prints what run.sh has set.
@@ -87,10 +89,36 @@ def open_mpi_of_the_bundle_finds_its_files():
         expect(f"OPAL_PREFIX={bundle.root}\n" in output, output)
 
 
-def check_script_runs_the_check():
+def check_script_runs_the_check_of_the_kernels():
     with Bundle() as bundle:
-        output = bundle.run("gpu-check.sh", "--json", code=7, CURTAIL_TORCH_ROOT=bundle.torch)
-        expect("arguments=--json\n" in output, output)
+        golden = bundle.root / "share/curtail/golden"
+        golden.mkdir(parents=True)
+        output = bundle.run("gpu-check.sh", "--kernels", "--json", code=7,
+                            CURTAIL_TORCH_ROOT=bundle.torch)
+        expect(f"arguments=--golden {golden} --json\n" in output, output)
+        output = bundle.run("gpu-check.sh", "--what", code=64)
+        expect("unknown option --what" in output, output)
+        expect("--training" in bundle.run("gpu-check.sh", "--help"), "no help")
+
+
+def training_check_measures_a_small_model_on_the_cpu():
+    command = [SOURCE / "scripts/gpu/training_check.py", "--device", "cpu", "--depths", "1",
+               "--vocabulary", "512", "--sequence", "64", "--rows", "4", "--batch-tokens", "1024",
+               "--steps", "2", "--without-peer"]
+    path = f"{BUILD / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run([*command, "--json"], env={**os.environ, "PATH": path}, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=50)
+    expect(done.returncode == 0, done.stderr)
+    found = json.loads(done.stdout)
+    speed, stop = found["speed"][0], found["stop"][0]
+    expect(speed["tokens_per_s"] > 0 and speed["mfu"] > 0, found)
+    expect(speed["compiled_tokens_per_s"] is None, "there is no PyTorch to compare with")
+    expect(0 < stop["stop_s"] < 20 and 0 < stop["start_s"] < 20, found)
+    expect(stop["state_bytes"] > 100_000, found)
+    done = subprocess.run(command, env={**os.environ, "PATH": "/usr/bin:/bin"}, text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, timeout=50)
+    expect(done.returncode == 69, f"exit code {done.returncode}: {done.stderr}")
+    expect("curtail-data is missing" in done.stderr, done.stderr)
 
 
 def other_versions_of_pytorch_are_refused():
@@ -138,5 +166,6 @@ def usage_errors_are_64():
 if __name__ == "__main__":
     main([programs_get_the_libraries_of_the_named_pytorch,
           pytorch_is_that_of_python3_and_is_not_imported, open_mpi_of_the_bundle_finds_its_files,
-          check_script_runs_the_check, other_versions_of_pytorch_are_refused,
+          check_script_runs_the_check_of_the_kernels,
+          training_check_measures_a_small_model_on_the_cpu, other_versions_of_pytorch_are_refused,
           missing_pytorch_is_named_with_its_remedy, older_glibc_is_refused, usage_errors_are_64])
