@@ -9,6 +9,7 @@ commands of a pair, because absolute times mean little on a shared machine. The 
 * a poll, and a program that does nothing
 * a snapshot of 2 GB, and dd with direct I/O of the same size
 * Muon on 24 matrices one after the other, and all at once
+* the start and the stop of a training with 2 ranks, and what they may take
 * training steps of PyTorch, and of Curtail; also their cross entropies, in time and in memory.
   PyTorch is a peer that Curtail does not need: CURTAIL_PEER_PYTHON names a Python that has torch
   2.11.0 with its dependencies. Without it, bench.py leaves these pairs out.
@@ -228,6 +229,32 @@ def measure_snapshot():
     return {"what": "snapshot of 2 GB: dd / Curtail", "unit": "s", "a": copy, "b": own}
 
 
+def measure_start_and_stop():
+    """Two ranks that train the model d4, on the disk of the build folder."""
+    environment = {**ENVIRONMENT, "TMPDIR": str(BUILD), "PATH": f"{BUILD / 'bin'}:" +
+                   ENVIRONMENT["PATH"]}
+    command = [SOURCE / "scripts/gpu/training_check.py", "--device", "cpu", "--depths", "4",
+               "--vocabulary", "4096", "--sequence", "256", "--rows", "8", "--batch-tokens", "2048",
+               "--ranks", "2", "--steps", "1", "--without-peer", "--json"]
+    found = []
+    for _ in range(REPEATS):
+        done = subprocess.run(command, env=environment, check=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        found.append(json.loads(done.stdout)["stop"][0])
+    return found
+
+
+def measure_stop(found):
+    return {"what": "from SIGUSR1 until both ranks are gone, d4: (one micro-batch + 1.15 x dd + "
+                    "0.3 s) / Curtail", "unit": "s", "a": [one["stop_limit_s"] for one in found],
+            "b": [one["stop_s"] for one in found]}
+
+
+def measure_start(found):
+    return {"what": "from mpirun to the first step, d4, two ranks: 1.5 s / Curtail", "unit": "s",
+            "a": [1.5], "b": [one["start_s"] for one in found]}
+
+
 def measure(function):
     row = function()
     a, b = statistics.median(row["a"]), statistics.median(row["b"])
@@ -275,6 +302,8 @@ def main():
         pairs += [measure_short_rows, measure_long_row, measure_head_time, measure_head_memory]
     else:
         print("left out: training steps of PyTorch (CURTAIL_PEER_PYTHON is not set)")
+    found = measure_start_and_stop()
+    pairs += [lambda: measure_start(found), lambda: measure_stop(found)]
     write_results([measure(pair) for pair in pairs])
     return 0
 

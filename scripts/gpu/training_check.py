@@ -62,7 +62,9 @@ class Training:
     def __init__(self, folder, data, depth, options, steps):
         self.folder = folder
         self.site = folder / "out/sites/here"
-        self.accumulation = options.batch_tokens // (options.rows * options.sequence)
+        # A rank has at most `rows` rows at once.
+        self.micro_batches = max(
+            1, options.batch_tokens // (options.rows * options.sequence * options.ranks))
         folder.mkdir()
         files = {
             "model.json": {"name": f"d{depth}", "depth": depth, "sequence": options.sequence,
@@ -80,7 +82,9 @@ class Training:
                               "bfloat16" if options.device == "gpu" else "float32"}}}
         for name, content in files.items():
             (folder / name).write_text(json.dumps(content, indent=1))
-        self.command = ["curtail-train", str(folder / "run.json"), "--site", "here", "--alone"]
+        launch = ["mpirun", "--oversubscribe", "-n", str(options.ranks)] if options.ranks > 1 else []
+        self.command = [*launch, "curtail-train", str(folder / "run.json"), "--site", "here",
+                        "--alone"]
 
     def metrics(self):
         try:
@@ -173,7 +177,7 @@ def measure_stop(folder, data, depth, options):
              (training.folder / "log").read_text())
     steps = training.metrics()
     size = sum(path.stat().st_size for path in training.site.glob("snapshot-*"))
-    micro_batch = statistics.median(s["step_s"] for s in steps) / training.accumulation
+    micro_batch = statistics.median(s["step_s"] for s in steps) / training.micro_batches
     disk = disk_time(folder, size)
     return {"depth": depth, "start_s": first - began - steps[0]["step_s"], "stop_s": gone - asked,
             "micro_batch_s": micro_batch, "state_bytes": size, "dd_s": disk,
@@ -213,6 +217,8 @@ def main():
     parser.add_argument("--sequence", type=int, default=2048, help="tokens in a row")
     parser.add_argument("--rows", type=int, default=32, help="rows of a micro-batch")
     parser.add_argument("--batch-tokens", type=int, default=524288, help="tokens of a step")
+    parser.add_argument("--ranks", type=int, default=1,
+                        help="ranks of our training, each with its own GPU or CPU")
     parser.add_argument("--steps", type=int, default=6, help="measured steps")
     parser.add_argument("--peak-tflops", type=float, default=989,
                         help="dense bfloat16 peak of the GPU, for MFU [989: H100 SXM and H200]")
