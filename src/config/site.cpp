@@ -49,6 +49,13 @@ bool is_long_option(std::string const* text)
            printable(*text) == *text;
 }
 
+bool sets_nodes(std::vector<std::string> const& options)
+{
+    return std::any_of(options.begin(), options.end(), [](std::string const& option) {
+        return option == "--nodes" || option.starts_with("--nodes=");
+    });
+}
+
 std::vector<std::string> read_sbatch_options(json::ObjectReader& r)
 {
     std::string const key = "sbatch_options";
@@ -100,11 +107,16 @@ Launcher read_launcher(json::ObjectReader& r, std::filesystem::path const& file)
     launcher.kind = static_cast<Launcher::Kind>(r.one_of("kind", {"slurm", "local"}, 0));
     launcher.slurm_conf = read_optional_path(r, file, "slurm_conf");
     launcher.partition = r.text("partition", "");
+    launcher.nodes = static_cast<int>(read_integer(r, "nodes", 0, 0, 4096));
     launcher.time_limit = r.text("time_limit", launcher.time_limit);
     launcher.script = read_path(r, file, "script", "../../slurm/site_train.sh");
     launcher.sbatch_options = read_sbatch_options(r);
     r.require(launcher.kind == Launcher::Kind::slurm || launcher.sbatch_options.empty(),
               "sbatch_options", "requires kind slurm");
+    r.require(launcher.kind == Launcher::Kind::slurm || launcher.nodes <= 1, "nodes",
+              "requires kind slurm");
+    r.require(launcher.nodes == 0 || !sets_nodes(launcher.sbatch_options), "nodes",
+              "must be absent if sbatch_options has --nodes");
     launcher.prologue = read_optional_path(r, file, "prologue");
     launcher.command_deadline = read_seconds(r, "command_deadline_s", launcher.command_deadline);
     launcher.grace = read_seconds(r, "grace_s", launcher.grace);
@@ -177,7 +189,11 @@ Result<Site> read_site(std::filesystem::path const& file)
         "window", [&](Reader& o) { site.window = read_window(o); }, false);
     r.object(
         "power", [&](Reader& o) { read_power(o, site); }, false);
-    r.object("launcher", [&](Reader& o) { site.launcher = read_launcher(o, file); });
+    r.object("launcher", [&](Reader& o) {
+        site.launcher = read_launcher(o, file);
+        o.require(site.launcher.nodes <= site.ranks, "nodes",
+                  "must be at most the site's ranks: a node needs a rank");
+    });
     if (auto error = r.finish()) return tl::unexpected(*error);
     return site;
 }

@@ -21,6 +21,7 @@ struct Launcher {
     /// environment.
     std::filesystem::path slurm_conf;
     std::string partition;               ///< empty: the cluster's default
+    int nodes{0};                        ///< nodes of a job; 0: as many as Slurm chooses
     std::string time_limit{"24:00:00"};  ///< time limit of a job, in sbatch's format
     /// Job script. The default is ../../slurm/site_train.sh, relative to the site file's folder.
     std::filesystem::path script;

@@ -146,6 +146,7 @@ std::vector<std::string> SlurmLauncher::sbatch_arguments(
         // the user's login shell for the rest, which takes a second and exports its profile.
         "--export=ALL"};
     if (!launcher.partition.empty()) arguments.push_back("--partition=" + launcher.partition);
+    if (launcher.nodes > 0) arguments.push_back("--nodes=" + std::to_string(launcher.nodes));
     if (cluster) arguments.push_back("--clusters=" + *cluster);
     for (auto const& option : launcher.sbatch_options) arguments.push_back(option);
     for (auto const& last : {launcher.script.string(), spec_.run_file.string(), spec_.site.value})

@@ -127,6 +127,14 @@ TEST_F(RunFile, RejectsNumbersOutOfRange)
     EXPECT_THAT(message_with("\"ranks\": 2", "\"ranks\": 2, \"device\": \"H200\"",
                              "inputs/sites/nem_sa.json"),
                 HasSubstr("device: unknown value \"H200\"; known: cpu, gpu"));
+    EXPECT_THAT(message_with("\"kind\": \"slurm\"", "\"kind\": \"slurm\", \"nodes\": 3",
+                             "inputs/sites/nem_sa.json"),
+                HasSubstr("nodes: must be at most the site's ranks"));
+    EXPECT_THAT(message_with("\"kind\": \"slurm\"",
+                             "\"kind\": \"slurm\", \"nodes\": 2, "
+                             "\"sbatch_options\": [\"--nodes=2\"]",
+                             "inputs/sites/nem_sa.json"),
+                HasSubstr("nodes: must be absent if sbatch_options has --nodes"));
 }
 
 // The store's run.json has these limits too.

@@ -29,6 +29,7 @@ JobSpec spec(std::filesystem::path const& folder)
     one.ranks = 2;
     one.launcher.slurm_conf = "/dev/null";
     one.launcher.partition = "train";
+    one.launcher.nodes = 2;
     one.launcher.script = "/opt/curtail/slurm/site_train.sh";
     one.launcher.command_deadline = Millis(5'000);
     one.launcher.grace = Millis(14'500);
@@ -112,7 +113,7 @@ TEST_F(FakeSlurm, SubmissionContainsWindowAndIntentAndNoSecret)
          {std::string("--job-name=curtail.demo.SPP_TX.1f2e3d4c\n"), "--comment=" + comment + "\n",
           std::string("--dependency=singleton\n"), std::string("100%%_site/job-%j.log\n"),
           std::string("--ntasks=2\n"), std::string("--signal=B:USR1@15\n"),
-          std::string("--partition=train\n"),
+          std::string("--partition=train\n"), std::string("--nodes=2\n"),
           std::string("/opt/curtail/slurm/site_train.sh\n/run.json\nSPP_TX\n"),
           std::string("SLURM_CONF=/dev/null\n"), std::string("--export=ALL\n"),
           std::string("--propagate=NONE\n"), std::string("CURTAIL_INTENT=i7\n"),
