@@ -4,7 +4,7 @@
 # Trains d4 on one million tokens: with Curtail, and with the reference's Python from the same
 # weights in the same order of tokens, with Muon and with AdamW. Then compares the last losses.
 # REFERENCE is a clone of github.com/exalsius/curtail-llm. CURTAIL_PEER_PYTHON names a Python with
-# torch 2.11.0, numpy, h5py, filelock and matplotlib. Rerun to resume. Each curve takes about ten
+# torch 2.11.0, numpy, h5py, filelock and matplotlib. Rerun to resume. Each curve takes six to ten
 # minutes of one core. Settings and results are in results/reference-curve.
 set -euo pipefail
 
@@ -42,7 +42,7 @@ train_reference() {
 train_reference reference-muon
 # The reference against itself: other vector instructions round differently.
 ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 train_reference reference-muon-avx2
-for rate in 0.0003 0.001 0.003; do
+for rate in 0.0003 0.001 0.003 0.01; do
     train_reference "reference-adamw-$rate" --adamw-rate "$rate"
 done
 "$python" "$here/tests/peers/reference_curve_table.py" "work/run/sites/$site/metrics.jsonl" .
