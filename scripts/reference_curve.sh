@@ -29,20 +29,27 @@ cd "$here/results/reference-curve"
 mkdir -p work
 [ -d work/text ] || "$here/scripts/demo_text.sh" work/text
 "$bin/curtail-data" prepare work/text --run run.json > work/data.log
-for run in initial run; do "$bin/curtail-train" "$run.json" --site "$site" --alone; done
+for run in initial run rule; do "$bin/curtail-train" "$run.json" --site "$site" --alone; done
 
+# train_reference RUN CURVE [OPTION...]
 train_reference() {
-    local name=$1
-    shift
-    [ ! -e "$name.json" ] || return 0
-    echo "reference_curve.sh: $name" >&2
-    "$python" -u "$here/tests/peers/reference_curve.py" "$reference" run.json \
-        "work/initial/sites/$site/snapshot-a.0of1.h5" "$name.csv" "$@" > "work/$name.log"
+    local run=$1 curve=$2
+    shift 2
+    [ ! -e "$curve.json" ] || return 0
+    echo "reference_curve.sh: $curve" >&2
+    "$python" -u "$here/tests/peers/reference_curve.py" "$reference" "$run.json" \
+        "work/initial/sites/$site/snapshot-a.0of1.h5" "$curve.csv" "$@" \
+        > "work/${curve//\//-}.log"
 }
-train_reference reference-muon
+
+mkdir -p rule
+train_reference run reference-muon
 # The reference against itself: other vector instructions round differently.
-ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 train_reference reference-muon-avx2
+ATEN_CPU_CAPABILITY=avx2 MKL_ENABLE_INSTRUCTIONS=AVX2 train_reference run reference-muon-avx2
 for rate in 0.0003 0.001 0.003 0.01; do
-    train_reference "reference-adamw-$rate" --adamw-rate "$rate"
+    train_reference run "reference-adamw-$rate" --adamw-rate "$rate"
 done
-"$python" "$here/tests/peers/reference_curve_table.py" "work/run/sites/$site/metrics.jsonl" .
+train_reference rule rule/reference-muon
+table=$here/tests/peers/reference_curve_table.py
+"$python" "$table" "work/run/sites/$site/metrics.jsonl" .
+"$python" "$table" "work/rule/sites/$site/metrics.jsonl" rule
