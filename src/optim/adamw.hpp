@@ -24,9 +24,10 @@ class AdamW {
     /// Sets m and v to zero, in the shape of `weight`.
     explicit AdamW(at::Tensor const& weight, AdamWSettings settings = {});
     /// Makes one step and changes `weight` in place. `count` is t, which is 1 in the first step: a
-    /// float32 scalar on the device of the weight. See StepMask for `mask`.
-    void step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
-              at::Tensor const& count, StepMask const& mask = {});
+    /// float32 scalar on the device of the weight. See StepMask for `mask`. Returns the sum of the
+    /// squares of the changes of `weight`, a double scalar on the device.
+    at::Tensor step(at::Tensor const& weight, at::Tensor const& gradient, double rate,
+                    at::Tensor const& count, StepMask const& mask = {});
 
     [[nodiscard]] at::Tensor const& exp_avg() const { return exp_avg_; }        ///< m
     [[nodiscard]] at::Tensor const& exp_avg_sq() const { return exp_avg_sq_; }  ///< v

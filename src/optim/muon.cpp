@@ -18,6 +18,8 @@
 #include <cmath>
 #include <utility>
 
+#include "optim/sum_of_squares.hpp"
+
 namespace curtail::optim {
 namespace {
 
@@ -41,14 +43,16 @@ constexpr std::int64_t slice_elements_on_gpu = std::int64_t{1} << 27;
 constexpr std::int64_t split_rows = 128;  // the fewest rows that symmetric_product() splits
 
 // w -= rate (step + decay w), with cautious decay: only where the step also shrinks the weight.
-// A zero step counts as shrinking, so that a matrix without gradient decays.
-void descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay,
-             StepMask const& mask)
+// A zero step counts as shrinking, so that a matrix without gradient decays. Returns the sum of the
+// squares of the changes.
+at::Tensor descend(at::Tensor const& w, at::Tensor const& step, double rate, double decay,
+                   StepMask const& mask)
 {
     auto const change = at::mul(step, rate).to(at::kFloat);
     if (decay != 0) change.add_(at::mul(step, w).ge_(0).mul_(at::mul(w, rate * decay)));
     if (mask.skip.defined()) change.mul_(at::rsub(mask.skip, 1));
     w.sub_(change);
+    return sum_of_squares(change);
 }
 
 // The number of matrices of `elements` elements that a step updates at once.
@@ -173,7 +177,7 @@ void Muon::update_momentum(Slice const& slice, double beta, at::Tensor const& sk
     }
 }
 
-void Muon::step_slice(Slice const& slice, MuonRates rates, StepMask const& mask)
+at::Tensor Muon::step_slice(Slice const& slice, MuonRates rates, StepMask const& mask)
 {
     auto const count = static_cast<std::int64_t>(slice.weights.size());
     update_momentum(slice, rates.momentum, mask.skip);
@@ -181,21 +185,26 @@ void Muon::step_slice(Slice const& slice, MuonRates rates, StepMask const& mask)
                                    second_.narrow(0, slice.first, count), mask.skip);
     double const shape = static_cast<double>(x.size(1)) / static_cast<double>(x.size(2));
     double const rate = rates.rate * std::sqrt(std::max(1.0, shape));
+    auto squares = at::zeros({}, momentum_.options().dtype(at::kDouble));
     for (std::size_t k = 0; k < slice.weights.size(); ++k)
-        descend(slice.weights[k], x[static_cast<std::int64_t>(k)], rate, rates.weight_decay, mask);
+        squares.add_(descend(slice.weights[k], x[static_cast<std::int64_t>(k)], rate,
+                             rates.weight_decay, mask));
+    return squares;
 }
 
-void Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                MuonRates rates, StepMask const& mask)
+at::Tensor Muon::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                      MuonRates rates, StepMask const& mask)
 {
     c10::InferenceMode const no_autograd;
+    auto squares = at::zeros({}, momentum_.options().dtype(at::kDouble));
     auto const most = static_cast<std::size_t>(slice_);
     for (std::size_t first = 0; first < weights.size(); first += most) {
         auto const count = std::min(most, weights.size() - first);
-        step_slice({static_cast<std::int64_t>(first), weights.subspan(first, count),
-                    gradients.subspan(first, count)},
-                   rates, mask);
+        squares.add_(step_slice({static_cast<std::int64_t>(first), weights.subspan(first, count),
+                                 gradients.subspan(first, count)},
+                                rates, mask));
     }
+    return squares;
 }
 
 }  // namespace curtail::optim

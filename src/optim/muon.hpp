@@ -32,9 +32,10 @@ class Muon {
     Muon(std::int64_t count, std::int64_t rows, std::int64_t columns, at::ScalarType products,
          c10::Device device = at::kCPU);
     /// Makes one step. `weights` are the K matrices, which the step changes in place. `gradients`
-    /// are the gradients of these matrices, in the same order.
-    void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-              MuonRates rates, StepMask const& mask = {});
+    /// are the gradients of these matrices, in the same order. Returns the sum of the squares of
+    /// the changes of all weights, a double scalar on the device.
+    at::Tensor step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                    MuonRates rates, StepMask const& mask = {});
 
     [[nodiscard]] at::Tensor const& momentum() const { return momentum_; }  ///< (K, m, n)
     /// Returns the running mean of the squares of the orthogonalized updates. If m >= n, there is
@@ -48,7 +49,7 @@ class Muon {
         std::int64_t first;
         std::span<at::Tensor const> weights, gradients;
     };
-    void step_slice(Slice const& slice, MuonRates rates, StepMask const& mask);
+    at::Tensor step_slice(Slice const& slice, MuonRates rates, StepMask const& mask);
     void update_momentum(Slice const& slice, double beta, at::Tensor const& skip);
 
     at::ScalarType products_;

@@ -100,11 +100,12 @@ void Optimizer::step(model::Parameters& weights, model::Parameters const& gradie
             parts.push_back(flat.narrow(0, piece.offset, piece.count));
         return parts;
     };
-    step(parts_of(weights.flat()), parts_of(gradients.flat()), at);
+    (void)step(parts_of(weights.flat()), parts_of(gradients.flat()), at);
 }
 
-void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-                     Progress at, double lr_share, StepMask const& mask)
+at::Tensor Optimizer::step(std::span<at::Tensor const> weights,
+                           std::span<at::Tensor const> gradients, Progress at, double lr_share,
+                           StepMask const& mask)
 {
     if (weights.size() != pieces_.size() || gradients.size() != pieces_.size())
         throw std::invalid_argument("a step needs one tensor for each piece");
@@ -112,8 +113,10 @@ void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor c
     c10::InferenceMode const no_autograd;
     if (mask.skip.defined()) steps_.add_(at::rsub(mask.skip, 1));
     else steps_.add_(1);
+    auto squares = at::zeros({}, steps_.options().dtype(at::kDouble));
     for (auto& [member, rate, adamw] : adamw_)
-        adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_, mask);
+        squares.add_(
+            adamw.step(weights[member], gradients[member], now.*rate * lr_share, steps_, mask));
     std::vector<at::Tensor> w;
     std::vector<at::Tensor> g;
     for (auto& group : muon_) {
@@ -124,8 +127,10 @@ void Optimizer::step(std::span<at::Tensor const> weights, std::span<at::Tensor c
             w.push_back(weights[member].view(sides));
             g.push_back(gradients[member].view(sides));
         }
-        group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay}, mask);
+        squares.add_(
+            group.muon.step(w, g, {now.muon * lr_share, now.momentum, now.weight_decay}, mask));
     }
+    return squares;
 }
 
 std::vector<Optimizer::StatePart> Optimizer::parts() const

@@ -47,9 +47,10 @@ class Optimizer {
     /// Makes one step. Both spans hold a tensor of one dimension for each of pieces(), in this
     /// order. The step changes `weights` in place. `gradients` are those of the mean loss over the
     /// batches of all ranks. All learning rates are multiplied by `lr_share`. Does not wait for the
+    /// device. Returns the sum of the squares of the changes of all weights, a double scalar on the
     /// device.
-    void step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
-              Progress at, double lr_share = 1, StepMask const& mask = {});
+    at::Tensor step(std::span<at::Tensor const> weights, std::span<at::Tensor const> gradients,
+                    Progress at, double lr_share = 1, StepMask const& mask = {});
     /// Makes one step on the pieces in these buffers.
     void step(model::Parameters& weights, model::Parameters const& gradients, Progress at);
     /// Returns the scheduled values for a step at the position `at`.

@@ -72,8 +72,9 @@ void add_details(json::Object& line, StepDetails const& details)
                                       {"compute", rounded(phases.compute.count())},
                                       {"exchange", rounded(phases.exchange.count())},
                                       {"update", rounded(phases.update.count())}});
-    line.set("gradient_norm",
-             details.gradient_norm ? json::Value(rounded(*details.gradient_norm)) : json::Value());
+    for (auto const& [key, norm] : {std::pair("gradient_norm", details.gradient_norm),
+                                    std::pair("update_norm", details.update_norm)})
+        line.set(key, norm ? json::Value(rounded(*norm)) : json::Value());
     if (details.mfu) line.set("mfu", rounded(*details.mfu));
     line.set("memory_bytes", details.memory.value);
 }

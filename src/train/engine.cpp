@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/engine.hpp"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/isfinite.h>
-#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -12,6 +12,7 @@
 #include <cmath>
 #include <new>
 
+#include "optim/sum_of_squares.hpp"
 #include "train/fail_together.hpp"
 #include "train/micro_batches.hpp"
 
@@ -132,15 +133,15 @@ Result<BegunStep> Engine::step(rounds::Ranges const& blocks, Tokens progress,
     auto const at = optim::progress_of(progress, run_.optimizer, run_.training.batch_tokens);
     double const share =
         std::min(1.0, static_cast<double>(mine.blocks) / static_cast<double>(blocks_per_step()));
-    if (auto all = update_on_all(gradients, at, share, sums); !all)
-        return tl::unexpected(all.error());
+    auto const updates = update_on_all(gradients, at, share, sums);
+    if (!updates) return tl::unexpected(updates.error());
     StepOutcome outcome;
     outcome.blocks = begun.blocks;
     outcome.progress = progress;
     outcome.tokens = mine.blocks * run_.rounds.block_tokens;
     outcome.lr_factor = optimizer_.rates(at).lr_factor * share;
     outcome.device_rows = device_rows_;
-    remember(std::move(outcome), sums);
+    remember(std::move(outcome), at::cat({sums, *updates}));
     learn_outcomes(unknown_outcomes_);
     return begun;
 }
@@ -185,46 +186,56 @@ at::Tensor Engine::sums_of(at::Tensor const& loss, std::span<at::Tensor const> g
 {
     c10::InferenceMode const no_autograd;
     auto squares = zero(device_, at::kDouble);
-    for (auto const& gradient : gradients) {
-        auto const norm = at::linalg_vector_norm(gradient).to(at::kDouble);
-        squares.add_(norm.mul(norm));
-    }
-    auto const sums = at::stack({loss, squares}).to(at::kFloat);
+    for (auto const& gradient : gradients) squares.add_(optim::sum_of_squares(gradient));
+    return over_ranks(at::stack({loss, squares}));
+}
+
+// Adds up `sums` over all ranks, in float32.
+at::Tensor Engine::over_ranks(at::Tensor const& sums)
+{
+    auto total = sums.to(at::kFloat);
     collectives_.all_reduce_sum(
-        std::span<float>(sums.mutable_data_ptr<float>(), static_cast<std::size_t>(sums.numel())));
+        std::span<float>(total.mutable_data_ptr<float>(), static_cast<std::size_t>(total.numel())));
     collectives_.finish();
-    return sums;
+    return total;
 }
 
 // Changes the masters only. Does nothing if a sum is not finite. The device decides that on a GPU,
-// so that the host need not wait for it.
-Result<void> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at,
-                            double lr_share, at::Tensor const& sums)
+// so that the host need not wait for it. Returns the sum of the squares of the changes.
+Result<at::Tensor> Engine::update(std::span<at::Tensor const> gradients, optim::Progress at,
+                                  double lr_share, at::Tensor const& sums)
 {
-    return without_exceptions([&]() -> Result<void> {
+    auto squares = zero(device_, at::kDouble);
+    auto done = without_exceptions([&]() -> Result<void> {
         auto const skip = at::isfinite(sums).all().logical_not().to(at::kFloat);
-        if (!skip.is_cpu()) optimizer_.step(exchange_.masters(), gradients, at, lr_share, {skip});
+        if (!skip.is_cpu())
+            squares = optimizer_.step(exchange_.masters(), gradients, at, lr_share, {skip});
         else if (skip.item<float>() == 0)
-            optimizer_.step(exchange_.masters(), gradients, at, lr_share);
+            squares = optimizer_.step(exchange_.masters(), gradients, at, lr_share);
         return {};
     });
+    if (!done) return tl::unexpected(done.error());
+    return squares;
 }
 
 // Updates the weights of all ranks or, if the update fails on a rank, of none. After a failure, the
-// masters are those of the last step, with the digits that the weights have.
-Result<void> Engine::update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
-                                   double lr_share, at::Tensor const& sums)
+// masters are those of the last step, with the digits that the weights have. Returns the sum of the
+// squares of the changes, over all ranks.
+Result<at::Tensor> Engine::update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
+                                         double lr_share, at::Tensor const& sums)
 {
-    auto all = fail_together(collectives_, update(gradients, at, lr_share, sums));
+    auto const mine = update(gradients, at, lr_share, sums);
+    auto const all = fail_together(collectives_, mine.map([](at::Tensor const&) {}));
     timer_.end(Phase::update);
-    if (all) {
-        exchange_.distribute(gpt_.weights());
-    } else {
+    if (!all) {
         weights_replaced();
         optimizer_.reset();
+        return tl::unexpected(all.error());
     }
+    exchange_.distribute(gpt_.weights());
+    auto total = over_ranks(mine->view({1}));
     timer_.end(Phase::exchange);
-    return all;
+    return total;
 }
 
 void Engine::remember(StepOutcome outcome, at::Tensor const& sums)
@@ -241,6 +252,7 @@ void Engine::learn_outcomes(std::size_t unknown)
         auto const* const values = sums.const_data_ptr<float>();
         outcome.loss = values[0] / static_cast<double>(outcome.tokens.value);
         outcome.gradient_norm = std::sqrt(static_cast<double>(values[1]));
+        outcome.update_norm = std::sqrt(static_cast<double>(values[2]));
         outcome.finite = std::isfinite(values[0]) && std::isfinite(values[1]);
         outcome.phases = times.phases();
         outcome.duration = times.duration();

@@ -37,6 +37,7 @@ struct StepOutcome {
     FractionalSeconds duration{};  ///< includes the pause of SiteRanks::step()
     double lr_factor{};            ///< factor of all learning rates in this step
     double gradient_norm{};        ///< of the gradients of the mean loss
+    double update_norm{};          ///< of the change of the weights; 0 if skipped
     std::int64_t device_rows{};    ///< the most rows that a rank computed at once
     runlog::StepPhases phases{};   ///< of this rank
 };
@@ -139,10 +140,11 @@ class Engine {
     [[nodiscard]] model::PassObserver exchange_during_pass(bool last);
     void pace();
     at::Tensor sums_of(at::Tensor const& loss, std::span<at::Tensor const> gradients);
-    Result<void> update(std::span<at::Tensor const> gradients, optim::Progress at, double lr_share,
-                        at::Tensor const& sums);
-    Result<void> update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
-                               double lr_share, at::Tensor const& sums);
+    at::Tensor over_ranks(at::Tensor const& sums);
+    Result<at::Tensor> update(std::span<at::Tensor const> gradients, optim::Progress at,
+                              double lr_share, at::Tensor const& sums);
+    Result<at::Tensor> update_on_all(std::span<at::Tensor const> gradients, optim::Progress at,
+                                     double lr_share, at::Tensor const& sums);
     void remember(StepOutcome outcome, at::Tensor const& sums);
     void learn_outcomes(std::size_t unknown);
 

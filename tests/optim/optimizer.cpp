@@ -40,7 +40,7 @@ class Training : public testing::Test {
     Optimizer optimizer{small_shape(), settings, Tokens{2048}};
     model::Parameters weights = model::initial_parameters(small_shape(), 1);
 
-    void step_with_mask(model::Parameters const& gradients, float skip)
+    double step_with_mask(model::Parameters const& gradients, float skip)
     {
         std::vector<at::Tensor> w;
         std::vector<at::Tensor> g;
@@ -48,7 +48,8 @@ class Training : public testing::Test {
             w.push_back(weights.flat().narrow(0, piece.offset, piece.count));
             g.push_back(gradients.flat().narrow(0, piece.offset, piece.count));
         }
-        optimizer.step(w, g, {2, 20}, 1, {at::full({}, skip, at::TensorOptions(at::kFloat))});
+        return optimizer.step(w, g, {2, 20}, 1, {at::full({}, skip, at::TensorOptions(at::kFloat))})
+            .item<double>();
     }
 };
 
@@ -100,6 +101,18 @@ TEST_F(Training, AMaskedStepChangesNothing)
     for (std::size_t i = 0; i < before.size(); ++i)
         EXPECT_TRUE(at::equal(after.tensors[i].tensor, before[i])) << after.tensors[i].name;
     EXPECT_EQ(optimizer.steps(), 2);
+}
+
+TEST_F(Training, AStepReturnsTheSquaresOfTheChanges)
+{
+    for (float const skip : {0.0F, 1.0F}) {
+        auto const before = weights.flat().clone();
+        auto const squares = step_with_mask(gradients_of_step(1), skip);
+        auto const change = weights.flat().sub(before).to(at::kDouble);
+        auto const expected = change.mul(change).sum().item<double>();
+        EXPECT_NEAR(squares, expected, 1e-5 * expected);
+        EXPECT_EQ(expected == 0, skip == 1);
+    }
 }
 
 TEST_F(Training, AMaskThatAllowsTheStepHasNoEffect)

@@ -166,6 +166,8 @@ TEST_F(EngineTest, ABadStepThatIsNoticedLateChangesNothing)
     ASSERT_EQ(all.size(), 2U);
     EXPECT_TRUE(all[0].finite);
     EXPECT_FALSE(all[1].finite);
+    EXPECT_GT(all[0].update_norm, 0);
+    EXPECT_EQ(all[1].update_norm, 0);
     EXPECT_TRUE(at::equal(weights.flat(), before)) << "the masters replace the spoiled weights";
     EXPECT_EQ(engine.optimizer().steps(), 1);
 }
